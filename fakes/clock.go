@@ -51,7 +51,9 @@ func NewTickingClock(tick time.Duration) *Clock {
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.now.Add(c.tick)
+	if c.tick > 0 {
+		c.now = c.now.Add(c.tick)
+	}
 	return c.now
 }
 

@@ -623,6 +623,9 @@ func (op *openOp) beginning() int  { return op.began }
 
 // without takes what began at a place out of a list in the order of beginnings.
 func without[T comparable](list []T, one T, began int, beginning func(T) int) []T {
+	if last := len(list) - 1; last >= 0 && list[last] == one { // as most are
+		return slices.Delete(list, last, last+1)
+	}
 	i, found := position(list, began, beginning)
 	if !found || list[i] != one {
 		return list

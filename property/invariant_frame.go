@@ -345,24 +345,45 @@ func (w *idsUnique) remake() { clear(w.seen) }
 
 // timesMonotonic: the time of a crossing is not before that of the one before in its
 // strand, or than the fork of that. A cancel has the time of whoever found it.
-type timesMonotonic struct{ last map[int]time.Time }
+type timesMonotonic struct {
+	first time.Time         // the last of strand 0, the only one of most turns
+	last  map[int]time.Time // the last of each other
+}
 
 func (w *timesMonotonic) see(s *history, x *adk.Crossing) {
-	if w.last == nil {
-		w.last = map[int]time.Time{}
-	}
 	if x.Kind == adk.KindCancel {
 		return
 	}
-	if last := w.last[x.Strand]; x.At.Before(last) {
+	if last := w.at(x.Strand); x.At.Before(last) {
 		s.breaks(since(s.n-1), "the time goes back by %s", last.Sub(x.At))
 	}
-	w.last[x.Strand] = x.At
+	w.set(x.Strand, x.At)
 	if x.Kind == adk.KindFork {
-		w.last[x.ID] = x.At
+		w.set(x.ID, x.At)
 	}
+}
+
+func (w *timesMonotonic) at(strand int) time.Time {
+	if strand == 0 {
+		return w.first
+	}
+	return w.last[strand]
+}
+
+func (w *timesMonotonic) set(strand int, at time.Time) {
+	switch {
+	case strand == 0:
+		w.first = at
+		return
+	case w.last == nil:
+		w.last = map[int]time.Time{}
+	}
+	w.last[strand] = at
 }
 
 func (w *timesMonotonic) end(*history) {}
 
-func (w *timesMonotonic) remake() { clear(w.last) }
+func (w *timesMonotonic) remake() {
+	w.first = time.Time{}
+	clear(w.last)
+}

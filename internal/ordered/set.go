@@ -175,13 +175,18 @@ func (s *Set[K, V]) Clear() {
 	s.empty()
 }
 
+// empty is Clear without an edit. Most sets that are made empty are: to look is less than
+// to write.
 func (s *Set[K, V]) empty() {
-	if s.shared.CompareAndSwap(true, false) {
+	if s.shared.Load() {
+		s.shared.Store(false)
 		s.entries = nil
 	}
 	clear(s.entries)
 	s.entries = s.entries[:0]
-	s.index.Store(nil)
+	if s.index.Load() != nil {
+		s.index.Store(nil)
+	}
 }
 
 // find gives the place of key, or -1.

@@ -282,8 +282,12 @@ func (a *attempt) Begin(step adk.Step) {
 	if a.collect {
 		a.hasBegun(at, step)
 	}
-	a.locate(at)
-	a.knowAsker(step)
+	if a.lines != nil {
+		a.locate(at)
+	}
+	if a.askers != nil {
+		a.knowAsker(step)
+	}
 	for i := range a.faults {
 		if f := &a.faults[i]; f.At == at && !f.fired {
 			a.before(f, step)
@@ -322,7 +326,7 @@ func (a *attempt) hasBegun(at int, step adk.Step) {
 
 // knowAsker keeps which goroutine asks in a call, if that is wanted.
 func (a *attempt) knowAsker(step adk.Step) {
-	if a.askers == nil || step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done {
+	if step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done {
 		return
 	}
 	id := watchdog.ID()
@@ -456,7 +460,9 @@ func (a *attempt) Tell(x *adk.Crossing) {
 		return
 	}
 	a.keep(x)
-	a.locate(x.Seq)
+	if a.lines != nil {
+		a.locate(x.Seq)
+	}
 	a.told.Store(int64(x.Seq))
 	switch {
 	case x.Kind.LeadsTo() == adk.LabelStrand && x.Err == nil:

@@ -304,6 +304,10 @@ type tally struct {
 	rows   map[place]*tallyRow
 	orders int
 	inputs int
+	// The place that was asked for last, and its row: most are asked for several times in
+	// a row.
+	last    place
+	lastRow *tallyRow
 }
 
 // tallyRow is what it knows of a place, by the kind of fault.
@@ -326,10 +330,16 @@ func (t *tally) first(c cell) bool {
 }
 
 func (t *tally) row(p place) *tallyRow {
-	if t.rows[p] == nil {
-		t.rows[p] = &tallyRow{}
+	if t.lastRow != nil && t.last == p {
+		return t.lastRow
 	}
-	return t.rows[p]
+	row := t.rows[p]
+	if row == nil {
+		row = &tallyRow{}
+		t.rows[p] = row
+	}
+	t.last, t.lastRow = p, row
+	return row
 }
 
 // commit counts a run.
