@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -93,7 +94,7 @@ func Record(w io.Writer, options ...RecordOptions) *Recorder {
 // its own. open is called as the run begins; the writer is closed when the run
 // has ended, or when writing failed. open may be called from many goroutines.
 func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...RecordOptions) *Recorder {
-	r := &Recorder{options: trace.Optional(options), open: open}
+	r := &Recorder{options: optional.First(options), open: open}
 	if redaction := r.options.Redact; redaction != nil {
 		r.rules, r.invalid = redact.Compile(redaction)
 	}

@@ -177,7 +177,7 @@ func mayRerecord(t *trace.Trace, live Live) error {
 
 // isRedacted reports whether live seams say what was taken out of a recording.
 func isRedacted(recorded *trace.Trace, live Live) bool {
-	return live.any() && len(trace.RedactedNote(recorded.FooterExtra)) > 0
+	return live.any() && len(wire.RedactedNote(recorded.FooterExtra)) > 0
 }
 
 // answered reports whether the new run got by with what the recording holds.

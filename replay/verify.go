@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -27,7 +28,7 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 	if err != nil {
 		return nil, err
 	}
-	known, err := wire.NewSentinels(trace.Optional(options).Sentinels)
+	known, err := wire.NewSentinels(optional.First(options).Sentinels)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 		report.Divergence.callFor(live)
 	}
 	if report != nil {
-		report.NotCompared = append(report.NotCompared, trace.RedactedNote(r.Footer())...)
+		report.NotCompared = append(report.NotCompared, wire.RedactedNote(r.Footer())...)
 	}
 	var format *trace.FormatError
 	if errors.As(err, &format) && format.File == "" {

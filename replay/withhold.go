@@ -52,7 +52,7 @@ func (l Live) hides() bool { return l.any() && (l.Redact != nil || !l.unredacted
 // isClear reports whether nothing was taken out of a recording. One that breaks off does
 // not say.
 func isClear(recorded *trace.Trace) bool {
-	return recorded.Sealed && len(trace.RedactedNote(recorded.FooterExtra)) == 0
+	return recorded.Sealed && len(wire.RedactedNote(recorded.FooterExtra)) == 0
 }
 
 // withheld is the new run without what the recording's redaction hides; the run itself

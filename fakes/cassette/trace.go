@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -54,7 +55,7 @@ func (rec *Recording) readTrace(r io.Reader, of []string) error {
 			return err
 		}
 	}
-	redacted := len(trace.RedactedNote(reader.Footer())) > 0
+	redacted := len(wire.RedactedNote(reader.Footer())) > 0
 	for _, one := range asked.all {
 		if err := one.addTo(rec, redacted); err != nil {
 			return err

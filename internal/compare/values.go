@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -99,4 +100,23 @@ func OrNothing(text string) string {
 		return "nothing"
 	}
 	return text
+}
+
+// mostShown is how many differing fields of one line are shown.
+const mostShown = 12
+
+// Shown are the differing fields of a line in a line each, around where they differ, and
+// of many how many more there are.
+func Shown(fields []FieldDiff) (lines []string) {
+	for i, f := range fields {
+		if i == mostShown {
+			return append(lines, fmt.Sprintf("and %d fields more", len(fields)-i))
+		}
+		a, b := f.Cut()
+		if f.Want == "" || f.Got == "" { // there is nothing to cut around
+			a, b = safetext.BareJSON(f.Want), safetext.BareJSON(f.Got)
+		}
+		lines = append(lines, safetext.Bare(f.Field)+": "+OrNothing(a)+" → "+OrNothing(b))
+	}
+	return lines
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Member is a member of a header, a line or a footer that this package does not
 // know: what a later version or another program wrote.
@@ -44,3 +47,21 @@ const FormatName = "trace"
 
 // JournalName is what a journal of sessions says there, which is another kind of file.
 const JournalName = "journal"
+
+// RedactedNote is what a report says of a trace that was redacted: the members
+// of its footer, which are good once it was read to its end.
+func RedactedNote(footer []Member) (notes []string) {
+	for _, m := range footer {
+		n, err := IntOfJSON(m.Value)
+		if err != nil || n == 0 {
+			continue
+		}
+		switch m.Name {
+		case MemberRedacted:
+			notes = append(notes, fmt.Sprintf("what was redacted: %d placeholders stand for it", n))
+		case MemberUnvalidated:
+			notes = append(notes, fmt.Sprintf("whether redacted arguments fit their tool: those of %d calls were not validated again", n))
+		}
+	}
+	return notes
+}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
@@ -115,7 +116,7 @@ func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name strin
 	}
 	for _, t := range r.Traces {
 		if t.Divergence != nil {
-			results = append(results, r.accept(ctx, t, a, live(t.Trace), trace.Optional(options)))
+			results = append(results, r.accept(ctx, t, a, live(t.Trace), optional.First(options)))
 		}
 	}
 	return results

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
@@ -132,7 +133,7 @@ func (r *Report) Pending(ctx context.Context, live func(name string) replay.Live
 		if t.Divergence == nil {
 			continue
 		}
-		reading := trace.Optional(options)
+		reading := optional.First(options)
 		reading.File = t.Trace
 		var content bytes.Buffer
 		if _, err := rerecordFile(ctx, t.Trace, &content, live(t.Trace), reading); err != nil {

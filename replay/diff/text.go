@@ -10,9 +10,6 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// MostDiffFields is how many differing fields of one line are shown.
-const MostDiffFields = 12
-
 // WriteTo writes the diff for a person: lines as transcripts have them, with -
 // where only a has them and + where only b has, ~ where the two differ because
 // of another line, the fields that differ beneath, and equal stretches folded; at the end what the traces come to. Nothing of a
@@ -95,22 +92,9 @@ func (t *diffText) fold() {
 
 // fields writes the fields that differ, each around where it does.
 func (t *diffText) fields(l *diffLine) {
-	for i, f := range l.fields {
-		if i == MostDiffFields {
-			t.line("", l.depth+2, fmt.Sprintf("and %d fields more", len(l.fields)-i))
-			return
-		}
-		t.line("", l.depth+2, FieldText(f))
+	for _, text := range compare.Shown(l.fields) {
+		t.line("", l.depth+2, text)
 	}
-}
-
-// FieldText is a field that differs, around where it does.
-func FieldText(f compare.FieldDiff) string {
-	a, b := f.Cut()
-	if f.Want == "" || f.Got == "" { // there is nothing to cut around
-		a, b = safetext.BareJSON(f.Want), safetext.BareJSON(f.Got)
-	}
-	return safetext.Bare(f.Field) + ": " + compare.OrNothing(a) + " → " + compare.OrNothing(b)
 }
 
 // conclude writes what the traces come to.

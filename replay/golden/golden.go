@@ -16,10 +16,10 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/sessions"
-	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // TB is what a check needs of a test. *testing.T and *testing.B have it.
@@ -76,7 +76,7 @@ func Transcript(t TB, name string, run func(probe adk.Probe) error, options ...O
 }
 
 func newCheck(t TB, name string, options []Options) check {
-	c := check{t: t, name: name, options: trace.Optional(options)}
+	c := check{t: t, name: name, options: optional.First(options)}
 	c.files = goldie.New(nil, goldie.WithFixtureDir(cmp.Or(c.options.Dir, "testdata")))
 	return c
 }

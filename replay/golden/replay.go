@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -98,7 +99,7 @@ type corpusCheck struct {
 }
 
 func newCorpusCheck(t TB, dir string, options []trace.Options) *corpusCheck {
-	return &corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}, reading: trace.Optional(options)}
+	return &corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}, reading: optional.First(options)}
 }
 
 // listed are the files of the folder, which are claimed; it fails where there are none.

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -173,7 +174,7 @@ const longestHeader = 4 << 10
 // sealed, which is no error, and neither is a last step that ends in the middle: its host was
 // killed, or may still write it. But no step is missing before that.
 func Read(r io.Reader, options ...trace.Options) (*Journal, error) {
-	in := &reader{lines: bufio.NewReaderSize(r, 16<<10), options: trace.Optional(options), sum: sha256.New()}
+	in := &reader{lines: bufio.NewReaderSize(r, 16<<10), options: optional.First(options), sum: sha256.New()}
 	if err := in.header(); err != nil {
 		return nil, err
 	}

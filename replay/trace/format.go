@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -57,30 +56,4 @@ type Options struct {
 	MaxLine, MaxBytes, MaxCrossings, MaxNesting, MaxValues, MaxRestored, MaxMemory int64
 	// File is the name that a FormatError says. It is not opened.
 	File string
-}
-
-// Optional is the options that a function was given, or none.
-func Optional[T any](options []T) (given T) {
-	if len(options) > 0 {
-		given = options[0]
-	}
-	return given
-}
-
-// RedactedNote is what a report says of a trace that was redacted: the members
-// of its footer, which are good once it was read to its end.
-func RedactedNote(footer []wire.Member) (notes []string) {
-	for _, m := range footer {
-		n, err := wire.IntOfJSON(m.Value)
-		if err != nil || n == 0 {
-			continue
-		}
-		switch m.Name {
-		case wire.MemberRedacted:
-			notes = append(notes, fmt.Sprintf("what was redacted: %d placeholders stand for it", n))
-		case wire.MemberUnvalidated:
-			notes = append(notes, fmt.Sprintf("whether redacted arguments fit their tool: those of %d calls were not validated again", n))
-		}
-	}
-	return notes
 }

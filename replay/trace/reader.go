@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -34,7 +35,7 @@ type Reader struct {
 // NewReader reads the header of a trace. What is wrong with it is a
 // *FormatError; an error of r itself is given as the cause of a plain one.
 func NewReader(r io.Reader, options ...Options) (*Reader, error) {
-	o := Optional(options)
+	o := optional.First(options)
 	known, err := wire.NewSentinels(o.Sentinels)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -35,7 +36,7 @@ type Writer struct {
 // line is cut into several, since the number of a line says that of its crossing. Calls
 // that lie deeper than MaxNesting are not counted.
 func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
-	o := Optional(options)
+	o := optional.First(options)
 	known, err := wire.NewSentinels(o.Sentinels)
 	writer := &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err, limits: o}
 	writer.limits.limit()

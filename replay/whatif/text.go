@@ -8,7 +8,6 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
-	"github.com/adkreplay/adkreplay/replay/diff"
 )
 
 // WriteTo writes what came of it for a person: what was set, the diff, what
@@ -62,11 +61,7 @@ func (s *Applied) write(b *strings.Builder) {
 
 // writeFields writes fields that differ, each around where it does.
 func writeFields(b *strings.Builder, margin string, fields []compare.FieldDiff) {
-	for i, f := range fields {
-		if i == diff.MostDiffFields {
-			fmt.Fprintf(b, "%sand %d fields more\n", margin, len(fields)-i)
-			return
-		}
-		fmt.Fprintf(b, "%s%s\n", margin, diff.FieldText(f))
+	for _, text := range compare.Shown(fields) {
+		fmt.Fprintf(b, "%s%s\n", margin, text)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
@@ -200,7 +201,7 @@ type whatIf struct {
 }
 
 func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*whatIf, error) {
-	known, err := wire.NewSentinels(trace.Optional(options).Sentinels)
+	known, err := wire.NewSentinels(optional.First(options).Sentinels)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +226,7 @@ func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*
 	}
 	altered := *whole
 	altered.SetLines(slices.Clone(whole.Lines()))
-	w := &whatIf{known: wire.Comparer{Sentinels: known, Format: whole.Version}, live: live, trace: whole, altered: &altered, notes: trace.RedactedNote(r.Footer())}
+	w := &whatIf{known: wire.Comparer{Sentinels: known, Format: whole.Version}, live: live, trace: whole, altered: &altered, notes: wire.RedactedNote(r.Footer())}
 	w.recorded, w.edited = describe.Of(calls.Of(whole)), calls.Of(w.altered)
 	w.fields = wire.Apart{Sentinels: known, Media: w.edited.Media}
 	return w, nil
