@@ -162,7 +162,8 @@ const (
 	patienceOfSleepers = 4
 
 	// leastLooks is how many looks in a row see a run at work before it is said to be
-	// stuck in that: where the machine is busy time passes, and nobody gets to run.
+	// stuck in that: where the machine is busy time passes, and nobody gets to run. For the
+	// same reason the process has to have had as much of the processors as there is patience.
 	leastLooks = 8
 )
 
@@ -193,7 +194,8 @@ type Finding struct {
 	Silence time.Duration
 	// Condition is what the last look at the run has found; zero before there was one.
 	Condition Condition
-	// AtWork says that many looks in a row have seen it at work, and nothing else.
+	// AtWork says that many looks in a row have seen it at work, and nothing else, and that
+	// it could be: the process had processors.
 	AtWork bool
 	// Goroutines are those of the run, if it is to be given up.
 	Goroutines []Goroutine
@@ -215,13 +217,17 @@ type Dog struct {
 	next      time.Time // when to look again
 	pause     time.Duration
 	condition Condition
-	bubbled   bool      // the run lives in a bubble
-	running   time.Time // every look has seen it at work since; zero where the last did not
-	looks     int       // that have seen it at work since then
-	worked    int       // looks that have seen it at work at all
-	looked    uint64    // a sum of what the last look saw; zero where it saw the run at work
-	same      time.Time // looks see the same since
-	done      Action    // about this silence
+	bubbled   bool          // the run lives in a bubble
+	running   time.Time     // every look has seen it at work since; zero where the last did not
+	had       time.Duration // what the process had had of the processors then
+	looks     int           // that have seen it at work since then
+	worked    int           // looks that have seen it at work at all
+	hadFirst  time.Duration // what the process had had at the first of those
+	looked    uint64        // a sum of what the last look saw; zero where it saw the run at work
+	same      time.Time     // looks see the same since
+	done      Action        // about this silence
+
+	used func() time.Duration // what the process has had of the processors; nil asks the system
 }
 
 // Forget makes the dog see the next visit as that of another run.
@@ -235,9 +241,9 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 		if d.Eager {
 			often = Eagerly
 		}
-		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, progress: progress, since: now, next: now.Add(often), pause: often}
+		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, used: d.used, progress: progress, since: now, next: now.Add(often), pause: often}
 	}
-	f := Finding{Silence: now.Sub(d.since), Condition: d.condition, AtWork: d.looks >= leastLooks}
+	f := Finding{Silence: now.Sub(d.since), Condition: d.condition, AtWork: d.isAtWork()}
 	if now.Before(d.next) {
 		return f
 	}
@@ -249,25 +255,47 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	case condition != Running:
 		d.running, d.looks = time.Time{}, 0
 	case d.running.IsZero():
-		d.running = now
+		d.running, d.had = now, d.processors()
 		fallthrough
 	default:
-		d.looks++
+		if d.looks++; d.worked == 0 {
+			d.hadFirst = d.had
+		}
 		d.worked++
 	}
-	f.AtWork = d.looks >= leastLooks
+	f.AtWork = d.isAtWork()
 	switch condition {
 	case Running:
 		// What sleeps and does a little between may be seen at work, above all where the
 		// machine is busy: it gets more patience than what never sleeps.
 		stuck := f.AtWork && now.Sub(d.running) >= d.patience()
-		f.Action = d.when(stuck || d.worked >= patienceOfSleepers*leastLooks && f.Silence >= patienceOfSleepers*d.patience(), Hang)
+		f.Action = d.when(stuck || d.isRestless() && f.Silence >= patienceOfSleepers*d.patience(), Hang)
 	case Waiting, Unseen:
 		f.Action = d.when(f.Silence >= max(systemPatience, d.patience()), Hang)
 	default:
 		f.Action = d.blocked(condition, Describe(outside), same)
 	}
 	return f
+}
+
+// isAtWork reports whether many looks in a row have seen the run at work, while the process
+// had processors to work on.
+func (d *Dog) isAtWork() bool {
+	return d.looks >= leastLooks && d.processors()-d.had >= d.patience()
+}
+
+// isRestless reports whether many looks have seen the run at work, though not all in a row,
+// while the process had processors to work on.
+func (d *Dog) isRestless() bool {
+	return d.worked >= patienceOfSleepers*leastLooks && d.worked > d.looks && d.processors()-d.hadFirst >= d.patience()/patienceOfSleepers
+}
+
+// processors is what the process has had of the processors.
+func (d *Dog) processors() time.Duration {
+	if d.used != nil {
+		return d.used()
+	}
+	return processorTime()
 }
 
 func (d *Dog) when(enough bool, action Action) Action {

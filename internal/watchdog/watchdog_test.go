@@ -289,17 +289,40 @@ func TestTimeAloneIsNoHang(t *testing.T) {
 		}
 	})
 	require.Eventually(t, func() bool { return busy(label) }, patience.Long, time.Millisecond)
-	var d Dog
-	now, looks := time.Unix(0, 0), 0
-	for ; looks < 100; looks++ {
-		now = now.Add(time.Minute) // in which nobody has looked
-		if f := d.Visit(1, now, label); f.Action == Hang {
-			assert.True(t, f.AtWork)
-			break
+	for _, share := range []time.Duration{Usual, Usual / 100} { // of the processors, at each look
+		var used time.Duration
+		d := Dog{used: func() time.Duration { return used }}
+		now, looks := time.Unix(0, 0), 0
+		for ; looks < 200; looks++ {
+			now, used = now.Add(time.Minute), used+share // in which nobody has looked
+			if f := d.Visit(1, now, label); f.Action == Hang {
+				assert.True(t, f.AtWork)
+				break
+			}
 		}
+		assert.GreaterOrEqual(t, looks, leastLooks)
+		assert.GreaterOrEqual(t, used, Usual)
+		assert.Less(t, looks, 200)
 	}
-	assert.GreaterOrEqual(t, looks, leastLooks)
-	assert.Less(t, looks, 100)
+}
+
+// What a process does of which the machine takes no notice is no hang, however often it is
+// looked at.
+func TestNobodyHangsWithoutAProcessor(t *testing.T) {
+	var stop atomic.Bool
+	t.Cleanup(func() { stop.Store(true) })
+	label := begin(func() {
+		for !stop.Load() {
+			runtime.Gosched()
+		}
+	})
+	require.Eventually(t, func() bool { return busy(label) }, patience.Long, time.Millisecond)
+	d := Dog{used: func() time.Duration { return 0 }}
+	for look := range 100 {
+		f := d.Visit(1, time.Unix(int64(look), 0), label)
+		require.Equal(t, Nothing, f.Action, f.Silence)
+		require.False(t, f.AtWork)
+	}
 }
 
 // What a look takes grows with the goroutines that it sees, and not with their square.

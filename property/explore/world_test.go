@@ -140,6 +140,7 @@ func TestFaultsOfTheWorldArrive(t *testing.T) {
 			var said strings.Builder
 			for _, v := range append(result.Violations, result.Hints...) {
 				said.WriteString(v.Text + "\n")
+				require.NotEmpty(t, v.Where, "%s: %s", v.Invariant, v.Text)
 				assert.Contains(t, v.Where[0], kind.String())
 			}
 			for _, one := range want {
