@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -314,40 +315,51 @@ func (s *Scanner) SkipString() error {
 // or the end. It looks at 32 bytes at a time, and then at eight: texts are most of what is
 // ever scanned.
 func (s *Scanner) plainUntil(i int) int {
-	data := s.Data
-	for {
-		for i+32 <= len(data) {
-			four := data[i : i+32]
-			if special(binary.LittleEndian.Uint64(four))|special(binary.LittleEndian.Uint64(four[8:]))|
-				special(binary.LittleEndian.Uint64(four[16:]))|special(binary.LittleEndian.Uint64(four[24:])) != 0 {
+	for rest := s.Data[i:]; ; {
+		for len(rest) >= 32 {
+			four := (*[32]byte)(rest) // of a known length, so that no other bound is looked at
+			if (marked(four[:8])|marked(four[8:16])|marked(four[16:24])|marked(four[24:]))&special != 0 {
 				break
 			}
-			i += 32
+			rest = rest[32:]
 		}
-		for i+8 <= len(data) && special(binary.LittleEndian.Uint64(data[i:])) == 0 {
-			i += 8
+		for len(rest) >= 8 {
+			if found := marked(rest) & special; found != 0 {
+				rest = rest[bits.TrailingZeros64(found)/8:]
+				break
+			}
+			rest = rest[8:]
 		}
-		for end := min(i+8, len(data)); i < end; i++ {
-			switch c := data[i]; {
+		for range min(8, len(rest)) {
+			switch c := rest[0]; {
 			case c < ' ', c == '"', c == '\\':
-				return i
+				return len(s.Data) - len(rest)
 			case c >= utf8.RuneSelf:
 				s.beyondASCII = true
 			}
+			rest = rest[1:]
 		}
-		if i == len(data) {
-			return i
+		if len(rest) == 0 {
+			return len(s.Data)
 		}
 	}
 }
 
-// special is not zero where one of eight bytes is a quote, a backslash, a control character
-// or beyond ASCII. The highest bit of a byte is set where it was, or where taking something
-// away went below zero: a space from what is smaller, or one from the zero that a quote or
-// a backslash becomes. Nothing else in ASCII comes to that, nor borrows from the next byte.
-func special(block uint64) uint64 {
-	const each, high = 0x0101010101010101, 0x80 * 0x0101010101010101
-	return (block | (block - ' '*each) | ((block ^ '"'*each) - each) | ((block ^ '\\'*each) - each)) & high
+// special is the highest bit of each of eight bytes.
+const special = 0x80 * eachByte
+
+const eachByte = 0x0101010101010101
+
+// marked sets special bits where one of the first eight bytes of a text is a quote, a
+// backslash, a control character or beyond ASCII. The highest bit of a byte is set where
+// it was, or where taking something away went below zero: one from the zero that a
+// backslash becomes, and '!' from what is smaller once spaces and quotes have changed
+// places, which are control characters and quotes. Nothing else in ASCII comes to that,
+// nor borrows from the next byte: the lowest bit that is set is of the first such byte.
+func marked(text []byte) uint64 {
+	const swap = ' ' ^ '"'
+	block := binary.LittleEndian.Uint64(text)
+	return block | ((block ^ swap*eachByte) - '!'*eachByte) | ((block ^ '\\'*eachByte) - eachByte)
 }
 
 // escapeLen is the length of the escape that text begins with, 0 for none.
