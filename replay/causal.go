@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/rename"
@@ -22,7 +23,7 @@ import (
 // causal runs a recorded turn again with live seams: it answers by cause, and
 // never by position. It is the probe, the clock, the id source and every
 // scripted seam of the new run. Nothing is compared here: the new run is
-// recorded beside, and the two are held against each other when it is over.
+// kept beside, and the two are held against each other when it is over.
 //
 // Every call of the new run has its counterpart in the recording, or none: a
 // middleware, an executor and a strand by seam path and occurrence below their
@@ -46,6 +47,8 @@ type causal struct {
 	listeners stub.ListenerFaults
 	known     wire.Comparer
 	cancel    func(cause, err error) // ends the context of the new run
+	kept      adk.Probe              // keeps the new run
+	callers   codeplace.Callers
 	noAnswerChecks
 
 	stub.Timers   // with the lock that guards what follows
@@ -243,8 +246,28 @@ func (p *causal) gateCause(x *adk.Crossing) adk.Digest {
 	return adk.DigestOf([]byte("gate\n" + compare.ArgumentsText(p.known, x)))
 }
 
-// Observe makes the player the observer of the new run.
-func (p *causal) Observe(adk.RunInfo) adk.Observer { return stub.Watcher{Observer: p, Fail: p.fail} }
+// Observe makes the observer of the new run. What panics in it fails the replay.
+func (p *causal) Observe(info adk.RunInfo) adk.Observer {
+	return stub.Watcher{Observer: &newRun{p, p.kept.Observe(info)}, Fail: p.fail}
+}
+
+// newRun is the observer of a new run: the player, which leads it, and who keeps it and who
+// notes where its operations were called, to whom crossings alone are of interest. It is no
+// MultiProbe, since each crossing of a replay has to go through all that lies between the
+// engine and them, and each stack that is noted as well.
+type newRun struct {
+	*causal
+	kept adk.Observer // nil where the run cannot be kept, as who does it will say
+}
+
+// Tell tells the player first, which decides what comes next.
+func (r *newRun) Tell(x *adk.Crossing) {
+	r.causal.Tell(x)
+	if r.kept != nil {
+		r.kept.Tell(x)
+	}
+	r.callers.Tell(x)
+}
 
 // Now is the present of the step that is being taken; of what comes from outside
 // it is the latest that was.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
-	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/safetext"
@@ -77,8 +76,9 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	p.cancel = runCtx.End
 	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
 
-	sites, kept := &codeplace.Callers{}, newKept(p, options, whole)
-	run, err := p.again(first, want.Info, adk.MultiProbe(p, kept, sites))
+	kept := newKept(p, options, whole)
+	p.kept = kept
+	run, err := p.again(first, want.Info)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if p.failed != nil {
 		return nil, p.failed
 	}
-	again := &replayed{ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: sites,
+	again := &replayed{ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: &p.callers,
 		unanswered: map[int]bool{}, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
 	for _, call := range p.unanswered {
 		again.unanswered[call] = true
@@ -150,11 +150,11 @@ func (r *replayed) holds(run *trace.Trace) {
 }
 
 // again is the recorded run with the live parts in it.
-func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (func(context.Context) error, error) {
+func (p *causal) again(first *adk.Crossing, info adk.RunInfo) (func(context.Context) error, error) {
 	if info.Standalone {
 		in := p.stage.DispatchStandalone(first, info, p, &p.listeners)
 		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
-		in.Raw.Storage, in.Raw.Probe = p.live.storage(in.Raw.Storage), probe
+		in.Raw.Storage = p.live.storage(in.Raw.Storage)
 		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
 		if p.live.Takes(Tools) {
 			in.Raw.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
@@ -165,7 +165,6 @@ func (p *causal) again(first *adk.Crossing, info adk.RunInfo, probe adk.Probe) (
 	if err != nil {
 		return nil, err
 	}
-	config.Probe = probe
 	p.live.apply(&config, &raw)
 	if p.live.Takes(Tools) {
 		config.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
@@ -185,7 +184,7 @@ type kept interface {
 func newKept(p *causal, options trace.Options, whole bool) kept {
 	options.File = ""
 	if !whole && !p.live.hides() {
-		return &keptTape{tape.New(p.known, p.tree.Lines, options, p.fail)}
+		return &keptTape{tape.New(p.known, p.tree.Lines, options)}
 	}
 	k := &keptTrace{options: options}
 	k.Recorder = Record(&k.written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine,

@@ -2,24 +2,13 @@ package codeplace
 
 import "github.com/adkreplay/adkreplay/adk"
 
-// Callers is the observer of a run that notes from where its operations were called.
+// Callers notes from where the operations of a run were called. The zero value has noted
+// none.
 type Callers struct {
 	stacks []Stack       // each that there is once
 	known  map[Stack]int // their places in stacks
 	bySeq  []int32       // by the number of the crossing, the place in stacks and 1; 0 is none
 }
-
-// Observe makes Callers the observer of the run.
-func (c *Callers) Observe(adk.RunInfo) adk.Observer { return c }
-
-// Begin is of no interest to it.
-func (*Callers) Begin(adk.Step) {}
-
-// Park is of none either.
-func (*Callers) Park(int, func() bool) {}
-
-// Resume is of none either.
-func (*Callers) Resume(int) {}
 
 // tellDepth is how many calls lie between the engine's operation and Tell, at least.
 const tellDepth = 4

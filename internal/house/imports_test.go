@@ -167,7 +167,7 @@ var rooms = []room{
 	{name: "internal/likeness", ours: []string{"adk"}, because: "it holds two requests against each other, and knows no run"},
 	{name: "internal/rename", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/compare", "internal/state", "internal/wire", "replay/trace"},
 		because: "it knows which ids stand for which, and not why a run was made again"},
-	{name: "internal/tape", ours: []string{"adk", "internal/stub", "internal/wire", "replay/trace"},
+	{name: "internal/tape", ours: []string{"adk", "internal/wire", "replay/trace"},
 		because: "it keeps a run, whatever that is held against"},
 	{name: "replay/transcript", ours: []string{"adk", "internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "reading a run needs no engine that runs it again"},

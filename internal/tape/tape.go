@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -19,7 +18,6 @@ type Tape struct {
 	known   wire.Comparer
 	want    []*adk.Crossing // the recording
 	options trace.Options
-	failed  func(error) // takes in that the tape panicked
 	info    adk.RunInfo // of the new run
 	told    []*adk.Crossing
 	line    Pages // that was written and is not yet read
@@ -29,17 +27,16 @@ type Tape struct {
 }
 
 // New makes a tape for a run that is held against the recorded one, whose crossings are
-// want. Those of the run go through a trace of the given options, and failed takes in that
-// the tape panicked.
-func New(known wire.Comparer, want []*adk.Crossing, options trace.Options, failed func(error)) *Tape {
-	return &Tape{known: known, want: want, options: options, failed: failed}
+// want. Those of the run go through a trace of the given options.
+func New(known wire.Comparer, want []*adk.Crossing, options trace.Options) *Tape {
+	return &Tape{known: known, want: want, options: options}
 }
 
 // Observe makes the tape the observer of the new run.
 func (t *Tape) Observe(info adk.RunInfo) adk.Observer {
 	t.info, t.told = info, make([]*adk.Crossing, 0, len(t.want))
 	t.out = trace.NewWriter(&t.line, trace.Header{Info: info}, t.options)
-	return stub.Watcher{Observer: t, Fail: t.failed}
+	return t
 }
 
 // Begin is of no interest to it.
