@@ -5,9 +5,8 @@ import "github.com/adkreplay/adkreplay/adk"
 // Callers notes from where the operations of a run were called. The zero value has noted
 // none.
 type Callers struct {
-	stacks []Stack       // each that there is once
-	known  map[Stack]int // their places in stacks
-	bySeq  []int32       // by the number of the crossing, the place in stacks and 1; 0 is none
+	stacks Stacks
+	bySeq  []int32 // by the number of the crossing, that of the stack; 0 is none
 }
 
 // tellDepth is how many calls lie between the engine's operation and Tell, at least.
@@ -19,35 +18,23 @@ func (c *Callers) Tell(x *adk.Crossing) {
 	for len(c.bySeq) <= x.Seq {
 		c.bySeq = append(c.bySeq, 0)
 	}
-	if x.Kind.Class() != adk.ClassOperation || x.Phase == adk.Done {
-		return
+	if x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done {
+		c.bySeq[x.Seq] = c.stacks.Here(tellDepth)
 	}
-	stack := Here(tellDepth)
-	at, known := c.known[stack]
-	if !known {
-		at = len(c.stacks) + 1
-		if c.known == nil {
-			c.known = map[Stack]int{}
-		}
-		c.known[stack], c.stacks = at, append(c.stacks, stack)
-	}
-	c.bySeq[x.Seq] = int32(at)
 }
 
 // Of is the line of user code that made an operation of the run; none where no user
 // code did.
-func (c *Callers) Of(x *adk.Crossing) Place {
-	if x == nil || x.Seq >= len(c.bySeq) || c.bySeq[x.Seq] == 0 {
-		return Place{}
-	}
-	return c.stacks[c.bySeq[x.Seq]-1].User()
-}
+func (c *Callers) Of(x *adk.Crossing) Place { return c.stack(x).User() }
 
 // IsApart reports whether an operation of the run was made on a goroutine that user
 // code has begun itself.
-func (c *Callers) IsApart(x *adk.Crossing) bool {
-	if c == nil || x.Seq >= len(c.bySeq) || c.bySeq[x.Seq] == 0 {
-		return false
+func (c *Callers) IsApart(x *adk.Crossing) bool { return c.stack(x).IsApart() }
+
+// stack is that of an operation; none of what was not noted.
+func (c *Callers) stack(x *adk.Crossing) (s Stack) {
+	if c == nil || x == nil || x.Seq >= len(c.bySeq) {
+		return s
 	}
-	return c.stacks[c.bySeq[x.Seq]-1].IsApart()
+	return c.stacks.Of(c.bySeq[x.Seq])
 }
