@@ -198,6 +198,7 @@ type treeBuilder struct {
 	gates  map[string]*Step // the waits for the gates that are open
 	forks  map[int]*Step    // by the strand
 	stacks map[int][]*Call  // the open calls of user code, by strand
+	room   []Step           // for the steps to come
 }
 
 func (b *treeBuilder) add(x *adk.Crossing) {
@@ -247,7 +248,8 @@ func (b *treeBuilder) enter(x *adk.Crossing) {
 // place puts a call below what led to it: the owner for middlewares, the
 // operation for what an operation calls, the caller for all others.
 func (b *treeBuilder) place(c *Call) {
-	s := &Step{In: c.Parent, X: c.Begin, Call: c}
+	s := b.step(c.Parent, c.Begin)
+	s.Call = c
 	switch label := c.Begin.Seam.Label; {
 	case wire.IsPipeline(c.Begin.Seam) && c.Owner != nil: // in a damaged trace there may be none
 		s.In = c.Owner
@@ -291,6 +293,20 @@ func leadsTo(op, call *adk.Crossing) bool {
 	}
 	return true
 }
+
+// step makes a step, one of many that are made at once.
+func (b *treeBuilder) step(in *Call, x *adk.Crossing) *Step {
+	if len(b.room) == 0 {
+		b.room = make([]Step, min(stepsAtOnce, len(b.Lines)))
+	}
+	s := &b.room[0]
+	b.room = b.room[1:]
+	s.In, s.X = in, x
+	return s
+}
+
+// stepsAtOnce is how many steps are made at a time: nearly every crossing is one.
+const stepsAtOnce = 32
 
 // performed adds a step to the script of the user code that is running in its
 // strand.
@@ -346,12 +362,12 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 			s.Done = x
 			delete(b.ops, x.Op)
 			if x.Kind == adk.KindAsk {
-				b.performed(&Step{In: c, X: x})
+				b.performed(b.step(c, x))
 			}
 		}
 		return
 	}
-	s := &Step{In: c, X: x}
+	s := b.step(c, x)
 	c.Steps = append(c.Steps, s)
 	b.performed(s)
 	if x.Phase == adk.Begin {
@@ -410,7 +426,7 @@ func (b *treeBuilder) event(c *Call, x *adk.Crossing) {
 			}
 		}
 	}
-	c.Steps = append(c.Steps, &Step{In: c, X: x})
+	c.Steps = append(c.Steps, b.step(c, x))
 }
 
 func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
@@ -426,7 +442,7 @@ func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
 	case adk.KindPiece:
 		if s := b.ops[x.Op]; s != nil {
 			s.Notes = append(s.Notes, x)
-			b.performed(&Step{In: c, X: x})
+			b.performed(b.step(c, x))
 			return
 		}
 	case adk.KindTimer:
@@ -435,7 +451,7 @@ func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
 			return
 		}
 	}
-	s := &Step{In: c, X: x}
+	s := b.step(c, x)
 	c.Steps = append(c.Steps, s)
 	if wire.IsMisuse(x) {
 		b.performed(s)
