@@ -1,8 +1,9 @@
 package adkhttp
 
 import (
-	"fmt"
+	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,21 +15,19 @@ import (
 // served gives an answer that is not the world's, through the same hands as one that is.
 func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, error) {
 	first, ok, err := x.Next()
-	var h httpform.Head
-	switch {
-	case ok:
-		h, err = httpform.ReadHead(first.Value)
-	case err == nil:
-		err = errNoHead
+	var status int
+	var headers http.Header
+	if ok {
+		status, headers, err = httpform.ReadHead(first.Value)
 	}
-	if err == nil && h.Status == 0 {
+	if err == nil && status == 0 {
 		err = errNoHead
 	}
 	if err != nil {
 		x.Done(nil, err)
 		return nil, err
 	}
-	resp := responseOf(&h, req)
+	resp := responseOf(status, headers, req)
 	resp.Body = &servedBody{x: x, resp: resp}
 	x.Piece(first.Value, false)
 	if hasNoBody(resp) {
@@ -46,14 +45,12 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 var errNoHead = &adk.Error{Code: adk.E_UNANSWERED, Message: "what was recorded of the answer has no status"}
 
 // responseOf is an answer with a head.
-func responseOf(h *httpform.Head, req *http.Request) *http.Response {
-	resp := &http.Response{StatusCode: h.Status, Status: fmt.Sprintf("%d %s", h.Status, http.StatusText(h.Status)),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, ContentLength: -1, Request: req}
-	for name, value := range h.Headers {
-		for _, one := range allOf(value) {
-			resp.Header.Add(name, one)
-		}
+func responseOf(status int, headers http.Header, req *http.Request) *http.Response {
+	if headers == nil {
+		headers = http.Header{}
 	}
+	resp := &http.Response{StatusCode: status, Status: strconv.Itoa(status) + " " + http.StatusText(status),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: headers, ContentLength: -1, Request: req}
 	resp.Trailer = announced(resp.Header.Get("Trailer"))
 	resp.Header.Del("Trailer") // clients have it there alone
 	if length := resp.Header.Get("Content-Length"); length != "" {
@@ -74,19 +71,6 @@ func announced(names string) http.Header {
 		trailer[name] = nil
 	}
 	return trailer
-}
-
-// allOf are the values of a header as headersOf holds them.
-func allOf(value any) (all []string) {
-	switch value := value.(type) {
-	case string:
-		return []string{value}
-	case []any:
-		for _, one := range value {
-			all = append(all, fmt.Sprint(one))
-		}
-	}
-	return all
 }
 
 // quickRetry lets no client wait before it asks a second time: the time has passed
@@ -118,19 +102,27 @@ func (b *servedBody) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if one.Trailers != nil {
-			if b.resp.Trailer == nil {
-				b.resp.Trailer = http.Header{}
-			}
-			for name, value := range one.Trailers {
-				b.resp.Trailer[http.CanonicalHeaderKey(name)] = allOf(value)
-			}
+		if err := b.addTrailers(one.Trailers); err != nil {
+			return 0, err
 		}
 		b.rest = one.Bytes()
 	}
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]
 	return n, nil
+}
+
+// addTrailers gives the answer the trailers that a piece has.
+func (b *servedBody) addTrailers(raw json.RawMessage) error {
+	if raw == nil {
+		return nil
+	}
+	trailers, err := httpform.ReadHeaders(raw)
+	if b.resp.Trailer == nil {
+		b.resp.Trailer = http.Header{}
+	}
+	maps.Copy(b.resp.Trailer, trailers)
+	return err
 }
 
 // Close closes nothing: nobody was asked.

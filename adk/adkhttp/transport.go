@@ -88,7 +88,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if why := unheldKind(req); why != "" {
 		return t.passBy(req, of, why)
 	}
-	out := req.WithContext(ctx) // the body is exchanged, and not the caller's request
+	out := req
+	if hasBody(req) && req.GetBody == nil {
+		out = req.WithContext(ctx) // the body is exchanged, and not the caller's request
+	}
 	options := adk.AskOptions{Effect: t.effect(req), Limits: t.limits}
 	if hasBody(req) && req.GetBody == nil && req.ContentLength <= t.maxBody {
 		if x := adk.OpenUpload(ctx, of, options); x != nil {

@@ -20,7 +20,7 @@ type toldValue struct {
 
 // valuesOf are the headers that are told, by their names in small letters.
 func valuesOf(headers http.Header, unheld func(name string) bool) toldValues {
-	told := make(toldValues, 0, 16)
+	told := make(toldValues, 0, len(headers))
 	for name, values := range headers {
 		if name = strings.ToLower(name); !unheld(name) {
 			told = append(told, toldValue{name, values})
@@ -76,8 +76,11 @@ func (t toldValues) write(o *canonical.ObjectWriter, member string) {
 // several, is left alone.
 func (t toldValues) set(name string, value func(string) string) {
 	for i, one := range t {
-		if one.name == name && len(one.values) == 1 {
-			t[i].values = []string{value(one.values[0])}
+		if one.name != name || len(one.values) != 1 {
+			continue
+		}
+		if other := value(one.values[0]); other != one.values[0] {
+			t[i].values = []string{other}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strconv"
 	"unicode/utf8"
 
@@ -41,8 +42,8 @@ type Piece struct {
 	// Text is any other text, Base64 are any other bytes.
 	Text   string  `json:"text,omitempty"`
 	Base64 *string `json:"base64,omitempty"`
-	// Trailers follow the body.
-	Trailers map[string]any `json:"trailers,omitempty"`
+	// Trailers follow the body; ReadHeaders reads them.
+	Trailers json.RawMessage `json:"trailers,omitempty"`
 }
 
 // JSON is the piece as it is told.
@@ -57,10 +58,7 @@ func (p Piece) JSON() json.RawMessage {
 	if p.Base64 != nil {
 		o.Text("base64", *p.Base64)
 	}
-	if len(p.Trailers) > 0 {
-		trailers, _ := Marshal(p.Trailers) // texts always have a JSON
-		someJSON(&o, "trailers", trailers)
-	}
+	someJSON(&o, "trailers", p.Trailers)
 	return o.Close()
 }
 
@@ -150,40 +148,49 @@ func (p *Piece) Bytes() []byte {
 	return out
 }
 
-// ReadHead reads the head of an answer.
-func ReadHead(raw json.RawMessage) (h Head, err error) {
+// ReadHead reads the head of an answer: its status, and its headers as clients have them.
+func ReadHead(raw json.RawMessage) (status int, headers http.Header, err error) {
 	s := jsonscan.Scanner{Data: raw}
 	err = s.EachMember(func(name, value []byte) (err error) {
 		switch string(name) {
 		case "status":
-			h.Status, err = strconv.Atoi(string(value))
+			status, err = strconv.Atoi(string(value))
 		case "headers":
-			h.Headers, err = readValues(value)
+			headers, err = ReadHeaders(value)
 		}
 		return err
 	})
 	if err != nil {
-		return h, fmt.Errorf("adkhttp: what was recorded is no head of an answer: %w", err)
+		return 0, nil, fmt.Errorf("adkhttp: what was recorded is no head of an answer: %w", err)
 	}
-	return h, nil
+	return status, headers, nil
 }
 
-// readValues reads headers: texts, or lists of them.
-func readValues(raw []byte) (map[string]any, error) {
-	values := map[string]any{}
+// ReadHeaders reads headers, or trailers, as clients have them: of each name a text, or a
+// list of them.
+func ReadHeaders(raw json.RawMessage) (http.Header, error) {
+	headers := http.Header{}
 	s := jsonscan.Scanner{Data: raw}
-	return values, s.EachMember(func(name, value []byte) (err error) {
-		if value[0] != '"' {
-			var list any
-			err = json.Unmarshal(value, &list)
-			values[string(name)] = list
-			return err
-		}
-		var text string
-		err = readText(&text, value)
-		values[string(name)] = text
+	return headers, s.EachMember(func(name, value []byte) error {
+		values, err := valuesIn(value)
+		headers[http.CanonicalHeaderKey(string(name))] = values
 		return err
 	})
+}
+
+// valuesIn are the values of a header.
+func valuesIn(raw []byte) (values []string, err error) {
+	if raw[0] == '"' {
+		values = make([]string, 1)
+		return values, readText(&values[0], raw)
+	}
+	var all any
+	err = json.Unmarshal(raw, &all)
+	list, _ := all.([]any)
+	for _, one := range list {
+		values = append(values, fmt.Sprint(one))
+	}
+	return values, err
 }
 
 // ReadPiece reads what JSON wrote.
@@ -207,7 +214,7 @@ func ReadPiece(raw json.RawMessage) (p Piece, err error) {
 			p.Base64 = new(string)
 			err = readText(p.Base64, value)
 		case "trailers":
-			p.Trailers, err = readValues(value)
+			p.Trailers = value
 		}
 		return err
 	})

@@ -104,7 +104,8 @@ func dataLine(all []byte) (begin, end int) {
 // WithLength is the head of an answer whose body has n bytes: where it says a length, it is
 // that one.
 func WithLength(head json.RawMessage, n int) json.RawMessage {
-	h, err := ReadHead(head)
+	var h Head
+	err := json.Unmarshal(head, &h)
 	if _, says := h.Headers[lengthHeader]; err != nil || !says {
 		return head
 	}
