@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -27,9 +28,9 @@ import (
 // names the one that counts and says how long it is. A write puts a new body there, and
 // then the entry in the place of the old one, each by a temporary file that is synced
 // and renamed: a crash leaves the old body or the new one, and at worst a file that
-// nobody names, which OpenDirSpool and Write do not look at. Readers keep the file that
-// they found open: after another write they go on with the old bytes, or fail with
-// E_ARTIFACT_CHANGED where those are gone.
+// nobody names, which Sweep removes. Readers keep the file that they found open: after
+// another write they go on with the old bytes, or fail with E_ARTIFACT_CHANGED where
+// those are gone.
 type DirSpool struct {
 	// MaxBytes is how long a body may be; 0 is no bound. Set it before the first use.
 	MaxBytes int64
@@ -37,6 +38,7 @@ type DirSpool struct {
 	root   *os.Root
 	made   atomic.Int64
 	naming sync.Mutex // so that no body is left without a name
+	settle func() error
 }
 
 // NewDirSpool opens a spool in a directory, which it makes if it is not there. Close it.
@@ -48,7 +50,9 @@ func NewDirSpool(dir string) (*DirSpool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DirSpool{root: root}, nil
+	s := &DirSpool{root: root}
+	s.settle = s.sync
+	return s, nil
 }
 
 // Close releases the directory. Readers that were handed out fail from then on.
@@ -64,8 +68,9 @@ type dirEntry struct {
 }
 
 const (
-	entryEnding = ".entry"
-	bodyEnding  = ".body"
+	entryEnding     = ".entry"
+	bodyEnding      = ".body"
+	temporaryEnding = ".tmp"
 )
 
 // nameOf is the name of a key's files: a hash, since a key may be longer than a file's
@@ -87,7 +92,9 @@ func (s *DirSpool) Write(ctx context.Context, key string, body io.Reader) (Entry
 	}
 	found := meter.entry(key)
 	if err := s.name(dirEntry{key, file, found.Bytes, found.Lines, found.SHA256}); err != nil {
-		_ = s.root.Remove(file) // nobody names it
+		if now, _, reading := s.entry(key); reading == nil && now.File != file {
+			_ = s.root.Remove(file) // nobody names it
+		}
 		return Entry{}, err
 	}
 	return found, nil
@@ -138,7 +145,7 @@ func (s *DirSpool) put(name, ending string, content io.Reader) (file string, err
 
 // replace puts a file in the place of one, at once.
 func (s *DirSpool) replace(name string, content []byte) error {
-	temporary, err := s.put(name, ".tmp", bytes.NewReader(content))
+	temporary, err := s.put(name, temporaryEnding, bytes.NewReader(content))
 	if err != nil {
 		return err
 	}
@@ -146,7 +153,7 @@ func (s *DirSpool) replace(name string, content []byte) error {
 		_ = s.root.Remove(temporary)
 		return err
 	}
-	return s.sync()
+	return s.settle()
 }
 
 // sync brings the names of the directory to the disk.
@@ -205,7 +212,7 @@ func (s *DirSpool) Delete(_ context.Context, key string) (bool, error) {
 		return false, err
 	}
 	_ = s.root.Remove(entry.File) // nobody names it any more
-	return true, s.sync()
+	return true, s.settle()
 }
 
 // List gives the entries with a prefix, in the order of their keys.
@@ -225,12 +232,8 @@ func (s *DirSpool) List(ctx context.Context, prefix string) iter.Seq2[Entry, err
 }
 
 func (s *DirSpool) entries(ctx context.Context, prefix string) (entries []Entry, err error) {
-	dir, err := s.root.Open(".")
+	names, err := s.files()
 	if err != nil {
-		return nil, err
-	}
-	names, err := dir.Readdirnames(-1)
-	if err := errors.Join(err, dir.Close()); err != nil {
 		return nil, err
 	}
 	for _, name := range names {
@@ -254,6 +257,55 @@ func (s *DirSpool) entries(ctx context.Context, prefix string) (entries []Entry,
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
 	return entries, nil
+}
+
+// files are the names of all files.
+func (s *DirSpool) files() ([]string, error) {
+	dir, err := s.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	return names, errors.Join(err, dir.Close())
+}
+
+// sweepUnnamed removes the files from before a time that no entry names: what a crash
+// within a write left. It gives how many bodies that were.
+func (s *DirSpool) sweepUnnamed(ctx context.Context, olderThan time.Time) (deleted int, err error) {
+	names, err := s.files()
+	if err != nil {
+		return 0, err
+	}
+	named, unnamed := map[string]bool{}, []string{}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		if strings.HasSuffix(name, bodyEnding) || strings.HasSuffix(name, temporaryEnding) {
+			unnamed = append(unnamed, name)
+		}
+		if !strings.HasSuffix(name, entryEnding) {
+			continue
+		}
+		entry, err := s.readEntry(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, err // who knows what it names
+		}
+		named[entry.File] = true
+	}
+	for _, name := range unnamed {
+		info, missing := s.root.Stat(name)
+		if named[name] || missing != nil || !info.ModTime().Before(olderThan) {
+			continue
+		}
+		switch fault := s.root.Remove(name); {
+		case fault != nil:
+			err = errors.Join(err, fault)
+		case strings.HasSuffix(name, bodyEnding):
+			deleted++
+		}
+	}
+	return deleted, err
 }
 
 // dirReader reads one body.

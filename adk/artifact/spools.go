@@ -202,8 +202,9 @@ func (p prefixed) List(ctx context.Context, prefix string) iter.Seq2[Entry, erro
 }
 
 // Sweep deletes the bodies that nobody uses and that were written before a time: what a
-// crash between a body and its record leaves, or a record that was changed (SPL-9).
-// isUsed is asked for each key that is old enough. It gives how many it deleted.
+// crash between a body and its record leaves, or a record that was changed (SPL-9), and of
+// a DirSpool what a crash within a write leaves. No write should take as long as that time
+// is past. isUsed is asked for each key that is old enough. It gives how many it deleted.
 func Sweep(ctx context.Context, spool Spool, isUsed func(ctx context.Context, key string) (bool, error), olderThan time.Time) (deleted int, err error) {
 	var orphans []string
 	for entry, err := range spool.List(ctx, "") {
@@ -227,6 +228,10 @@ func Sweep(ctx context.Context, spool Spool, isUsed func(ctx context.Context, ke
 		if was {
 			deleted++
 		}
+	}
+	if dir, is := spool.(*DirSpool); is {
+		more, fault := dir.sweepUnnamed(ctx, olderThan)
+		deleted, err = deleted+more, errors.Join(err, fault)
 	}
 	return deleted, err
 }

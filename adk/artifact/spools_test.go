@@ -170,6 +170,42 @@ func TestSweep(t *testing.T) {
 	assert.Equal(t, 1, spool.Len())
 }
 
+// SPL-2, SPL-9: what a crash between a body and its entry leaves in a directory is swept, and
+// nothing else.
+func TestSweepAfterACrash(t *testing.T) {
+	dir := t.TempDir()
+	spool, err := artifact.NewDirSpool(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, spool.Close()) })
+	_, err = spool.Write(t.Context(), "used", strings.NewReader("whole"))
+	require.NoError(t, err)
+	for _, name := range []string{"a.1.1.body", "a.1.2.tmp", "notes.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("left"), 0o600))
+	}
+	isUsed := func(context.Context, string) (bool, error) { return true, nil }
+	left := func() int {
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		return len(entries)
+	}
+	deleted, err := artifact.Sweep(t.Context(), spool, isUsed, time.Now().Add(-time.Hour))
+	require.NoError(t, err)
+	assert.Zero(t, deleted, "somebody may be writing them")
+	assert.Equal(t, 5, left())
+	deleted, err = artifact.Sweep(t.Context(), spool, isUsed, time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	assert.Equal(t, 1, deleted)
+	assert.Equal(t, 3, left(), "the body with its entry, and what is no file of a spool")
+	reader, found, err := spool.Read(t.Context(), "used")
+	require.NoError(t, err)
+	require.True(t, found)
+	stream, err := reader.Open(t.Context())
+	require.NoError(t, err)
+	body, err := io.ReadAll(stream)
+	require.NoError(t, errors.Join(err, stream.Close()))
+	assert.Equal(t, "whole", string(body))
+}
+
 // call makes a tool call with a result.
 func call(t *testing.T, id string, results adk.ToolResult) *adk.ToolCall {
 	t.Helper()
