@@ -157,6 +157,9 @@ func (q MarkdownQuestions) parsed(ctx context.Context, method string, from, to *
 		}
 		list, _ := texts(value, nil)
 		source := strings.Join(list, "\n")
+		if start == 0 {
+			source = strings.TrimPrefix(source, byteOrderMark)
+		}
 		if len(source) > maxParsed {
 			return nil, formatError(q.a.media.ID(), "%d bytes of Markdown at once, want at most %d: ask for fewer lines", len(source), maxParsed)
 		}

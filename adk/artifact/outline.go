@@ -11,6 +11,9 @@ import (
 // maxFrontmatter is within how many lines a frontmatter has to end (ART-18).
 const maxFrontmatter = 200
 
+// byteOrderMark is what editors put before a text, and no part of its first line's markup.
+const byteOrderMark = "\ufeff"
+
 // Heading is a heading of a Markdown artifact, by its lines, counted from 0.
 type Heading struct {
 	Depth int    `json:"depth"`
@@ -58,7 +61,11 @@ func outlineOf(ctx context.Context, b body) (*outline, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.line(strings.TrimSuffix(validText(line), "\r"))
+		text := strings.TrimSuffix(validText(line), "\r")
+		if o.at == 0 {
+			text = strings.TrimPrefix(text, byteOrderMark)
+		}
+		o.line(text)
 	}
 	return o.end(), nil
 }

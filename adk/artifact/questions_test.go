@@ -326,6 +326,18 @@ func TestMarkdownOutline(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, found, "%.20q", body)
 	}
+	for body, heading := range map[string]int{"\ufeff# H": 0, "\ufeff---\na: 1\n---\n# H": 3} { // as some editors write it
+		q := opened(t, artifact.Markdown, body)["memory"].Markdown()
+		headings, err := q.Headings(t.Context(), 0)
+		require.NoError(t, err)
+		assert.Equal(t, fmt.Sprintf(`[{"depth":1,"text":"H","startLine":%d,"endLine":%[1]d}]`, heading), oneLine(headings), "%q", body)
+		_, found, err := q.Frontmatter(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, heading > 0, found, "%q", body)
+		text, err := q.PlainText(t.Context(), nil, nil)
+		require.NoError(t, err)
+		assert.Equal(t, "H", text, "%q", body)
+	}
 	for _, body := range []string{"---\n- a\n---\n", "---\na: [\n---\n"} {
 		_, _, err := opened(t, artifact.Markdown, body)["memory"].Markdown().Frontmatter(t.Context())
 		assert.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT)
