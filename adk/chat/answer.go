@@ -30,7 +30,6 @@ type answer struct {
 
 	responseID, model, finish string
 	usage                     json.RawMessage
-	used                      any // its tree
 }
 
 // chunk is an answer, or a part of one.
@@ -382,9 +381,10 @@ func (a *answer) keep() ([]WantedCall, error) {
 	if a.finish == "length" || a.finish == "content_filter" {
 		level = adk.LevelWarn
 	}
-	_ = json.Unmarshal(a.usage, &a.used) // none is null
+	var usage any
+	_ = json.Unmarshal(a.usage, &usage) // none is null
 	a.h.Log(level, "finish", "the model has answered", map[string]any{
-		"responseId": a.responseID, "model": a.model, "finishReason": a.finish, "usage": a.used})
+		"responseId": a.responseID, "model": a.model, "finishReason": a.finish, "usage": usage})
 	return wanted, nil
 }
 

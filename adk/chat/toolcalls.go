@@ -142,8 +142,8 @@ func readArguments(text string) (args *adk.Arguments, unread *adk.Error) {
 			why = "The arguments of this call must be a JSON object, but are " + kind + "."
 		}
 	}
-	args, none := adk.NewArguments("{}")
-	return args, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, why+" They were: "+text, errors.Join(none))
+	args, _ = adk.NewArguments("{}") // which are some
+	return args, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, why+" They were: "+text, nil)
 }
 
 // jsonKind is what JSON calls a value.

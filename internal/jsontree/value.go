@@ -10,6 +10,7 @@ package jsontree
 import (
 	"iter"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -324,6 +325,18 @@ func NumberOf(text string) any {
 		return f
 	}
 	return Digits(text)
+}
+
+// jsonNumber is how JSON writes a number.
+var jsonNumber = regexp.MustCompile(`\A-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\z`)
+
+// ReadNumber is NumberOf of a text from elsewhere; ok is false where JSON writes no number
+// so.
+func ReadNumber(text string) (number any, ok bool) {
+	if !jsonNumber.MatchString(text) {
+		return nil, false
+	}
+	return NumberOf(text), true
 }
 
 // Key is a text that two values share exactly when they are Equal.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -16,8 +15,6 @@ import (
 // maxNodes is how many values a document may have, those that aliases repeat counted
 // each time.
 const maxNodes = 200_000
-
-var jsonNumber = regexp.MustCompile(`\A-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\z`)
 
 // Read reads one document of YAML, nested at most maxDepth deep, as a tree of package
 // jsontree with its keys in order; an empty text is null. Times stay texts, and keys
@@ -183,8 +180,8 @@ func scalar(n *yaml.Node) (any, error) {
 		err := n.Decode(&b)
 		return b, err
 	case "!!int", "!!float":
-		if jsonNumber.MatchString(n.Value) {
-			return jsontree.NumberOf(n.Value), nil
+		if number, is := jsontree.ReadNumber(n.Value); is {
+			return number, nil
 		}
 		var f float64
 		if err := n.Decode(&f); err != nil {

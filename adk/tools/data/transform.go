@@ -83,7 +83,7 @@ func (s step) run(value any) (any, error) {
 	return operation(s, list)
 }
 
-func (s step) text(name string) string { return spec.Texts(s.args[name]) }
+func (s step) text(name string) string { return spec.TextOf(s.args[name]) }
 
 // key is an argument that has to be given.
 func (s step) key() (string, error) {
@@ -284,7 +284,7 @@ func (s step) selectKeys(list []any) (any, error) {
 	for i, item := range list {
 		o := &jsontree.Object{}
 		for _, key := range keys {
-			path := spec.Texts(key)
+			path := spec.TextOf(key)
 			value, found := at(item, path)
 			if object, isObject := item.(*jsontree.Object); isObject && !found {
 				value, found = object.Get(path) // null is kept

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -225,18 +224,18 @@ func rowOf(row, names []string) any {
 	return o
 }
 
-var jsonNumber = regexp.MustCompile(`\A-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\z`)
-
 // typed is a field as what it says. What begins with a zero, such as a postcode, is no
 // number.
 func typed(field string) any {
-	switch trimmed := strings.TrimSpace(field); {
-	case trimmed == "true" || trimmed == "TRUE":
+	switch trimmed := strings.TrimSpace(field); trimmed {
+	case "true", "TRUE":
 		return true
-	case trimmed == "false" || trimmed == "FALSE":
+	case "false", "FALSE":
 		return false
-	case jsonNumber.MatchString(trimmed):
-		return jsontree.NumberOf(trimmed)
+	default:
+		if number, is := jsontree.ReadNumber(trimmed); is {
+			return number
+		}
 	}
 	return field
 }

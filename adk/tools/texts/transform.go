@@ -39,7 +39,7 @@ func StringTransform() *adk.Tool {
 				if ctx.Err() != nil {
 					return "", context.Cause(ctx)
 				}
-				name := spec.Texts(args["op"])
+				name := spec.TextOf(args["op"])
 				text, is := value.(string)
 				if !is {
 					return "", fmt.Errorf("Error: Operation %d (%q) needs a text, and the one before gave none", i+1, name)

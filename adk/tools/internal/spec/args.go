@@ -43,7 +43,7 @@ func Bool(name, about string) Arg { return arg(name, "boolean", about) }
 // Anything is any JSON value.
 func Anything(name, about string) Arg { return arg(name, "", about) }
 
-// Texts is a list of texts.
+// TextList is a list of texts.
 func TextList(name, about string) Arg {
 	return arg(name, "array", about).with("maxItems", MaxList).
 		with("items", map[string]any{"type": "string", "maxLength": MaxText})

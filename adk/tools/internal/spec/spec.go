@@ -95,7 +95,7 @@ func (c Call) Has(name string) bool { _, has := c.args[name]; return has }
 func (c Call) Any(name string) any { return c.args[name] }
 
 // Text is a text argument, empty if it was not given.
-func (c Call) Text(name string) string { return Texts(c.args[name]) }
+func (c Call) Text(name string) string { return TextOf(c.args[name]) }
 
 // Number is a number argument, 0 if it was not given.
 func (c Call) Number(name string) float64 { n, _ := NumberOf(c.args[name]); return n }
@@ -111,7 +111,7 @@ func (c Call) Items(name string) []string {
 	list, _ := c.args[name].([]any)
 	items := make([]string, len(list))
 	for i, item := range list {
-		items[i] = Texts(item)
+		items[i] = TextOf(item)
 	}
 	return items
 }
@@ -126,8 +126,8 @@ func (c Call) Steps(name string) []map[string]any {
 	return steps
 }
 
-// Texts is a value as text, empty for what is none.
-func Texts(v any) string { s, _ := v.(string); return s }
+// TextOf is a value as text, empty for what is none.
+func TextOf(v any) string { s, _ := v.(string); return s }
 
 // NumberOf is the number that plain data holds, and whether v is one.
 func NumberOf(v any) (float64, bool) {
