@@ -5,13 +5,15 @@ import (
 	"testing"
 )
 
+// SSE-1: replies go out event by event, whatever their lines end with.
 func TestSplitEvents(t *testing.T) {
 	for name, want := range map[string][]string{
 		"nothing":          nil,
 		"two":              {"data: 1\n\n", "data: 2\n\n"},
-		"carriage returns": {"data: 1\r\n\r\n", "data: 2\r\n\r\n"},
+		"both line ends":   {"data: 1\r\n\r\n", "data: 2\r\n\r\n"},
+		"carriage returns": {"data: 1\r\r", "data: 2\r\r"},
 		"comments":         {": WAIT\n\n", "event: x\ndata: 1\n\n"},
-		"blank lines":      {"\n\ndata: 1\n\n", "\n\ndata: 2\n\n", "\n"},
+		"blank lines":      {"\n", "\n", "data: 1\n\n", "\n", "data: 2\n\n", "\n"},
 		"cut short":        {"data: 1\n\n", "data: 2"},
 	} {
 		body := ""

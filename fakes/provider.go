@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
 // Conversation is what a Provider or a Transport serves: interactions in order, recorded with
@@ -143,27 +145,16 @@ func (r Reply) writeTo(w http.ResponseWriter) {
 	}
 }
 
-// splitEvents cuts an event stream behind the blank lines that end its events,
-// and keeps every byte.
-func splitEvents(body string) []string {
-	var events []string
-	start := 0
-	blank := true // nothing of the event yet
-	for at := 0; at < len(body); {
-		end := at + strings.IndexByte(body[at:], '\n') + 1
-		if end == at {
-			end = len(body) // the last line has no end
+// splitEvents cuts an event stream as those who read one do, and keeps every byte.
+func splitEvents(body string) (events []string) {
+	split := httpform.Splitter{Form: httpform.Events}
+	for rest := []byte(body); len(rest) > 0; {
+		end := split.End(rest)
+		if end < 0 {
+			end = len(rest)
 		}
-		if strings.TrimRight(body[at:end], "\r\n") != "" {
-			blank = false
-		} else if !blank {
-			events = append(events, body[start:end])
-			start, blank = end, true
-		}
-		at = end
-	}
-	if start < len(body) {
-		events = append(events, body[start:])
+		events = append(events, string(rest[:end]))
+		rest = rest[end:]
 	}
 	return events
 }
