@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
+	"net/textproto"
 	"strconv"
 	"unicode/utf8"
 
@@ -149,7 +149,7 @@ func (p *Piece) Bytes() []byte {
 }
 
 // ReadHead reads the head of an answer: its status, and its headers as clients have them.
-func ReadHead(raw json.RawMessage) (status int, headers http.Header, err error) {
+func ReadHead(raw json.RawMessage) (status int, headers map[string][]string, err error) {
 	s := jsonscan.Scanner{Data: raw}
 	err = s.EachMember(func(name, value []byte) (err error) {
 		switch string(name) {
@@ -168,12 +168,12 @@ func ReadHead(raw json.RawMessage) (status int, headers http.Header, err error) 
 
 // ReadHeaders reads headers, or trailers, as clients have them: of each name a text, or a
 // list of them.
-func ReadHeaders(raw json.RawMessage) (http.Header, error) {
-	headers := http.Header{}
+func ReadHeaders(raw json.RawMessage) (map[string][]string, error) {
+	headers := map[string][]string{}
 	s := jsonscan.Scanner{Data: raw}
 	return headers, s.EachMember(func(name, value []byte) error {
 		values, err := valuesIn(value)
-		headers[http.CanonicalHeaderKey(string(name))] = values
+		headers[textproto.CanonicalMIMEHeaderKey(string(name))] = values
 		return err
 	})
 }
