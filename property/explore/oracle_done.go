@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/chatfault"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -128,7 +129,7 @@ func callDropped(r, undisturbed *reading) []exhibit {
 
 // isOfTwin reports whether a crossing names the call that ChatSeveral has added.
 func isOfTwin(x *adk.Crossing) bool {
-	return strings.Contains(string(x.JSON), againMark) || strings.Contains(x.Name, againMark) || x.Record != nil && strings.Contains(x.Record.Key(), againMark)
+	return strings.Contains(string(x.JSON), chatfault.AgainMark) || strings.Contains(x.Name, chatfault.AgainMark) || x.Record != nil && strings.Contains(x.Record.Key(), chatfault.AgainMark)
 }
 
 // executes is how many tools were called.

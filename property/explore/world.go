@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/chatfault"
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -111,6 +112,17 @@ type brokenAnswer struct {
 	err    error
 	after  time.Duration
 	asked  bool // the world is asked all the same
+}
+
+// chatting is an answer whose message a fault breaks.
+func chatting(fault chatfault.Fault) func(*asked, int) (*brokenAnswer, string) {
+	return func(w *asked, _ int) (*brokenAnswer, string) {
+		broken, any := fault.Break(chatfault.Answer{Value: w.value, Pieces: w.pieces, HTTP: w.http})
+		if !any {
+			return nil, onlyChat
+		}
+		return &brokenAnswer{value: broken.Value, pieces: broken.Pieces, err: w.err}, ""
+	}
 }
 
 // given is what Outside gives, anew each time.
@@ -243,12 +255,12 @@ var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.AskShort:        {atPiece: true, breaks: shortened},
 	turn.AskOther:        {given: true, repeats: true, breaks: mistaken},
 	turn.AskSlow:         {given: true, breaks: slowed},
-	turn.ChatArguments:   {given: true, breaks: chatting(breakArguments)},
-	turn.ChatTool:        {given: true, breaks: chatting(breakTool)},
-	turn.ChatTwins:       {given: true, repeats: true, breaks: chatting(breakIDs)},
-	turn.ChatLength:      {given: true, breaks: chatting(breakLength)},
-	turn.ChatRefusal:     {given: true, breaks: chatting(breakRefusal)},
-	turn.ChatSeveral:     {given: true, repeats: true, breaks: chatting(breakSeveral)},
+	turn.ChatArguments:   {given: true, breaks: chatting(chatfault.Arguments)},
+	turn.ChatTool:        {given: true, breaks: chatting(chatfault.Tool)},
+	turn.ChatTwins:       {given: true, repeats: true, breaks: chatting(chatfault.Twins)},
+	turn.ChatLength:      {given: true, breaks: chatting(chatfault.Length)},
+	turn.ChatRefusal:     {given: true, breaks: chatting(chatfault.Refusal)},
+	turn.ChatSeveral:     {given: true, repeats: true, breaks: chatting(chatfault.Several)},
 	turn.AskDown:         {refused: true, breaks: failing(errRefused)},
 	turn.AskDownOne:      {refused: true, breaks: failing(errRefused)},
 	turn.AskLost:         {given: true, breaks: losing},

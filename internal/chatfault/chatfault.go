@@ -1,4 +1,6 @@
-package explore
+// Package chatfault breaks what models answer in the shape of Chat Completions: one JSON
+// with a message, or a stream of pieces with deltas of it.
+package chatfault
 
 import (
 	"bytes"
@@ -9,12 +11,55 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// This file breaks answers in the shape of Chat Completions: one JSON with a message, or
-// a stream of events with deltas of it.
+// Answer is what was answered: Value, or Pieces where they are not nil. HTTP says that the
+// pieces are those of a response, as package httpform has them.
+type Answer struct {
+	Value  json.RawMessage
+	Pieces []adk.Piece
+	HTTP   bool
+}
 
-// chatPart is a piece of an answer that has a part of the message in it, or all of one that
-// came without pieces.
-type chatPart struct {
+// Fault is a way to break the message of an answer. It reports whether there is something in
+// the parts of it that it changes.
+type Fault func(parts []*part) bool
+
+// The faults.
+var (
+	// Arguments leaves the arguments of the calls open.
+	Arguments Fault = breakArguments
+	// Tool wants a tool that there is not.
+	Tool Fault = breakTool
+	// Twins gives two calls one id.
+	Twins Fault = breakIDs
+	// Several wants the only call twice at once.
+	Several Fault = breakSeveral
+	// Length ends in the midst, as a model does that is out of tokens.
+	Length Fault = breakLength
+	// Refusal says no, and nothing else.
+	Refusal Fault = breakRefusal
+)
+
+// Break is an answer with the fault, and whether it has any: one without a message that the
+// fault changes has none. What is given stays as it is.
+func (f Fault) Break(a Answer) (_ Answer, broken bool) {
+	parts := a.parts()
+	if len(parts) == 0 || !f(parts) {
+		return Answer{}, false
+	}
+	a.Pieces = slices.Clone(a.Pieces)
+	for _, p := range parts {
+		if p.whole {
+			a.Value = p.json()
+		} else {
+			a.Pieces[p.at] = adk.Piece{Value: p.json()}
+		}
+	}
+	return a, true
+}
+
+// part is a piece of an answer that has a part of the message in it, or all of one that came
+// without pieces. The parts are the first choice's.
+type part struct {
 	at     int // the piece
 	whole  bool
 	http   bool
@@ -24,35 +69,14 @@ type chatPart struct {
 	said   map[string]any // the message, or a delta of it
 }
 
-// chatting is an answer whose message was broken. The parts are the first choice's; one
-// that the fault changes nothing of is none of its.
-func chatting(breaks func(parts []*chatPart) bool) func(*asked, int) (*brokenAnswer, string) {
-	return func(w *asked, _ int) (*brokenAnswer, string) {
-		parts := w.chat()
-		if len(parts) == 0 || !breaks(parts) {
-			return nil, onlyChat
-		}
-		broken := w.whole()
-		broken.asked, broken.pieces = false, slices.Clone(w.pieces)
-		for _, p := range parts {
-			if p.whole {
-				broken.value = p.json()
-			} else {
-				broken.pieces[p.at] = adk.Piece{Value: p.json()}
-			}
-		}
-		return broken, ""
+// parts are those of the message that an answer has; none where it has none.
+func (a Answer) parts() (all []*part) {
+	if p := (&part{whole: true}); a.Pieces == nil && p.read(a.Value) {
+		return []*part{p}
 	}
-}
-
-// chat are the parts of the message that an answer has; none where it has none.
-func (w *asked) chat() (parts []*chatPart) {
-	if p := (&chatPart{whole: true}); w.pieces == nil && p.read(w.value) {
-		return []*chatPart{p}
-	}
-	for at, given := range w.pieces {
-		p, text := &chatPart{at: at, http: w.http}, given.Value
-		if w.http {
+	for at, given := range a.Pieces {
+		p, text := &part{at: at, http: a.HTTP}, given.Value
+		if a.HTTP {
 			var err error
 			if p.piece, err = httpform.ReadPiece(given.Value); at == 0 || err != nil {
 				continue
@@ -60,14 +84,14 @@ func (w *asked) chat() (parts []*chatPart) {
 			text = p.piece.Said()
 		}
 		if p.read(text) {
-			parts = append(parts, p)
+			all = append(all, p)
 		}
 	}
-	return parts
+	return all
 }
 
 // read reports whether a text has a part of the message, and reads it.
-func (p *chatPart) read(text json.RawMessage) bool {
+func (p *part) read(text json.RawMessage) bool {
 	read := json.NewDecoder(bytes.NewReader(text))
 	read.UseNumber()
 	if read.Decode(&p.tree) != nil {
@@ -85,7 +109,7 @@ func (p *chatPart) read(text json.RawMessage) bool {
 }
 
 // json is the piece with what was changed of it.
-func (p *chatPart) json() json.RawMessage {
+func (p *part) json() json.RawMessage {
 	raw, _ := httpform.Marshal(p.tree) // what was read from JSON has one
 	if !p.http {
 		return raw
@@ -94,7 +118,7 @@ func (p *chatPart) json() json.RawMessage {
 }
 
 // calls are the calls of tools in a part, and the functions that they call.
-func (p *chatPart) calls() (calls, functions []map[string]any) {
+func (p *part) calls() (calls, functions []map[string]any) {
 	all, _ := p.said["tool_calls"].([]any)
 	for _, one := range all {
 		call, _ := one.(map[string]any)
@@ -106,7 +130,7 @@ func (p *chatPart) calls() (calls, functions []map[string]any) {
 }
 
 // functionsOf are all functions that are called, fragment by fragment.
-func functionsOf(parts []*chatPart) (all []map[string]any) {
+func functionsOf(parts []*part) (all []map[string]any) {
 	for _, p := range parts {
 		_, functions := p.calls()
 		all = append(all, functions...)
@@ -115,7 +139,7 @@ func functionsOf(parts []*chatPart) (all []map[string]any) {
 }
 
 // breakArguments leaves the arguments of the calls open.
-func breakArguments(parts []*chatPart) (found bool) {
+func breakArguments(parts []*part) (found bool) {
 	for _, f := range functionsOf(parts) {
 		if text, _ := f["arguments"].(string); text != "" {
 			f["arguments"] = ""
@@ -129,7 +153,7 @@ func breakArguments(parts []*chatPart) (found bool) {
 }
 
 // breakTool wants a tool that there is not.
-func breakTool(parts []*chatPart) bool {
+func breakTool(parts []*part) bool {
 	for _, f := range functionsOf(parts) {
 		if name, _ := f["name"].(string); name != "" {
 			f["name"] = name + "_that_there_is_not"
@@ -140,27 +164,27 @@ func breakTool(parts []*chatPart) bool {
 }
 
 // breakIDs gives the second call the id of the first, or makes one: the same once more.
-func breakIDs(parts []*chatPart) bool {
+func breakIDs(parts []*part) bool {
 	if first, second := idsOf(parts); second != nil {
 		second["id"] = first["id"]
 		return true
 	}
-	return twins(parts, "")
+	return doubled(parts, "")
 }
 
 // breakSeveral wants the only call twice at once, the second time under an id of its own.
-func breakSeveral(parts []*chatPart) bool {
+func breakSeveral(parts []*part) bool {
 	if first, second := idsOf(parts); first == nil || second != nil {
 		return false
 	}
-	return twins(parts, againMark)
+	return doubled(parts, AgainMark)
 }
 
-// againMark stands behind the id of a call that is wanted once more.
-const againMark = "_again"
+// AgainMark stands behind the id of a call that is wanted once more.
+const AgainMark = "_again"
 
-// twins has each call twice, the second with more in its id.
-func twins(parts []*chatPart, more string) (found bool) {
+// doubled has each call twice, the second with more in its id.
+func doubled(parts []*part, more string) (found bool) {
 	for _, p := range parts {
 		all, _ := p.said["tool_calls"].([]any)
 		for _, one := range slices.Clone(all) {
@@ -188,7 +212,7 @@ func twins(parts []*chatPart, more string) (found bool) {
 }
 
 // idsOf are the calls that bring the first two ids.
-func idsOf(parts []*chatPart) (first, second map[string]any) {
+func idsOf(parts []*part) (first, second map[string]any) {
 	for _, p := range parts {
 		calls, _ := p.calls()
 		for _, call := range calls {
@@ -205,7 +229,7 @@ func idsOf(parts []*chatPart) (first, second map[string]any) {
 }
 
 // breakLength ends in the midst of the last arguments, or of the text.
-func breakLength(parts []*chatPart) bool {
+func breakLength(parts []*part) bool {
 	var last map[string]any
 	member := "arguments"
 	for _, f := range functionsOf(parts) {
@@ -235,7 +259,7 @@ func breakLength(parts []*chatPart) bool {
 }
 
 // breakRefusal says no, and nothing else.
-func breakRefusal(parts []*chatPart) bool {
+func breakRefusal(parts []*part) bool {
 	for i, p := range parts {
 		delete(p.said, "tool_calls")
 		if _, has := p.said["content"]; has {
