@@ -37,6 +37,44 @@ func TestStatesCostWhatIsNew(t *testing.T) {
 	assert.InDelta(t, 2, hashed(2_000)/hashed(1_000), 0.1)
 }
 
+// DSP-9, STA-6: a dispatch begins with copies of a history and a stash of any length at the
+// same cost, with what it looks up, adds, sets and tells the state of; and so does one that
+// it calls.
+func TestDispatchesOnLongHistoriesCostTheSame(t *testing.T) {
+	of := func(length int) (bytes uint64) {
+		v, kept := beginning("prompt", nil, nil, nil), map[string]any{}
+		add := func(v *visible, key string) { v.sets[atMessages].Add(key, NewTokenizable(key)) }
+		for i := range length {
+			add(v, strconv.Itoa(i))
+			kept["n"+strconv.Itoa(i)] = i
+		}
+		require.NoError(t, v.stash.Set("kept", kept))
+		dispatch := func(n int) {
+			key := "new " + strconv.Itoa(n)
+			outer := v.copyOf()
+			add(outer, key)
+			require.NoError(t, outer.stash.Set("own.n", n))
+			outer.digest()
+			inner := outer.copyOf()
+			require.True(t, inner.sets[atMessages].Has("0"))
+			add(inner, key+" within")
+			inner.digest()
+			add(v, key)
+		}
+		v.digest()
+		dispatch(0)
+		const rounds = 200
+		return allocs.Bytes(func() {
+			for n := range rounds {
+				dispatch(1 + n)
+			}
+		}) / rounds
+	}
+	short, long := of(2_000), of(8_000)
+	t.Logf("%d and %d bytes a dispatch", short, long)
+	assert.Less(t, long, short+short/2)
+}
+
 // DET-8: what is asked for at each state allocates nothing, however much there is.
 func TestStatesAllocateNothing(t *testing.T) {
 	v := beginning("prompt", []string{"be kind"}, map[string]any{"a": 1}, nil)

@@ -14,8 +14,8 @@ type Derived[K, V comparable, D any] struct {
 // and must not be changed. The work must make the same of a value at every call.
 func (d *Derived[K, V, D]) Of(set *Set[K, V], work func(V) D) []D {
 	now, same := set.Since(d.asked)
-	for i := min(same, len(d.values)); i < len(set.entries); i++ {
-		value := set.entries[i].value
+	for i := min(same, len(d.values)); i < set.Len(); i++ {
+		value := set.At(i)
 		switch {
 		case i == len(d.values):
 			d.values, d.given = append(d.values, value), append(d.given, work(value))
@@ -24,7 +24,7 @@ func (d *Derived[K, V, D]) Of(set *Set[K, V], work func(V) D) []D {
 		}
 	}
 	d.asked = now
-	n := len(set.entries)
+	n := set.Len()
 	clear(d.values[n:])
 	d.values, d.given = d.values[:n], d.given[:n]
 	return d.given[:n:n]

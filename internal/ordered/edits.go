@@ -70,9 +70,9 @@ type Moment struct{ edit int }
 // there at an earlier one: at most so many of then, and all that came since lie behind them.
 func (s *Set[K, V]) Since(then Moment) (now Moment, same int) {
 	if s.edits == nil {
-		return Moment{}, len(s.entries)
+		return Moment{}, s.Len()
 	}
-	now, same = Moment{s.edits.number}, len(s.entries)
+	now, same = Moment{s.edits.number}, s.Len()
 	if at, found := s.edits.search(func(m mark) bool { return m.number > then.edit }); found {
 		same = min(same, s.edits.marks[at].place)
 	}

@@ -26,14 +26,16 @@ const copyLimit = 32
 // A Set is not safe for concurrent use: whoever changes it must be alone with
 // it. Reads may run beside reads. It must not be copied; Clone does that.
 type Set[K comparable, V any] struct {
-	entries []entry[K, V]
-	// index maps a key to its place in entries. It exists only above scanLimit,
-	// and only once somebody has looked a key up, so that Clone stays one copy.
-	// It is atomic because a read may be the one to build it.
-	index atomic.Pointer[map[K]int]
-	// shared says that a copy reads the entries too: nothing is changed in its place.
-	shared atomic.Bool
-	edits  *edits // nil before the first
+	// head are the first members, of a set that this one was copied from: nobody changes
+	// them. tail are those behind, and all of a set that is no copy of a long one.
+	head, tail []entry[K, V]
+	// index exists only above scanLimit, and only once somebody has looked a key up or
+	// copied the set. It is atomic because a read may be the one to build it.
+	index atomic.Pointer[index[K]]
+	// shared says that a copy reads the tail too: nothing is changed in its place. behind
+	// says that a copy had to take the tail apart, since it lies behind a head.
+	shared, behind atomic.Bool
+	edits          *edits // nil before the first
 }
 
 type entry[K comparable, V any] struct {
@@ -46,15 +48,18 @@ type entry[K comparable, V any] struct {
 func (s *Set[K, V]) Add(key K, value V) (replaced bool) {
 	if at := s.find(key); at >= 0 {
 		s.edit(at)
-		s.entries[at].value = value
+		s.at(at).value = value
 		return true
 	}
-	if s.entries == nil {
-		s.entries = make([]entry[K, V], 0, spare)
+	if s.behind.Load() {
+		s.join()
 	}
-	s.entries = append(s.entries, entry[K, V]{key, value})
-	if index := s.index.Load(); index != nil {
-		(*index)[key] = len(s.entries) - 1
+	if s.tail == nil {
+		s.tail = make([]entry[K, V], 0, spare)
+	}
+	s.tail = append(s.tail, entry[K, V]{key, value})
+	if known := s.index.Load(); known != nil {
+		s.index.Store(known.with(key, s.Len()-1))
 	}
 	return false
 }
@@ -66,9 +71,10 @@ func (s *Set[K, V]) Remove(key K) (value V, removed bool) {
 	if at < 0 {
 		return value, false
 	}
-	value = s.entries[at].value
+	value = s.at(at).value
 	s.edit(at)
-	s.entries = slices.Delete(s.entries, at, at+1)
+	in := at - len(s.head)
+	s.tail = slices.Delete(s.tail, in, in+1)
 	s.moveUp(key, at)
 	return value, true
 }
@@ -76,31 +82,50 @@ func (s *Set[K, V]) Remove(key K) (value V, removed bool) {
 // edit makes the entries the set's own before those from a place on change, and notes that.
 func (s *Set[K, V]) edit(at int) {
 	s.note(at)
-	if s.shared.CompareAndSwap(true, false) {
-		s.entries = slices.Clone(s.entries)
+	switch {
+	case at < len(s.head):
+		s.join()
+	case s.shared.CompareAndSwap(true, false):
+		s.tail = slices.Clone(s.tail)
 	}
+}
+
+// join makes all members the set's own.
+func (s *Set[K, V]) join() {
+	s.tail = slices.Concat(s.head, s.tail)
+	s.head = nil
+	s.shared.Store(false)
+	s.behind.Store(false)
+}
+
+// at is the entry at a place.
+func (s *Set[K, V]) at(place int) *entry[K, V] {
+	if place < len(s.head) {
+		return &s.head[place]
+	}
+	return &s.tail[place-len(s.head)]
 }
 
 // moveUp repairs the index after the entry of key was taken out at a place.
 func (s *Set[K, V]) moveUp(key K, at int) {
-	index := s.index.Load()
-	if index == nil {
+	known := s.index.Load()
+	if known == nil {
 		return
 	}
-	if len(s.entries) <= scanLimit {
+	if s.Len() <= scanLimit || at < known.places() {
 		s.index.Store(nil)
 		return
 	}
-	delete(*index, key)
-	for i := at; i < len(s.entries); i++ {
-		(*index)[s.entries[i].key] = i
+	delete(known.own, key)
+	for i := at; i < s.Len(); i++ {
+		known.own[s.at(i).key] = i
 	}
 }
 
 // Get gives the value under key, and whether there is one.
 func (s *Set[K, V]) Get(key K) (value V, found bool) {
 	if at := s.find(key); at >= 0 {
-		return s.entries[at].value, true
+		return s.at(at).value, true
 	}
 	return value, false
 }
@@ -109,22 +134,22 @@ func (s *Set[K, V]) Get(key K) (value V, found bool) {
 func (s *Set[K, V]) Has(key K) bool { return s.find(key) >= 0 }
 
 // Len is the number of members.
-func (s *Set[K, V]) Len() int { return len(s.entries) }
+func (s *Set[K, V]) Len() int { return len(s.head) + len(s.tail) }
 
 // At is the value at a place, from 0 to Len less one.
-func (s *Set[K, V]) At(place int) V { return s.entries[place].value }
+func (s *Set[K, V]) At(place int) V { return s.at(place).value }
 
 // All gives the values in order, in a slice that is the caller's.
 func (s *Set[K, V]) All() []V { return s.Last(0) }
 
 // Last gives the last so many of All, or all of them where n is 0.
 func (s *Set[K, V]) Last(n int) []V {
-	if n <= 0 || n > len(s.entries) {
-		n = len(s.entries)
+	if n <= 0 || n > s.Len() {
+		n = s.Len()
 	}
 	all := make([]V, n)
-	for i, e := range s.entries[len(s.entries)-n:] {
-		all[i] = e.value
+	for i := range all {
+		all[i] = s.At(s.Len() - n + i)
 	}
 	return all
 }
@@ -132,8 +157,8 @@ func (s *Set[K, V]) Last(n int) []V {
 // Values walks the values in order. The set must not change meanwhile.
 func (s *Set[K, V]) Values() iter.Seq[V] {
 	return func(yield func(V) bool) {
-		for i := range s.entries {
-			if !yield(s.entries[i].value) {
+		for i := range s.Len() {
+			if !yield(s.At(i)) {
 				return
 			}
 		}
@@ -149,27 +174,45 @@ func (s *Set[K, V]) Clone() *Set[K, V] {
 }
 
 // CopyFrom makes s an independent set of the members of other, in the same order. Of more
-// than a few it costs nothing until one of the two changes what is there. Moments of other
-// are those of s from here on.
+// than a few it costs nothing until one of the two changes what is there, and what is added
+// to either costs as much as without. Moments of other are those of s from here on.
 func (s *Set[K, V]) CopyFrom(other *Set[K, V]) {
 	s.empty()
 	s.become(other.edits)
-	n := len(other.entries)
+	n := other.Len()
 	if n > copyLimit {
-		s.entries = other.entries[:n:n]
-		s.shared.Store(true)
-		other.shared.Store(true)
+		s.share(other)
 		return
 	}
-	if n > cap(s.entries) {
-		s.entries = make([]entry[K, V], 0, n+spare)
+	if n > cap(s.tail) {
+		s.tail = make([]entry[K, V], 0, n+spare)
 	}
-	s.entries = append(s.entries, other.entries...)
+	s.tail = append(append(s.tail, other.head...), other.tail...)
+}
+
+// share makes s, which is empty, a set of the members of other that has no copies of them.
+func (s *Set[K, V]) share(other *Set[K, V]) {
+	n := len(other.tail)
+	switch {
+	case other.head == nil:
+		s.head, s.tail = other.tail[:n:n], nil
+		other.shared.Store(true)
+	default: // what came to a copy: it is joined once more comes, so that this is done once
+		s.head, s.tail = other.head, slices.Clone(other.tail)
+		other.behind.Store(n > copyLimit)
+	}
+	known := other.index.Load()
+	if known == nil {
+		known = other.buildIndex()
+	}
+	known = known.frozen()
+	other.index.Store(known)
+	s.index.Store(known)
 }
 
 // Clear takes all members out, and keeps the room that they took for others.
 func (s *Set[K, V]) Clear() {
-	if len(s.entries) > 0 {
+	if s.Len() > 0 {
 		s.note(0)
 	}
 	s.empty()
@@ -180,10 +223,13 @@ func (s *Set[K, V]) Clear() {
 func (s *Set[K, V]) empty() {
 	if s.shared.Load() {
 		s.shared.Store(false)
-		s.entries = nil
+		s.tail = nil
 	}
-	clear(s.entries)
-	s.entries = s.entries[:0]
+	clear(s.tail)
+	s.head, s.tail = nil, s.tail[:0]
+	if s.behind.Load() {
+		s.behind.Store(false)
+	}
 	if s.index.Load() != nil {
 		s.index.Store(nil)
 	}
@@ -191,24 +237,21 @@ func (s *Set[K, V]) empty() {
 
 // find gives the place of key, or -1.
 func (s *Set[K, V]) find(key K) int {
-	if len(s.entries) <= scanLimit {
-		return slices.IndexFunc(s.entries, func(e entry[K, V]) bool { return e.key == key })
+	if s.Len() <= scanLimit {
+		return slices.IndexFunc(s.tail, func(e entry[K, V]) bool { return e.key == key })
 	}
-	index := s.index.Load()
-	if index == nil {
-		index = s.buildIndex()
+	known := s.index.Load()
+	if known == nil {
+		known = s.buildIndex()
 	}
-	if at, found := (*index)[key]; found {
-		return at
-	}
-	return -1
+	return known.find(key)
 }
 
-func (s *Set[K, V]) buildIndex() *map[K]int {
-	index := make(map[K]int, len(s.entries)+1)
-	for i := range s.entries {
-		index[s.entries[i].key] = i
+func (s *Set[K, V]) buildIndex() *index[K] {
+	known := &index[K]{own: make(map[K]int, s.Len()+1)}
+	for i := range s.Len() {
+		known.own[s.at(i).key] = i
 	}
-	s.index.Store(&index)
-	return &index
+	s.index.Store(known)
+	return known
 }

@@ -51,7 +51,11 @@ func (w *twin) get(key int) (string, bool) {
 func TestSetIsItsTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, dumb := new(Set[int, string]), new(twin)
-		key, value := rapid.IntRange(0, 30), rapid.StringN(0, 3, -1)
+		for k := range rapid.SampledFrom([]int{0, 3, 40, 90}).Draw(t, "long") {
+			dumb.add(k, "first")
+			set.Add(k, "first")
+		}
+		key, value := rapid.IntRange(0, 130), rapid.StringN(0, 3, -1)
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
 				k, v := key.Draw(t, "key"), value.Draw(t, "value")
@@ -71,6 +75,11 @@ func TestSetIsItsTwin(t *testing.T) {
 				require.Equal(t, want, got)
 				require.Equal(t, had, found)
 				require.Equal(t, had, set.Has(k))
+			},
+			"add many": func(t *rapid.T) {
+				for k := range rapid.IntRange(30, 50).Draw(t, "many") {
+					require.Equal(t, dumb.add(200+k, "many"), set.Add(200+k, "many"))
+				}
 			},
 			"clone, and forget the original": func(t *rapid.T) {
 				old := set
@@ -111,6 +120,37 @@ func TestSetAllIsTheCallersSlice(t *testing.T) {
 	set.All()[0] = 2
 	value, _ := set.Get("a")
 	assert.Equal(t, 1, value)
+}
+
+// DSP-9: what a dispatch adds to its copy of a long history, and the history behind that, costs
+// as much as it does on a short one; the same for a dispatch within one.
+func TestCopiesOfLongSetsCostTheSame(t *testing.T) {
+	work := func(length int) (bytes uint64) {
+		var history Set[int, int]
+		for i := range length {
+			history.Add(i, i)
+		}
+		turn := func(n int) {
+			outer := history.Clone()
+			outer.Add(-1-n, n)
+			inner := outer.Clone()
+			require.True(t, inner.Has(0))
+			require.True(t, inner.Has(-1-n))
+			inner.Add(-100_000-n, n)
+			history.Add(length+n, n)
+		}
+		turn(0) // which may make what all have in common
+		const rounds = 400
+		return allocs.Bytes(func() {
+			for n := range rounds {
+				turn(1 + n)
+			}
+		}) / rounds
+	}
+	short, long := work(2_000), work(8_000)
+	t.Logf("%d and %d bytes a dispatch", short, long)
+	assert.Less(t, long, 2*short)
+	assert.Less(t, long, uint64(8<<10))
 }
 
 // Two readers may be the first to need the index of one set.

@@ -7,7 +7,7 @@ type Kept struct {
 	known bool
 }
 
-// Copy is a deep copy (STA-6).
+// Copy is Tree.Copy.
 func (k *Kept) Copy() Kept { return Kept{k.Tree.Copy(), k.sum, k.known} }
 
 // Sum is the sum of the tree.

@@ -2,6 +2,8 @@ package stash
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -11,28 +13,38 @@ import (
 // Tree is a nested tree of plain data. Nodes are map[string]any; everything else
 // is a leaf, slices and typed maps included. The zero Tree is empty. It is not safe
 // for concurrent use.
-type Tree struct{ root map[string]any }
+type Tree struct {
+	root map[string]any
+	// shared says that a copy has nodes of this tree: but for those that are its own, by
+	// their addresses, it changes none of them in its place.
+	shared bool
+	own    map[uintptr]bool
+}
 
 // New is a tree with a copy of what Check has accepted.
 func New(root map[string]any) Tree {
 	if len(root) == 0 {
 		return Tree{}
 	}
-	return Tree{tidyCopy(root)}
+	return Tree{root: tidyCopy(root)}
 }
 
-// Copy is a deep copy (STA-6).
+// Copy is a tree that neither changes with this one nor changes it (STA-6). The two have the
+// same nodes and values until one of them changes: then it copies the nodes of that path.
 func (t *Tree) Copy() Tree {
 	if t.root == nil {
 		return Tree{}
 	}
-	return Tree{plain.Copy(t.root).(map[string]any)}
+	t.shared, t.own = true, nil
+	return Tree{root: t.root, shared: true}
 }
 
-// Root is the tree itself, and no copy; nil where nothing was ever set.
+// Root is the tree itself, and no copy; nil where nothing was ever set. It must not be
+// changed.
 func (t *Tree) Root() map[string]any { return t.root }
 
-// Find is the value at a path, and no copy; found reports whether there is one.
+// Find is the value at a path, and no copy, which must not be changed; found reports whether
+// there is one.
 func (t *Tree) Find(path string) (value any, found bool) { return Find(t.root, path) }
 
 // Find is Tree.Find in a tree that somebody else holds.
@@ -72,21 +84,41 @@ func (t *Tree) Set(path string, value any) error {
 		t.remove(segments)
 		return nil
 	}
-	if t.root == nil {
-		t.root = map[string]any{}
-	}
+	t.root = t.changeable(t.root)
 	node := t.root
 	for _, segment := range segments[:len(segments)-1] {
-		child, ok := node[segment].(map[string]any)
-		if !ok {
-			child = map[string]any{}
-			node[segment] = child
-		}
+		child, _ := node[segment].(map[string]any)
+		child = t.changeable(child)
+		node[segment] = child
 		node = child
 	}
 	node[segments[len(segments)-1]] = value
 	return nil
 }
+
+// changeable is a node, nil where there is none, that no copy has: itself, or another like
+// it.
+func (t *Tree) changeable(node map[string]any) map[string]any {
+	switch {
+	case node == nil:
+		node = map[string]any{}
+	case !t.shared || t.own[address(node)]:
+		return node
+	default:
+		node = maps.Clone(node)
+	}
+	if t.shared {
+		if t.own == nil {
+			t.own = map[uintptr]bool{}
+		}
+		t.own[address(node)] = true
+	}
+	return node
+}
+
+// address tells nodes apart. One that is new may have that of one which is gone: both are
+// the same tree's own.
+func address(node map[string]any) uintptr { return reflect.ValueOf(node).Pointer() }
 
 // walkable refuses a path that leads below a leaf (STA-4, STA-5).
 func (t *Tree) walkable(path string, segments []string) error {
@@ -106,12 +138,14 @@ func (t *Tree) walkable(path string, segments []string) error {
 
 // remove deletes the value at a path; branches above it stay.
 func (t *Tree) remove(segments []string) {
+	if _, found := t.Find(strings.Join(segments, ".")); !found {
+		return
+	}
+	t.root = t.changeable(t.root)
 	node := t.root
 	for _, segment := range segments[:len(segments)-1] {
-		child, ok := node[segment].(map[string]any)
-		if !ok {
-			return
-		}
+		child := t.changeable(node[segment].(map[string]any)) // as it was found
+		node[segment] = child
 		node = child
 	}
 	delete(node, segments[len(segments)-1])

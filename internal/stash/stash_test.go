@@ -1,11 +1,16 @@
 package stash_test
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
@@ -73,8 +78,7 @@ func TestCheckNamesTheFirst(t *testing.T) {
 	}
 }
 
-// STA-3, STA-6: maps and slices are copied on their way in and by Copy, at every
-// depth; other values are shared.
+// STA-3: maps and slices are copied on their way in, at every depth; other values are shared.
 func TestTreeCopies(t *testing.T) {
 	shared := &struct{ n int }{1}
 	given := func() map[string]any {
@@ -90,10 +94,42 @@ func TestTreeCopies(t *testing.T) {
 	require.NoError(t, tree.Set("in", list))
 	list[0] = 2
 	copied := tree.Copy()
-	spoil(copied.Root())
 	want := given()
 	want["in"] = []any{1}
 	assert.Equal(t, want, tree.Root())
 	value, _ := copied.Find("shared")
 	assert.Same(t, shared, value)
+}
+
+// STA-6: a tree and its copies do not change with one another, whichever is changed, and
+// what lies beside a path that is changed is copied for none of them.
+func TestCopiesChangeAlone(t *testing.T) {
+	dump := func(tree *stash.Tree) string { return fmt.Sprint(tree.Root()) }
+	rapid.Check(t, func(t *rapid.T) {
+		trees, want := []*stash.Tree{{}}, []string{"map[]"}
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			at := rapid.IntRange(0, len(trees)-1).Draw(t, "tree")
+			if rapid.Bool().Draw(t, "copy") {
+				copied := trees[at].Copy()
+				trees, want = append(trees, &copied), append(want, want[at])
+			}
+			path := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b"}), 1, 3).Draw(t, "path"), ".")
+			value := rapid.SampledFrom([]any{nil, 1, 2, map[string]any{"a": 1, "b": map[string]any{"b": 2}}}).Draw(t, "value")
+			_ = trees[at].Set(path, value) // what leads below a leaf is refused
+			alone := stash.New(trees[at].Root())
+			want[at] = dump(&alone)
+			for i, tree := range trees {
+				require.Equal(t, want[i], dump(tree), "tree %d after a change of %d at %s", i, at, path)
+			}
+		}
+	})
+	large := map[string]any{}
+	for i := range 1000 {
+		large[strconv.Itoa(i)] = i
+	}
+	tree := stash.New(map[string]any{"large": large, "few": map[string]any{"a": 1}})
+	allocs.AtMost(t, 20, 100, func() {
+		copied := tree.Copy()
+		_ = copied.Set("few.a", 2)
+	}, "a copy and a change beside much")
 }

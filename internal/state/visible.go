@@ -112,10 +112,7 @@ func (f *Fold) copyOf(v *View) *View {
 	}
 	c.Tools.CopyFrom(&v.Tools)
 	c.toolsChain = v.toolsChain.Copy()
-	if v.Values.Tree != nil {
-		c.Values.Tree = plain.Copy(v.Values.Tree).(map[string]any)
-		c.Values.sum = v.Values.sum
-	}
+	c.Values = v.Values.copyOf()
 	return c
 }
 
@@ -301,8 +298,14 @@ func (v *View) prune() (pruned []string) {
 // foldStash is a nested tree of plain data (STA). Maps of any are branches, and
 // everything else is a leaf.
 type foldStash struct {
-	Tree map[string]any
-	sum  stash.Sum
+	Tree   map[string]any
+	sum    stash.Sum
+	shared bool // a copy has the tree too: whoever changes it makes its own
+}
+
+func (s *foldStash) copyOf() foldStash {
+	s.shared = true
+	return *s
 }
 
 // set puts a value at a dot-path; nil removes what is there (STA-1 to STA-5).
@@ -311,9 +314,13 @@ func (s *foldStash) set(path string, value any) error {
 }
 
 func (s *foldStash) put(path string, value any) error {
-	if s.Tree == nil {
+	switch {
+	case s.Tree == nil:
 		s.Tree = map[string]any{}
+	case s.shared:
+		s.Tree = plain.Copy(s.Tree).(map[string]any)
 	}
+	s.shared = false
 	node := s.Tree
 	above, last := splitPath(path)
 	for _, segment := range above {
