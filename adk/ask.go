@@ -89,6 +89,7 @@ func served[Res any](x *Exchange) (res Res, err error) {
 	case x.answer.Err == nil:
 		return res, x.errUnheld()
 	}
+	x.outlast()
 	return res, x.answer.Err
 }
 

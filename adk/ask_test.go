@@ -632,3 +632,35 @@ func TestOutsideTakesItsTime(t *testing.T) {
 	})
 	assert.Len(t, lines, 10)
 }
+
+// WLD-8: the deadline of a caller that passed in the recording passes again where nothing was
+// asked again, so that its context has ended for who looks at it; else nobody waits.
+func TestDeadlinesOfCallersPassAgain(t *testing.T) {
+	late := func(final bool) *adk.Answer { return &adk.Answer{Err: context.DeadlineExceeded, Final: final} }
+	never := func(context.Context, string) (string, error) { panic("was asked") }
+	synctest.Test(t, func(t *testing.T) {
+		outside := answering(map[string]*adk.Answer{"last": late(true), "next": late(false), "broken": {Err: errBoom, Final: true}})
+		asking(t, outside, func(ctx context.Context, _ *adk.DispatchContext) {
+			for of, ended := range map[string]bool{"next": false, "broken": false, "last": true} {
+				began := time.Now()
+				short, cancel := context.WithTimeout(ctx, time.Hour)
+				_, err := adk.Ask(short, of, "", never)
+				assert.Error(t, err)
+				assert.Equal(t, ended, short.Err() != nil, of)
+				for _, err := range adk.AskStream(short, of, "", count(0)) {
+					assert.Error(t, err)
+				}
+				assert.Equal(t, ended, time.Since(began) == time.Hour, of)
+				cancel()
+			}
+			_, err := adk.Ask(ctx, "last", "", never) // of a caller with no deadline
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			short, cancel := context.WithTimeout(ctx, time.Hour)
+			began := time.Now()
+			time.AfterFunc(time.Minute, cancel)
+			_, err = adk.Ask(short, "last", "", never)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, time.Minute, time.Since(began).Truncate(time.Second), "somebody has ended it before")
+		})
+	})
+}

@@ -46,6 +46,10 @@ type Answer struct {
 	// Asked has the world asked as well, and what it answers lost: what was asked for is
 	// done, and this is the answer. Of a transport's ask it says nothing.
 	Asked bool
+	// Final says that who asked did not ask the same again: nobody came back when an answer
+	// told them to, and a deadline that passed was the caller's own, which passes again
+	// before Err is given.
+	Final bool
 	// Next gives the pieces of an AskStream one after the other; ok is false behind the
 	// last. Without it there are none.
 	Next func() (piece Piece, ok bool)
@@ -215,6 +219,7 @@ func (x *Exchange) Next() (given Piece, ok bool, err error) {
 		return Piece{}, false, late
 	}
 	if !ok {
+		x.outlast()
 		return Piece{}, false, x.answer.Err
 	}
 	if IsUnheld(given.Value) {
@@ -222,6 +227,9 @@ func (x *Exchange) Next() (given Piece, ok bool, err error) {
 	}
 	return given, true, nil
 }
+
+// Final is that of the answer: whether nothing was asked again because of it.
+func (x *Exchange) Final() bool { return x.Answered() && x.answer.Final }
 
 // Told reports whether anybody is told of the ask, so that its pieces are worth
 // making.

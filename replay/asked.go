@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"context"
+	"errors"
 	"path"
 	"slices"
 
@@ -41,7 +42,31 @@ func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 	case op == nil:
 		return stub.Unanswered()
 	}
-	return stub.RecordedAnswer(op.rec)
+	answer := stub.RecordedAnswer(op.rec)
+	answer.Final = isFinal(op.rec)
+	return answer
+}
+
+// isFinal reports whether a recorded ask that failed was not made again, nor was one that
+// had failed in its time already: of several the last one was too many, and no deadline but
+// its own had passed.
+func isFinal(rec *calls.Step) bool {
+	if rec == nil || rec.Done == nil || !mayBeRepeated(rec) {
+		return false
+	}
+	for _, s := range rec.In.Steps {
+		if s != rec && s.IsAsk() && s.X.Name == rec.X.Name && bytes.Equal(s.X.JSON, rec.X.JSON) &&
+			(s.X.Seq > rec.X.Seq || s.Done != nil && errors.Is(s.Done.Err, context.DeadlineExceeded)) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayBeRepeated reports whether an ask failed, or was answered over HTTP with a status that
+// refuses.
+func mayBeRepeated(rec *calls.Step) bool {
+	return rec.Done.Err != nil || len(rec.Notes) > 0 && !bytes.HasPrefix(rec.Notes[0].JSON, []byte(`{"status":2`))
 }
 
 // names reports whether Outside names who is asked.

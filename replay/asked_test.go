@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -548,4 +550,35 @@ func TestAskOnAnotherPathIsNamed(t *testing.T) {
 	report, _ = live(nil, of("large", "Tell me of all ships that sail the seven seas, and of whoever steers them."))
 	assert.Equal(t, replay.Unanswered, report.Divergence.Class)
 	assert.Empty(t, report.Divergence.Fields)
+}
+
+// WLD-8: a caller whose time was over when it was recorded finds it over in a replay; one that
+// gave each of several attempts a time of its own waits for none.
+func TestDeadlinesInAReplay(t *testing.T) {
+	for attempts, takes := range map[int]time.Duration{1: time.Minute, 3: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				for range attempts {
+					short, cancel := context.WithTimeout(ctx, time.Minute)
+					_, err := adk.Ask(short, "model", "?", func(ctx context.Context, _ string) (string, error) {
+						<-ctx.Done()
+						return "", ctx.Err()
+					})
+					over := attempts > 1 || short.Err() != nil
+					h.Log(adk.LevelInfo, "asked", fmt.Sprint(err, over), nil)
+					cancel()
+				}
+				return dc.Ack()
+			}
+			var trace bytes.Buffer
+			runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}, replay.Record(&trace)))
+			require.NoError(t, err)
+			require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+			began := time.Now()
+			report, err := replay.Verify(t.Context(), &trace, replay.LiveExecutor(run))
+			require.NoError(t, err)
+			assert.Nil(t, report.Divergence, "%s", report)
+			assert.Equal(t, takes, time.Since(began), attempts)
+		})
+	}
 }

@@ -16,7 +16,7 @@ const leftOut = "left out"
 // secret, or what is another one on each machine and each time.
 func unheldRequestHeader(name string) bool {
 	switch name {
-	case "user-agent", "traceparent", "tracestate", "baggage", "content-length", "x-request-id", "x-client-request-id":
+	case "user-agent", "traceparent", "tracestate", "baggage", "content-length", "x-request-id", "x-client-request-id", "x-server-timeout":
 		return true
 	}
 	return httpform.IsSecretHeader(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || strings.HasPrefix(name, "idempotency")

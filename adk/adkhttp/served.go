@@ -36,7 +36,7 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 		return resp, nil
 	}
 	resp.Body = newBody(x, resp, t.maxBody)
-	if !t.keepRetryAfter {
+	if !t.keepRetryAfter && !x.Final() {
 		quickRetry(resp)
 	}
 	return resp, nil
