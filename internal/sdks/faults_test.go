@@ -85,6 +85,19 @@ func outcomeOf(asks int, got string, err error) outcome {
 	return outcome(fmt.Sprintf("%d asks, %q, %s", asks, got, errorOf(err)))
 }
 
+// outcome asks a client once. One that panics, as clients do of what they did not expect, does
+// so with us too.
+func (c faulted) outcome(ctx context.Context, base http.RoundTripper) (now outcome) {
+	counted := &counting{base: base}
+	defer func() {
+		if value := recover(); value != nil {
+			now = outcome(fmt.Sprintf("%d asks, panic: %v", counted.n.Load(), value))
+		}
+	}()
+	got, err := c.ask(ctx, &http.Client{Transport: counted}, worldURL)
+	return outcomeOf(int(counted.n.Load()), got, err)
+}
+
 // addresses are those of this machine, whose ports are others each time.
 var addresses = regexp.MustCompile(` \d+\.\d+\.\d+\.\d+:\d+(->\d+\.\d+\.\d+\.\d+:\d+)?`)
 
@@ -142,28 +155,24 @@ func (c *counting) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // bare is what a client sees without us.
 func bare(t *testing.T, c faulted, fault misbehaviour) outcome {
-	counted := &counting{base: newWorld(t, c.usual, fault).transport()}
-	got, err := c.ask(t.Context(), &http.Client{Transport: counted}, worldURL)
-	return outcomeOf(int(counted.n.Load()), got, err)
+	w := newWorld(t, c.usual, fault)
+	return c.outcome(context.WithValue(t.Context(), worldOf{}, w), w.transport())
 }
 
 // recorded is what it sees through the transport, and in a replay of that, which asks
 // nobody.
 func recorded(t *testing.T, c faulted, fault misbehaviour) (live, again outcome, report *replay.Report) {
-	base := newWorld(t, c.usual, fault).transport()
-	var now *outcome
+	w := newWorld(t, c.usual, fault)
+	base, now := w.transport(), &live
 	run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-		counted := &counting{base: adkhttp.NewTransport(base)}
-		got, err := c.ask(ctx, &http.Client{Transport: counted}, worldURL)
-		*now = outcomeOf(int(counted.n.Load()), got, err)
+		*now = c.outcome(ctx, adkhttp.NewTransport(base))
 		h.Log(adk.LevelInfo, "outcome", string(*now), nil)
 		return dc.Ack()
 	}
 	var trace bytes.Buffer
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}, replay.Record(&trace)))
 	require.NoError(t, err)
-	now = &live
-	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	require.NoError(t, runner.Run(context.WithValue(t.Context(), worldOf{}, w), adk.RawTurn{SystemPrompt: "Ask."}))
 	base = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("the world was asked") })
 	now = &again
 	report, err = replay.Verify(t.Context(), &trace, replay.LiveExecutor(run))
@@ -219,11 +228,9 @@ func explored(t *testing.T, c faulted) map[spot]seen {
 	subject := turn.Subject{Name: c.name, Scripted: true, Open: func(context.CancelCauseFunc) turn.Instance {
 		var now outcome
 		run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-			counted := &counting{base: adkhttp.NewTransport(roundTrip(c.answers))}
-			client := &http.Client{Transport: counted}
-			got, err := c.ask(ctx, client, worldURL)
-			now = outcomeOf(int(counted.n.Load()), got, err)
-			_, _ = askPlainly(ctx, client, worldURL+otherPath)
+			base := adkhttp.NewTransport(roundTrip(c.answers))
+			now = c.outcome(ctx, base)
+			_, _ = askPlainly(ctx, &http.Client{Transport: base}, worldURL+otherPath)
 			return dc.Ack()
 		}
 		config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}
@@ -390,6 +397,140 @@ func TestFaultsOfTheWorld(t *testing.T) {
 					assert.Equal(t, one.bare, one.broken, "explored")
 				})
 			}
+		})
+	}
+}
+
+// until is a client whose caller gives up when its time is over: while it waits for the head
+// of an answer, or behind that, while it reads the body.
+func (c faulted) until(behindHead bool) faulted {
+	ask := c.ask
+	c.ask = func(ctx context.Context, client *http.Client, url string) (string, error) {
+		own := &deadline{Context: ctx, done: make(chan struct{})}
+		over := own.pass
+		if w, live := ctx.Value(worldOf{}).(*world); live {
+			reading := make(chan struct{})
+			w.over = func() { <-reading; own.pass() }
+			over = sync.OnceFunc(func() { close(reading) })
+		}
+		base := client.Transport
+		return ask(own, &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+			if !behindHead {
+				over()
+			}
+			resp, err := base.RoundTrip(req)
+			if err == nil {
+				resp.Body = &noticing{resp.Body, over}
+			}
+			return resp, err
+		})}, url)
+	}
+	return c
+}
+
+// noticing is a body of which somebody notices that it is read.
+type noticing struct {
+	io.ReadCloser
+	read func()
+}
+
+func (n *noticing) Read(p []byte) (int, error) {
+	n.read()
+	return n.ReadCloser.Read(p)
+}
+
+// worldOf is the key of the world in a context; in a replay there is none.
+type worldOf struct{}
+
+// deadline is a context whose deadline passes when somebody says so.
+type deadline struct {
+	context.Context
+	once sync.Once
+	done chan struct{}
+}
+
+func (d *deadline) pass()                       { d.once.Do(func() { close(d.done) }) }
+func (d *deadline) Done() <-chan struct{}       { return d.done }
+func (d *deadline) Deadline() (time.Time, bool) { return time.Unix(1<<33, 0), true }
+
+func (d *deadline) Err() error {
+	select {
+	case <-d.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// misbehaviours are what servers do of which the explorer knows nothing.
+var misbehaviours = []misbehaviour{
+	{name: "reset before the head", says: func(s *saying, _ answer) { s.reset() }},
+	{name: "reset behind the head", says: func(s *saying, a answer) { s.head(a); s.reset() }},
+	{name: "reset within", says: func(s *saying, a answer) { s.head(a); s.piece(a, a.pieces()[0][:10]); s.reset() }},
+	{name: "cut within the head", says: func(s *saying, _ answer) { s.text("HTTP/1.1 200 O") }},
+	{name: "no HTTP", says: func(s *saying, _ answer) { s.text("220 mail.example ESMTP\r\n") }},
+	{name: "a header that is none", says: func(s *saying, a answer) { s.head(a, "what is this") }},
+	{name: "a chunk that is none", says: func(s *saying, _ answer) {
+		s.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+	}},
+	{name: "more than its length", says: func(s *saying, a answer) {
+		s.head(a)
+		s.piece(a, a.body)
+		_, _ = io.WriteString(s.conn, "more")
+	}},
+	{name: "a page under JSON", says: func(s *saying, a answer) { s.all(a.with("<html>502</html>")) }},
+	{name: "a page", says: instead(answer{kind: "text/html", body: "<html>Sign in</html>"})},
+	{name: "a page of a proxy", says: instead(answer{status: 502, kind: "text/html", body: "<html>Bad gateway</html>"})},
+	{name: "invalid UTF-8", says: func(s *saying, a answer) { s.all(a.with(strings.ReplaceAll(a.body, "i.", "\xff\xfe"))) }},
+	{name: "null", says: func(s *saying, a answer) { s.all(a.with("null")) }},
+	{name: "nothing at all", says: instead(answer{status: 204, kind: ofJSON})},
+	{name: "an error within", says: func(s *saying, a answer) {
+		s.all(a.with(a.pieces()[0], "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\",\"code\":529}}\n\n"))
+	}},
+	{name: "come back tomorrow", impatient: true, says: instead(refusing(429, http.Header{"Retry-After": {"86400"}}))},
+	{name: "come back some time", says: instead(refusing(429, http.Header{"Retry-After": {"soon"}}))},
+	{name: "come back yesterday", says: instead(refusing(503, http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:00:40 GMT"}}))},
+	{name: "do not come back", forEver: true, says: instead(refusing(503, http.Header{"X-Should-Retry": {"false"}}))},
+	{name: "come back all the same", says: instead(refusing(400, http.Header{"X-Should-Retry": {"true"}, "Retry-After-Ms": {"1"}}))},
+	{name: "too large", says: instead(refusing(413, nil))},
+	{name: "another way", says: instead(answer{status: 307, kind: ofJSON, header: http.Header{"Location": {"/elsewhere"}}})},
+	{name: "no way", forEver: true, says: instead(answer{status: 302, kind: ofJSON, header: http.Header{"Location": {"/elsewhere"}}})},
+	{name: "half of a gzip", says: func(s *saying, a answer) {
+		s.text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Type: " + a.kind + "\r\nConnection: close\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\xaa\x56")
+	}},
+}
+
+// WLD-3, WLD-4: what else servers do is to each client what it is without us, and in a replay.
+func TestMisbehaviours(t *testing.T) {
+	type result struct {
+		bare, recorded, again outcome
+		report                *replay.Report
+	}
+	all := map[string]*result{}
+	var busy sync.WaitGroup
+	look := func(name string, c faulted, fault misbehaviour) {
+		one := &result{}
+		all[c.name+"/"+name] = one
+		busy.Go(func() { one.bare = bare(t, c, fault) })
+		busy.Go(func() { one.recorded, one.again, one.report = recorded(t, c, fault) })
+	}
+	for _, c := range allFaulted {
+		for _, fault := range misbehaviours {
+			if !fault.impatient || !strings.HasPrefix(c.name, "anthropic") {
+				look(fault.name, c, fault)
+			}
+		}
+		look("a deadline before the head", c.until(false), misbehaviour{says: func(s *saying, _ answer) { s.late() }})
+		look("a deadline behind the head", c.until(true), misbehaviour{says: func(s *saying, a answer) { s.part(a, 0); s.late() }})
+	}
+	busy.Wait()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name, func(t *testing.T) {
+			one := all[name]
+			t.Logf("%s", one.bare)
+			assert.Equal(t, one.bare, one.recorded, "recorded")
+			assert.Equal(t, one.bare, one.again, "played again")
+			assert.Nil(t, one.report.Divergence, "%s", one.report)
 		})
 	}
 }

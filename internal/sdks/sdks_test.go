@@ -75,7 +75,7 @@ type said func(ctx context.Context, client *http.Client, url string) (string, er
 func askOpenAI(ctx context.Context, client *http.Client, url string) (string, error) {
 	c := openai.NewClient(openaioption.WithHTTPClient(client), openaioption.WithBaseURL(url), openaioption.WithAPIKey(key), openaioption.WithMaxRetries(2))
 	answer, err := c.Chat.Completions.New(ctx, completion)
-	if err != nil {
+	if err != nil || answer == nil { // which it is of a body that is null
 		return "", err
 	}
 	return fmt.Sprint(len(answer.Choices), answer.RawJSON(), answer.Usage.TotalTokens), nil
@@ -110,7 +110,7 @@ var message = anthropic.MessageNewParams{Model: "claude-sonnet-4-5", MaxTokens: 
 func askAnthropic(ctx context.Context, client *http.Client, url string) (string, error) {
 	c := anthropic.NewClient(anthropicoption.WithHTTPClient(client), anthropicoption.WithBaseURL(url), anthropicoption.WithAPIKey(key), anthropicoption.WithMaxRetries(2))
 	answer, err := c.Messages.New(ctx, message)
-	if err != nil {
+	if err != nil || answer == nil {
 		return "", err
 	}
 	return fmt.Sprint(len(answer.Content), answer.RawJSON(), answer.StopReason), nil
@@ -147,7 +147,7 @@ func askGoogle(ctx context.Context, client *http.Client, url string) (string, er
 		return "", err
 	}
 	answer, err := c.Models.GenerateContent(ctx, "gemini-2.5-flash", genai.Text("Hello"), nil)
-	if err != nil {
+	if err != nil || answer == nil {
 		return "", err
 	}
 	return answer.Text(), nil

@@ -27,14 +27,17 @@ type world struct {
 	asked  atomic.Int64 // how often it was asked what has the fault
 	dialed atomic.Int64
 	conns  sync.Map // of clients, by their addresses
+	over   func()   // has the caller's time pass
 }
 
 // misbehaviour is what a server does instead of answering.
 type misbehaviour struct {
 	name    string
-	forEver bool                           // every ask has it, and not the first alone
-	dial    func() error                   // nobody comes so far as to ask
-	says    func(s *saying, answer answer) // nil is the usual answer
+	forEver bool // every ask has it, and not the first alone
+	// impatient says that it is for clients that do not wait as long as anybody says.
+	impatient bool
+	dial      func() error                   // nobody comes so far as to ask
+	says      func(s *saying, answer answer) // nil is the usual answer
 }
 
 func newWorld(t *testing.T, usual answer, fault misbehaviour) *world {
@@ -74,7 +77,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.Close()
 	client, _ := w.conns.Load(conn.RemoteAddr().String())
-	s := &saying{conn: conn, client: client.(*hearing)}
+	s := &saying{world: w, conn: conn, client: client.(*hearing)}
 	switch first := w.asked.Add(1) == 1; {
 	case r.URL.Path == otherPath:
 		s.all(otherAnswer)
@@ -128,6 +131,7 @@ func (h *hearing) await(n int) {
 
 // saying is a server's end of a connection.
 type saying struct {
+	world  *world
 	conn   net.Conn
 	client *hearing
 	said   int
@@ -192,6 +196,12 @@ func (s *saying) end(a answer) {
 func (s *saying) stall() {
 	_ = s.client.SetReadDeadline(time.Unix(1, 0))
 	s.client.await(s.said + 1) // it never comes: the client gives up
+}
+
+// late says nothing any more, and the caller's time is over.
+func (s *saying) late() {
+	s.world.over()
+	s.client.await(s.said + 1)
 }
 
 // reset breaks the connection, as a process that dies does.
