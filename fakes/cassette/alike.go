@@ -43,6 +43,8 @@ func lookAlike(data []byte) string {
 		return "it looks like WireMock's form, which is not read" + archiveIt
 	case first.CustomID != "":
 		return "it looks like one of the two files of a batch of OpenAI's: both are needed, its requests and its answers"
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		return "it is a zip: if Playwright made it, there is a HAR in it whose bodies are files of their own; have it embed them"
 	case flow.Match(data):
 		return "it looks like mitmproxy's form, which is not read: mitmdump -nr in --set hardump=out.har makes a HAR of it"
 	case list, !bytes.ContainsAny(data, ":") && len(bytes.TrimSpace(data)) > 0:

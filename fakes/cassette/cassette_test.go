@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -219,6 +220,45 @@ func TestWhatIsLeftOfAnArchive(t *testing.T) {
 
 	_, err = cassette.Read("x.har", strings.NewReader(archive(entry(`{"status":0}`, ""), entry(`{"status":999}`, ""))))
 	assert.ErrorContains(t, err, "interaction 2 has the status 999")
+}
+
+// CAS-1, CAS-2: what a real browser archived that Playwright drove, of a page that asked a
+// model in every way: what came through is served as it came, and the rest is left out, and
+// said. The last two are of archives that hold no bodies, or elsewhere.
+func TestArchiveOfABrowser(t *testing.T) {
+	rec, err := cassette.Open("testdata/playwright.har")
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"interaction 4: its answer was broken off (net::ERR_ABORTED)",
+		"interaction 5: no answer came (net::ERR_EMPTY_RESPONSE)",
+		"interaction 6: its answer was broken off (net::ERR_INCOMPLETE_CHUNKED_ENCODING)",
+		"interaction 10: of its answer's body only the length is there (252 bytes)",
+		"interaction 11: its bodies are in files of their own: have the archive hold them, which Playwright calls to embed",
+	}, rec.Left)
+	client := &http.Client{Transport: fakes.NewTransport(rec.Conversation)}
+	var said []string
+	for _, one := range rec.Interactions {
+		assert.NotContains(t, fmt.Sprint(one), "sk-")
+		assert.NotContains(t, fmt.Sprint(one), "secret-cookie")
+		resp, err := client.Post(one.Request.URL, "application/json", strings.NewReader(one.Request.Body))
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		said = append(said, fmt.Sprintf("%d %s %q", resp.StatusCode, resp.Header.Get("Content-Type"), body))
+	}
+	require.Len(t, said, 6)
+	assert.Contains(t, said[0], `200 application/json "{\n  \"id\": \"c2\"`)
+	assert.Contains(t, said[1], `200 text/event-stream; charset=utf-8 "data: {`)
+	assert.Contains(t, said[1], `°C.\"}}]}\n\ndata: [DONE]\n\n"`)
+	assert.Equal(t, []string{
+		`429 application/json "{\"error\":{\"message\":\"slow down\"}}"`,
+		`200 application/json "<html>not json</html>"`,
+		`200 application/octet-stream "\x00\xff\xfe\x01\x02"`,
+	}, said[2:5])
+	assert.Contains(t, said[5], `Hi ümlaut \\\"q\\\"`)
+
+	_, err = cassette.Read("x.zip", strings.NewReader("PK\x03\x04…"))
+	assert.ErrorContains(t, err, "it is a zip")
 }
 
 // cassettes are recorded conversations of others, which lie beside the project on some

@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -124,33 +125,51 @@ func (rec *Recording) readYAML(data []byte) error {
 
 // har is the log of an HTTP archive.
 type har struct {
-	Entries []struct {
-		Request struct {
-			Method, URL string
-			Headers     []harHeader
-			PostData    struct{ Text, Encoding string }
-		}
-		Response struct {
-			Status  int
-			Headers []harHeader
-			Content struct{ MimeType, Text, Encoding string }
-			Error   string `json:"_error"` // Chromium's, of what had no answer
-		}
-		Messages []json.RawMessage `json:"_webSocketMessages"`
-	}
+	Entries []harEntry
 }
 
-// left says why an answer of this status is no exchange that could be served, or nothing.
-func left(status int, why string, messages int) string {
-	switch {
-	case messages > 0:
-		return fmt.Sprintf("a WebSocket (%d messages)", messages)
-	case status == http.StatusSwitchingProtocols:
+type harEntry struct {
+	Request struct {
+		Method, URL string
+		Headers     []harHeader
+		PostData    harBody
+	}
+	Response struct {
+		Status  int
+		Headers []harHeader
+		Content harBody
+		Error   string `json:"_error"`       // Chromium's, of what had no answer, or no end
+		Failure string `json:"_failureText"` // Playwright's
+	}
+	Messages []json.RawMessage `json:"_webSocketMessages"`
+}
+
+type harBody struct {
+	MimeType, Text, Encoding string
+	Size                     float64
+	File                     string `json:"_file"` // Playwright's: where the text is
+}
+
+// left says why it is no exchange that could be served, or nothing.
+func (e *harEntry) left() string {
+	why := cmp.Or(e.Response.Error, e.Response.Failure)
+	because := ""
+	if why != "" {
+		because = " (" + why + ")"
+	}
+	switch body := &e.Response.Content; {
+	case len(e.Messages) > 0:
+		return fmt.Sprintf("a WebSocket (%d messages)", len(e.Messages))
+	case e.Response.Status == http.StatusSwitchingProtocols:
 		return "it goes on in another protocol"
-	case status == 0 && why != "":
-		return "no answer came (" + why + ")"
-	case status == 0:
-		return "no answer came"
+	case e.Response.Status == 0, e.Response.Status == -1: // Playwright's
+		return "no answer came" + because
+	case why != "":
+		return "its answer was broken off" + because
+	case e.Request.PostData.File != "" || body.File != "":
+		return "its bodies are in files of their own: have the archive hold them, which Playwright calls to embed"
+	case body.Text == "" && body.Size > 0 && e.Request.Method != http.MethodHead:
+		return fmt.Sprintf("of its answer's body only the length is there (%.0f bytes)", body.Size)
 	}
 	return ""
 }
@@ -159,7 +178,7 @@ type harHeader struct{ Name, Value string }
 
 func (rec *Recording) readHAR(log *har) error {
 	for i, entry := range log.Entries {
-		if why := left(entry.Response.Status, entry.Response.Error, len(entry.Messages)); why != "" {
+		if why := entry.left(); why != "" {
 			rec.Left = append(rec.Left, fmt.Sprintf("interaction %d: %s", i+1, why))
 			continue
 		}
