@@ -14,12 +14,12 @@ import (
 func (e *exploring) explore() {
 	base := e.base()
 	undisturbed := e.try(base, true)
-	if undisturbed.isLeft || undisturbed.broken() {
+	if undisturbed.broken() {
 		e.note("all but the undisturbed run, which violates something by itself")
 		return
 	}
 	abandoned := e.abandoned()
-	if !e.interleaved(e.ordinary(base, undisturbed)...) || !e.goes(abandoned) || e.latest.isLeft ||
+	if e.isCut(undisturbed) || !e.interleaved(e.ordinary(base, undisturbed)...) || !e.goes(abandoned) || e.isCut(e.latest) ||
 		!e.interleaved(e.stands(abandoned, e.latest), e.atCalls(abandoned, e.latest)) {
 		return
 	}
@@ -59,8 +59,7 @@ func (e *exploring) interleaved(ways ...iter.Seq[Schedule]) bool {
 
 // goes runs a schedule, and reports whether others may follow.
 func (e *exploring) goes(s Schedule) bool {
-	if e.over() {
-		e.note("schedules that follow: " + e.stopped)
+	if e.ends() {
 		return false
 	}
 	if e.result.Schedules >= e.options.Schedules || e.options.First && len(e.result.Violations) > 0 {
@@ -68,6 +67,24 @@ func (e *exploring) goes(s Schedule) bool {
 	}
 	e.latest = e.try(s, e.result.Schedules%steadyEvery == 0)
 	return true
+}
+
+// ends reports whether the exploration is over, and notes what it does not cover then.
+func (e *exploring) ends() bool {
+	if e.over() {
+		e.note("schedules that follow: " + e.stopped)
+		return true
+	}
+	return false
+}
+
+// isCut reports whether a run from which others are made did not come to its end: it hangs, which
+// is a violation, or the exploration was over, which is noted.
+func (e *exploring) isCut(r *run) bool {
+	if r.isLeft {
+		e.ends()
+	}
+	return r.isLeft
 }
 
 func (e *exploring) note(text string) { e.result.NotCovered = append(e.result.NotCovered, text) }
