@@ -333,7 +333,7 @@ func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, ou
 		}
 		_, _ = saw.WriteString(strconv.Itoa(g.ID) + g.State + g.Key())
 	}
-	if !whole {
+	if !whole || len(all) == 0 { // it has not begun, or has ended a moment ago
 		condition = Unseen
 	}
 	looked := saw.Sum64()

@@ -100,6 +100,14 @@ func busy(label Label) bool {
 	return !whole
 }
 
+// A run of which no goroutine is seen waits for nobody: on a machine that is busy it has not
+// begun yet, or has ended and not said so.
+func TestNobodyIsNoDeadlock(t *testing.T) {
+	actions, last := visits(&Dog{}, NewLabel())
+	assert.Equal(t, []Action{Hang}, actions)
+	assert.GreaterOrEqual(t, last.Silence, systemPatience)
+}
+
 // Patience that was in vain once is not had again.
 func TestKnown(t *testing.T) {
 	never := make(chan struct{})
