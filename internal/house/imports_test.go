@@ -102,6 +102,8 @@ var rooms = []room{
 	{name: "adk/tools/texts", ours: []string{"adk", "adk/tools/internal/spec", "internal/jsontree", "internal/yamltree"},
 		others: []string{
 			"github.com/agnivade/levenshtein", // edit distances
+			"golang.org/x/text/cases",         // large and small letters, of which some are two
+			"golang.org/x/text/language",      // which cases wants to be told that there is none
 			"golang.org/x/text/unicode/norm",  // the forms of Unicode
 		},
 		because: "a battery is a leaf on the engine"},

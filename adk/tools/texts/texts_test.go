@@ -16,6 +16,7 @@ import (
 func TestStringTransform(t *testing.T) {
 	var cases []trial.Case
 	for _, c := range [][4]string{
+		{"ß", "straße ﬁn", `{"op":"uppercase"}`, "STRASSE FIN"}, {"sigma", "ΟΔΟΣ ΣΑΣ", `{"op":"lowercase"}`, "οδος σας"}, {"ß", "straßeEins", `{"op":"constant_case"}`, "STRASSE_EINS"}, {"one letter of two", "ǆungla ǆ", `{"op":"titlecase"}`, "ǅungla ǅ"},
 		{"B-118", "hello", `{"op":"uppercase"}`, "HELLO"}, {"B-118", "HELLO", `{"op":"lowercase"}`, "hello"}, {"B-118", "hello world", `{"op":"capitalize"}`, "Hello world"}, {"B-118", "hELLO wORLD", `{"op":"sentence_case"}`, "Hello world"}, {"title", "hELLO wORLD", `{"op":"titlecase"}`, "Hello World"},
 		{"B-119", "hello world foo", `{"op":"camel_case"}`, "helloWorldFoo"}, {"B-119", "hello world foo", `{"op":"pascal_case"}`, "HelloWorldFoo"}, {"B-120", "helloWorld", `{"op":"snake_case"}`, "hello_world"}, {"B-120", "helloWorld", `{"op":"kebab_case"}`, "hello-world"}, {"B-120", "helloWorld", `{"op":"constant_case"}`, "HELLO_WORLD"}, {"train", "helloHTMLParser2", `{"op":"train_case"}`, "Hello-Html-Parser2"},
 		{"B-121", "  hi  ", `{"op":"trim"}`, "hi"}, {"B-121", "  hi  ", `{"op":"trim_start"}`, "hi  "}, {"B-121", "  hi  ", `{"op":"trim_end"}`, "  hi"}, {"B-121", " a  b\n c ", `{"op":"normalize_whitespace"}`, "a b c"}, {"B-122", "abc🎉", `{"op":"reverse"}`, "🎉cba"}, {"B-122", "Héllo World!", `{"op":"slug"}`, "hello-world"}, {"B-122", "<b>hi</b> <i>there</i>", `{"op":"strip_html"}`, "hi there"},

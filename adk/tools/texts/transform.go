@@ -11,6 +11,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 	"github.com/adkreplay/adkreplay/internal/jsontree"
@@ -77,15 +80,15 @@ func transform(text, name string, args map[string]any) (any, error) {
 }
 
 var plainOperations = map[string]func(string) string{
-	"uppercase": strings.ToUpper, "lowercase": strings.ToLower, "capitalize": capitalize,
-	"sentence_case": func(s string) string { return capitalize(strings.ToLower(s)) },
+	"uppercase": upper, "lowercase": lower, "capitalize": capitalize,
+	"sentence_case": func(s string) string { return capitalize(lower(s)) },
 	"titlecase":     titlecase,
-	"camel_case":    func(s string) string { return cased(s, "", strings.ToLower, titled) },
+	"camel_case":    func(s string) string { return cased(s, "", lower, titled) },
 	"pascal_case":   func(s string) string { return cased(s, "", titled, titled) },
-	"snake_case":    func(s string) string { return cased(s, "_", strings.ToLower, strings.ToLower) },
-	"kebab_case":    func(s string) string { return cased(s, "-", strings.ToLower, strings.ToLower) },
+	"snake_case":    func(s string) string { return cased(s, "_", lower, lower) },
+	"kebab_case":    func(s string) string { return cased(s, "-", lower, lower) },
 	"train_case":    func(s string) string { return cased(s, "-", titled, titled) },
-	"constant_case": func(s string) string { return cased(s, "_", strings.ToUpper, strings.ToUpper) },
+	"constant_case": func(s string) string { return cased(s, "_", upper, upper) },
 	"trim":          strings.TrimSpace,
 	"trim_start":    func(s string) string { return strings.TrimLeftFunc(s, unicode.IsSpace) },
 	"trim_end":      func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) },
@@ -154,20 +157,25 @@ func (o options) whole(name string, usual *int) (int, error) {
 	return int(n), nil
 }
 
+// upper and lower are the whole mappings of Unicode, of no language: ß becomes SS, and the
+// sigma at the end of a word its own letter.
+func upper(s string) string { return cases.Upper(language.Und).String(s) }
+func lower(s string) string { return cases.Lower(language.Und).String(s) }
+
 func capitalize(s string) string {
 	_, size := utf8.DecodeRuneInString(s)
-	return strings.ToUpper(s[:size]) + s[size:]
+	return upper(s[:size]) + s[size:]
 }
 
 // titled is a word with its first letter large and the others small.
-func titled(s string) string { return capitalize(strings.ToLower(s)) }
+func titled(s string) string { return capitalize(lower(s)) }
 
 func titlecase(s string) string {
 	var out strings.Builder
 	start := true
 	for _, c := range s {
 		if start {
-			out.WriteRune(unicode.ToUpper(c))
+			out.WriteRune(unicode.ToTitle(c))
 		} else {
 			out.WriteRune(unicode.ToLower(c))
 		}
