@@ -3,12 +3,45 @@ package artifact
 import (
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	_ "github.com/adkreplay/adkreplay/internal/draws"
 )
+
+// A pattern in any case is looked for by what it needs, as one in one case is.
+func TestNeededBy(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"error [0-9]+": "error ", "(?i)error [0-9]+": "error ", "(?i)Kiosk-17": "-17", "(?i)asKed": "ed", "(?i)straße": "tra",
+		"(?i)İ": "", "(?i)s": "", "(?i)a|b": "", "(?i)(warn)+": "warn", "x*": "", "(": "", "a\nb": "",
+	} {
+		assert.Equal(t, want, string(neededBy(pattern).text), "%s", pattern)
+	}
+}
+
+// ART-12: the lines that are found are those that the pattern matches, each alone.
+func TestGrepFindsEachLine(t *testing.T) {
+	letters := []string{"a", "A", "i", "I", "İ", "ı", "k", "K", "\u212a", "s", "S", "ſ", "ß", "ẞ", "x", "X", "1", " ", "\n", "\xff", "\r", strings.Repeat("A", 600)}
+	patterns := []string{"(?i)ax", "(?i)a1x", "(?i)skx", "(?i)xs", "(?i)i", "(?i)İ", "(?i)ß", "(?i)^x", "(?i)x$", "(?i)k", "ax", "(?i)(ai)+x", "(?i)a.x", "(?i)1", "(?i) x"}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(letters), 0, 40).Draw(t, "text"), "")
+		pattern := regexp.MustCompile(rapid.SampledFrom(patterns).Draw(t, "pattern"))
+		want := []any{}
+		for line := range strings.SplitSeq(text, "\n") {
+			if line = validText([]byte(line)); text != "" && pattern.MatchString(line) {
+				want = append(want, line)
+			}
+		}
+		found, err := grep(t.Context(), memoryBody(text), pattern)
+		require.NoError(t, err)
+		assert.Equal(t, want, found, "%s in %q", pattern, text)
+	})
+}
 
 // SPL-2: where a disk fails behind the new entry, the write fails, and the key has a body.
 func TestDirectoryThatDoesNotSettle(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"regexp"
-	"regexp/syntax"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -210,7 +209,7 @@ func grep(ctx context.Context, b body, pattern *regexp.Regexp) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = stream.Close() }()
-	g := grepper{pattern: pattern, literal: requiredLiteral(pattern.String()), found: []any{}}
+	g := grepper{pattern: pattern, needed: neededBy(pattern.String()), found: []any{}}
 	buffer, held := make([]byte, chunk), 0 // what is held of a line that goes on
 	for any := false; ; any = true {
 		n, err := io.ReadFull(stream, buffer[held:])
@@ -240,14 +239,14 @@ func grep(ctx context.Context, b body, pattern *regexp.Regexp) (any, error) {
 // grepper looks for lines in blocks of whole ones.
 type grepper struct {
 	pattern *regexp.Regexp
-	literal []byte // stands in every line that the pattern matches; nil for none
+	needed  literal // stands in every line that the pattern matches
 	found   []any
 }
 
 func (g *grepper) block(data []byte) {
 	for len(data) >= 0 {
-		if g.literal != nil { // go to the line of the next place that it stands at
-			at := bytes.Index(data, g.literal)
+		if g.needed.text != nil { // go to the line of the next place that it stands at
+			at := g.needed.index(data)
 			if at < 0 {
 				return
 			}
@@ -262,35 +261,4 @@ func (g *grepper) block(data []byte) {
 		}
 		data = rest
 	}
-}
-
-// requiredLiteral is the longest text that has to stand in whatever a pattern matches,
-// as far as that is easy to tell.
-func requiredLiteral(pattern string) []byte {
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return nil
-	}
-	if text := literalIn(parsed.Simplify()); text != "" && !bytes.ContainsAny([]byte(text), "\n\uFFFD") {
-		return []byte(text)
-	}
-	return nil
-}
-
-func literalIn(re *syntax.Regexp) (longest string) {
-	switch re.Op {
-	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase == 0 {
-			return string(re.Rune)
-		}
-	case syntax.OpCapture, syntax.OpPlus:
-		return literalIn(re.Sub[0])
-	case syntax.OpConcat:
-		for _, sub := range re.Sub {
-			if text := literalIn(sub); len(text) > len(longest) {
-				longest = text
-			}
-		}
-	}
-	return longest
 }
