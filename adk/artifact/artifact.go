@@ -230,9 +230,13 @@ func all(ctx context.Context, b body) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(stream)
-	return data, errors.Join(err, stream.Close())
+	data := bytes.NewBuffer(make([]byte, 0, min(b.size(), largestGuess)+bytes.MinRead))
+	_, err = data.ReadFrom(stream)
+	return data.Bytes(), errors.Join(err, stream.Close())
 }
+
+// largestGuess is how much room a mark's word for a body's length gets before it is read.
+const largestGuess = 64 << 20
 
 // bodyReader reads the body of an artifact: with the media's own reader, or from the
 // spool where it has none. What it finds has to be what the mark says (ART-23).

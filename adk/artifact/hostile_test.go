@@ -80,3 +80,44 @@ func TestHostileDocuments(t *testing.T) {
 	}
 	require.Greater(t, questions, 1000)
 }
+
+// ART-15, ART-16: of many records no trees are kept, and they answer as few do.
+func TestManyRecords(t *testing.T) {
+	const records = 30_000
+	var text strings.Builder
+	for i := range records {
+		fmt.Fprintf(&text, `{"n":%d,"of":[1,2,{"name":"record"}]}`+"\n\n", i)
+	}
+	body := text.String()
+	ask := func(body string) artifact.JSONQuestions {
+		return opened(t, artifact.JSON, body)["stream"].JSON()
+	}
+	n, err := ask(body).Length(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, records, n)
+	q := ask(body)
+	allocated := allocs.Bytes(func() { _, err = q.Length(t.Context()) })
+	require.NoError(t, err)
+	assert.True(t, allocated < 6*uint64(len(body)) || race.Detector, "%d bytes for %d", allocated, len(body))
+	keys, found, err := ask(body).Keys(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []any{[]string{"n", "of"}, true}, []any{keys, found})
+	matches, err := ask(body).Get(t.Context(), "$[?@ == 29999]")
+	require.NoError(t, err)
+	assert.Equal(t, "[29999]", oneLine(matches))
+	chosen, err := ask(body).Filter(t.Context(), "$[?@ == 7]")
+	require.NoError(t, err)
+	assert.Equal(t, `[{"n":7,"of":[1,2,{"name":"record"}]}]`, oneLine(chosen))
+	for _, c := range []struct {
+		from, to *int
+		want     int
+	}{{new(29_990), nil, 10}, {new(-5), new(3), 3}, {new(5), new(2), 0}, {new(40_000), new(50_000), 0}} {
+		slice, err := ask(body).Slice(t.Context(), c.from, c.to)
+		require.NoError(t, err)
+		assert.Len(t, slice, c.want)
+	}
+	_, err = ask(body + "{\"n\":}\n").Length(t.Context())
+	assert.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT)
+	_, err = ask(body + strings.Repeat("[", 501) + strings.Repeat("]", 501)).Length(t.Context())
+	assert.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/jsonpath"
@@ -20,11 +21,45 @@ const (
 // document is a JSON body that was read: one value, or the records of its lines.
 type document struct {
 	format  string
-	records []any
+	count   int    // of the records, 1 for one document
+	records []any  // as trees, unless these would take many times what the body takes
+	lines   string // then their text, which was checked
 }
 
 // single reports whether the body is one document.
 func (d *document) single() bool { return d.format == FormatJSON || d.format == FormatJSON5 }
+
+// all are the records in order.
+func (d *document) all() iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		for _, record := range d.records {
+			if !yield(record, nil) {
+				return
+			}
+		}
+		for number, line := range recordLines(d.lines) {
+			record, err := jsontree.Parse(line, maxDocumentDepth)
+			if err != nil {
+				err = fmt.Errorf("is no %s: line %d: %w", d.format, number, err) // never: it was checked
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// recordLines are the lines of a text that are not blank, by their numbers from 1.
+func recordLines(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		number := 0
+		for line := range strings.SplitSeq(text, "\n") {
+			if number++; strings.TrimSpace(line) != "" && !yield(number, line) {
+				return
+			}
+		}
+	}
+}
 
 // JSONQuestions are the questions to a JSON artifact. Values keep the order of their
 // keys and the digits of their numbers (ART-16).
@@ -90,16 +125,21 @@ func one(id, format string, parse func(string, int) (any, error), text string) (
 	if err != nil {
 		return nil, formatError(id, "is no %s: %s", format, err)
 	}
-	return &document{format, []any{value}}, nil
+	return &document{format: format, count: 1, records: []any{value}}, nil
 }
+
+// maxTrees is how long a body of records is at most whose trees are kept.
+const maxTrees = 1 << 20
 
 // byLines reads a record from each line that is not blank.
 func byLines(id, format, text string) (*document, error) {
-	d := &document{format: format}
-	number := 0
-	for line := range strings.SplitSeq(text, "\n") {
-		number++
-		if strings.TrimSpace(line) == "" {
+	d := &document{format: format, records: []any{}}
+	if len(text) > maxTrees {
+		d.records, d.lines = nil, text
+	}
+	for number, line := range recordLines(text) {
+		d.count++
+		if d.records == nil && isRecord(line) {
 			continue
 		}
 		value, err := jsontree.Parse(line, maxDocumentDepth)
@@ -107,9 +147,17 @@ func byLines(id, format, text string) (*document, error) {
 		if errors.As(err, &fault) {
 			return nil, formatError(id, "is no %s: line %d, column %d: %s", format, number, fault.Column, fault.What)
 		}
-		d.records = append(d.records, value)
+		if d.records != nil {
+			d.records = append(d.records, value)
+		}
 	}
 	return d, nil
+}
+
+// isRecord reports whether a line is a record, without making its tree; of one that may be
+// nested too deep it does not know.
+func isRecord(line string) bool {
+	return strings.Count(line, "[")+strings.Count(line, "{") <= maxDocumentDepth && json.Valid([]byte(line))
 }
 
 // Type is json or json5 for one document, jsonl (or ndjson, where the mark says so) for
@@ -122,7 +170,7 @@ func (q JSONQuestions) Type(ctx context.Context) (string, error) {
 
 // Length is the number of records, 1 for one document.
 func (q JSONQuestions) Length(ctx context.Context) (int, error) {
-	value, err := q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(len(d.records)), nil })
+	value, err := q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(d.count), nil })
 	n, _ := value.(float64)
 	return int(n), err
 }
@@ -139,7 +187,10 @@ func (q JSONQuestions) Keys(ctx context.Context) (keys []string, found bool, err
 func (q JSONQuestions) keys(ctx context.Context) (any, error) {
 	return q.ask(ctx, "keys", nil, func(d *document) (any, error) {
 		union, any := &jsontree.Object{}, false
-		for _, record := range d.records {
+		for record, err := range d.all() {
+			if err != nil {
+				return nil, formatError(q.a.media.ID(), "%s", err)
+			}
 			if o, is := record.(*jsontree.Object); is {
 				any = true
 				for name := range o.All() {
@@ -205,8 +256,11 @@ func (q JSONQuestions) matching(ctx context.Context, method, path string, take f
 	}
 	return q.ask(ctx, method, map[string]any{"path": path}, func(d *document) (any, error) {
 		out, budget := []any{}, &jsonpath.Budget{Nodes: maxVisited}
-		for _, record := range d.records {
-			matches, err := parsed.Select(record, budget)
+		for record, err := range d.all() {
+			var matches []any
+			if err == nil {
+				matches, err = parsed.Select(record, budget)
+			}
 			if err != nil {
 				return nil, formatError(q.a.media.ID(), "%s", err)
 			}
@@ -228,14 +282,26 @@ func (q JSONQuestions) slice(ctx context.Context, from, to *int) (any, error) {
 		if d.single() {
 			return d.records, nil
 		}
-		start, end := 0, len(d.records)
+		start, end := 0, d.count
 		if from != nil {
-			start = max(0, min(end, *from))
+			start = max(0, *from)
 		}
 		if to != nil {
-			end = max(start, min(end, *to))
+			end = *to
 		}
-		return append([]any{}, d.records[start:end]...), nil
+		chosen, i := []any{}, 0
+		for record, err := range d.all() {
+			switch {
+			case err != nil:
+				return nil, formatError(q.a.media.ID(), "%s", err)
+			case i >= end:
+				return chosen, nil
+			case i >= start:
+				chosen = append(chosen, record)
+			}
+			i++
+		}
+		return chosen, nil
 	})
 }
 
