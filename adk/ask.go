@@ -89,8 +89,7 @@ func served[Res any](x *Exchange) (res Res, err error) {
 	case x.answer.Err == nil:
 		return res, x.errUnheld()
 	}
-	x.outlast()
-	return res, x.answer.Err
+	return res, x.failed()
 }
 
 // errUnheld says that the recording lacks the answer.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/adkreplay/adkreplay/internal/errtree"
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
@@ -62,25 +61,4 @@ func (x *Exchange) await(d time.Duration) error {
 		return context.Cause(x.ctx)
 	}
 	return late
-}
-
-// outlast lets the caller's deadline pass where the answer is that it has, and nothing was
-// asked again: a caller looks at its context then, and asks again if that goes on. It
-// sleeps, as no clock but the machine's ends that context, and in steps, since somebody
-// else may.
-func (x *Exchange) outlast() {
-	until, has := x.ctx.Deadline()
-	if !has || !x.answer.Final || !errtree.Every(x.answer.Err, isDeadline) {
-		return
-	}
-	for x.ctx.Err() == nil {
-		time.Sleep(max(min(time.Until(until), 20*time.Millisecond), time.Millisecond))
-	}
-}
-
-// isDeadline decides on the error of a context itself. One that only answers for it, as a
-// client's whose own Timeout has passed, is of no caller.
-func isDeadline(err error) (is, decided bool) {
-	is = err == context.DeadlineExceeded
-	return is, is
 }

@@ -219,13 +219,18 @@ func (x *Exchange) Next() (given Piece, ok bool, err error) {
 		return Piece{}, false, late
 	}
 	if !ok {
-		x.outlast()
-		return Piece{}, false, x.answer.Err
+		return Piece{}, false, x.failed()
 	}
 	if IsUnheld(given.Value) {
 		return Piece{}, false, x.errUnheld()
 	}
 	return given, true, nil
+}
+
+// failed is the error of an answer that is not the world's. The caller's own deadline, where
+// it passed and nothing was asked again, passes before (WLD-8).
+func (x *Exchange) failed() error {
+	return timelimit.Outlast(x.ctx, x.answer.Err, x.answer.Final)
 }
 
 // Final is that of the answer: whether nothing was asked again because of it.

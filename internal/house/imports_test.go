@@ -73,7 +73,7 @@ var rooms = []room{
 	{name: "internal/stash", ours: []string{"internal/digest", "internal/plain"}, because: "a leaf of the engine: trees of plain data"},
 	{name: "internal/streamre", because: "a leaf"},
 	{name: "internal/soak", because: "a leaf, and a program for the tree alone"},
-	{name: "internal/timelimit", because: "a leaf of the engine"},
+	{name: "internal/timelimit", ours: []string{"internal/errtree"}, because: "a leaf of the engine"},
 	{name: "internal/tokens", others: []string{"github.com/pkoukk/tiktoken-go-loader"}, // the ranks of the encodings, without a network (PRM-1)
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
