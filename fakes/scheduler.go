@@ -183,7 +183,8 @@ func (t *turns) Begin(step adk.Step) {
 	}
 	// Waiting for a strand changes nothing that another could see: the turn passes
 	// where it parks.
-	operation := step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done && step.Kind != adk.KindWait
+	waits := step.Kind.Spanning() && step.Kind.Names(adk.StrandNumber)
+	operation := step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done && !waits
 	switch {
 	case !me.starting && !operation:
 		return

@@ -394,14 +394,14 @@ func identity(s *calls.Step) string {
 		return ""
 	}
 	key := s.In.Strand + "\n" + x.Kind.String() + " " + string(x.Collection) + " "
-	switch x.Kind {
-	case adk.KindIterationStart, adk.KindIterationEnd, adk.KindState, adk.KindCancel, adk.KindDispatchEnd, adk.KindErrorEvent:
-		return key
-	}
-	if x.Record != nil {
+	switch {
+	case x.Record != nil:
 		return key + x.Record.Key()
-	}
-	if x.Key+x.Name == "" {
+	case x.Kind.Class() == adk.ClassFact: // its key says by whom, and not about what
+		return key + x.Name
+	case !x.Kind.Uses(adk.FieldKey) && !x.Kind.Uses(adk.FieldName): // it is about nothing else
+		return key
+	case x.Key+x.Name == "":
 		return ""
 	}
 	return key + x.Key + " " + x.Name

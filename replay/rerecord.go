@@ -151,7 +151,7 @@ func (r *replayed) places(lines []trace.Line) []int {
 		if want := counterparts[x.Seq]; want != nil {
 			at, reached[x.Strand] = want.At, want.Seq
 		}
-		if x.Kind != adk.KindNow {
+		if !wire.TellsTime(x) {
 			x.At = at
 		}
 		places[x.Seq] = reached[x.Strand]

@@ -87,22 +87,22 @@ type tracedAsk struct {
 // take takes in a crossing.
 func (a *tracedAsks) take(at int, x *adk.Crossing, of []string) error {
 	switch {
-	case x.Kind == adk.KindAsk && x.Phase == adk.Begin && (len(of) == 0 || slices.Contains(of, x.Name)):
+	case wire.Asks(x) && (len(of) == 0 || slices.Contains(of, x.Name)):
 		one := &tracedAsk{at: at, of: x.Name}
 		one.request = one.keep(at, x.JSON)
 		if a.ops == nil {
 			a.ops = map[int]*tracedAsk{}
 		}
 		a.all, a.ops[x.Op] = append(a.all, one), one
-	case x.Kind == adk.KindContained && x.Name == adk.PassedBy && len(of) == 0:
+	case wire.IsContained(x) && x.Name == adk.PassedBy && len(of) == 0:
 		return fmt.Errorf("crossing %d: what was asked is not held: %s", at, x.Text)
 	}
 	one := a.ops[x.Op]
 	switch {
 	case one == nil:
-	case x.Kind == adk.KindPiece:
+	case wire.IsPiece(x):
 		one.pieces, one.piecesAt = append(one.pieces, one.keep(at, x.JSON)), append(one.piecesAt, at)
-	case x.Kind == adk.KindAsk && x.Phase == adk.Done:
+	case wire.EndsAsk(x):
 		one.doneAt, one.isValue, one.err = at, x.JSON != nil, x.Err
 		delete(a.ops, x.Op)
 	}

@@ -2,12 +2,13 @@ package wire
 
 import (
 	"strings"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file says what a line says of the course of a run: of its strands, its gates and
-// its end. What was refused changed nothing of it.
+// This file says what a line says of the course of a run: of its strands, its gates, what
+// it asks of the world, and its end. What was refused changed nothing of it.
 
 // IsNext reports whether a crossing is a middleware's next: what follows it in its
 // pipeline begins within it, and is called by nobody.
@@ -26,6 +27,12 @@ func CancelledBy(x *adk.Crossing) string {
 		return ""
 	}
 	return x.Key
+}
+
+// NewOutsideCancel is the crossing by which who called the run ends it, behind the one of
+// a number.
+func NewOutsideCancel(behind int, at time.Time) *adk.Crossing {
+	return &adk.Crossing{Seq: behind, At: at, Kind: adk.KindCancel, Key: OutsideCancel}
 }
 
 // Aborts reports whether user code aborts the run.
@@ -48,6 +55,25 @@ func OpensGate(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen }
 // OpensMedia reports whether a crossing is of an opening of a media, whose bytes others
 // give again.
 func OpensMedia(x *adk.Crossing) bool { return x.Kind == adk.KindOpenMedia }
+
+// IsAsk reports whether a crossing is of a question to the world: as it is asked, or done.
+func IsAsk(x *adk.Crossing) bool { return x.Kind == adk.KindAsk }
+
+// Asks reports whether user code asks the world with a crossing.
+func Asks(x *adk.Crossing) bool { return IsAsk(x) && x.Phase == adk.Begin }
+
+// EndsAsk reports whether an ask is over with a crossing: answered, unless by pieces, or
+// failed.
+func EndsAsk(x *adk.Crossing) bool { return IsAsk(x) && x.Phase == adk.Done }
+
+// IsPiece reports whether a crossing hands user code a piece of an answer.
+func IsPiece(x *adk.Crossing) bool { return x.Kind == adk.KindPiece }
+
+// TellsTime reports whether user code was told the time.
+func TellsTime(x *adk.Crossing) bool { return x.Kind == adk.KindNow }
+
+// EndsTurn reports whether listeners are told that the turn is over.
+func EndsTurn(x *adk.Crossing) bool { return x.Kind == adk.KindTurnEnd }
 
 // IsContained reports whether a crossing tells a failure that was kept from the turn.
 func IsContained(x *adk.Crossing) bool { return x.Kind == adk.KindContained }

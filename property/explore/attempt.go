@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/reread"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -469,9 +470,9 @@ func (a *attempt) Tell(x *adk.Crossing) {
 		a.mu.Lock()
 		a.strands++
 		a.mu.Unlock()
-	case x.Kind == adk.KindTurnEnd:
+	case wire.EndsTurn(x):
 		a.ended.Store(true)
-	case x.Kind == adk.KindTurnGateOpen:
+	case wire.OpensGate(x):
 		a.opened(x)
 	}
 	a.order.saw(x)
@@ -523,7 +524,7 @@ func (a *attempt) seamOf(call int) string {
 // says says what a fault does, and where.
 func (a *attempt) says(f planned) string {
 	what := f.place.String()
-	if x := &a.crossings[min(f.At, len(a.crossings))-1]; x.Kind == adk.KindAsk && x.Name != "" {
+	if x := &a.crossings[min(f.At, len(a.crossings))-1]; wire.IsAsk(x) && x.Name != "" {
 		what = "ask " + x.Name
 		if strings.HasPrefix(x.Name, adk.FaultPoints) {
 			what = x.Name
@@ -637,7 +638,7 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 				seams = reach(seams, x.ID)
 				seams[x.ID] = x.Seam
 			}
-			over := s.ended || x.Kind == adk.KindCancel
+			over := s.ended || wire.IsCancel(x)
 			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls}
 			a.describe(&s, seams)
 			if x.Kind.Uses(adk.FieldJSON) {

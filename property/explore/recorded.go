@@ -80,7 +80,7 @@ func (w recordedWorld) complete(i *turn.Instance, cancel context.CancelCauseFunc
 // left is why the caller of the recorded turn left it; nil is that it did not.
 func (w recordedWorld) left() error {
 	for i := range w.crossings {
-		if x := &w.crossings[i]; x.Kind == adk.KindCancel && x.Key == wire.OutsideCancel {
+		if x := &w.crossings[i]; wire.CancelledBy(x) == wire.OutsideCancel {
 			return x.Cause
 		}
 	}
@@ -119,9 +119,9 @@ func settlementsOf(crossings []adk.Crossing) map[string][]adk.Crossing {
 	reasons, all := map[string]string{}, map[string][]adk.Crossing{}
 	for i := range crossings {
 		switch x := crossings[i]; {
-		case x.Kind == adk.KindWaitFor && x.Phase == adk.Begin:
+		case wire.AsksForGate(&x):
 			reasons[x.Name] = x.Text
-		case x.Kind == adk.KindSettle:
+		case wire.IsSettlement(&x):
 			all[reasons[x.Name]] = append(all[reasons[x.Name]], x)
 		}
 	}
@@ -285,7 +285,7 @@ func answersAll(ctx context.Context, subject turn.Subject) error {
 	var unanswered error
 	subject.Check = func(r turn.Run) error {
 		for x := range r.Crossings {
-			if x.Kind == adk.KindAsk && errors.Is(x.Err, adk.E_UNANSWERED) {
+			if wire.IsAsk(x) && errors.Is(x.Err, adk.E_UNANSWERED) {
 				unanswered = fmt.Errorf("%s: crossing %d: %w: see golden.Replay for what has changed", subject.Name, x.Seq, x.Err)
 			}
 		}

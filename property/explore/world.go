@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/chatfault"
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -85,14 +86,14 @@ func askedIn(crossings []adk.Crossing) map[int]*asked {
 	for i := range crossings {
 		x := &crossings[i]
 		switch one := all[x.Op]; {
-		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
+		case wire.Asks(x):
 			one = &asked{op: x.Op, of: x.Name, request: x.JSON, http: httpform.IsRequest(x.JSON), first: i + 1}
 			all[x.Op], of[x.Name] = one, append(of[x.Name], one)
 		case one == nil:
-		case x.Kind == adk.KindPiece:
+		case wire.IsPiece(x):
 			one.pieces = append(one.pieces, adk.Piece{Value: x.JSON, Open: x.Flag})
 			one.at = append(one.at, i+1)
-		case x.Kind == adk.KindAsk:
+		case wire.IsAsk(x):
 			one.value, one.err, one.done = x.JSON, x.Err, true
 			if errors.Is(x.Err, adk.E_ASK_STOPPED) {
 				one.err = nil // who asked had enough: what came by then was no failure
@@ -275,15 +276,15 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 		return nil, onlyAsks
 	case s.world.isPoint():
 		return nil, asksNobody
-	case fault.atPiece && s.x.Kind != adk.KindPiece:
+	case fault.atPiece && !wire.IsPiece(s.x):
 		return nil, onlyPieces
-	case !fault.atPiece && (s.x.Kind != adk.KindAsk || s.x.Phase != adk.Begin):
+	case !fault.atPiece && !wire.Asks(s.x):
 		return nil, onlyAtAsks
 	case !s.world.done:
 		return nil, notAnswered
 	case s.world.of == forging.Spool && (k == turn.AskEmpty || k == turn.AskOther):
 		return nil, isOfBody
-	case s.ended && s.x.Kind == adk.KindAsk:
+	case s.ended && wire.IsAsk(s.x):
 		return nil, aborted
 	case k == turn.AskDownOne && !s.world.isOneOfSeveral():
 		return nil, noOneElse

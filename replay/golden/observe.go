@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/sessions"
@@ -83,7 +84,7 @@ func render(recorded io.Reader) (observed, error) {
 		if err != nil {
 			return observed{}, fmt.Errorf("the turn did not end as a turn does: %w", err)
 		}
-		if line.Crossing.Kind == adk.KindContained {
+		if wire.IsContained(&line.Crossing) {
 			o.contained = append(o.contained, line.Crossing.Name+": "+line.Crossing.Text)
 		}
 		if err := printed.Write(&line.Crossing); err != nil {

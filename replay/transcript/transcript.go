@@ -164,11 +164,11 @@ func (t *Transcript) add(x *adk.Crossing) {
 		}
 		return
 	}
-	if x.Kind == adk.KindPiece && t.asks.piece(x) {
+	if wire.IsPiece(x) && t.asks.piece(x) {
 		return
 	}
 	line.text = t.namer.Head(x)
-	if x.Kind == adk.KindAsk {
+	if wire.IsAsk(x) {
 		t.ask(line, x)
 	}
 	if answer := t.namer.Answer(x); answer != "" {
@@ -254,7 +254,7 @@ func (t *Transcript) close(x *adk.Crossing) {
 // answer is what an end came back with.
 func (t *Transcript) answer(x *adk.Crossing) string {
 	answer := t.namer.Answer(x)
-	if x.Kind == adk.KindAsk {
+	if wire.IsAsk(x) {
 		return t.asks.done(x, answer)
 	}
 	return answer
@@ -263,7 +263,7 @@ func (t *Transcript) answer(x *adk.Crossing) string {
 // stampBehind is the stamp of an end, unless its answer says the same time already.
 func (t *Transcript) stampBehind(answer string, x *adk.Crossing) string {
 	stamp := t.stamp(x)
-	if passed, moved := strings.CutPrefix(stamp, "  +"); moved && x.Kind == adk.KindAsk && strings.HasSuffix(answer, lastingWords+passed) {
+	if passed, moved := strings.CutPrefix(stamp, "  +"); moved && wire.IsAsk(x) && strings.HasSuffix(answer, lastingWords+passed) {
 		return ""
 	}
 	return stamp

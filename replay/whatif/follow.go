@@ -107,7 +107,7 @@ func (w *whatIf) answers(s, t *calls.Step) []compare.FieldDiff {
 	var fields []compare.FieldDiff
 	a, b := s.Last(), t.Last()
 	for _, use := range a.Kind.Fields(a.Phase) {
-		if !use.Names.IsNumber() && (!use.Input || a.Kind == adk.KindOpenMedia) && a.Phase == b.Phase && !w.known.Same(use.Field, a, b) {
+		if !use.Names.IsNumber() && (!use.Input || wire.OpensMedia(a)) && a.Phase == b.Phase && !w.known.Same(use.Field, a, b) {
 			fields = append(fields, compare.JSONDiff(use.Label, w.known.Text(use.Field, a), w.known.Text(use.Field, b))...)
 		}
 	}

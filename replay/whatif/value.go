@@ -110,7 +110,7 @@ func bare(t target, given []byte) []byte {
 		return row.Bare(given)
 	}
 	var text string
-	if t.x.Kind == adk.KindOpenMedia && t.use.Field == adk.FieldValue && given[0] == '"' && json.Unmarshal(given, &text) == nil {
+	if wire.OpensMedia(t.x) && t.use.Field == adk.FieldValue && given[0] == '"' && json.Unmarshal(given, &text) == nil {
 		return plain.AppendJSON(nil, []byte(text))
 	}
 	return given
@@ -234,10 +234,10 @@ func keyIn(tree any) string {
 // consistent makes the other fields of a return or a settlement fit the one that
 // was set: who fails gives nothing, and who gives something does not fail.
 func consistent(x *adk.Crossing, set adk.Field, seam adk.Seam) error {
-	switch x.Kind {
-	case adk.KindReturn:
+	switch {
+	case x.Kind == adk.KindReturn:
 		return consistentReturn(x, set, seam)
-	case adk.KindSettle:
+	case wire.IsSettlement(x):
 		switch {
 		case set == adk.FieldErr && x.Err != nil:
 			x.Status, x.Value = adk.GateRejected, nil
@@ -246,7 +246,7 @@ func consistent(x *adk.Crossing, set adk.Field, seam adk.Seam) error {
 		case set == adk.FieldStatus && !slices.Contains([]string{adk.GateResolved, adk.GateRejected, adk.GateAborted}, x.Status):
 			return fmt.Errorf("somebody outside can make it %s, %s or %s, and not %s", adk.GateResolved, adk.GateRejected, adk.GateAborted, safetext.PlainName(x.Status))
 		}
-	case adk.KindOpenMedia:
+	case wire.OpensMedia(x):
 		switch {
 		case set == adk.FieldErr && x.Err != nil:
 			x.Value = nil
@@ -297,7 +297,7 @@ func (w *whatIf) follow(t target) {
 			}
 		}
 		w.times = true
-	case t.x.Kind == adk.KindOpenMedia && t.x.Phase == adk.Done:
+	case wire.OpensMedia(t.x) && t.x.Phase == adk.Done:
 		data, _ := t.x.Value.([]byte)
 		w.edited.Media.Given[t.x.Op] = wire.Opened{Data: data, Err: t.x.Err} // nobody runs yet
 	}
@@ -315,7 +315,7 @@ func (w *whatIf) cancelBefore(x *adk.Crossing, a Override) ([]compare.FieldDiff,
 	if string(given) == "null" {
 		return nil, errors.New("a cancel needs a reason: give it as the value")
 	}
-	c := &adk.Crossing{Seq: x.Seq - 1, At: x.At, Kind: adk.KindCancel, Key: wire.OutsideCancel}
+	c := wire.NewOutsideCancel(x.Seq-1, x.At)
 	if err := w.fields.Read(adk.FieldCause, c, wire.FieldRows[adk.FieldCause].Bare(given), ""); err != nil {
 		return nil, err
 	}
