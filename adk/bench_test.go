@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -42,18 +43,9 @@ func (*benchStore[T]) Mutate(context.Context, adk.Scope, T) error      { return 
 func (*benchStore[T]) Delete(context.Context, adk.Scope, string) error { return nil }
 
 func benchConfig(history ...*adk.Message) adk.Config {
-	return adk.Config{
-		TurnInput: []adk.TurnMiddleware{{Name: "hydrate", Run: hydrateMessages}},
-		Storage: adk.Storage{
-			Messages:     &benchStore[*adk.Message]{history},
-			Memories:     &benchStore[*adk.Memory]{},
-			Retrievables: &benchStore[*adk.Retrievable]{},
-			Thoughts:     &benchStore[*adk.Thought]{},
-			ToolCalls:    &benchStore[*adk.ToolCall]{},
-			Instructions: &benchStore[*adk.Tokenizable]{},
-			Tools:        toolShelf{&book{}},
-		},
-	}
+	storage := fakes.NoOpStorage()
+	storage.Messages, storage.Tools = &benchStore[*adk.Message]{history}, toolShelf{&book{}}
+	return adk.Config{TurnInput: []adk.TurnMiddleware{{Name: "hydrate", Run: hydrateMessages}}, Storage: storage}
 }
 
 func hydrateMessages(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/storages"
 	"github.com/adkreplay/adkreplay/property"
 )
 
@@ -536,64 +537,37 @@ func (b *book) all() []string {
 }
 
 func (b *book) storage() adk.Storage {
-	return adk.Storage{
-		Messages:     &shelf[*adk.Message]{book: b, name: "messages"},
-		Memories:     &shelf[*adk.Memory]{book: b, name: "memories"},
-		Retrievables: &shelf[*adk.Retrievable]{book: b, name: "retrievables"},
-		Thoughts:     &shelf[*adk.Thought]{book: b, name: "thoughts"},
-		ToolCalls:    &shelf[*adk.ToolCall]{book: b, name: "toolCalls"},
-		Instructions: &shelf[*adk.Tokenizable]{book: b, name: "instructions"},
-		Tools:        toolShelf{b},
-	}
+	s := storages.Of(shelves{b, map[adk.CollectionName][]adk.Record{}})
+	s.Tools = toolShelf{b}
+	return s
 }
 
-// shelf is one collection of a book.
-type shelf[T adk.Record] struct {
+// shelves are the collections of a book.
+type shelves struct {
 	book *book
-	name string
-	kept []T
+	kept map[adk.CollectionName][]adk.Record
 }
 
-func (s *shelf[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
-	if err := s.book.call(ctx, scope, s.name+".fetch"); err != nil {
+func (s shelves) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
+	if err := s.book.call(ctx, scope, storages.Name(of, adk.KindFetch)); err != nil {
 		return nil, err
 	}
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
-	return slices.Clone(s.kept), nil
+	return slices.Clone(s.kept[of]), nil
 }
 
-func (s *shelf[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
-	return s.keep(ctx, scope, "store", record)
-}
-
-func (s *shelf[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
-	return s.keep(ctx, scope, "mutate", record)
-}
-
-func (s *shelf[T]) keep(ctx context.Context, scope adk.Scope, verb string, record T) error {
-	if err := s.book.call(ctx, scope, s.name+"."+verb+" "+record.Key()); err != nil {
+func (s shelves) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+	if err := s.book.call(ctx, scope, storages.Name(of, verb)+" "+key); err != nil {
 		return err
 	}
-	s.drop(record.Key())
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
-	s.kept = append(s.kept, record)
-	return nil
-}
-
-func (s *shelf[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
-	if err := s.book.call(ctx, scope, s.name+".delete "+key); err != nil {
-		return err
+	s.kept[of] = slices.DeleteFunc(s.kept[of], func(one adk.Record) bool { return one.Key() == key })
+	if verb != adk.KindDelete {
+		s.kept[of] = append(s.kept[of], record)
 	}
-	s.drop(key)
 	return nil
-}
-
-func (s *shelf[T]) drop(key string) {
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
-	s.kept = slices.DeleteFunc(s.kept, func(one T) bool { return one.Key() == key })
 }
 
 type toolShelf struct{ book *book }

@@ -39,7 +39,7 @@ func TestConfigFaults(t *testing.T) {
 		"executor without name": {func(c *adk.Config) { c.Executor.Name = "" }, "Executor.Name"},
 		"executor without run":  {func(c *adk.Config) { c.Executor.Run = nil }, "Executor.Run"},
 		"storage as nil":        {func(c *adk.Config) { c.Storage.Messages = nil }, "Storage.Messages"},
-		"storage as nil inside": {func(c *adk.Config) { c.Storage.Thoughts = (*shelf[*adk.Thought])(nil) }, "Storage.Thoughts"},
+		"storage as nil inside": {func(c *adk.Config) { c.Storage.Thoughts = (*benchStore[*adk.Thought])(nil) }, "Storage.Thoughts"},
 		"tool source as nil":    {func(c *adk.Config) { c.Storage.Tools = nil }, "Storage.Tools"},
 		"nil entry":             {func(c *adk.Config) { c.TurnInput = []adk.TurnMiddleware{{Name: "a"}} }, "TurnInput[0].Run"},
 		"entry without name":    {func(c *adk.Config) { c.TurnOutput = []adk.TurnMiddleware{turnStep("", onward)} }, "TurnOutput[0].Name"},

@@ -142,7 +142,7 @@ func TestUnmadeInputIsRefused(t *testing.T) {
 // RUN-13: a storage that gives a record that no constructor made has failed.
 func TestUnmadeRecordsAreNotFetched(t *testing.T) {
 	storage := (&book{}).storage()
-	storage.Messages = &shelf[*adk.Message]{book: &book{}, name: "messages", kept: []*adk.Message{message("m"), {}}}
+	storage.Messages = &benchStore[*adk.Message]{kept: []*adk.Message{message("m"), {}}}
 	storage.Tools = toolShelf{&book{tools: []*adk.Tool{{}}}}
 	config := newConfig()
 	config.Storage = storage

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
 func TestStorageSuitePasses(t *testing.T) {
@@ -123,90 +124,52 @@ func TestStorageSuiteOfNothing(t *testing.T) {
 	}
 }
 
-// tenants is a storage for several tenants: who they are stands in the stash. It
-// panics where it does not, or refuses.
+// tenants are the obligations of a storage for several tenants: who they are stands in the
+// stash. They panic where it does not, or refuse.
 type tenants struct {
-	adk.Storage
 	refuses bool
-	of      map[string]adk.Storage
+	mu      sync.Mutex
+	of      map[string]*storages.Parts
 }
 
-func (s *tenants) storage(scope adk.Scope) (adk.Storage, error) {
-	name, ok := scope.Stash.Get("tenant", nil).(string)
-	switch {
-	case !ok && s.refuses:
-		return adk.Storage{}, errNoTenant
-	case !ok:
-		panic("no tenant")
-	case s.of[name].Messages == nil:
-		s.of[name] = fakes.NewStorage().Storage()
-	}
-	return s.of[name], nil
+func newTenants(refuses bool) adk.Storage {
+	s := storages.Of(&tenants{refuses: refuses, of: map[string]*storages.Parts{}})
+	s.Tools = fakes.NewStorage().Storage().Tools
+	return s
 }
 
 var errNoTenant = errors.New("no tenant")
 
-// ofTenant is one collection of the tenant that asks.
-type ofTenant[T adk.Record] struct {
-	*tenants
-	of func(adk.Storage) adk.Collection[T]
-	mu *sync.Mutex
+// collection is the one of the tenant that asks.
+func (t *tenants) collection(scope adk.Scope, of adk.CollectionName) (storages.Obligations, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	name, ok := scope.Stash.Get("tenant", nil).(string)
+	switch {
+	case !ok && t.refuses:
+		return nil, errNoTenant
+	case !ok:
+		panic("no tenant")
+	case t.of[name] == nil:
+		t.of[name] = storages.PartsOf(fakes.NewStorage().Storage())
+	}
+	return t.of[name].Of(of), nil
 }
 
-func (c ofTenant[T]) collection(scope adk.Scope) (adk.Collection[T], error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, err := c.storage(scope)
+func (t *tenants) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
+	kept, err := t.collection(scope, of)
 	if err != nil {
 		return nil, err
 	}
-	return c.of(s), nil
+	return kept.Fetch(ctx, scope, of)
 }
 
-func (c ofTenant[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
-	of, err := c.collection(scope)
-	if err != nil {
-		return nil, err
-	}
-	return of.Fetch(ctx, scope)
-}
-
-func (c ofTenant[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
-	of, err := c.collection(scope)
+func (t *tenants) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
+	kept, err := t.collection(scope, of)
 	if err != nil {
 		return err
 	}
-	return of.Store(ctx, scope, record)
-}
-
-func (c ofTenant[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
-	of, err := c.collection(scope)
-	if err != nil {
-		return err
-	}
-	return of.Mutate(ctx, scope, record)
-}
-
-func (c ofTenant[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
-	of, err := c.collection(scope)
-	if err != nil {
-		return err
-	}
-	return of.Delete(ctx, scope, key)
-}
-
-func newTenants(refuses bool) adk.Storage {
-	t := &tenants{refuses: refuses, of: map[string]adk.Storage{}}
-	mu := &sync.Mutex{}
-	return adk.Storage{
-		Messages:     ofTenant[*adk.Message]{t, func(s adk.Storage) adk.Collection[*adk.Message] { return s.Messages }, mu},
-		Memories:     ofTenant[*adk.Memory]{t, func(s adk.Storage) adk.Collection[*adk.Memory] { return s.Memories }, mu},
-		Retrievables: ofTenant[*adk.Retrievable]{t, func(s adk.Storage) adk.Collection[*adk.Retrievable] { return s.Retrievables }, mu},
-		Thoughts:     ofTenant[*adk.Thought]{t, func(s adk.Storage) adk.Collection[*adk.Thought] { return s.Thoughts }, mu},
-		ToolCalls:    ofTenant[*adk.ToolCall]{t, func(s adk.Storage) adk.Collection[*adk.ToolCall] { return s.ToolCalls }, mu},
-		Instructions: ofTenant[*adk.Tokenizable]{t, func(s adk.Storage) adk.Collection[*adk.Tokenizable] { return s.Instructions }, mu},
-		Tools:        fakes.NewStorage().Storage().Tools,
-	}
+	return kept.Write(ctx, scope, of, verb, record, key)
 }
 
 // RUN-13: the scope of an obligation has the id of a turn and the stash to read,
@@ -255,7 +218,7 @@ func TestStorageSuiteSaysEachFaultOnce(t *testing.T) {
 	lines := strings.Split(err.Error(), "\n")
 	if lines[0] != everywhere+"RUN-2: obligations do not panic: panic: no tenant" ||
 		lines[1] != "    in the checks keeps, replaces, mutates, deletes, heeds its context, keeps order, lends nothing, serves many, first come, any key, to the edge, one key, whole while written, holds many" ||
-		!strings.HasPrefix(lines[2], "    at github.com/adkreplay/adkreplay/fakes_test.(*tenants).storage, ") || !strings.Contains(lines[2], "suite_storage_test.go:") {
+		!strings.HasPrefix(lines[2], "    at github.com/adkreplay/adkreplay/fakes_test.(*tenants).collection, ") || !strings.Contains(lines[2], "suite_storage_test.go:") {
 		t.Errorf("it says\n%v", err)
 	}
 	if got := strings.Count(err.Error(), "RUN-2"); got != 1 {

@@ -16,26 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// nothing is a storage that keeps nothing.
-type nothing[T adk.Record] struct{}
-
-func (nothing[T]) Fetch(context.Context, adk.Scope) ([]T, error)           { return nil, nil }
-func (nothing[T]) Store(context.Context, adk.Scope, T) error               { return nil }
-func (nothing[T]) Mutate(context.Context, adk.Scope, T) error              { return nil }
-func (nothing[T]) Delete(context.Context, adk.Scope, string) error         { return nil }
-func (nothingTools) Fetch(context.Context, adk.Scope) ([]*adk.Tool, error) { return nil, nil }
-
-type nothingTools struct{}
-
-var noStorage = adk.Storage{
-	Messages: nothing[*adk.Message]{}, Memories: nothing[*adk.Memory]{}, Retrievables: nothing[*adk.Retrievable]{},
-	Thoughts: nothing[*adk.Thought]{}, ToolCalls: nothing[*adk.ToolCall]{}, Instructions: nothing[*adk.Tokenizable]{}, Tools: nothingTools{},
-}
+// noStorage keeps nothing.
+var noStorage = fakes.NoOpStorage()
 
 // busyTurn is a runner whose turn uses much of what a turn can.
 func busyTurn(t testing.TB, probe adk.Probe) *adk.Runner {
