@@ -122,7 +122,7 @@ func (c *call) conclude(kind Kind, op int, decide func(at time.Time) error) erro
 // late tells of an operation on an ended handle. run.mu is held.
 func (c *call) late(kind Kind) error {
 	err := c.errEnded(kind)
-	c.run.containLocked(c, "late "+kind.String(), err.Error())
+	c.run.containLocked(c, LatePrefix+kind.String(), err.Error())
 	return err
 }
 

@@ -188,9 +188,20 @@ func (x *Exchange) begin(asked *Question) error {
 	return nil
 }
 
-// PassedBy is the name of a contained crossing that says that the world was asked
-// something of which nothing else is told (PassBy).
-const PassedBy = "passed by"
+// The names of contained crossings.
+const (
+	// PassedBy says that the world was asked something of which nothing else is told
+	// (PassBy).
+	PassedBy = "passed by"
+	// SecondNext says that a middleware called next once more (PIP-10).
+	SecondNext = "second next"
+	// LatePrefix begins the name of what was done with a handle that had ended, or with
+	// next behind its middleware; the name of the operation's kind follows.
+	LatePrefix = "late "
+	// ListenerPrefix begins the name of a listener's panic; the name of the event's kind
+	// follows.
+	ListenerPrefix = "listener of "
+)
 
 // Context is what the world is asked with: the caller's context, without the handle,
 // which ends when a limit passes (WLD-8). Of a nil Exchange it is nil.

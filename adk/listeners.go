@@ -1,8 +1,6 @@
 package adk
 
 import (
-	"fmt"
-
 	"github.com/adkreplay/adkreplay/internal/bus"
 )
 
@@ -89,7 +87,7 @@ func hear[L, E any](c *call, kind Kind, e *bus.Entry[L], listener func(E), event
 		}
 		if r := recover(); r != nil {
 			c.run.before(c, KindContained, Whole)
-			c.run.contain(c, fmt.Sprintf("listener of %s", kind), PanicText(r))
+			c.run.contain(c, ListenerPrefix+kind.String(), PanicText(r))
 		}
 	}()
 	listener(*event)

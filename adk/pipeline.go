@@ -129,9 +129,9 @@ func (c *call) next(ctx context.Context) {
 	r.mu.Lock()
 	if n.used || n.closed {
 		defer r.mu.Unlock()
-		what, text := "second next", "next was called again: only the first call counts"
+		what, text := SecondNext, "next was called again: only the first call counts"
 		if !n.used {
-			what, text = "late next", "next was called after the middleware had returned"
+			what, text = LatePrefix+KindNext.String(), "next was called after the middleware had returned"
 		}
 		r.containLocked(c, what, c.seam.String()+": "+text)
 		return

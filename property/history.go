@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // history is one turn as far as it has been told: what several watchers have to
@@ -372,7 +373,7 @@ func (s *history) dispatch(c *seamCall, x *adk.Crossing) {
 func (s *history) maker(c *seamCall, x *adk.Crossing) *openOp {
 	var first *openOp
 	for _, op := range c.parent.running {
-		if !op.makes(c) {
+		if !op.makes(c, x) {
 			continue
 		}
 		if c.seam.Label != adk.LabelStorage || op.delta.carries(x) {
@@ -385,28 +386,18 @@ func (s *history) maker(c *seamCall, x *adk.Crossing) *openOp {
 	return first
 }
 
-// makes reports whether the operation can have made a call of its seam call.
-func (op *openOp) makes(c *seamCall) bool {
-	switch c.seam.Label {
-	case adk.LabelStorage:
-		of, verb, _ := strings.Cut(c.seam.Name, ".")
-		return op.made == nil && string(op.delta.of) == of && op.kind.String() == verb
-	case adk.LabelTool:
-		tool, ok := op.delta.record.(*adk.Tool)
-		return op.made == nil && op.kind == adk.KindExecute && ok && tool.Name() == c.seam.Name
-	case adk.LabelOnAck:
-		return op.kind == adk.KindAck
+// makes reports whether the operation can have made a call, which x begins.
+func (op *openOp) makes(c *seamCall, x *adk.Crossing) bool {
+	switch {
+	case c.seam.Label == adk.LabelOnAck: // one ack calls them all
+		return op.kind.LeadsTo() == adk.LabelOnAck
+	case c.isMiddleware():
+		return op.made == nil && op.kind == adk.KindNext
 	}
-	return op.made == nil && op.kind == adk.KindNext && c.isMiddleware()
+	return op.made == nil && calls.LeadsTo(&adk.Crossing{Kind: op.kind, Collection: op.delta.of, Record: op.delta.record}, x)
 }
 
-func (c *seamCall) isMiddleware() bool {
-	switch c.seam.Label {
-	case adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput:
-		return true
-	}
-	return false
-}
+func (c *seamCall) isMiddleware() bool { return wire.IsPipeline(c.seam) }
 
 // inTurn tells that the call is one of the turn's own stages.
 func (s *history) inTurn(c *seamCall) bool {

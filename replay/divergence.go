@@ -36,7 +36,11 @@ func Classes() []Class {
 	return []Class{ChangedInput, ChangedResult, ChangedOutput, ChangedState, Missing, Extra, Order, ChangedError, Timing, NewContract, Unanswered, NonDeterministic}
 }
 
-// FieldDiff is one field in which a crossing differs from the recorded one.
+// FieldDiff is one field in which a crossing differs from the recorded one: its label
+// (Field), what was recorded and what today's code did as a trace writes them, which is
+// JSON (Want and Got, empty where the field is absent), whether user code or the outside
+// decided it (Input), and the field of a crossing that it is within (Of). Trees decodes
+// both, Lines says them in lines of a width.
 type FieldDiff = compare.FieldDiff
 
 // Divergence is the first place where a replayed run and its recording part.

@@ -273,15 +273,15 @@ func (b *treeBuilder) place(c *Call) {
 func (b *treeBuilder) cause(c *Call) *Step {
 	for i := len(c.Parent.Steps) - 1; i >= 0; i-- {
 		s := c.Parent.Steps[i]
-		if s.X.Phase == adk.Begin && s.Done == nil && s.X.Strand == c.Begin.Strand && leadsTo(s.X, c.Begin) {
+		if s.X.Phase == adk.Begin && s.Done == nil && s.X.Strand == c.Begin.Strand && LeadsTo(s.X, c.Begin) {
 			return s
 		}
 	}
 	return nil
 }
 
-// leadsTo reports whether an operation can call a seam.
-func leadsTo(op, call *adk.Crossing) bool {
+// LeadsTo reports whether an operation can call a seam.
+func LeadsTo(op, call *adk.Crossing) bool {
 	label := op.Kind.LeadsTo()
 	switch {
 	case label != call.Seam.Label:

@@ -295,14 +295,14 @@ func (u recordedUser) Off(x *adk.Crossing) func() {
 // misuse makes the misuse that the recorded run contained: a second next, or an
 // operation on a handle that had ended.
 func (s *Stage) misuse(h *Handle, x *adk.Crossing) bool {
-	if x.Name == "second next" || x.Name == "late next" {
+	if x.Name == adk.SecondNext || x.Name == adk.LatePrefix+adk.KindNext.String() {
 		_, could := perform.Perform(h.ctx, h.by, &adk.Crossing{Kind: adk.KindNext}, recordedUser{s})
 		return could
 	}
 	if x.Name == adk.PassedBy {
 		return passesBy(h.ctx, x)
 	}
-	kind, late := strings.CutPrefix(x.Name, "late ")
+	kind, late := strings.CutPrefix(x.Name, adk.LatePrefix)
 	if !late {
 		return false
 	}

@@ -81,10 +81,10 @@ func IsContained(x *adk.Crossing) bool { return x.Kind == adk.KindContained }
 // IsMisuse reports whether a contained failure is something that user code did with
 // a handle or with next, and not a panic.
 func IsMisuse(x *adk.Crossing) bool {
-	return IsContained(x) && (x.Name == "second next" || x.Name == adk.PassedBy || strings.HasPrefix(x.Name, "late "))
+	return IsContained(x) && (x.Name == adk.SecondNext || x.Name == adk.PassedBy || strings.HasPrefix(x.Name, adk.LatePrefix))
 }
 
 // Panicked reports whether a contained failure is the panic of a listener of an event.
 func Panicked(x *adk.Crossing, event adk.Kind) bool {
-	return IsContained(x) && x.Name == "listener of "+event.String()
+	return IsContained(x) && x.Name == adk.ListenerPrefix+event.String()
 }

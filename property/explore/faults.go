@@ -283,7 +283,7 @@ func (s *faultPoint) refusesWaking(wanted wakeup, otherwise string) string {
 
 // readsOnly reports whether a seam's name is that of an obligation that reads.
 func readsOnly(name string) bool {
-	return strings.HasSuffix(name, ".fetch") || strings.HasSuffix(name, ".refresh")
+	return adk.Seam{Label: adk.LabelStorage, Name: name}.Effect() == adk.EffectReads
 }
 
 // provider is what is down together: a collection, or a tool.

@@ -369,8 +369,10 @@ func endOf(c *translatedCall, x *adk.Crossing) turn.End {
 	return end
 }
 
+// fetches reports whether the obligation of a path reads.
 func fetches(path string) bool {
-	return strings.HasSuffix(path, ".fetch") || strings.HasSuffix(path, ".refresh")
+	seam, err := adk.ParseSeam(path)
+	return err == nil && seam.Effect() == adk.EffectReads
 }
 
 // panickedWith is what was given to panic, as an error.
@@ -590,15 +592,15 @@ func (tr *translation) offered() bool {
 // contained adds what was kept from the turn: misuse, and panics of listeners.
 // Those of handlers are in their returns.
 func (tr *translation) contained(x *adk.Crossing) {
-	if event, ok := strings.CutPrefix(x.Name, "listener of "); ok {
+	if event, ok := strings.CutPrefix(x.Name, adk.ListenerPrefix); ok {
 		tr.turn.Loud = append(tr.turn.Loud, turn.Loud{Event: event, Occurrence: max(tr.heard[adk.KindByName(event)]-1, 0), Text: x.Text})
 		return
 	}
-	if x.Name == "second next" || x.Name == "late next" {
+	if x.Name == adk.SecondNext || x.Name == adk.LatePrefix+adk.KindNext.String() {
 		tr.add(x, turn.Op{Kind: "next"})
 		return
 	}
-	if kind, ok := strings.CutPrefix(x.Name, "late "); ok {
+	if kind, ok := strings.CutPrefix(x.Name, adk.LatePrefix); ok {
 		tr.add(x, lateOp(kind))
 	}
 }
