@@ -153,7 +153,7 @@ func TestServedAsksAllocateLittle(t *testing.T) {
 	}
 	fewCount, fewSize := allocated(few)
 	manyCount, manySize := allocated(many)
-	assert.LessOrEqual(t, (manyCount-fewCount)/(many-few), uint64(72))
+	assert.LessOrEqual(t, (manyCount-fewCount)/(many-few), uint64(60))
 	assert.LessOrEqual(t, (manySize-fewSize)/(many-few), uint64(24<<10))
 }
 

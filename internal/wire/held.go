@@ -65,7 +65,7 @@ func (h *Held) Into(n int, x *adk.Crossing) (extra []Member) {
 	from := line.begin
 	for i, use := range line.kind.Fields(line.phase) {
 		if line.said&(1<<i) != 0 {
-			FieldRows[use.Field].Hold.take(h, &from, x)
+			from = FieldRows[use.Field].Hold.take(h, from, x)
 		}
 	}
 	if line.said&(1<<foreign) != 0 {
@@ -107,8 +107,9 @@ type line struct {
 type holding struct {
 	// put holds the field, and reports whether it says anything.
 	put func(h *Held, from line, x *adk.Crossing) bool
-	// take makes it again of what stands at a place, and goes on behind it.
-	take func(h *Held, from *heldPlace, x *adk.Crossing)
+	// take makes it again of what stands at a place, and gives the place behind that: by
+	// value, since a place that is pointed to would be an allocation of each crossing.
+	take func(h *Held, from heldPlace, x *adk.Crossing) heldPlace
 }
 
 func heldText[T ~string](of func(*adk.Crossing) *T) holding {
@@ -120,9 +121,10 @@ func heldText[T ~string](of func(*adk.Crossing) *T) holding {
 			}
 			return text != ""
 		},
-		take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+		take: func(h *Held, from heldPlace, x *adk.Crossing) heldPlace {
 			*of(x) = T(h.texts.at(from.text))
 			from.text++
+			return from
 		},
 	}
 }
@@ -136,9 +138,10 @@ func heldNumber[T ~int | ~int64](of func(*adk.Crossing) *T) holding {
 			}
 			return n != 0
 		},
-		take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+		take: func(h *Held, from heldPlace, x *adk.Crossing) heldPlace {
 			*of(x) = T(h.numbers.at(from.number))
 			from.number++
+			return from
 		},
 	}
 }
@@ -146,8 +149,11 @@ func heldNumber[T ~int | ~int64](of func(*adk.Crossing) *T) holding {
 // heldFlag needs no room: that it says something is all that it says.
 func heldFlag(of func(*adk.Crossing) *bool) holding {
 	return holding{
-		put:  func(_ *Held, _ line, x *adk.Crossing) bool { return *of(x) },
-		take: func(_ *Held, _ *heldPlace, x *adk.Crossing) { *of(x) = true },
+		put: func(_ *Held, _ line, x *adk.Crossing) bool { return *of(x) },
+		take: func(_ *Held, from heldPlace, x *adk.Crossing) heldPlace {
+			*of(x) = true
+			return from
+		},
 	}
 }
 
@@ -162,9 +168,10 @@ func heldObject[T any](of func(*adk.Crossing) *T, some func(T) bool) holding {
 			h.objects.add(value)
 			return true
 		},
-		take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+		take: func(h *Held, from heldPlace, x *adk.Crossing) heldPlace {
 			*of(x) = h.objects.at(from.object).(T)
 			from.object++
+			return from
 		},
 	}
 }
@@ -196,13 +203,14 @@ func heldData(of func(*adk.Crossing) *any, parse func(*Decoder, []byte) (any, er
 			h.objects.add(value)
 			return true
 		},
-		take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+		take: func(h *Held, from heldPlace, x *adk.Crossing) heldPlace {
 			value := h.objects.at(from.object)
 			if text, is := value.(dataText); is {
 				value, _ = parse(new(Decoder), []byte(text)) // it was parsed before
 			}
 			*of(x) = value
 			from.object++
+			return from
 		},
 	}
 }
@@ -221,9 +229,10 @@ var heldSeam = holding{
 		h.numbers.add(int64(x.Seam.Iteration))
 		return true
 	},
-	take: func(h *Held, from *heldPlace, x *adk.Crossing) {
+	take: func(h *Held, from heldPlace, x *adk.Crossing) heldPlace {
 		x.Seam = adk.Seam{Label: h.texts.at(from.text), Name: h.texts.at(from.text + 1), Iteration: int(h.numbers.at(from.number))}
 		from.text, from.number = from.text+2, from.number+1
+		return from
 	},
 }
 
