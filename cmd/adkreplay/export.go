@@ -131,7 +131,7 @@ func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
 		return internal(err)
 	}
 	t.clear()
-	if err := writeSpans(t, o, sources, content.Bytes()); err != nil {
+	if err := writeSpans(t, o, sources, safetext.JSON(content.Bytes())); err != nil {
 		return err
 	}
 	if o.file != stdout {

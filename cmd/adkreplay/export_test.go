@@ -10,17 +10,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fakes/cassette"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
+
+// asked is a conversation of one question.
+var asked = fakes.Conversation{Interactions: []fakes.Interaction{{
+	Request:  fakes.ProviderRequest{Method: "POST", URL: "https://api.example.com/v1/chat/completions", Body: `{"model":"m"}`},
+	Response: fakes.StreamReply("It is ", "cold."),
+}}}
 
 // CAS-4: what a trace holds of a provider is written as the conversation that it was.
 func TestExport(t *testing.T) {
-	want := fakes.Conversation{Interactions: []fakes.Interaction{{
-		Request:  fakes.ProviderRequest{Method: "POST", URL: "https://api.example.com/v1/chat/completions", Body: `{"model":"m"}`},
-		Response: fakes.StreamReply("It is ", "cold."),
-	}}}
+	want := asked
 	var written bytes.Buffer
 	require.NoError(t, cassette.WriteTrace(&written, want))
 	turn, conversation := put(t, "turn.jsonl", written.Bytes()), filepath.Join(t.TempDir(), "turn.json")
@@ -39,8 +44,32 @@ func TestExport(t *testing.T) {
 	assert.Contains(t, again.out, "It is ")
 }
 
-// What is no trace, and what a trace does not hold, is said with its place, and nothing is
-// written.
+// Nothing of what is exported or imported acts upon a terminal, whatever it says.
+func TestExportIsPrintable(t *testing.T) {
+	hostile := put(t, "hostile.jsonl", edited(t, "asks-a-model", func(recorded *trace.Trace) {
+		for i := range recorded.Lines() {
+			x := &recorded.Lines()[i]
+			x.Text += "\u202e\u0085"
+			if x.Kind == adk.KindDispatchStart || x.Kind == adk.KindTurnStart {
+				x.Name += "\u202e\u009b"
+			}
+		}
+	}))
+	spans := adkreplay("export", "--otlp", "--content", "--events", hostile)
+	assert.Zero(t, spans.code, spans.err)
+	assert.Contains(t, spans.out, `\u202e`)
+	tracetest.RequirePrintable(t, spans.out)
+
+	var written bytes.Buffer
+	require.NoError(t, cassette.WriteTrace(&written, asked))
+	conversation := adkreplay("export", put(t, "turn.jsonl", written.Bytes()))
+	said := put(t, "said.json", []byte(strings.ReplaceAll(conversation.out, "It is ", "It is \u202e\u0085")))
+	again := adkreplay("import", said)
+	assert.Zero(t, again.code, again.err)
+	assert.Contains(t, again.out, `It is \u202e\u0085`)
+	tracetest.RequirePrintable(t, again.out)
+}
+
 // The spans of some traces are one document, in a file that is as private as they are.
 func TestExportSpans(t *testing.T) {
 	turn, spans := put(t, "turn.jsonl", tracetest.FixtureNamed(t, "tool-round-trip").Bytes), filepath.Join(t.TempDir(), "spans.json")

@@ -85,7 +85,7 @@ func writeConversation(t *terminal, recording *cassette.Recording, from, to stri
 	if err != nil {
 		return internal(err)
 	}
-	content = append(content, '\n')
+	content = append(safetext.JSON(content), '\n')
 	if to == stdout {
 		_, err = t.out.Write(content)
 		return err
