@@ -53,7 +53,7 @@ func (x *Exchange) await(d time.Duration) error {
 	allowed, late := x.limits.Allow(d)
 	c, r := x.call, x.call.run
 	r.mu.Lock()
-	passed, stop := r.timer(allowed)
+	passed, stop := r.timer(allowed, c.strand)
 	r.mu.Unlock()
 	defer stop()
 	c.await(x.ctx, passed)

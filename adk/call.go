@@ -299,12 +299,10 @@ func (c *call) waitFor(done <-chan struct{}) {
 	if isClosed(done) {
 		return
 	}
-	c.park(func() bool { return isClosed(done) })
+	c.run.park(c.strand, func() bool { return isClosed(done) })
 	<-done
 	c.run.resume(c.strand)
 }
-
-func (c *call) park(ready func() bool) { c.run.park(c.strand, ready) }
 
 // Strand is parallel work that Fork began (DET-7).
 type Strand struct {

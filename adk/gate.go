@@ -227,17 +227,12 @@ func WaitFor[T any](ctx context.Context, h interface {
 // gate opens, and the answer is there. run.mu is held.
 func (g *TurnGate) begin() (at time.Time, stop func() bool, opened bool) {
 	c, r := g.call, g.call.run
-	at, g.op = c.now(), r.nextOp()
+	at, g.op, stop = c.now(), r.nextOp(), func() bool { return true }
 	r.latchCancel(at)
-	g.err = g.refusal()
-	switch {
-	case g.err != nil:
-	case g.raw.Timeout > 0:
-		g.expired, stop = r.timer(g.raw.Timeout)
-	default:
-		stop = func() bool { return true }
-	}
-	if g.err == nil {
+	if g.err = g.refusal(); g.err == nil {
+		if g.raw.Timeout > 0 {
+			g.expired, stop = r.timer(g.raw.Timeout, c.strand)
+		}
 		r.gates = append(r.gates, g)
 	}
 	if x := r.line(c, KindWaitFor, Begin, at); x != nil {
@@ -308,7 +303,7 @@ func (g *TurnGate) wait() {
 	c.run.mu.Lock()
 	g.opened = true
 	c.run.mu.Unlock()
-	c.park(func() bool {
+	c.run.park(c.strand, func() bool {
 		return isClosed(g.settled) || isClosed(g.expired) || g.ctx.Err() != nil || own.Err() != nil
 	})
 	select {
@@ -375,10 +370,8 @@ func (g *TurnGate) emitOpen(at time.Time) {
 func (g *TurnGate) emitClosed() {
 	c := g.call
 	defer close(g.closed)
-	if before := g.after; before != nil && !isClosed(before.closed) {
-		c.park(func() bool { return isClosed(before.closed) })
-		<-before.closed
-		c.run.resume(c.strand)
+	if before := g.after; before != nil {
+		c.waitFor(before.closed)
 	}
 	e := TurnGateClosed{Origin: c.origin(), GateID: g.raw.ID, Result: g.result, By: g.by}
 	c.event(KindTurnGateClosed, func(at time.Time, x *Crossing) {

@@ -98,7 +98,7 @@ func (h Handle) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	r := c.run
 	at, op := c.now(), r.nextOp()
-	passed, stop := r.timer(d)
+	passed, stop := r.timer(d, c.strand)
 	if x := r.crossing(c, KindSleep, Begin, at); x != nil {
 		x.Duration, x.Op = d, op
 		r.tell(x)
@@ -125,10 +125,10 @@ func (h Handle) Log(level Level, kind, message string, payload any) {
 	h.call.helpers.Log(level, kind, message, payload)
 }
 
-// timer starts a timer. run.mu is held, up to the telling of the operation that
+// timer starts a timer that a strand waits for. run.mu is held, up to the telling of the operation that
 // waits for it, so that an observer that is also the clock knows whose it is.
 // Where the clock panics the wait is over at once: better than never.
-func (r *run) timer(d time.Duration) (passed <-chan struct{}, stop func() bool) {
+func (r *run) timer(d time.Duration, strand int) (passed <-chan struct{}, stop func() bool) {
 	fired := make(chan struct{})
 	defer func() {
 		if value := recover(); value != nil {
@@ -138,19 +138,19 @@ func (r *run) timer(d time.Duration) (passed <-chan struct{}, stop func() bool) 
 			passed, stop = over, func() bool { return false }
 		}
 	}()
-	return fired, r.config.Clock.AfterFunc(d, func() { close(fired) })
+	return fired, r.config.Clock.AfterFunc(d, func() { close(fired); r.wake(strand) })
 }
 
 // await parks the strand until the timer has fired, ctx ends or the run is
 // aborted. What it was is decided when the strand goes on, not when its
 // goroutine woke: an abort that was told by then comes first.
 func (c *call) await(ctx context.Context, passed <-chan struct{}) {
-	own := c.run.ctx
-	c.park(func() bool { return isClosed(passed) || ctx.Err() != nil || own.Err() != nil })
+	ready := func() bool { return isClosed(passed) || ctx.Err() != nil || c.run.ctx.Err() != nil }
+	c.run.observing(func(o Observer) { sleeping(o).Sleep(c.strand, ready, ctx, c.run.ctx) })
 	select {
 	case <-passed:
 	case <-ctx.Done():
-	case <-own.Done():
+	case <-c.run.ctx.Done():
 	}
 	c.run.resume(c.strand)
 }

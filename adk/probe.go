@@ -3,6 +3,7 @@ package adk
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync/atomic"
 )
 
@@ -78,6 +79,19 @@ type ContextObserver interface {
 	Context(call int, beneath context.Context) context.Context
 }
 
+// SleepObserver is an Observer that is told, besides, what ends a sleep, so that it need not
+// ask of every strand that sleeps, again and again, whether it can go on.
+type SleepObserver interface {
+	Observer
+	// Sleep is called in the place of Park where a strand waits for time to pass. ready is
+	// true from when the strand is woken, or one of the two contexts ends, on.
+	Sleep(strand int, ready func() bool, own, run context.Context)
+	// Wake is called when the time of a timer has passed that a strand may wait for, also if
+	// it does not yet or does no longer, on the goroutine that moves the clock. It must
+	// neither block nor call back into the engine.
+	Wake(strand int)
+}
+
 // Step is something that is about to happen and to be told.
 type Step struct {
 	Kind  Kind
@@ -92,16 +106,10 @@ type Step struct {
 // panics is dropped alone: a scheduler must not go with the recorder behind it,
 // or the strands it holds back would never go on.
 func MultiProbe(probes ...Probe) Probe {
-	var kept multiProbe
-	for _, p := range probes {
-		if p != nil {
-			kept = append(kept, p)
-		}
+	if kept := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return p == nil }); len(kept) > 0 {
+		return multiProbe(kept)
 	}
-	if len(kept) == 0 {
-		return nil
-	}
-	return kept
+	return nil
 }
 
 type multiProbe []Probe
@@ -129,9 +137,13 @@ func (m multiObserver) each(tell func(Observer)) {
 
 func (m multiObserver) Begin(s Step) { m.each(func(o Observer) { o.Begin(s) }) }
 
-func (m multiObserver) Park(strand int, ready func() bool) {
-	m.each(func(o Observer) { o.Park(strand, ready) })
+func (m multiObserver) Park(n int, ready func() bool) { m.each(func(o Observer) { o.Park(n, ready) }) }
+
+func (m multiObserver) Sleep(n int, ready func() bool, own, run context.Context) {
+	m.each(func(o Observer) { sleeping(o).Sleep(n, ready, own, run) })
 }
+
+func (m multiObserver) Wake(strand int) { m.each(func(o Observer) { sleeping(o).Wake(strand) }) }
 
 func (m multiObserver) Resume(strand int) { m.each(func(o Observer) { o.Resume(strand) }) }
 
@@ -155,6 +167,20 @@ func (m multiObserver) Context(call int, beneath context.Context) context.Contex
 		}
 	}
 	return beneath
+}
+
+// parking is told of a sleep as of any wait.
+type parking struct{ Observer }
+
+func (p parking) Sleep(n int, ready func() bool, _, _ context.Context) { p.Park(n, ready) }
+func (parking) Wake(int)                                               {}
+
+// sleeping is an observer that can be told of sleeps.
+func sleeping(o Observer) SleepObserver {
+	if s, is := o.(SleepObserver); is {
+		return s
+	}
+	return parking{o}
 }
 
 // oneObserver is one of several, dropped when it panics (DET-4).

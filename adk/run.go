@@ -205,9 +205,10 @@ func (r *run) before(c *call, kind Kind, phase Phase) {
 
 // park and resume bracket every wait inside the engine, for schedulers. A nil
 // ready says that the strand has ended.
-func (r *run) park(strand int, ready func() bool) {
-	r.observing(func(o Observer) { o.Park(strand, ready) })
-}
+func (r *run) park(n int, ready func() bool) { r.observing(func(o Observer) { o.Park(n, ready) }) }
+
+// wake tells whom it concerns that the time of a timer has passed that a strand may wait for.
+func (r *run) wake(strand int) { r.observing(func(o Observer) { sleeping(o).Wake(strand) }) }
 
 func (r *run) resume(strand int) { r.observing(func(o Observer) { o.Resume(strand) }) }
 

@@ -1,6 +1,9 @@
 package fakes
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // runnable are the strands of a run that can go on. A choice looks at those whose state
 // may have changed, and not at all that there are.
@@ -8,6 +11,8 @@ type runnable struct {
 	numbers []int     // sorted, behind room for as many as first says
 	first   int       // position of the lowest in numbers
 	parked  []*strand // those that wait inside the engine for what had not come yet
+	woken   []*strand // those that sleep, and whose time may have passed
+	beds    []*bed    // of all that sleep
 	work    int       // how many strands were looked at or moved
 }
 
@@ -55,6 +60,7 @@ func (r *runnable) park(st *strand) {
 // list gives the numbers of all that can go on, sorted. What a strand waits for does not
 // go away once it has come: those are asked for which it had not.
 func (r *runnable) list() []int {
+	r.rouse()
 	r.work += len(r.parked)
 	r.parked = slices.DeleteFunc(r.parked, func(st *strand) bool {
 		st.parked = st.ready != nil && !st.ready()
@@ -64,4 +70,73 @@ func (r *runnable) list() []int {
 		return !st.parked
 	})
 	return r.numbers[r.first:]
+}
+
+// bed is for all that sleep until the same context ends, by what it says that it has: that
+// is asked for once, however many they are.
+type bed struct {
+	done     <-chan struct{}
+	sleepers map[*strand]bool
+}
+
+// sleep takes up a strand that sleeps until it is woken or one of the contexts ends. Both may
+// have come already.
+func (r *runnable) sleep(st *strand, contexts ...context.Context) {
+	st.asleep = true
+	r.woken = append(r.woken, st)
+	for i, ctx := range contexts {
+		done := ctx.Done()
+		if done == nil || i > 0 && done == contexts[0].Done() {
+			continue
+		}
+		at := slices.IndexFunc(r.beds, func(b *bed) bool { return b.done == done })
+		if at < 0 {
+			at = len(r.beds)
+			r.beds = append(r.beds, &bed{done, map[*strand]bool{}})
+		}
+		r.beds[at].sleepers[st] = true
+		st.beds = append(st.beds, r.beds[at])
+	}
+}
+
+// wake has a strand asked whether it can go on, if it sleeps.
+func (r *runnable) wake(st *strand) {
+	if st.asleep {
+		r.woken = append(r.woken, st)
+	}
+}
+
+// rise takes a strand out of what it sleeps in.
+func (r *runnable) rise(st *strand) {
+	for _, b := range st.beds {
+		delete(b.sleepers, st)
+		if len(b.sleepers) == 0 {
+			r.beds = slices.DeleteFunc(r.beds, func(other *bed) bool { return other == b })
+		}
+	}
+	st.asleep, st.beds = false, st.beds[:0]
+}
+
+// rouse takes up those that slept and can go on. It asks those that were woken, and those of
+// whom a context has ended.
+func (r *runnable) rouse() {
+	r.work += len(r.beds)
+	for _, b := range r.beds {
+		select {
+		case <-b.done:
+			for st := range b.sleepers {
+				r.woken = append(r.woken, st)
+			}
+		default:
+		}
+	}
+	r.work += len(r.woken)
+	for _, st := range r.woken {
+		if st.asleep && st.ready() {
+			r.rise(st)
+			r.add(st.number)
+		}
+	}
+	clear(r.woken)
+	r.woken = r.woken[:0]
 }

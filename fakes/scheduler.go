@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -121,6 +122,8 @@ type strand struct {
 	away     bool        // lost the turn where it is blocked, and has not come back for it
 	ready    func() bool // what it waits for inside the engine; nil if for nothing
 	parked   bool        // among those that are asked whether they are ready
+	asleep   bool        // is told when its time has passed
+	beds     []*bed      // in which it sleeps
 	passed   sync.Cond
 }
 
@@ -150,6 +153,7 @@ func (t *turns) await(st *strand, ready func() bool) {
 // stop ends what a strand waits for within the engine.
 func (t *turns) stop(st *strand) {
 	st.ready = nil
+	t.able.rise(st)
 	if !st.waiting {
 		t.able.remove(st.number)
 	}
@@ -270,6 +274,33 @@ func (t *turns) Park(number int, ready func() bool) {
 	}
 }
 
+// Sleep is Park for a strand that is told when its time has passed. Where it is not the one
+// that has the turn, it is asked.
+func (t *turns) Sleep(number int, ready func() bool, own, run context.Context) {
+	t.settled(number)
+	t.mu.Lock()
+	if t.turn != number {
+		t.mu.Unlock()
+		t.Park(number, ready)
+		return
+	}
+	defer t.mu.Unlock()
+	me := t.strand(number)
+	t.endBorrowing(me)
+	me.ready = ready
+	t.able.sleep(me, own, run)
+	t.choose(number)
+}
+
+// Wake has a strand that sleeps asked whether it can go on.
+func (t *turns) Wake(number int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if number < len(t.strands) {
+		t.able.wake(t.strands[number])
+	}
+}
+
 // parkStranger gives away the turn of the strand that is running, which waits
 // by another one's handle. Where nobody runs it is a plain goroutine that waits.
 func (t *turns) parkStranger(s stranger) {
@@ -322,6 +353,7 @@ func (t *turns) hold(me *strand) {
 		me.passed.Wait()
 	}
 	me.waiting, me.granted, me.ready = false, false, nil
+	t.able.rise(me)
 }
 
 // choose gives the turn, which current has or nobody, to a strand that can go
@@ -358,6 +390,7 @@ func (t *turns) grant(number int) {
 	st := t.strands[number]
 	t.turn, t.last, st.granted = number, number, true
 	st.waiting, st.ready = false, nil
+	t.able.rise(st)
 	st.passed.Broadcast()
 }
 

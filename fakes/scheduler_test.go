@@ -365,10 +365,16 @@ func TestPickTakesAnyNumber(t *testing.T) {
 // Four times as many strands at once are four times the work of choosing: a choice looks
 // at no strand whose state is as it was.
 func TestChoosingIsLinearInStrands(t *testing.T) {
-	for name, order := range map[string]fakes.Order{"in order": fakes.RunInOrder(), "round robin": fakes.RoundRobin()} {
+	for name, order := range map[string]fakes.Order{"in order": fakes.RunInOrder(), "round robin": fakes.RoundRobin(),
+		"in order, asleep": fakes.RunInOrder(), "round robin, asleep": fakes.RoundRobin()} {
 		work := func(width int) float64 {
-			c := config(fakes.Script{{strands(func(_ context.Context, dc *adk.DispatchContext, _ string) error {
+			slept := time.Duration(0)
+			c := config(fakes.Script{{strands(func(ctx context.Context, dc *adk.DispatchContext, _ string) error {
 				dc.NewID()
+				if strings.HasSuffix(name, "asleep") {
+					slept += time.Second // one strand at a time, and each wakes alone
+					return dc.Sleep(ctx, slept)
+				}
 				dc.NewID()
 				return nil
 			}, slices.Repeat([]string{"a"}, width)...), fakes.Ack()}}, fakes.NewStorage())

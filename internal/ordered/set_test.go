@@ -47,7 +47,7 @@ func (w *twin) get(key int) (string, bool) {
 	return w.values[at], true
 }
 
-// RUN-12: insertion order, replaced in place, keyed.
+// RUN-12, DSP-9: insertion order, replaced in place, keyed, and copies are independent.
 func TestSetIsItsTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, dumb := new(Set[int, string]), new(twin)

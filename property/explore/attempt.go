@@ -50,7 +50,7 @@ type attempt struct {
 
 	scheduler *fakes.Scheduler
 	ordered   fakes.Order // asks pick
-	inner     adk.Observer
+	inner     adk.SleepObserver
 	present   atomic.Pointer[presentRun]
 	reading   atomic.Pointer[planned]          // the fault of what is read next
 	breaker   reread.Breaker                   // makes it
@@ -265,7 +265,7 @@ func (a *attempt) pick(c fakes.Choice) int {
 func (a *attempt) Observe(info adk.RunInfo) adk.Observer {
 	a.info = info
 	if a.inner = (freeOrder{}); !a.free {
-		a.inner = a.scheduler.Observe(info)
+		a.inner = a.scheduler.Observe(info).(adk.SleepObserver) // as all of its are
 	}
 	return a
 }
@@ -400,6 +400,12 @@ func (a *attempt) Park(strand int, ready func() bool) {
 	}
 	a.inner.Park(strand, ready)
 }
+
+// Sleep and Wake are the scheduler's.
+func (a *attempt) Sleep(n int, ready func() bool, own, run context.Context) {
+	a.inner.Sleep(n, ready, own, run)
+}
+func (a *attempt) Wake(n int) { a.inner.Wake(n) }
 
 // Resume is the scheduler's. The first time that a strand wakes which has opened
 // a gate, it is the gate that it waited at.

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -36,10 +37,12 @@ func (e *exploring) runFree() {
 type freeOrder struct{}
 
 // Begin, Park, Resume and Tell keep nobody.
-func (freeOrder) Begin(adk.Step)        {}
-func (freeOrder) Park(int, func() bool) {}
-func (freeOrder) Resume(int)            {}
-func (freeOrder) Tell(*adk.Crossing)    {}
+func (freeOrder) Begin(adk.Step)                                           {}
+func (freeOrder) Sleep(int, func() bool, context.Context, context.Context) {}
+func (freeOrder) Wake(int)                                                 {}
+func (freeOrder) Park(int, func() bool)                                    {}
+func (freeOrder) Resume(int)                                               {}
+func (freeOrder) Tell(*adk.Crossing)                                       {}
 
 // freeClock is a clock by which nobody waits: who sleeps goes on at once, and it is later
 // then.
