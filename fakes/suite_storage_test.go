@@ -129,11 +129,11 @@ func TestStorageSuiteOfNothing(t *testing.T) {
 type tenants struct {
 	refuses bool
 	mu      sync.Mutex
-	of      map[string]*storages.Parts
+	of      map[string]map[adk.CollectionName]storages.Obligations
 }
 
 func newTenants(refuses bool) adk.Storage {
-	s := storages.Of(&tenants{refuses: refuses, of: map[string]*storages.Parts{}})
+	s := storages.Of(&tenants{refuses: refuses, of: map[string]map[adk.CollectionName]storages.Obligations{}})
 	s.Tools = fakes.NewStorage().Storage().Tools
 	return s
 }
@@ -151,9 +151,9 @@ func (t *tenants) collection(scope adk.Scope, of adk.CollectionName) (storages.O
 	case !ok:
 		panic("no tenant")
 	case t.of[name] == nil:
-		t.of[name] = storages.PartsOf(fakes.NewStorage().Storage())
+		t.of[name] = storages.Each(fakes.NewStorage().Storage())
 	}
-	return t.of[name].Of(of), nil
+	return t.of[name][of], nil
 }
 
 func (t *tenants) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
