@@ -505,9 +505,7 @@ func (k Kind) Names(what Naming) bool { return usedNames[k]&(1<<what) != 0 }
 
 // Fields lists the fields that the kind uses at a phase, in the order in which
 // they are written. The slice must not be changed.
-func (k Kind) Fields(p Phase) []FieldUse {
-	return fieldsByPhase[k][p]
-}
+func (k Kind) Fields(p Phase) []FieldUse { return fieldsByPhase[k][p] }
 
 // Kinds lists all kinds, in the order of the table.
 func Kinds() []Kind {

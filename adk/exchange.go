@@ -240,9 +240,7 @@ func (x *Exchange) Next() (given Piece, ok bool, err error) {
 
 // failed is the error of an answer that is not the world's. The caller's own deadline, where
 // it passed and nothing was asked again, passes before (WLD-8).
-func (x *Exchange) failed() error {
-	return timelimit.Outlast(x.ctx, x.answer.Err, x.answer.Final)
-}
+func (x *Exchange) failed() error { return timelimit.Outlast(x.ctx, x.answer.Err, x.answer.Final) }
 
 // Final is that of the answer: whether nothing was asked again because of it.
 func (x *Exchange) Final() bool { return x.Answered() && x.answer.Final }

@@ -193,9 +193,7 @@ func (dc *DispatchContext) Helpers() *Helpers { return &dc.call.helpers }
 func (dc *DispatchContext) DispatchID() string { return dc.call.dispatch.id }
 
 // Iteration is the 0-based iteration, constant while it lasts (DSP-5).
-func (dc *DispatchContext) Iteration() int {
-	return int(dc.call.dispatch.iteration.Load())
-}
+func (dc *DispatchContext) Iteration() int { return int(dc.call.dispatch.iteration.Load()) }
 
 // scope is what a storage obligation is told (RUN-13).
 func (c *call) scope() Scope {

@@ -104,9 +104,7 @@ func (r Records[T]) Fetch(ctx context.Context) ([]T, error) {
 }
 
 // Store keeps a record. If the storage fails, nothing has happened (DEL-1).
-func (r Records[T]) Store(ctx context.Context, record T) error {
-	return r.put(ctx, KindStore, record)
-}
+func (r Records[T]) Store(ctx context.Context, record T) error { return r.put(ctx, KindStore, record) }
 
 // Mutate puts a record in the place of the one with its key (DEL-4). If the
 // storage fails, nothing has happened (DEL-1).

@@ -128,9 +128,7 @@ func (r *run) tell(x *Crossing) {
 }
 
 // observed reports whether anybody is told anything.
-func (r *run) observed() bool {
-	return r.observer != nil && !r.dropped.Load() && !r.over.Load()
-}
+func (r *run) observed() bool { return r.observer != nil && !r.dropped.Load() && !r.over.Load() }
 
 // dropIfPanicked ends the observation when the observer panicked (DET-4).
 func (r *run) dropIfPanicked() {
