@@ -14,6 +14,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -74,7 +75,7 @@ func served(do func()) (sum time.Duration) {
 
 // patient is a budget that an exploration under load does not need to its end, either: it
 // ends as soon as it has found that something hangs.
-const patient = time.Minute
+const patient = patience.Long
 
 // endsOfItself explores what hangs, and holds that this ends long before the budget does.
 func endsOfItself(t *testing.T, s turn.Subject, o explore.Options) *explore.Exploration {

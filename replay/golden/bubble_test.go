@@ -111,5 +111,5 @@ func TestInBubbleDeadlock(t *testing.T) {
 	printed, err := deadlocked.CombinedOutput()
 	require.Error(t, err)
 	assert.Contains(t, string(printed), "deadlock: all goroutines in bubble are blocked")
-	assert.Regexp(t, `TestInBubbleDeadlock\.func1\.1\([^\n]*\n\s+\S*/bubble_test\.go:\d+`, string(printed))
+	assert.Regexp(t, `TestInBubbleDeadlock\.func1\.1\([^\n]*\n[^\n]*/bubble_test\.go:\d+`, string(printed))
 }
