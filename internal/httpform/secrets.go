@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// LeftOut stands for a value that is never told.
+const LeftOut = "left out"
+
 // secretParts make the name of a header a secret's, wherever in it they stand.
 var secretParts = []string{"key", "token", "secret", "auth", "cookie"}
 

@@ -143,6 +143,42 @@ func TestASecretInPieces(t *testing.T) {
 	}
 }
 
+// What a pattern finds in a stream is looked for behind it in its other forms too, wherever
+// they are cut, although the line that it stands in waits for others; and in one text.
+func TestFormsOfASecretInPieces(t *testing.T) {
+	const secret = "sk-0123456789abcdef"
+	encoded := base64.StdEncoding.EncodeToString([]byte(secret))
+	rules := &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `\bsk-[0-9a-f]{16}`}, {Kind: "word", Expr: `delta+!`}}}
+	delta := func(text string) any {
+		return map[string]any{"type": "delta", "choices": []any{map[string]any{"index": 0, "text": text}}}
+	}
+	for at := range len(encoded) {
+		written := onDisk(t, rules, adk.Config{Executor: piecesOf([]any{delta("it is " + secret + ", or "), delta(encoded[:at]), delta(encoded[at:] + ", isn't it?")})}, adk.RawTurn{SystemPrompt: "Help."})
+		whole := string(wholeLines(t, written))
+		for from := range len(encoded) - 12 {
+			assert.NotContains(t, whole, encoded[from:from+8], "cut at %d", at)
+		}
+		assert.Equal(t, 2, strings.Count(whole, "[redacted:key:1]"), "cut at %d", at)
+		verifies(t, written, "pieces")
+	}
+	r := redact.NewRedactor(mustRules(t, rules))
+	assert.NotContains(t, r.Text(secret+" is "+encoded), encoded[:8])
+}
+
+// What a transport has left out already is no secret: there is nothing to hide, and the same
+// words elsewhere stay.
+func TestWhatIsLeftOutIsNoSecret(t *testing.T) {
+	executor := adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		request := map[string]any{"query": map[string]string{"apikey": "left out"}}
+		_, err := adk.Ask(ctx, "weather", request, func(context.Context, map[string]any) (string, error) { return "Nothing was left out.", nil })
+		return errors.Join(err, dc.Ack())
+	}}
+	written := onDisk(t, redact.UsualSecrets(), adk.Config{Executor: executor}, adk.RawTurn{SystemPrompt: "Help."})
+	assert.Contains(t, string(written), `{"apikey":"left out"}`)
+	assert.Contains(t, string(written), "Nothing was left out.")
+	verifies(t, written, "left out")
+}
+
 // The names of seams do not say what the first line hides, and what is found behind the
 // header changes no name: both replay.
 func TestNamesOfSeamsKeepWhatLinesHide(t *testing.T) {

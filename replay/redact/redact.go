@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/streamre"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -207,18 +208,38 @@ func (r *redactor) placeholder(kind, secret string) string {
 		r.secrets++
 		text = fmt.Sprintf("[redacted:%s:%d]", kind, r.secrets)
 		r.numbered[secret] = text
-		others := append(spellings(secret), encodings(secret)...)
-		for _, other := range others {
+		for _, other := range r.learnForms(kind, secret) {
 			r.numbered[other] = text
 		}
-		r.hunt(kind, others...)
 	}
 	return text
+}
+
+// learnForms has the other ways to write a secret looked for from now on, and gives them.
+func (r *redactor) learnForms(kind, secret string) []string {
+	others := append(spellings(secret), encodings(secret)...)
+	r.hunt(kind, others...)
+	return others
+}
+
+// learnNew is learnForms of a secret that has no placeholder so far, and reports whether
+// there is more to look for since.
+func (r *redactor) learnNew(kind, secret string) bool {
+	plain, _ := unescapedHTML(secret)
+	if r.numbered[secret] != "" || r.numbered[plain] != "" {
+		return false
+	}
+	before := len(r.hunted)
+	r.learnForms(kind, plain)
+	return len(r.hunted) > before
 }
 
 // found is placeholder for a whole text that a path found, and has it looked for
 // from now on.
 func (r *redactor) found(kind, secret string, hunt bool) string {
+	if secret == httpform.LeftOut {
+		return secret // it is none any more
+	}
 	if r.carries && wire.Placeholder.FindString(secret) == secret {
 		return secret
 	}
@@ -261,6 +282,13 @@ func (r *redactor) Text(text string) string {
 	spans := r.spans(text)
 	if len(spans) == 0 {
 		return text
+	}
+	more := false
+	for _, s := range spans {
+		more = r.learnNew(s.Kind, text[s.From:s.To]) || more
+	}
+	if more { // one of them may stand there in another form as well
+		spans = r.spans(text)
 	}
 	var b strings.Builder
 	end := 0

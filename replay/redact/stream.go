@@ -37,7 +37,7 @@ func newRedactStream(r *redactor, path ...string) *redactStream {
 	return s
 }
 
-// hunt adds matchers for texts that paths have found since.
+// hunt adds matchers for texts that were found since, in what is not decided.
 func (s *redactStream) hunt() {
 	for ; s.hunted < len(s.redactor.hunted); s.hunted++ {
 		s.Matchers = append(s.Matchers, streamre.NewMatcher(s.redactor.hunted[s.hunted], s.decided))
@@ -78,31 +78,42 @@ func (s *redactStream) look() {
 		s.Spans[len(s.Spans)-1].To, s.decided = len(text), len(text)
 		return
 	}
-	s.hunt()
 	end := len(text)
 	if !s.over {
 		end = completeRunes(text, s.decided)
 	}
-	decided := end
-	for _, m := range s.Matchers {
-		s.found = m.Run(s.found, text, end)
-		decided = min(decided, m.Open())
+	for more := true; more; {
+		s.hunt()
+		decided := end
+		for _, m := range s.Matchers {
+			s.found = m.Run(s.found, text, end)
+			decided = min(decided, m.Open())
+		}
+		more = s.settle(decided, text)
 	}
-	s.settle(decided)
 }
 
 // settle makes the spans final that lie before a place. One that reaches beyond
-// it may still grow.
-func (s *redactStream) settle(decided int) {
+// it may still grow. Behind one that is new its other forms are looked for at once: its line
+// may wait for long, since others stand in it. Then all behind it is looked at again, and
+// more says so.
+func (s *redactStream) settle(decided int, text string) (more bool) {
 	s.found = merged(s.found)
 	final := len(s.found)
 	for final > 0 && s.found[final-1].To > decided {
 		final--
 		decided = min(decided, s.found[final].From)
 	}
+	for i, one := range s.found[:final] {
+		if s.redactor.learnNew(one.Kind, text[one.From:one.To]) {
+			final, decided, more = i+1, one.To, true
+			break
+		}
+	}
 	s.Spans = append(s.Spans, s.found[:final]...)
 	s.found = s.found[final:]
 	s.decided = decided
+	return more
 }
 
 // close takes all that is not decided for a secret, and all that follows.
