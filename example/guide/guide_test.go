@@ -132,6 +132,66 @@ func TestServerIsReplayed(t *testing.T) {
 	}
 }
 
+// session is one with a server in memory.
+func session(t *testing.T, server *mcp.Server) *mcp.ClientSession {
+	ours, theirs := mcp.NewInMemoryTransports()
+	serving, err := server.Connect(t.Context(), theirs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asking, err := mcp.NewClient(&mcp.Implementation{Name: "guide", Version: "1.0.0"}, nil).Connect(t.Context(), ours, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = asking.Close(), serving.Wait() })
+	return asking
+}
+
+// Whether the server of today still offers what it did is seen where a replay may ask it:
+// Live.Outside names who may be asked, by the name that the agent gives to adk.Ask.
+func TestServerOfToday(t *testing.T) {
+	type city struct {
+		City     string `json:"city" jsonschema:"the name of the city, in English"`
+		Language string `json:"language"`
+	}
+	changed := mcp.NewServer(&mcp.Implementation{Name: "sights", Version: "2.0.0"}, nil)
+	mcp.AddTool(changed, &mcp.Tool{Name: "sights", Description: "Tells what there is to see in a city.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		func(context.Context, *mcp.CallToolRequest, city) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "the tower of Belém"}}}, nil, nil
+		})
+	var trace bytes.Buffer
+	recorder := replay.Record(&trace)
+	config := guide.Config(session(t, sights()), script("Lisbon"), fakes.NewStorage().Storage())
+	config.Probe = recorder
+	runner, err := adk.NewRunner(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Be a guide."}), recorder.Err()); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		server *mcp.Server
+		red    string
+	}{
+		"as it was":     {sights(), ""},
+		"another input": {changed, "language"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.Live{
+				Config: guide.Config(session(t, c.server), script("Lisbon"), adk.Storage{}), Turn: adk.RawTurn{SystemPrompt: "Be a guide."},
+				Seams: []string{replay.Prompt, replay.Middleware, replay.Executor, replay.Tools, replay.ToolCode}, Outside: []string{"mcp guide"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (report.Divergence == nil) != (c.red == "") || !strings.Contains(report.String(), c.red) {
+				t.Errorf("got %s", report)
+			}
+			t.Logf("%s", report)
+		})
+	}
+}
+
 // nobody is a server that must not be asked.
 type nobody struct{}
 
