@@ -36,9 +36,7 @@
 // # In a replay
 //
 // A served answer that sends its client away says that there is nothing to wait for, in
-// retry-after and retry-after-ms. One that nobody came back for says what it said: a client
-// that found the wait too long finds it so again. A client that reads neither, as Gemini's,
-// sleeps by the clock of the machine between two requests, where no transport is asked, and
-// so do all behind a connection that broke; a caller whose own deadline had passed waits
-// until it passes. In a test golden.InBubble lets that time pass.
+// retry-after and retry-after-ms. A client that reads neither, as Gemini's, sleeps by the
+// clock of the machine between two requests, where no transport is asked: in a test
+// golden.InBubble lets that time pass.
 package adkhttp

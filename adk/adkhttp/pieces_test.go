@@ -79,7 +79,7 @@ func TestSecretNames(t *testing.T) {
 	}
 	assert.Equal(t, "https://x.example/p?a=1&token=left+out", withoutSecrets("https://user:pw@x.example/p?token=abc&a=1"))
 	assert.Equal(t, "/p?a=b%20c", withoutSecrets("/p?a=b%20c"))
-	assert.Equal(t, httpform.LeftOut, withoutSecrets("http://[::1"))
+	assert.Equal(t, leftOut, withoutSecrets("http://[::1"))
 	assert.True(t, unheldRequestHeader("openai-api-key"))
 	assert.True(t, unheldRequestHeader("idempotency-key"))
 	assert.False(t, unheldRequestHeader("openai-beta"))

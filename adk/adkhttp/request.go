@@ -172,7 +172,7 @@ func queryOf(raw string) toldValues {
 	values, _ := url.ParseQuery(raw) // what of it can be read
 	for name := range values {
 		if httpform.IsSecretParameter(name) {
-			values[name] = []string{httpform.LeftOut}
+			values[name] = []string{leftOut}
 		}
 	}
 	return sortedValues(values)

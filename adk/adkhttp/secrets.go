@@ -9,6 +9,9 @@ import (
 
 // This file says what of a request or an answer is never told.
 
+// leftOut stands for a value that is never told.
+const leftOut = "left out"
+
 // unheldRequestHeader reports whether a header, in small letters, is none to tell: a
 // secret, or what is another one on each machine and each time.
 func unheldRequestHeader(name string) bool {
@@ -35,14 +38,14 @@ func unheldAnswerHeader(name string) bool {
 func withoutSecrets(text string) string {
 	to, err := url.Parse(text)
 	if err != nil {
-		return httpform.LeftOut
+		return leftOut
 	}
 	to.User = nil
 	query, err := url.ParseQuery(to.RawQuery)
 	changed := err != nil
 	for name := range query {
 		if httpform.IsSecretParameter(name) {
-			query[name], changed = []string{httpform.LeftOut}, true
+			query[name], changed = []string{leftOut}, true
 		}
 	}
 	if changed {
