@@ -39,6 +39,10 @@ var blockedStates = map[string]bool{
 	"sync.Mutex.Lock": false, "sync.RWMutex.Lock": false, "sync.RWMutex.RLock": false, "coroutine": false,
 }
 
+// runningStates are the words for those that run or could; there are others, of goroutines
+// that wait for the runtime or for a bubble.
+var runningStates = map[string]bool{"running": true, "runnable": true, "preempted": true}
+
 // systemPackages are those in which a goroutine that waits for another one waits for
 // the system.
 var systemPackages = []string{"net.", "net/", "internal/poll.", "os.", "os/", "syscall.", "crypto/tls.", "database/sql.", "golang.org/x/net/", "google.golang.org/grpc"}
@@ -211,27 +215,38 @@ type Dog struct {
 	// Known says how far patience went with goroutines that did this; nil forgets it
 	// from run to run.
 	Known map[string]Action
+	// Beside reports whether another run is under way that may have what this one waits
+	// for: one that has not ended since this one made its last progress. It may be nil.
+	Beside func() bool
 
 	progress  int64
 	since     time.Time // the progress is what it is
 	next      time.Time // when to look again
 	pause     time.Duration
 	condition Condition
-	bubbled   bool          // the run lives in a bubble
-	running   time.Time     // every look has seen it at work since; zero where the last did not
-	had       time.Duration // what the process had had of the processors then
-	looks     int           // that have seen it at work since then
-	worked    int           // looks that have seen it at work at all
-	hadFirst  time.Duration // what the process had had at the first of those
-	looked    uint64        // a sum of what the last look saw; zero where it saw the run at work
-	same      time.Time     // looks see the same since
-	done      Action        // about this silence
+	bubbled   bool           // the run lives in a bubble
+	running   time.Time      // every look has seen it at work since; zero where the last did not
+	had       time.Duration  // what the process had had of the processors then
+	looks     int            // that have seen it at work since then
+	worked    int            // looks that have seen it at work at all
+	hadFirst  time.Duration  // what the process had had at the first of those
+	looked    uint64         // a sum of what the last look saw; zero where it saw the run at work
+	same      time.Time      // looks see the same since
+	sights    int            // looks that have seen the same
+	beside    map[int]string // where others were at the last look who may have what the run waits for
+	crowd     Condition      // what such ones did that were there in looks that see the same
+	crowded   time.Time      // when a look saw one last
+	done      Action         // about this silence
 
 	used func() time.Duration // what the process has had of the processors; nil asks the system
 }
 
 // Forget makes the dog see the next visit as that of another run.
 func (d *Dog) Forget() { d.since = time.Time{} }
+
+// IsBlocked reports whether the last look at the run has seen that all of it waits for
+// others.
+func (d *Dog) IsBlocked() bool { return d.condition == Locked || d.condition == Blocked }
 
 // Visit is to be called often. Progress changes whenever the run makes any, and from
 // run to run; the labels are those of the run's goroutines.
@@ -241,7 +256,7 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 		if d.Eager {
 			often = Eagerly
 		}
-		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, used: d.used, progress: progress, since: now, next: now.Add(often), pause: often}
+		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, Beside: d.Beside, used: d.used, progress: progress, since: now, next: now.Add(often), pause: often}
 	}
 	f := Finding{Silence: now.Sub(d.since), Condition: d.condition, AtWork: d.isAtWork()}
 	if now.Before(d.next) {
@@ -249,7 +264,7 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	}
 	d.next = now.Add(d.pause)
 	d.pause = min(2*d.pause, rarestLook)
-	condition, all, outside, same := d.look(now, labels...)
+	condition, all, outside := d.look(now, labels...)
 	f.Goroutines, f.Condition, d.condition = all, condition, condition
 	switch {
 	case condition != Running:
@@ -273,7 +288,7 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	case Waiting, Unseen:
 		f.Action = d.when(f.Silence >= max(systemPatience, d.patience()), Hang)
 	default:
-		f.Action = d.blocked(condition, Describe(outside), same)
+		f.Action = d.blocked(condition, Describe(outside), now)
 	}
 	return f
 }
@@ -318,10 +333,9 @@ func (d *Dog) patience() time.Duration {
 // seed is that of the sums of what looks see.
 var seed = maphash.MakeSeed()
 
-// look looks at a run that made no progress. Only what two looks see is so: until then
-// same is zero.
-func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, outside []Goroutine, same time.Duration) {
-	all, whole := Of(labels...)
+// look looks at a run that made no progress. Only what two looks see is so.
+func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, outside []Goroutine) {
+	all, others, whole := apart(labels)
 	condition = Locked
 	var saw maphash.Hash
 	saw.SetSeed(seed)
@@ -340,18 +354,61 @@ func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, ou
 	if condition >= Running {
 		looked = 0
 	}
+	d.sights++
 	if looked != d.looked || looked == 0 {
-		d.looked, d.same = looked, now
+		d.looked, d.same, d.sights, d.crowd = looked, now, 0, 0
 	}
-	return condition, all, outside, now.Sub(d.same)
+	crowd := d.crowdOf(others)
+	if d.Beside != nil && d.Beside() {
+		crowd = Running
+	}
+	if crowd > 0 {
+		d.crowded, d.crowd = now, max(d.crowd, crowd)
+	}
+	return condition, all, outside
 }
 
-// blocked decides about a run whose goroutines do the same for some time.
-func (d *Dog) blocked(condition Condition, doing string, same time.Duration) Action {
+// crowdOf is what goroutines of user code do outside the run of which one may have what the
+// run waits for, and go on: it runs, could, sleeps or waits for the system, and is where the
+// last look has seen it, since it gets no core, or takes its time; zero where there is none.
+// Who has gone on meanwhile had a core, and would have given the run its turn: a lock goes
+// to who has waited for a millisecond.
+func (d *Dog) crowdOf(others []Goroutine) (crowd Condition) {
+	before := d.beside
+	d.beside = nil
+	for _, g := range others {
+		doing := conditionOf(g)
+		if doing < Waiting || doing == Running && !runningStates[g.State] || g.userCalls() == "" {
+			continue
+		}
+		if d.beside == nil {
+			d.beside = map[int]string{}
+		}
+		if d.beside[g.ID] = g.Key(); before[g.ID] == d.beside[g.ID] {
+			crowd = max(crowd, doing)
+		}
+	}
+	return crowd
+}
+
+// blocked decides about a run whose goroutines do the same for some time. Where somebody
+// else may have what they wait for it takes much time, and many looks: that it passes
+// gives nobody a core.
+func (d *Dog) blocked(condition Condition, doing string, now time.Time) Action {
+	same, alone := now.Sub(d.same), now.Sub(d.same)
 	if same == 0 {
 		return Nothing
 	}
-	enough := d.patience()
+	if d.crowd > 0 {
+		alone = now.Sub(d.crowded)
+	}
+	enough, crowded := d.patience(), d.patience()
+	if d.crowd == Running && d.Known[doing] <= d.done {
+		crowded *= patienceOfSleepers
+	}
+	passed := func(patience, extra time.Duration) bool {
+		return alone >= patience+extra || same >= crowded+extra && d.sights >= patienceOfSleepers*leastLooks
+	}
 	switch {
 	case d.Known[doing] > d.done:
 		enough = knownPatience
@@ -360,9 +417,9 @@ func (d *Dog) blocked(condition Condition, doing string, same time.Duration) Act
 	}
 	switch {
 	case d.done == Nothing:
-	case d.done == PassOn && same >= min(timePatience, enough):
-	case d.done == MoveTime && same >= enough:
-	case d.done == Cancel && same >= enough+enough/4:
+	case d.done == PassOn && passed(min(timePatience, enough), 0):
+	case d.done == MoveTime && passed(enough, 0):
+	case d.done == Cancel && passed(enough, enough/4):
 	default:
 		return Nothing
 	}

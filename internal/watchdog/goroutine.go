@@ -82,6 +82,17 @@ func (l Label) Begin() (end func()) {
 	return func() { roots.Delete(id) }
 }
 
+// lost are the texts of the labels of runs that were given up.
+var lost sync.Map
+
+// Lose says that the run is given up: what its goroutines have nobody else will get.
+func (l Label) Lose() { lost.Store(string(l.text), true) }
+
+func isLost(label string) bool {
+	_, is := lost.Load(label)
+	return is
+}
+
 // Group is how many goroutines have one stack.
 type Group struct {
 	Count int
@@ -225,6 +236,13 @@ func readTraceback(text string) (g Goroutine) {
 // run is known at one look; of those whose parents have ended a profile says it, and
 // while such a one moves, its stack is not the same in both.
 func Of(labels ...Label) (all []Goroutine, whole bool) {
+	all, _, whole = apart(labels)
+	return all, whole
+}
+
+// apart is Of, and the goroutines that have none of the labels, but for those of runs that
+// were given up.
+func apart(labels []Label) (all, others []Goroutine, whole bool) {
 	present := All()
 	alive := byID(present)
 	var orphans []Goroutine
@@ -240,20 +258,22 @@ func Of(labels ...Label) (all []Goroutine, whole bool) {
 			all = append(all, g)
 		case !known && !isForeign(g, labels):
 			orphans = append(orphans, g)
+		case !isLost(label):
+			others = append(others, g)
 		}
 	}
 	if len(orphans) == 0 {
-		return withStarters(all, alive), true
+		return withStarters(all, alive), others, true
 	}
-	found, others, missing := adopted(orphans, all, labels)
+	found, strangers, missing := adopted(orphans, all, labels)
 	if missing == looks {
-		for _, g := range others {
+		for _, g := range strangers {
 			for _, l := range labels {
 				foreign.Store(stranger{g.ID, string(l.text)}, true)
 			}
 		}
 	}
-	return withStarters(append(all, found...), alive), missing == looks
+	return withStarters(append(all, found...), alive), append(others, strangers...), missing == looks
 }
 
 // withStarters fills in where goroutines without user code come from.

@@ -42,6 +42,7 @@ func visits(d *Dog, label Label) (actions []Action, last Finding) {
 			actions = append(actions, last.Action)
 		}
 		if last.Action >= Deadlock {
+			label.Lose()
 			break
 		}
 	}
@@ -58,11 +59,7 @@ func TestVisits(t *testing.T) {
 	t.Cleanup(lock.Unlock)
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	connection, err := net.Dial("tcp", listener.Addr().String())
-	require.NoError(t, err)
-	t.Cleanup(func() { _, _ = connection.Close(), listener.Close() })
+	connection := silent(t)
 	var once sync.Once
 	making := make(chan struct{})
 	go once.Do(func() { close(making); <-never }) // as another run does
@@ -86,6 +83,94 @@ func TestVisits(t *testing.T) {
 		assert.GreaterOrEqual(t, last.Silence, c.least, name)
 		assert.Contains(t, Describe(last.Goroutines), c.doing, name)
 	}
+}
+
+// A lock that somebody outside the run has, who gets no core or sleeps, may be given back:
+// it takes much time, and many looks, to say that nobody will.
+func TestWhoHasALock(t *testing.T) {
+	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	connection := silent(t)
+	for _, c := range []struct {
+		name  string
+		hold  func(over *atomic.Bool)
+		least time.Duration
+		most  time.Duration
+	}{
+		{"nobody, any more", func(*atomic.Bool) {}, lockPatience, Usual},
+		{"who waits himself", func(*atomic.Bool) { <-never }, lockPatience, Usual},
+		{"who gets no core", spin, patienceOfSleepers * Usual, time.Minute},
+		{"who waits for the system", func(*atomic.Bool) { _, _ = connection.Read(make([]byte, 1)) }, Usual, patienceOfSleepers * Usual},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var lock sync.Mutex
+			var over atomic.Bool
+			var spinning sync.WaitGroup
+			t.Cleanup(func() { over.Store(true); spinning.Wait() })
+			held := make(chan struct{})
+			hold := func() {
+				lock.Lock() // and never gives it back
+				close(held)
+				c.hold(&over)
+			}
+			if c.least > Usual {
+				spinning.Go(hold)
+				for range 4 {
+					spinning.Go(func() { spin(&over) })
+				}
+			} else {
+				go hold()
+			}
+			<-held
+			label := begin(func() { lock.Lock(); defer lock.Unlock() })
+			require.Eventually(t, func() bool { return !busy(label) }, patience.Long, time.Millisecond)
+			actions, last := visits(&Dog{}, label)
+			assert.Equal(t, toTheEnd, actions)
+			assert.GreaterOrEqual(t, last.Silence, c.least)
+			assert.Less(t, last.Silence, c.most)
+		})
+	}
+}
+
+func spin(over *atomic.Bool) {
+	for !over.Load() {
+	}
+}
+
+// A run waits for a lock that the run beside it has, as long as that one is at work.
+func TestWhoIsBesideMayHaveTheLock(t *testing.T) {
+	var lock sync.Mutex
+	lock.Lock()
+	t.Cleanup(lock.Unlock)
+	label := begin(func() { lock.Lock(); defer lock.Unlock() })
+	require.Eventually(t, func() bool { return !busy(label) }, patience.Long, time.Millisecond)
+	beside := true
+	d := Dog{Beside: func() bool { return beside }}
+	now := time.Unix(0, 0)
+	for range 200 {
+		now = now.Add(Often)
+		assert.LessOrEqual(t, d.Visit(1, now, label).Action, PassOn)
+	}
+	assert.True(t, d.IsBlocked())
+	beside = false
+	for range 200 {
+		now = now.Add(Often)
+		if last := d.Visit(1, now, label); last.Action == Deadlock {
+			return
+		}
+	}
+	assert.Fail(t, "alone, and it is not said that it is stuck")
+}
+
+// silent is a connection on which nothing comes, until the test ends.
+func silent(t *testing.T) net.Conn {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	connection, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = connection.Close(), listener.Close() })
+	return connection
 }
 
 func first(all []Goroutine, _ bool) []Goroutine { return all }

@@ -153,6 +153,9 @@ func (a *attempt) abandon(phase int64, s stall) bool {
 		return false
 	}
 	a.halted.Store(true)
+	if s.kind != crashed {
+		a.label.Lose()
+	}
 	a.stalled <- s
 	return true
 }

@@ -183,6 +183,27 @@ func TestDeadlockOfLocks(t *testing.T) {
 	}
 }
 
+// RUN-5: a lock of the whole program is had by one run after the other. Who waits for one
+// that works for long while it has the lock is not stuck.
+func TestALockThatAnotherRunHas(t *testing.T) {
+	var lock sync.Mutex
+	var runs, work atomic.Int64
+	s := executing("shares a lock", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		lock.Lock()
+		if n := runs.Add(1); n > 8 && n < 12 { // the runs before these are one after the other
+			for range 300_000_000 { // for longer than runs wait that are alone
+				work.Load()
+			}
+		}
+		lock.Unlock()
+		return dc.Ack()
+	})
+	result := explored(t, s, explore.Options{Workers: 2, Faults: []turn.FaultKind{turn.Cancel}})
+	assert.Greater(t, runs.Load(), int64(12))
+	assert.Empty(t, result.Violations, result)
+	assert.Zero(t, result.Waited)
+}
+
 // RUN-5: whatever user code does, the exploration ends within its budget, and says
 // where it hung.
 func TestExplorationsEnd(t *testing.T) {

@@ -29,6 +29,7 @@ type watcher struct {
 	workers  []*worker
 	dogs     []watchdog.Dog // by worker
 	last     []*attempt     // whose run each of them has seen
+	silences []silence      // by worker
 	ctx      context.Context
 	deadline time.Time // of the exploration; zero is none
 	blocked  bool      // runs of this subject block outside the engine
@@ -46,8 +47,9 @@ func watch(ctx context.Context, workers []*worker, budget time.Duration) *watche
 		patience = min(patience, max(budget/4, 200*time.Millisecond))
 	}
 	known := map[string]watchdog.Action{}
-	for range workers {
-		w.dogs = append(w.dogs, watchdog.Dog{Patience: patience, Known: known})
+	w.silences = make([]silence, len(workers))
+	for i := range workers {
+		w.dogs = append(w.dogs, watchdog.Dog{Patience: patience, Known: known, Beside: func() bool { return w.isBeside(i) }})
 	}
 	w.group.Go(w.serve)
 	return w
@@ -72,8 +74,9 @@ func (w *watcher) serve() {
 				if a != w.last[i] {
 					w.last[i] = a
 					w.dogs[i].Forget()
+					w.silences[i].beside = nil
 				}
-				w.visit(&w.dogs[i], a, time.Now())
+				w.visit(i, a, time.Now())
 			}
 			if w.blocked && !w.dogs[0].Eager {
 				for i := range w.dogs {
@@ -85,8 +88,43 @@ func (w *watcher) serve() {
 	}
 }
 
+// silence is a time in which a run made no progress, and which runs were under way as it
+// began, by worker.
+type silence struct {
+	progress int64
+	beside   []underWay
+}
+
+// underWay is a run that was begun: another phase is another run.
+type underWay struct {
+	attempt *attempt
+	phase   int64
+}
+
+// underWay appends what is under way to a list.
+func (w *watcher) underWay(all []underWay) []underWay {
+	for _, one := range w.workers {
+		a := one.attempt.Load()
+		all = append(all, underWay{a, a.phase.Load()})
+	}
+	return all
+}
+
+// isBeside reports whether a run is at work that began before the silence of a worker's: it
+// may have a lock that the other one waits for, as may none that has begun since.
+func (w *watcher) isBeside(worker int) bool {
+	now := w.underWay(nil)
+	for i, was := range w.silences[worker].beside {
+		if i != worker && was == now[i] && was.phase%2 != 0 && was.phase != givenUp && !w.dogs[i].IsBlocked() {
+			return true
+		}
+	}
+	return false
+}
+
 // visit looks at the run of a worker, if it makes no progress.
-func (w *watcher) visit(dog *watchdog.Dog, a *attempt, now time.Time) {
+func (w *watcher) visit(worker int, a *attempt, now time.Time) {
+	dog := &w.dogs[worker]
 	phase, told := a.phase.Load(), a.told.Load()
 	if phase%2 == 0 || phase == givenUp {
 		return
@@ -97,6 +135,9 @@ func (w *watcher) visit(dog *watchdog.Dog, a *attempt, now time.Time) {
 		told += 1<<31 + b.told.Load()
 	}
 	run := present.present.Load()
+	if s := &w.silences[worker]; s.beside == nil || s.progress != phase<<32+told {
+		*s = silence{phase<<32 + told, w.underWay(s.beside[:0])}
+	}
 	f := dog.Visit(phase<<32+told, now, a.label, a.built)
 	if w.over(now) {
 		w.end(a, phase, f, now)
