@@ -3,6 +3,7 @@ package explore_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -181,6 +182,33 @@ func TestDeadlockOfLocks(t *testing.T) {
 	for _, b := range result.Violations {
 		assert.Contains(t, b.Text, "deadlock: ", "nothing else is wrong")
 	}
+}
+
+// RUN-5: what was given up while it was made is not run when it has been made after all.
+func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
+	var made, ran, over atomic.Bool
+	s := turn.Subject{Name: "made too late", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		if made.Swap(true) { // the first is to see whether it makes a turn
+			for !over.Load() {
+			}
+		}
+		run := func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			ran.Store(true)
+			return dc.Ack()
+		}
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+	stacks := make([]byte, 1<<20)
+	underWay := func() int {
+		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "explore.(*attempt).run(")
+	}
+	before := underWay()
+	result := endsOfItself(t, s, explore.Options{Workers: 1})
+	assert.NotEmpty(t, says(result, "hang: "), result)
+	assert.Greater(t, underWay(), before)
+	over.Store(true)
+	require.Eventually(t, func() bool { return underWay() <= before }, patience.Long, time.Millisecond)
+	assert.False(t, ran.Load())
 }
 
 // RUN-5: a lock of the whole program is had by one run after the other. Who waits for one
