@@ -218,8 +218,8 @@ func TestALockThatAnotherRunHas(t *testing.T) {
 	var runs, work atomic.Int64
 	s := executing("shares a lock", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		lock.Lock()
-		if n := runs.Add(1); n > 8 && n < 12 { // the runs before these are one after the other
-			for range 300_000_000 { // for longer than runs wait that are alone
+		if runs.Add(1) == 9 { // the runs before it are one after the other
+			for began := time.Now(); time.Since(began) < 200*time.Millisecond; { // for longer than runs wait that are alone
 				work.Load()
 			}
 		}
