@@ -3,6 +3,7 @@ package shrink
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -40,6 +41,8 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 		switch {
 		case x.Kind == adk.KindExecute && x.Phase == adk.Begin && x.Record == nil:
 			return turn.Turn{}, impossible(i+2, "tool: an execute runs a tool, and this one has none")
+		case x.Collection == "" && isOfCollection(x):
+			return turn.Turn{}, impossible(i+2, fmt.Sprintf("of: a %s is of a collection, and this one of none", x.Kind))
 		case x.Kind == adk.KindCall && x.Call == 0 && tr.begun:
 			return turn.Turn{}, impossible(i+2, "in: somebody makes every call but the first, and this one nobody")
 		}
@@ -51,6 +54,11 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 	t := tr.finish()
 	t.Order = orderOf(t, tr.lines)
 	return t, nil
+}
+
+// isOfCollection reports whether a crossing is an operation on a collection.
+func isOfCollection(x *adk.Crossing) bool {
+	return x.Kind.Class() == adk.ClassOperation && slices.ContainsFunc(x.Kind.Fields(x.Phase), func(use adk.FieldUse) bool { return use.Field == adk.FieldCollection })
 }
 
 // translation is the translation of one trace.

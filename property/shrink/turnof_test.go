@@ -103,3 +103,14 @@ func TestTurnOfHandlersTakenOff(t *testing.T) {
 func TestTurnOfGenerated(t *testing.T) {
 	turntest.CheckTurns(t, turntest.InAnyOrder(gen.Turns(gen.Knobs{})), turntest.TranslatedBack)
 }
+
+// An operation on a collection that has no name is no step of a turn.
+func TestTurnOfNoCollection(t *testing.T) {
+	f := tracetest.FixtureNamed(t, "tool-round-trip")
+	lines := slices.Clone(f.Trace.Lines())
+	at := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == adk.KindFetch && l.Phase == adk.Begin })
+	require.Positive(t, at)
+	lines[at].Collection = ""
+	_, err := shrink.TurnOf(tracetest.Sealed(f, lines))
+	require.ErrorContains(t, err, "of: a fetch is of a collection, and this one of none")
+}
