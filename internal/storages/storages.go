@@ -159,15 +159,8 @@ type guarded[T adk.Record] struct {
 	of    adk.CollectionName
 }
 
-func (c *guarded[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, err error) {
-	err = c.by.Guard(scope, c.of, nil, "", func() (err error) {
-		fetched, err = c.inner.Fetch(ctx, scope)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return fetched, nil
+func (c *guarded[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
+	return fetchGuarded(ctx, scope, c.inner, c.by, c.of)
 }
 
 func (c *guarded[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
@@ -188,9 +181,16 @@ type guardedTools struct {
 	by    Guard
 }
 
-func (c *guardedTools) Fetch(ctx context.Context, scope adk.Scope) (fetched []*adk.Tool, err error) {
-	err = c.by.Guard(scope, adk.Tools, nil, "", func() (err error) {
-		fetched, err = c.inner.Fetch(ctx, scope)
+func (c *guardedTools) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Tool, error) {
+	return fetchGuarded(ctx, scope, c.inner, c.by, adk.Tools)
+}
+
+// fetchGuarded fetches what a guard lets through.
+func fetchGuarded[T any](ctx context.Context, scope adk.Scope, inner interface {
+	Fetch(context.Context, adk.Scope) ([]T, error)
+}, by Guard, of adk.CollectionName) (fetched []T, err error) {
+	err = by.Guard(scope, of, nil, "", func() (err error) {
+		fetched, err = inner.Fetch(ctx, scope)
 		return err
 	})
 	if err != nil {
