@@ -144,6 +144,7 @@ func TestCrashIsReproduced(t *testing.T) {
 
 // A turn that follows and breaks an invariant, or hangs, is told as that.
 func TestTheTurnThatFollowsIsJudged(t *testing.T) {
+	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := following("hangs later", func(_ context.Context, dc *adk.DispatchContext, rows int) error {

@@ -312,6 +312,7 @@ func TestWrittenTwice(t *testing.T) {
 
 // A goroutine that nobody waits for is found, with the schedule that leaves it.
 func TestGoroutineLeftBehind(t *testing.T) {
+	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := executing("leaks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

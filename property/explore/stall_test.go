@@ -119,6 +119,7 @@ func TestLockHeldOverAnOperation(t *testing.T) {
 // So is a strand that waits for another one by a channel, for one that sleeps, and
 // for goroutines of its own.
 func TestStrandsThatWaitForOneAnother(t *testing.T) {
+	t.Parallel() // it waits
 	s := pair("hands over", func() *chan int { c := make(chan int); return &c }, func(ctx context.Context, dc *adk.DispatchContext, c *chan int, n int) error {
 		if n == 0 {
 			select {
@@ -186,11 +187,11 @@ func TestDeadlockOfLocks(t *testing.T) {
 
 // RUN-5: what was given up while it was made is not run when it has been made after all.
 func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
-	var made, ran, over atomic.Bool
+	var made, ran atomic.Bool
+	over := make(chan struct{})
 	s := turn.Subject{Name: "made too late", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		if made.Swap(true) { // the first is to see whether it makes a turn
-			for !over.Load() {
-			}
+			<-over
 		}
 		run := func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			ran.Store(true)
@@ -204,9 +205,9 @@ func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
 	}
 	before := underWay()
 	result := endsOfItself(t, s, explore.Options{Workers: 1})
-	assert.NotEmpty(t, says(result, "hang: "), result)
+	assert.NotEmpty(t, says(result, "deadlock: "), result)
 	assert.Greater(t, underWay(), before)
-	over.Store(true)
+	close(over)
 	require.Eventually(t, func() bool { return underWay() <= before }, patience.Long, time.Millisecond)
 	assert.False(t, ran.Load())
 }
@@ -293,6 +294,7 @@ func TestExplorationsEnd(t *testing.T) {
 // A run that is under way when the budget is used up is ended where it asks the engine
 // for something, and left behind where it does not; that says nothing against it.
 func TestARunIsNotWaitedFor(t *testing.T) {
+	t.Parallel() // it waits
 	for name, wait := range map[string]func(dc *adk.DispatchContext){
 		"asks":        func(dc *adk.DispatchContext) { dc.Now(); time.Sleep(time.Millisecond) },
 		"asks rarely": func(dc *adk.DispatchContext) { dc.Now(); time.Sleep(350 * time.Millisecond) },
@@ -313,6 +315,7 @@ func TestARunIsNotWaitedFor(t *testing.T) {
 
 // The same holds where the undisturbed turn hangs.
 func TestUndisturbedHang(t *testing.T) {
+	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	result := endsOfItself(t, executing("never", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { <-never; return nil }), explore.Options{})

@@ -192,6 +192,7 @@ func TestHang(t *testing.T) {
 // A turn that waits for its caller is cancelled: that is no hang, and it is settled when it
 // no longer waits.
 func TestWaitForTheCaller(t *testing.T) {
+	t.Parallel() // it waits
 	s := sessions.Subject{Name: "waiting", Deliveries: deliveries(1), Open: func() sessions.Instance {
 		i := listener().Open()
 		waited := false
