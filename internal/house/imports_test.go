@@ -33,6 +33,7 @@ var rooms = []room{
 	{name: "internal/yamltree", ours: []string{"internal/jsontree"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // it knows YAML, and refuses alias bombs
 		because: "trees are jsontree's; but for that, a leaf"},
+	{name: "internal/pattern", because: "a leaf"},
 	{name: "internal/jsonpath", ours: []string{"internal/jsontree"},
 		because: "a path selects in a tree; but for that, a leaf"},
 	{name: "internal/headroom", because: "a leaf, which tests alone use"},
@@ -99,7 +100,7 @@ var rooms = []room{
 		others:  []string{"github.com/eliben/go-sentencepiece"}, // vocabularies of SentencePiece
 		because: "a module of its own: who counts otherwise carries none of it"},
 	{name: "adk/tools/internal/trial", ours: []string{"adk", "fakes"}, because: "tests of the batteries alone use it"},
-	{name: "adk/tools/texts", ours: []string{"adk", "adk/tools/internal/spec", "internal/jsontree", "internal/yamltree"},
+	{name: "adk/tools/texts", ours: []string{"adk", "adk/tools/internal/spec", "internal/jsontree", "internal/pattern", "internal/yamltree"},
 		others: []string{
 			"github.com/agnivade/levenshtein", // edit distances
 			"golang.org/x/text/cases",         // large and small letters, of which some are two

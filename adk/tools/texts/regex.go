@@ -9,18 +9,12 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
 	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/internal/pattern"
 )
 
-// maxPattern is how long a pattern is at most, in bytes: compiling takes many times as
-// much memory.
-const maxPattern = 10_000
-
 // compiled is a pattern of RE2 with its flags: i, m and s count, g and u change nothing,
-// others are dropped (BAT-6).
-func compiled(pattern, flags string) (*regexp.Regexp, error) {
-	if len(pattern) > maxPattern {
-		return nil, fmt.Errorf("Invalid regex: longer than %d bytes", maxPattern)
-	}
+// others are dropped (BAT-6). It is for one text.
+func compiled(expr, flags, text string) (*regexp.Regexp, error) {
 	known := ""
 	for _, flag := range "ims" {
 		if strings.ContainsRune(flags, flag) {
@@ -28,11 +22,14 @@ func compiled(pattern, flags string) (*regexp.Regexp, error) {
 		}
 	}
 	if known != "" {
-		pattern = "(?" + known + ")" + pattern
+		expr = "(?" + known + ")" + expr
 	}
-	re, err := regexp.Compile(pattern)
+	re, size, err := pattern.Compile(expr)
 	if err != nil {
 		return nil, fmt.Errorf("Invalid regex (RE2 has no look-around and no back references): %w", err)
+	}
+	if size*len(text) > pattern.MaxSteps {
+		return nil, fmt.Errorf("Invalid regex: it takes too many steps in a text of %d bytes", len(text))
 	}
 	return re, nil
 }
@@ -50,7 +47,7 @@ func StringExtract() *adk.Tool {
 			spec.Text("flags", "of i (any case), m (lines) and s (dot matches newline)").Default("g"), spec.Int("group", "the group wanted; 0 is the whole match", 0, 1000).Default(0),
 		},
 		Answer: func(_ context.Context, c spec.Call) (string, error) {
-			re, err := compiled(c.Text("pattern"), c.Text("flags"))
+			re, err := compiled(c.Text("pattern"), c.Text("flags"), c.Text("text"))
 			if err != nil {
 				return "", err
 			}
@@ -81,8 +78,11 @@ func extract(re *regexp.Regexp, text string, group int) string {
 	return answer
 }
 
+// maxPlaces is how many places of matches and their groups are held at once.
+const maxPlaces = 1_000_000
+
 func regexReplace(s string, o options) (any, error) {
-	pattern, err := o.required("pattern")
+	expr, err := o.required("pattern")
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +94,14 @@ func regexReplace(s string, o options) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	re, err := compiled(pattern, flags)
+	re, err := compiled(expr, flags, s)
 	if err != nil {
 		return nil, err
+	}
+	matches := 0
+	re.ReplaceAllStringFunc(s, func(string) string { matches++; return "" })
+	if matches*(re.NumSubexp()+1) > maxPlaces {
+		return nil, fmt.Errorf("more than %d matches, groups counted each", maxPlaces)
 	}
 	var out strings.Builder
 	last := 0
