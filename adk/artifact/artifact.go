@@ -56,6 +56,8 @@ type Artifact struct {
 	mark   Mark
 	opener Opener
 	limit  int64
+	// crossed says that the question, which may ask others, has crossed already.
+	crossed bool
 
 	mu       sync.Mutex
 	document *document // what the JSON questions found out, once
@@ -94,21 +96,21 @@ func (a *Artifact) Bytes(ctx context.Context) ([]byte, error) {
 	if a.mark.Bytes <= a.limit {
 		return a.opener.OpenMedia(ctx, a.media)
 	}
-	return a.media.Bytes(ctx)
+	return all(ctx, storedBody{a.media, a.mark})
 }
 
 // Text is the whole body as text, each invalid sequence of UTF-8 as one U+FFFD.
 func (a *Artifact) Text(ctx context.Context) (string, error) {
 	data, err := a.Bytes(ctx)
-	return validText(data), err
+	if a.mark.Bytes <= a.limit { // who opened it may have the bytes too
+		return validText(data), err
+	}
+	return ownText(data), err
 }
 
-// none is the answer of a question that has none, which is another thing than null.
-type none struct{}
-
 // ask asks a question: of a body that a trace may hold with the bytes in memory, of a
-// larger one where it lies (ART-21, ART-22). What run gives is a value of package
-// jsontree, or none.
+// larger one where it lies (ART-21, ART-22). What run gives is plain data, an encoding, or
+// none.
 func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, run func(ctx context.Context, b body) (any, error)) (any, error) {
 	if a.mark.Bytes <= a.limit {
 		data, err := a.opener.OpenMedia(ctx, a.media)
@@ -116,6 +118,9 @@ func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, 
 			return nil, err
 		}
 		return run(ctx, memoryBody(data))
+	}
+	if a.crossed {
+		return run(ctx, storedBody{a.media, a.mark})
 	}
 	return a.askLarge(ctx, method, args, run)
 }
@@ -127,11 +132,8 @@ func (a *Artifact) answer(ctx context.Context, method Method, args map[string]an
 		return method.Run(ctx, a, args)
 	}
 	return a.askLarge(ctx, method.Tool, args, func(ctx context.Context, _ body) (any, error) {
-		answer, err := method.Run(ctx, a, args)
-		if _, isNone := answer.(none); err != nil || isNone {
-			return answer, err
-		}
-		return plain(answer)
+		within := &Artifact{media: a.media, mark: a.mark, opener: a.opener, limit: a.limit, crossed: true}
+		return method.Run(ctx, within, args)
 	})
 }
 
@@ -159,16 +161,16 @@ func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]
 		if _, isNone := value.(none); err != nil || isNone {
 			return reply{}, err
 		}
-		return reply{Value: jsontree.Append(nil, value)}, nil
+		text, err := encode(value)
+		return reply{Value: json.RawMessage(text)}, err
 	})
 	if err != nil || answer.Value == nil {
 		return none{}, err
 	}
-	value, err := jsontree.Parse(string(answer.Value), maxAnswerDepth)
-	if err != nil {
+	if err := jsontree.Check(ownText(answer.Value), maxAnswerDepth); err != nil { // a trace's may be anything
 		return nil, fmt.Errorf("the answer to %s is no JSON: %w", method, err)
 	}
-	return value, nil
+	return canonical(ownText(answer.Value))
 }
 
 // maxAnswerDepth is how deep an answer is nested at most: a document in a list of
@@ -230,13 +232,37 @@ func all(ctx context.Context, b body) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := bytes.NewBuffer(make([]byte, 0, min(b.size(), largestGuess)+bytes.MinRead))
-	_, err = data.ReadFrom(stream)
-	return data.Bytes(), errors.Join(err, stream.Close())
+	data, err := readAll(stream, b.size())
+	return data, errors.Join(err, stream.Close())
 }
 
-// largestGuess is how much room a mark's word for a body's length gets before it is read.
-const largestGuess = 64 << 20
+// firstGuess is how much room a mark's word for a body's length gets before that much was
+// read, and then so many times what was.
+const (
+	firstGuess = 16 << 20
+	nextGuess  = 32
+)
+
+// readAll reads a stream to its end, which has so many bytes if it keeps its word.
+func readAll(stream io.Reader, size int64) ([]byte, error) {
+	data := make([]byte, 0, min(size, firstGuess)+bytes.MinRead)
+	for {
+		n, err := stream.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF:
+			return data, nil
+		case err != nil:
+			return nil, err
+		case len(data) == cap(data):
+			room := 2 * int64(len(data))
+			if size > int64(len(data)) {
+				room = min(size, nextGuess*int64(len(data))) // at once, so that the former is a small part
+			}
+			data = append(make([]byte, 0, room+bytes.MinRead), data...)
+		}
+	}
+}
 
 // bodyReader reads the body of an artifact: with the media's own reader, or from the
 // spool where it has none. What it finds has to be what the mark says (ART-23).

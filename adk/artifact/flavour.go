@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/pattern"
 )
 
 // The names of the bundled flavours, as marks hold them.
@@ -100,11 +100,11 @@ func baseMethods() []Method {
 
 // forgedGrep compiles the pattern with its flags (FRG-7).
 func forgedGrep(ctx context.Context, a *Artifact, args map[string]any) (any, error) {
-	pattern := textAt(args, "pattern")
+	expr := textAt(args, "pattern")
 	if flags := strings.ReplaceAll(textAt(args, "flags"), "u", ""); flags != "" {
-		pattern = "(?" + flags + ")" + pattern
+		expr = "(?" + flags + ")" + expr
 	}
-	compiled, err := regexp.Compile(pattern)
+	compiled, _, err := pattern.Compile(expr)
 	if err != nil {
 		return nil, fmt.Errorf("the pattern is not one of RE2, which has no look-around and no back references: %w", err)
 	}

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -162,6 +160,14 @@ func forgedSchema(args json.RawMessage, ids []string) (json.RawMessage, error) {
 	return jsontree.Append(nil, whole), nil
 }
 
+func textList(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
+}
+
 // forge makes a tool of each method of a flavour, or of all bodies where that has no
 // name.
 func (c Config) forge(into *adk.Registry, flavour Flavour, ids []string) error {
@@ -282,52 +288,6 @@ func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
 		}
 		return adk.Text(cut(text, c.MaxResult)), nil
 	}
-}
-
-// rendered is an answer as text (FRG-5).
-func rendered(answer any) (string, error) {
-	switch v := answer.(type) {
-	case none:
-		return "(undefined)", nil
-	case nil:
-		return "null", nil
-	case string:
-		return v, nil
-	case int:
-		return strconv.Itoa(v), nil
-	case int64:
-		return strconv.FormatInt(v, 10), nil
-	case []string:
-		return joined(v), nil
-	}
-	tree, err := plain(answer)
-	if err != nil {
-		return "", err
-	}
-	if list, is := tree.([]any); is && !slices.ContainsFunc(list, func(item any) bool { _, text := item.(string); return !text }) {
-		all, _ := texts(list, nil)
-		return joined(all), nil
-	}
-	return jsontree.Indented(tree), nil
-}
-
-// plain is an answer as a value of package jsontree.
-func plain(answer any) (any, error) {
-	if tree, is := jsontree.Plain(answer); is {
-		return tree, nil
-	}
-	data, err := json.Marshal(answer)
-	if err != nil {
-		return nil, fmt.Errorf("the answer is no plain data: %w", err)
-	}
-	return jsontree.Parse(string(data), maxAnswerDepth)
-}
-
-func joined(texts []string) string {
-	if len(texts) == 0 {
-		return "(empty list)"
-	}
-	return strings.Join(texts, "\n")
 }
 
 // cut leaves of an answer the whole lines that fit into so many bytes, or the runes of

@@ -31,7 +31,7 @@ func TestGrepFindsEachLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(letters), 0, 40).Draw(t, "text"), "")
 		pattern := regexp.MustCompile(rapid.SampledFrom(patterns).Draw(t, "pattern"))
-		want := []any{}
+		want := []string{}
 		for line := range strings.SplitSeq(text, "\n") {
 			if line = validText([]byte(line)); text != "" && pattern.MatchString(line) {
 				want = append(want, line)

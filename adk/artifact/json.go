@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
+	"math"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/adkreplay/adkreplay/internal/jsonindex"
 	"github.com/adkreplay/adkreplay/internal/jsonpath"
 	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
@@ -16,47 +18,51 @@ import (
 const (
 	maxDocumentDepth = 500
 	maxVisited       = 1_000_000
+	maxDocument      = 512 << 20 // bytes: the index of more takes what a question may
+	maxRewritten     = 16 << 20  // of a body that is made another text first: JSON5, invalid UTF-8
 )
 
-// document is a JSON body that was read: one value, or the records of its lines.
+// document is a JSON body that was read: one value, or the records of its lines. No tree is
+// made of it: that would take many times what the body does.
 type document struct {
-	format  string
-	count   int    // of the records, 1 for one document
-	records []any  // as trees, unless these would take many times what the body takes
-	lines   string // then their text, which was checked
+	format string
+	count  int // of the records, 1 for one document
+	text   string
+	index  *jsonindex.Document
 }
 
 // single reports whether the body is one document.
 func (d *document) single() bool { return d.format == FormatJSON || d.format == FormatJSON5 }
 
-// all are the records in order.
-func (d *document) all() iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
-		for _, record := range d.records {
-			if !yield(record, nil) {
-				return
-			}
-		}
-		for number, line := range recordLines(d.lines) {
-			record, err := jsontree.Parse(line, maxDocumentDepth)
-			if err != nil {
-				err = fmt.Errorf("is no %s: line %d: %w", d.format, number, err) // never: it was checked
-			}
-			if !yield(record, err) {
-				return
-			}
+// records are where the records begin, in order.
+func (d *document) records(yield func(jsonindex.Node) bool) {
+	if d.single() {
+		yield(d.index.At(0))
+		return
+	}
+	for line := range recordLines(d.text) {
+		if !yield(d.index.At(line.at)) {
+			return
 		}
 	}
 }
 
-// recordLines are the lines of a text that are not blank, by their numbers from 1.
-func recordLines(text string) iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
-		number := 0
-		for line := range strings.SplitSeq(text, "\n") {
-			if number++; strings.TrimSpace(line) != "" && !yield(number, line) {
+// recordLine is a line of a text.
+type recordLine struct {
+	number int // from 1
+	at     int // where it begins
+	text   string
+}
+
+// recordLines are the lines of a text that are not blank.
+func recordLines(text string) iter.Seq[recordLine] {
+	return func(yield func(recordLine) bool) {
+		l := recordLine{}
+		for l.text = range strings.SplitSeq(text, "\n") {
+			if l.number++; strings.TrimSpace(l.text) != "" && !yield(l) {
 				return
 			}
+			l.at += len(l.text) + 1
 		}
 	}
 }
@@ -78,11 +84,7 @@ func (q JSONQuestions) ask(ctx context.Context, method string, args map[string]a
 		return run(known)
 	}
 	return q.a.ask(ctx, "json_"+method, args, func(ctx context.Context, b body) (any, error) {
-		data, err := all(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		read, err := readDocument(q.a.media.ID(), validText(data), q.a.mark.Format)
+		read, err := q.a.read(ctx, b)
 		if err != nil {
 			return nil, err
 		}
@@ -95,17 +97,32 @@ func (q JSONQuestions) ask(ctx context.Context, method string, args map[string]a
 	})
 }
 
-// readDocument reads a body in the format of the hint, or in the first that it has.
+// read reads the body in the format of its hint, or in the first that it has.
+func (a *Artifact) read(ctx context.Context, b body) (*document, error) {
+	id := a.media.ID()
+	if b.size() > maxDocument {
+		return nil, formatError(id, "%d bytes, want at most %d for questions to JSON: ask for its lines", b.size(), maxDocument)
+	}
+	data, err := all(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxRewritten && !utf8.Valid(data) {
+		return nil, formatError(id, "is no %s: it is not valid UTF-8", FormatJSON)
+	}
+	return readDocument(id, ownText(data), a.mark.Format)
+}
+
 func readDocument(id, text, hint string) (*document, error) {
 	switch hint {
 	case FormatJSON:
-		return one(id, FormatJSON, jsontree.Parse, text)
+		return strictly(id, text)
 	case FormatJSON5:
-		return one(id, FormatJSON5, jsontree.ParseJSON5, text)
+		return loosely(id, text)
 	case FormatJSONL, FormatNDJSON:
 		return byLines(id, hint, text)
 	}
-	strict, err := one(id, FormatJSON, jsontree.Parse, text)
+	strict, err := strictly(id, text)
 	if err == nil {
 		return strict, nil
 	}
@@ -114,64 +131,55 @@ func readDocument(id, text, hint string) (*document, error) {
 			return records, nil
 		}
 	}
-	if loose, looseErr := one(id, FormatJSON5, jsontree.ParseJSON5, text); looseErr == nil {
-		return loose, nil
+	if len(text) <= maxRewritten {
+		if loose, looseErr := loosely(id, text); looseErr == nil {
+			return loose, nil
+		}
 	}
 	return nil, err
 }
 
-func one(id, format string, parse func(string, int) (any, error), text string) (*document, error) {
-	value, err := parse(text, maxDocumentDepth)
-	if err != nil {
-		return nil, formatError(id, "is no %s: %s", format, err)
+func strictly(id, text string) (*document, error) {
+	if err := jsontree.Check(text, maxDocumentDepth); err != nil {
+		return nil, formatError(id, "is no %s: %s", FormatJSON, err)
 	}
-	return &document{format: format, count: 1, records: []any{value}}, nil
+	return &document{FormatJSON, 1, text, jsonindex.New(text)}, nil
 }
 
-// maxTrees is how long a body of records is at most whose trees are kept.
-const maxTrees = 1 << 20
+func loosely(id, text string) (*document, error) {
+	if len(text) > maxRewritten {
+		return nil, formatError(id, "%d bytes of JSON5, want at most %d", len(text), maxRewritten)
+	}
+	strict, err := jsontree.Strict(text, maxDocumentDepth)
+	if err != nil {
+		return nil, formatError(id, "is no %s: %s", FormatJSON5, err)
+	}
+	return &document{FormatJSON5, 1, strict, jsonindex.New(strict)}, nil
+}
 
 // byLines reads a record from each line that is not blank.
 func byLines(id, format, text string) (*document, error) {
-	d := &document{format: format, records: []any{}}
-	if len(text) > maxTrees {
-		d.records, d.lines = nil, text
-	}
-	for number, line := range recordLines(text) {
+	d := &document{format: format, text: text}
+	for line := range recordLines(text) {
 		d.count++
-		if d.records == nil && isRecord(line) {
-			continue
-		}
-		value, err := jsontree.Parse(line, maxDocumentDepth)
 		var fault *jsontree.SyntaxError
-		if errors.As(err, &fault) {
-			return nil, formatError(id, "is no %s: line %d, column %d: %s", format, number, fault.Column, fault.What)
-		}
-		if d.records != nil {
-			d.records = append(d.records, value)
+		if errors.As(jsontree.Check(line.text, maxDocumentDepth), &fault) {
+			return nil, formatError(id, "is no %s: line %d, column %d: %s", format, line.number, fault.Column, fault.What)
 		}
 	}
+	d.index = jsonindex.New(text)
 	return d, nil
-}
-
-// isRecord reports whether a line is a record, without making its tree; of one that may be
-// nested too deep it does not know.
-func isRecord(line string) bool {
-	return strings.Count(line, "[")+strings.Count(line, "{") <= maxDocumentDepth && json.Valid([]byte(line))
 }
 
 // Type is json or json5 for one document, jsonl (or ndjson, where the mark says so) for
 // records.
 func (q JSONQuestions) Type(ctx context.Context) (string, error) {
-	value, err := q.ask(ctx, "type", nil, func(d *document) (any, error) { return d.format, nil })
-	text, _ := value.(string)
-	return text, err
+	return scalar[string](q.ask(ctx, "type", nil, func(d *document) (any, error) { return d.format, nil }))
 }
 
 // Length is the number of records, 1 for one document.
 func (q JSONQuestions) Length(ctx context.Context) (int, error) {
-	value, err := q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(d.count), nil })
-	n, _ := value.(float64)
+	n, err := scalar[float64](q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(d.count), nil }))
 	return int(n), err
 }
 
@@ -186,31 +194,27 @@ func (q JSONQuestions) Keys(ctx context.Context) (keys []string, found bool, err
 
 func (q JSONQuestions) keys(ctx context.Context) (any, error) {
 	return q.ask(ctx, "keys", nil, func(d *document) (any, error) {
-		union, any := &jsontree.Object{}, false
-		for record, err := range d.all() {
-			if err != nil {
-				return nil, formatError(q.a.media.ID(), "%s", err)
+		union, met, isAny, walk := answerLines{}, map[string]bool{}, false, d.index.NewWalk(math.MaxInt)
+		for record := range d.records {
+			if !walk.IsObject(record) {
+				continue
 			}
-			if o, is := record.(*jsontree.Object); is {
-				any = true
-				for name := range o.All() {
-					union.Set(name, nil)
+			isAny = true
+			for name := range walk.Members(record) {
+				if met[name] {
+					continue
+				}
+				met[name] = true
+				if err := union.add(name); err != nil {
+					return nil, formatError(q.a.media.ID(), "%s", err)
 				}
 			}
 		}
-		if !any {
+		if !isAny {
 			return none{}, nil
 		}
-		return textList(union.Keys()), nil
+		return union.list, nil
 	})
-}
-
-func textList(texts []string) []any {
-	list := make([]any, len(texts))
-	for i, text := range texts {
-		list[i] = text
-	}
-	return list
 }
 
 // Get gives what a path of RFC 9535 selects: in the document, or in all records, in
@@ -237,36 +241,37 @@ func (q JSONQuestions) Slice(ctx context.Context, from, to *int) ([]json.RawMess
 }
 
 func (q JSONQuestions) get(ctx context.Context, method, path string) (any, error) {
-	return q.matching(ctx, method, path, func(_ any, matches []any, out []any) []any { return append(out, matches...) })
+	return q.matching(ctx, method, path, func(_ jsonindex.Node, matches []jsonindex.Node) []jsonindex.Node { return matches })
 }
 
 func (q JSONQuestions) filter(ctx context.Context, path string) (any, error) {
-	return q.matching(ctx, "filter", path, func(record any, matches []any, out []any) []any {
-		if len(matches) > 0 {
-			out = append(out, record)
-		}
-		return out
+	return q.matching(ctx, "filter", path, func(record jsonindex.Node, matches []jsonindex.Node) []jsonindex.Node {
+		return []jsonindex.Node{record}[:min(1, len(matches))]
 	})
 }
 
-func (q JSONQuestions) matching(ctx context.Context, method, path string, take func(record any, matches, out []any) []any) (any, error) {
+// matching is a list of what is taken of each record, by what a path selects in it.
+func (q JSONQuestions) matching(ctx context.Context, method, path string, take func(record jsonindex.Node, matches []jsonindex.Node) []jsonindex.Node) (any, error) {
 	parsed, err := jsonpath.Parse(path)
 	if err != nil {
 		return nil, formatError(q.a.media.ID(), "the path is none of RFC 9535: %s", err)
 	}
 	return q.ask(ctx, method, map[string]any{"path": path}, func(d *document) (any, error) {
-		out, budget := []any{}, &jsonpath.Budget{Nodes: maxVisited}
-		for record, err := range d.all() {
-			var matches []any
+		out := answerValues{Walk: d.index.NewWalk(maxVisited)}
+		selection := parsed.On(out.Walk)
+		for record := range d.records {
+			matches, err := selection.From(record)
 			if err == nil {
-				matches, err = parsed.Select(record, budget)
+				err = out.add(take(record, matches))
+			}
+			if err == nil {
+				err = context.Cause(ctx)
 			}
 			if err != nil {
 				return nil, formatError(q.a.media.ID(), "%s", err)
 			}
-			out = take(record, matches, out)
 		}
-		return out, nil
+		return out.list(), nil
 	})
 }
 
@@ -279,44 +284,25 @@ func (q JSONQuestions) slice(ctx context.Context, from, to *int) (any, error) {
 		args["end"] = *to
 	}
 	return q.ask(ctx, "slice", args, func(d *document) (any, error) {
-		if d.single() {
-			return d.records, nil
-		}
-		start, end := 0, d.count
-		if from != nil {
+		start, end, i := 0, d.count, 0
+		if from != nil && !d.single() {
 			start = max(0, *from)
 		}
-		if to != nil {
+		if to != nil && !d.single() {
 			end = *to
 		}
-		chosen, i := []any{}, 0
-		for record, err := range d.all() {
-			switch {
-			case err != nil:
-				return nil, formatError(q.a.media.ID(), "%s", err)
-			case i >= end:
-				return chosen, nil
-			case i >= start:
-				chosen = append(chosen, record)
+		chosen := answerValues{Walk: d.index.NewWalk(math.MaxInt)}
+		for record := range d.records {
+			if i >= end {
+				break
+			}
+			if i >= start {
+				if err := chosen.add([]jsonindex.Node{record}); err != nil {
+					return nil, formatError(q.a.media.ID(), "%s", err)
+				}
 			}
 			i++
 		}
-		return chosen, nil
+		return chosen.list(), nil
 	})
-}
-
-// raws are the items of a list, each as its JSON.
-func raws(value any, err error) ([]json.RawMessage, error) {
-	if err != nil {
-		return nil, err
-	}
-	list, is := value.([]any)
-	if !is {
-		return nil, fmt.Errorf("the answer is %T and no list", value)
-	}
-	items := make([]json.RawMessage, len(list))
-	for i, item := range list {
-		items[i] = jsontree.Append(nil, item)
-	}
-	return items, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -152,12 +153,12 @@ func (r *lineReader) Line(ctx context.Context, i int) (line string, ok bool, err
 		return "", false, err
 	}
 	found := false
-	for data, err := range lines(stream) {
+	for next, err := range lines(stream, math.MaxInt) {
 		if err != nil {
 			return "", false, err
 		}
 		if skip == 0 {
-			line, found = validText(data), true
+			line, found = validText(next.text), true
 			break
 		}
 		skip--

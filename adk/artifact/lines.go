@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"regexp"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/pattern"
 )
 
 // Head gives the first n lines, fewer if there are fewer.
@@ -43,92 +45,101 @@ func (a *Artifact) Grep(ctx context.Context, pattern *regexp.Regexp) ([]string, 
 
 // EstimateTokens is what adk.EstimateTokens gives for the whole body.
 func (a *Artifact) EstimateTokens(ctx context.Context, encoding adk.Encoding) (int, error) {
-	value, err := a.ask(ctx, "estimate_tokens", map[string]any{"encoding": string(encoding)}, func(ctx context.Context, b body) (any, error) {
+	n, err := scalar[float64](a.ask(ctx, "estimate_tokens", map[string]any{"encoding": string(encoding)}, func(ctx context.Context, b body) (any, error) {
 		data, err := all(ctx, b)
-		return float64(adk.EstimateTokens(validText(data), encoding)), err
-	})
-	n, _ := value.(float64)
+		return float64(adk.EstimateTokens(ownText(data), encoding)), err
+	}))
 	return int(n), err
-}
-
-// texts are the texts of a list.
-func texts(value any, err error) ([]string, error) {
-	list, _ := value.([]any)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]string, len(list))
-	for i, item := range list {
-		all[i], _ = item.(string)
-	}
-	return all, nil
 }
 
 // chunk is how much of a body is read at once.
 const chunk = 256 << 10
 
-// lines gives the lines of a stream, which must not be kept: what a line ends with is
-// cut off, and what ends with a newline has an empty line more (ART-13). It closes the
-// stream.
-func lines(stream io.ReadCloser) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
+// line is a line of a body, which must not be kept.
+type line struct {
+	text []byte // without the newline
+	cut  bool   // there is more of it
+}
+
+// lines gives the lines of a stream, and of each so many bytes at most; what ends with a
+// newline has an empty line more (ART-13). It closes the stream.
+func lines(stream io.ReadCloser, most int) iter.Seq2[line, error] {
+	return func(yield func(line, error) bool) {
 		defer func() { _ = stream.Close() }()
-		reader, long, any := bufio.NewReaderSize(stream, chunk), []byte(nil), false
+		reader, begun, isAny := bufio.NewReaderSize(stream, chunk), line{}, false
 		for {
 			piece, err := reader.ReadSlice('\n')
-			any = any || len(piece) > 0
+			isAny = isAny || len(piece) > 0
 			switch {
 			case errors.Is(err, bufio.ErrBufferFull):
-				long = append(long, piece...)
-			case err == nil:
-				line := piece[:len(piece)-1]
-				if long != nil {
-					line = append(long, line...)
-					long = nil
+				begun.extend(piece, most)
+			case err == nil || err == io.EOF:
+				whole := line{text: bytes.TrimSuffix(piece, newline)}
+				if begun.text != nil {
+					begun.extend(whole.text, most)
+					whole, begun = begun, line{}
 				}
-				if !yield(line, nil) {
+				// An empty body has no line.
+				if isAny && !yield(whole, nil) || err != nil {
 					return
 				}
-			case err != io.EOF:
-				yield(nil, err)
-				return
 			default:
-				if any { // an empty body has no line
-					yield(append(long, piece...), nil)
-				}
+				yield(line{}, err)
 				return
 			}
 		}
 	}
 }
 
-func cat(ctx context.Context, b body, from, to int) (any, error) {
-	list := []any{}
+func (l *line) extend(piece []byte, most int) {
+	room := max(0, most-len(l.text))
+	l.cut = l.cut || room < len(piece)
+	l.text = append(l.text, piece[:min(room, len(piece))]...)
+}
+
+// cat gives the lines of a range.
+func cat(ctx context.Context, b body, from, to int) ([]string, error) {
 	if from >= to {
-		return list, nil
+		return []string{}, nil
 	}
 	stream, err := b.stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	i := 0
-	for line, err := range lines(stream) {
+	list := answerLines{list: []string{}}
+	for line, err := range between(ctx, stream, from, to, maxAnswer) {
+		if err == nil {
+			err = list.read(line)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if i >= from {
-			list = append(list, validText(line))
-		}
-		if i++; i >= to {
-			break
-		}
 	}
-	return list, nil
+	return list.list, nil
 }
 
-func tail(ctx context.Context, b body, n int) (any, error) {
+// between are the lines of a range, as lines gives them.
+func between(ctx context.Context, stream io.ReadCloser, from, to, most int) iter.Seq2[line, error] {
+	return func(yield func(line, error) bool) {
+		i := 0
+		for next, err := range lines(stream, most) {
+			if err == nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if (err != nil || i >= from) && !yield(next, err) {
+				return
+			}
+			if i++; i >= to {
+				return
+			}
+		}
+	}
+}
+
+// tail gives the last n lines.
+func tail(ctx context.Context, b body, n int) ([]string, error) {
 	if n <= 0 || b.size() == 0 {
-		return []any{}, nil
+		return []string{}, nil
 	}
 	from, ranged, err := lastLines(ctx, b, n)
 	if err != nil {
@@ -141,17 +152,19 @@ func tail(ctx context.Context, b body, n int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []any{}
-	for line, err := range lines(stream) {
+	list := answerLines{}
+	for line, err := range lines(stream, maxAnswer) {
+		if err == nil {
+			err = list.read(line)
+		}
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, validText(line))
 	}
-	if len(list) == 0 { // the empty line behind the last newline
-		list = append(list, "")
+	if len(list.list) == 0 { // the empty line behind the last newline
+		list.list = []string{""}
 	}
-	return list, nil
+	return list.list, nil
 }
 
 // lastLines is where the last n lines begin, found backwards by ranges.
@@ -172,93 +185,177 @@ func lastLines(ctx context.Context, b body, n int) (from int64, ranged bool, err
 				return start + int64(at) + 1, true, nil
 			}
 		}
-		end = start
+		if end = start; b.size()-end > maxAnswer {
+			return 0, true, errTooLong
+		}
 	}
 	return 0, true, nil
 }
 
-// tailStreamed keeps the last n lines of all.
-func tailStreamed(ctx context.Context, b body, n int) (any, error) {
+// tailStreamed reads all, and holds not much more than the last n lines.
+func tailStreamed(ctx context.Context, b body, n int) (list []string, err error) {
 	stream, err := b.stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var last []string
-	next := 0
-	for line, err := range lines(stream) {
-		if err != nil {
-			return nil, err
-		}
-		if len(last) < n {
-			last = append(last, string(line))
+	defer func() { _ = stream.Close() }() // it was read to its end, or failed
+	window, piece, lost := []byte(nil), make([]byte, chunk), false
+	for room := 2 * chunk; err == nil; {
+		var read int
+		read, err = stream.Read(piece)
+		window = append(window, piece[:read]...)
+		if len(window) < room && err == nil {
 			continue
 		}
-		last[next] = string(line)
-		next = (next + 1) % n
+		from := lastOf(window, n)
+		lost = lost && from == 0 // lines that were dropped are none of the last
+		if len(window)-from > maxAnswer {
+			from, lost = len(window)-maxAnswer, true
+		}
+		window = append(window[:0], window[from:]...)
+		room = 2 * max(chunk, len(window))
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 	}
-	list := []any{}
-	for i := range last {
-		list = append(list, validText([]byte(last[(next+i)%len(last)])))
+	switch {
+	case err != io.EOF:
+		return nil, err
+	case lost:
+		return nil, errTooLong
 	}
-	return list, nil
+	all := answerLines{}
+	for text := range bytes.SplitSeq(window, newline) {
+		if err := all.read(line{text: text}); err != nil {
+			return nil, err
+		}
+	}
+	return all.list, nil
 }
 
-func grep(ctx context.Context, b body, pattern *regexp.Regexp) (any, error) {
+// lastOf is where the last n lines of a text begin; 0 where it has no more.
+func lastOf(text []byte, n int) int {
+	for at := len(text); ; n-- {
+		if at = bytes.LastIndexByte(text[:at], '\n'); at < 0 || n == 1 {
+			return at + 1
+		}
+	}
+}
+
+// maxLine is how long a line is at most that a pattern is tried on.
+const maxLine = maxAnswer
+
+// grep gives the lines that an expression matches.
+func grep(ctx context.Context, b body, expr *regexp.Regexp) ([]string, error) {
 	stream, err := b.stream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = stream.Close() }()
-	g := grepper{pattern: pattern, needed: neededBy(pattern.String()), found: []any{}}
+	g := grepper{ctx: ctx, expr: expr, size: pattern.Size(expr), needed: neededBy(expr.String()), found: answerLines{list: []string{}}}
 	buffer, held := make([]byte, chunk), 0 // what is held of a line that goes on
-	for any := false; ; any = true {
+	passing := false                       // the line is too long to be held, and no match so far
+	for isAny := false; ; isAny = true {
 		n, err := io.ReadFull(stream, buffer[held:])
 		data := buffer[:held+n]
+		ended := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 		switch {
-		case err == io.EOF && !any: // an empty body has no line
-			return g.found, nil
-		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-			g.block(data)
-			return g.found, nil
-		case err != nil:
+		case err == io.EOF && !isAny: // an empty body has no line
+			return g.found.list, nil
+		case err != nil && !ended:
 			return nil, err
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		}
-		last := bytes.LastIndexByte(data, '\n')
-		if last < 0 { // a line longer than all that is read at once
-			held = len(data)
-			buffer = append(buffer, make([]byte, len(buffer))...)
-			continue
+		if passing {
+			end := bytes.IndexByte(data, '\n')
+			passing = end < 0
+			if data, err = g.pass(data, end); err != nil {
+				return nil, err
+			}
 		}
-		g.block(data[:last])
-		held = copy(buffer, data[last+1:])
+		last := bytes.LastIndexByte(data, '\n')
+		switch {
+		case ended && passing:
+			return g.found.list, nil
+		case ended:
+			return g.found.list, g.block(data)
+		case last >= 0:
+			if err := g.block(data[:last]); err != nil {
+				return nil, err
+			}
+			data = data[last+1:]
+		case !passing && len(data) > maxLine:
+			passing = true
+			if data, err = g.pass(data, -1); err != nil {
+				return nil, err
+			}
+		}
+		if held = copy(buffer, data); held > len(buffer)/2 { // a line longer than what is read at once
+			buffer = append(buffer, make([]byte, len(buffer))...)
+		}
 	}
 }
 
 // grepper looks for lines in blocks of whole ones.
 type grepper struct {
-	pattern *regexp.Regexp
-	needed  literal // stands in every line that the pattern matches
-	found   []any
+	ctx    context.Context
+	expr   *regexp.Regexp
+	size   int     // of its program
+	needed literal // stands in every line that the expression matches
+	found  answerLines
+	steps  int // taken since the context was looked at
 }
 
-func (g *grepper) block(data []byte) {
-	for len(data) >= 0 {
+// pass passes by a line that is too long, up to its end or without it, and gives what is
+// to be kept: what stands behind it, or what may begin the literal that it must not have.
+func (g *grepper) pass(data []byte, end int) ([]byte, error) {
+	of := data
+	if end >= 0 {
+		of = data[:end]
+	}
+	if g.needed.text == nil || g.needed.index(of) >= 0 {
+		return nil, fmt.Errorf("a line that may match has more than %d bytes", maxLine)
+	}
+	if end >= 0 {
+		return data[end+1:], nil
+	}
+	return data[max(0, len(data)-len(g.needed.text)+1):], nil
+}
+
+func (g *grepper) block(data []byte) error {
+	for {
 		if g.needed.text != nil { // go to the line of the next place that it stands at
 			at := g.needed.index(data)
 			if at < 0 {
-				return
+				return nil
 			}
 			data = data[bytes.LastIndexByte(data[:at], '\n')+1:]
 		}
-		line, rest, more := bytes.Cut(data, newline)
-		if text := validText(line); g.pattern.MatchString(text) {
-			g.found = append(g.found, text)
-		}
-		if !more {
-			return
+		text, rest, more := bytes.Cut(data, newline)
+		if err := g.line(text); err != nil || !more {
+			return err
 		}
 		data = rest
 	}
+}
+
+// oftenEnough is after how many steps of a program the context is looked at.
+const oftenEnough = 10_000_000
+
+func (g *grepper) line(data []byte) error {
+	steps := g.size * len(data)
+	if g.steps += steps; steps > pattern.MaxSteps {
+		return fmt.Errorf("the expression takes too many steps in a line of %d bytes", len(data))
+	}
+	if g.steps > oftenEnough {
+		if g.steps = 0; g.ctx.Err() != nil {
+			return context.Cause(g.ctx)
+		}
+	}
+	text := validText(data)
+	if !g.expr.MatchString(text) {
+		return nil
+	}
+	return g.found.add(text)
 }

@@ -33,27 +33,6 @@ type Image struct {
 	Title string `json:"title,omitempty"`
 }
 
-// encoded is a list of structs as a tree, in the order of their fields.
-func encoded[T any](list []T) any {
-	data, err := json.Marshal(list)
-	if err != nil {
-		panic("artifact: an answer has no JSON: " + err.Error()) // structs of texts and numbers
-	}
-	tree, err := jsontree.Parse(string(data), maxDocumentDepth)
-	if err != nil {
-		panic("artifact: an answer is no JSON: " + err.Error())
-	}
-	return tree
-}
-
-// decoded is the list that encoded wrote.
-func decoded[T any](value any, err error) (list []T, _ error) {
-	if err != nil {
-		return nil, err
-	}
-	return list, json.Unmarshal(jsontree.Append(nil, value), &list)
-}
-
 // maxParsed is how much of a Markdown body is parsed at once: deep nesting takes more
 // than linear time.
 const maxParsed = 1 << 20
@@ -65,7 +44,7 @@ func (q MarkdownQuestions) Links(ctx context.Context, from, to *int) ([]Link, er
 }
 
 func (q MarkdownQuestions) links(ctx context.Context, from, to *int) (any, error) {
-	return q.parsed(ctx, "links", from, to, func(m *markdown) any {
+	return q.parsed(ctx, "links", from, to, func(m *markdown) (any, error) {
 		links := []Link{}
 		m.each(func(n ast.Node) {
 			switch n := n.(type) {
@@ -85,7 +64,7 @@ func (q MarkdownQuestions) Images(ctx context.Context, from, to *int) ([]Image, 
 }
 
 func (q MarkdownQuestions) images(ctx context.Context, from, to *int) (any, error) {
-	return q.parsed(ctx, "images", from, to, func(m *markdown) any {
+	return q.parsed(ctx, "images", from, to, func(m *markdown) (any, error) {
 		images := []Image{}
 		m.each(func(n ast.Node) {
 			if n, is := n.(*ast.Image); is {
@@ -99,13 +78,13 @@ func (q MarkdownQuestions) images(ctx context.Context, from, to *int) (any, erro
 // PlainText is the text of a range without markup: code, link and alternative texts
 // stay, blocks are divided by one newline.
 func (q MarkdownQuestions) PlainText(ctx context.Context, from, to *int) (string, error) {
-	value, err := q.plainText(ctx, from, to)
-	text, _ := value.(string)
-	return text, err
+	return scalar[string](q.plainText(ctx, from, to))
 }
 
 func (q MarkdownQuestions) plainText(ctx context.Context, from, to *int) (any, error) {
-	return q.parsed(ctx, "text", from, to, func(m *markdown) any { return strings.Join(m.blocks(m.root, nil), "\n") })
+	return q.parsed(ctx, "text", from, to, func(m *markdown) (any, error) {
+		return strings.Join(m.blocks(m.root, nil), "\n"), nil
+	})
 }
 
 // Tree is a range as an mdast tree without positions, as JSON.
@@ -114,11 +93,12 @@ func (q MarkdownQuestions) Tree(ctx context.Context, from, to *int) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	return jsontree.Append(nil, value), nil
+	text, err := encode(value)
+	return json.RawMessage(text), err
 }
 
 func (q MarkdownQuestions) tree(ctx context.Context, from, to *int) (any, error) {
-	return q.parsed(ctx, "ast", from, to, func(m *markdown) any { return m.mdast(m.root) })
+	return q.parsed(ctx, "ast", from, to, func(m *markdown) (any, error) { return m.mdast(m.root), nil })
 }
 
 // markdown is a range that goldmark has parsed.
@@ -131,7 +111,7 @@ type markdown struct {
 var parser = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 
 // parsed asks of the lines of a range, the frontmatter left out.
-func (q MarkdownQuestions) parsed(ctx context.Context, method string, from, to *int, run func(m *markdown) any) (any, error) {
+func (q MarkdownQuestions) parsed(ctx context.Context, method string, from, to *int, run func(m *markdown) (any, error)) (any, error) {
 	args := map[string]any{}
 	if from != nil {
 		args["startLine"] = *from
@@ -140,7 +120,7 @@ func (q MarkdownQuestions) parsed(ctx context.Context, method string, from, to *
 		args["endLine"] = *to
 	}
 	return q.a.ask(ctx, "md_"+method, args, func(ctx context.Context, b body) (any, error) {
-		o, err := outlineOf(ctx, b)
+		o, err := q.a.outlineOf(ctx, b)
 		if err != nil {
 			return nil, err
 		}
@@ -151,25 +131,41 @@ func (q MarkdownQuestions) parsed(ctx context.Context, method string, from, to *
 		if to != nil {
 			end = *to
 		}
-		value, err := cat(ctx, b, start, end)
+		source, err := q.source(ctx, b, start, end)
 		if err != nil {
 			return nil, err
 		}
-		list, _ := texts(value, nil)
-		source := strings.Join(list, "\n")
-		if start == 0 {
-			source = strings.TrimPrefix(source, byteOrderMark)
-		}
-		if len(source) > maxParsed {
-			return nil, formatError(q.a.media.ID(), "%d bytes of Markdown at once, want at most %d: ask for fewer lines", len(source), maxParsed)
-		}
-		if fault := tangled(list); fault != "" {
+		if fault := tangled(source); fault != "" {
 			return nil, formatError(q.a.media.ID(), "%s: ask for fewer lines", fault)
 		}
-		m := &markdown{source: []byte(source)}
+		m := &markdown{source: source}
 		m.root = parser.Parse(text.NewReader(m.source))
-		return run(m), nil
+		return run(m)
 	})
+}
+
+// source are the lines of a range together.
+func (q MarkdownQuestions) source(ctx context.Context, b body, from, to int) (source []byte, err error) {
+	if from >= to {
+		return nil, nil
+	}
+	stream, err := b.stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for line, err := range between(ctx, stream, from, to, maxParsed) {
+		if err != nil {
+			return nil, err
+		}
+		source = append(append(source, validText(line.text)...), '\n')
+		if line.cut || len(source) > maxParsed+1 {
+			return nil, formatError(q.a.media.ID(), "more than %d bytes of Markdown at once: ask for fewer lines", maxParsed)
+		}
+	}
+	if from == 0 {
+		source = bytes.TrimPrefix(source, []byte(byteOrderMark))
+	}
+	return bytes.TrimSuffix(source, newline), nil
 }
 
 // What the parser takes more than linear time for, and nobody writes.
@@ -181,9 +177,9 @@ const (
 )
 
 // tangled says what of lines would take too long to parse; nothing if all is well.
-func tangled(list []string) string {
+func tangled(source []byte) string {
 	var b blockSigns
-	for _, line := range list {
+	for line := range strings.SplitSeq(string(source), "\n") {
 		if strings.TrimSpace(line) == "" {
 			b = blockSigns{}
 			continue

@@ -48,24 +48,44 @@ type outline struct {
 	after       int      // the first line behind the frontmatter
 	headings    []Heading
 	blocks      []CodeBlock
+	weight      int  // of headings and blocks, in bytes
+	full        bool // and there are more of them
+}
+
+// The bounds of an outline.
+const (
+	maxOutline = 8 << 20 // bytes of lines that are headings and fences, with what each takes
+	maxMarkup  = 1 << 20 // of one of them, and of a frontmatter
+	perMark    = 64
+)
+
+// add makes room for a heading or a block whose line is text; ok is false where there is none.
+func (o *outline) add(text string) (ok bool) {
+	o.weight += perMark + len(text)
+	o.full = o.full || o.weight > maxOutline
+	return !o.full
 }
 
 // outlineOf goes over the lines of a body once and keeps none.
-func outlineOf(ctx context.Context, b body) (*outline, error) {
+func (a *Artifact) outlineOf(ctx context.Context, b body) (*outline, error) {
 	stream, err := b.stream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o := &outliner{outline: &outline{}}
-	for line, err := range lines(stream) {
+	for line, err := range lines(stream, maxMarkup) {
 		if err != nil {
 			return nil, err
 		}
-		text := strings.TrimSuffix(validText(line), "\r")
+		text := strings.TrimSuffix(validText(line.text), "\r")
 		if o.at == 0 {
 			text = strings.TrimPrefix(text, byteOrderMark)
 		}
+		fence, weight := o.fence, o.weight
 		o.line(text)
+		if line.cut && (o.fence != fence || o.weight != weight || o.held != nil) || o.holds > maxMarkup {
+			return nil, formatError(a.media.ID(), "line %d: a heading, a fence or a frontmatter of more than %d bytes", o.at, maxMarkup)
+		}
 	}
 	return o.end(), nil
 }
@@ -75,6 +95,7 @@ type outliner struct {
 	*outline
 	at    int
 	held  []string // lines that may be a frontmatter, from its first mark
+	holds int      // the bytes of these
 	fence string   // what opened the block that is open
 }
 
@@ -85,7 +106,7 @@ func (o *outliner) line(text string) {
 	case o.held != nil && text == "---":
 		o.frontmatter, o.after, o.held = o.held[1:], o.at+1, nil
 	case o.held != nil && o.at < maxFrontmatter-1:
-		o.held = append(o.held, text)
+		o.held, o.holds = append(o.held, text), o.holds+len(text)
 	case o.held != nil: // it never ended: these are ordinary lines
 		o.release()
 		o.content(text, o.at)
@@ -97,7 +118,7 @@ func (o *outliner) line(text string) {
 
 func (o *outliner) release() {
 	held := o.held
-	o.held = nil
+	o.held, o.holds = nil, 0
 	for i, text := range held {
 		o.content(text, i)
 	}
@@ -106,7 +127,7 @@ func (o *outliner) release() {
 func (o *outliner) content(text string, at int) {
 	if o.fence != "" {
 		if closesFence(text, o.fence) {
-			o.blocks[len(o.blocks)-1].EndLine = at
+			o.close(at)
 			o.fence = ""
 		}
 		return
@@ -117,11 +138,20 @@ func (o *outliner) content(text string, at int) {
 		if words := strings.Fields(info); len(words) > 0 {
 			block.Lang = &words[0]
 		}
-		o.blocks = append(o.blocks, block)
+		if o.add(text) {
+			o.blocks = append(o.blocks, block)
+		}
 		return
 	}
-	if depth, title, is := atxHeading(text); is {
+	if depth, title, is := atxHeading(text); is && o.add(text) {
 		o.headings = append(o.headings, Heading{Depth: depth, Text: title, StartLine: at})
+	}
+}
+
+// close ends the block that is open, where it was kept: none is after the outline was full.
+func (o *outliner) close(at int) {
+	if !o.full {
+		o.blocks[len(o.blocks)-1].EndLine = at
 	}
 }
 
@@ -132,7 +162,7 @@ func (o *outliner) end() *outline {
 	}
 	last := max(0, o.at-1)
 	if o.fence != "" {
-		o.blocks[len(o.blocks)-1].EndLine = last
+		o.close(last)
 	}
 	open := []int{} // headings whose end is not known, from the highest rank
 	for i, h := range o.headings {
@@ -205,7 +235,7 @@ func (q MarkdownQuestions) ask(ctx context.Context, method string, args map[stri
 		return run(known)
 	}
 	return q.a.ask(ctx, "md_"+method, args, func(ctx context.Context, b body) (any, error) {
-		o, err := outlineOf(ctx, b)
+		o, err := q.a.outlineOf(ctx, b)
 		if err != nil {
 			return nil, err
 		}
@@ -218,6 +248,16 @@ func (q MarkdownQuestions) ask(ctx context.Context, method string, args map[stri
 	})
 }
 
+// marks asks of all headings and blocks.
+func (q MarkdownQuestions) marks(ctx context.Context, method string, args map[string]any, run func(o *outline) (any, error)) (any, error) {
+	return q.ask(ctx, method, args, func(o *outline) (any, error) {
+		if o.full {
+			return nil, formatError(q.a.media.ID(), "more than %d bytes of headings and code blocks", maxOutline)
+		}
+		return run(o)
+	})
+}
+
 // Frontmatter is the object that the frontmatter is, as JSON with its keys in order, and
 // whether there is one; YAML that is no map is E_ARTIFACT_FORMAT (ART-18).
 func (q MarkdownQuestions) Frontmatter(ctx context.Context) (object []byte, found bool, err error) {
@@ -225,7 +265,8 @@ func (q MarkdownQuestions) Frontmatter(ctx context.Context) (object []byte, foun
 	if _, isNone := value.(none); isNone || err != nil {
 		return nil, false, err
 	}
-	return jsontree.Append(nil, value), true, nil
+	text, err := encode(value)
+	return text, err == nil, err
 }
 
 func (q MarkdownQuestions) frontmatter(ctx context.Context) (any, error) {
@@ -253,14 +294,14 @@ func (q MarkdownQuestions) Headings(ctx context.Context, depth int) ([]Heading, 
 }
 
 func (q MarkdownQuestions) headings(ctx context.Context, depth int) (any, error) {
-	return q.ask(ctx, "headings", depthArgs(depth), func(o *outline) (any, error) {
+	return q.marks(ctx, "headings", depthArgs(depth), func(o *outline) (any, error) {
 		list := []Heading{}
 		for _, h := range o.headings {
 			if depth == 0 || h.Depth == depth {
 				list = append(list, h)
 			}
 		}
-		return encoded(list), nil
+		return encoded(list)
 	})
 }
 
@@ -281,7 +322,7 @@ func (q MarkdownQuestions) codeBlocks(ctx context.Context, lang *string) (any, e
 	if lang != nil {
 		args["lang"] = *lang
 	}
-	return q.ask(ctx, "code_blocks", args, func(o *outline) (any, error) {
+	return q.marks(ctx, "code_blocks", args, func(o *outline) (any, error) {
 		list := []CodeBlock{}
 		for _, block := range o.blocks {
 			own := ""
@@ -292,7 +333,7 @@ func (q MarkdownQuestions) codeBlocks(ctx context.Context, lang *string) (any, e
 				list = append(list, block)
 			}
 		}
-		return encoded(list), nil
+		return encoded(list)
 	})
 }
 
@@ -302,13 +343,13 @@ func (q MarkdownQuestions) Sections(ctx context.Context, depth int) ([]Section, 
 }
 
 func (q MarkdownQuestions) sections(ctx context.Context, depth int) (any, error) {
-	return q.ask(ctx, "sections", depthArgs(depth), func(o *outline) (any, error) {
+	return q.marks(ctx, "sections", depthArgs(depth), func(o *outline) (any, error) {
 		list := []Section{}
 		for _, h := range o.headings {
 			if depth == 0 || h.Depth == depth {
 				list = append(list, Section{h.Depth, h.Text, h.StartLine, h.StartLine + 1, h.EndLine})
 			}
 		}
-		return encoded(list), nil
+		return encoded(list)
 	})
 }

@@ -33,9 +33,11 @@ var rooms = []room{
 	{name: "internal/yamltree", ours: []string{"internal/jsontree"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // it knows YAML, and refuses alias bombs
 		because: "trees are jsontree's; but for that, a leaf"},
+	{name: "internal/jsonindex", ours: []string{"internal/canonical", "internal/jsontree"},
+		because: "its values are jsontree's; but for that, a leaf"},
 	{name: "internal/pattern", because: "a leaf"},
-	{name: "internal/jsonpath", ours: []string{"internal/jsontree"},
-		because: "a path selects in a tree; but for that, a leaf"},
+	{name: "internal/jsonpath", ours: []string{"internal/jsonindex", "internal/jsontree", "internal/pattern"},
+		because: "a path selects in a document, by patterns too; but for that, a leaf"},
 	{name: "internal/headroom", because: "a leaf, which tests alone use"},
 	{name: "internal/patience", because: "a leaf, which tests alone use"},
 	{name: "internal/subtests", because: "a leaf: it fails tests, and knows nothing of turns"},
@@ -82,7 +84,7 @@ var rooms = []room{
 	{name: "adk", ours: []string{"internal/bus", "internal/callers", "internal/canonical", "internal/digest", "internal/errtree", "internal/fields", "internal/handed", "internal/machine", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
 		"internal/schema", "internal/seampath", "internal/stash", "internal/strandtime", "internal/tally", "internal/timelimit", "internal/tokens", "internal/unheld"},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
-	{name: "adk/artifact", ours: []string{"adk", "internal/forging", "internal/jsonpath", "internal/jsontree", "internal/reread", "internal/yamltree"},
+	{name: "adk/artifact", ours: []string{"adk", "internal/forging", "internal/jsonindex", "internal/jsonpath", "internal/jsontree", "internal/pattern", "internal/reread", "internal/yamltree"},
 		others: []string{ // Markdown, as CommonMark and GitHub have it
 			"github.com/yuin/goldmark", "github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/extension", "github.com/yuin/goldmark/extension/ast",
 			"github.com/yuin/goldmark/renderer/html", "github.com/yuin/goldmark/text",

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adkreplay/adkreplay/internal/jsonindex"
 	"github.com/adkreplay/adkreplay/internal/jsonpath"
 	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
@@ -41,11 +42,10 @@ func BenchmarkSelect(b *testing.B) {
 			b.Fatal(err)
 		}
 		for b.Loop() {
-			tree, err := jsontree.Parse(document, 500)
-			if err != nil {
+			if err := jsontree.Check(document, 500); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := path.Select(tree, &jsonpath.Budget{Nodes: 2_000_000}); err != nil {
+			if _, err := path.On(jsonindex.New(document).NewWalk(2_000_000)).From(0); err != nil {
 				b.Fatal(err)
 			}
 		}

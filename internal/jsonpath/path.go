@@ -1,12 +1,16 @@
-// Package jsonpath selects values of a JSON tree by paths of RFC 9535, all of it:
+// Package jsonpath selects values of a JSON text by paths of RFC 9535, all of it:
 // every selector, filters, and the five functions. What it gives comes in the order
 // of the document, and a question costs at most the nodes that its caller allows:
 // no path is slower than that, however its filters are nested.
 //
-// A path is read once, by [Parse], and asked any number of times, by [Path.Select].
+// A path is read once, by [Parse], and asked any number of times, through a document at a time, by [Path.On].
 package jsonpath
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/internal/jsonindex"
+)
 
 // The bounds of a path.
 const (
@@ -36,7 +40,7 @@ type segment struct {
 
 // selector gives some of a node's children.
 type selector interface {
-	apply(e *evaluation, node any, out []any) []any
+	apply(e *evaluation, node jsonindex.Node, out []jsonindex.Node) []jsonindex.Node
 }
 
 type (
@@ -74,12 +78,12 @@ func (q *query) singular() bool {
 
 // logical is a condition on the current node.
 type logical interface {
-	holds(e *evaluation, node any) bool
+	holds(e *evaluation, node jsonindex.Node) bool
 }
 
 // operand gives a value to compare, or none.
 type operand interface {
-	operand(e *evaluation, node any) (value any, found bool)
+	operand(e *evaluation, node jsonindex.Node) value
 }
 
 type (

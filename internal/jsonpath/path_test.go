@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/jsonindex"
 	"github.com/adkreplay/adkreplay/internal/jsonpath"
 	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
@@ -21,11 +22,19 @@ func selected(t testing.TB, path, document string) string {
 	t.Helper()
 	parsed, err := jsonpath.Parse(path)
 	require.NoError(t, err)
-	tree, err := jsontree.Parse(document, 500)
+	require.NoError(t, jsontree.Check(document, 500))
+	walk := jsonindex.New(document).NewWalk(plenty)
+	nodes, err := parsed.On(walk).From(walk.At(0))
 	require.NoError(t, err)
-	nodes, err := parsed.Select(tree, &jsonpath.Budget{Nodes: plenty})
-	require.NoError(t, err)
-	return jsontree.Text(nodes)
+	list := []byte{'['}
+	for i, node := range nodes {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list, err = walk.Append(list, node, 0, 1<<20)
+		require.NoError(t, err)
+	}
+	return string(append(list, ']'))
 }
 
 // suite is the environment variable that names the file of the suite.
@@ -136,24 +145,22 @@ func TestParseFaults(t *testing.T) {
 // ART-17: a question that would visit more nodes than it may ends, however its
 // filters are nested.
 func TestSelectIsBounded(t *testing.T) {
-	tree, err := jsontree.Parse("["+strings.Repeat("[1,2,3],", 999)+"4]", 500)
-	require.NoError(t, err)
+	document := jsonindex.New("[" + strings.Repeat("[1,2,3],", 999) + "4]")
 	for _, path := range []string{
 		`$..*`, `$..[?$..[?$..[?$..[?@]]]]`, `$[?count($..*) > 1][?count($..*) > 1]`,
 		"$" + strings.Repeat("..*", 60), "$" + strings.Repeat("[*,*]", 60), `$` + strings.Repeat(`[?@`, 22) + strings.Repeat(`]`, 22),
 	} {
 		parsed, err := jsonpath.Parse(path)
 		require.NoError(t, err, path)
-		budget := &jsonpath.Budget{Nodes: plenty}
-		if _, err := parsed.Select(tree, budget); err != nil {
-			assert.ErrorIs(t, err, jsonpath.ErrTooManyNodes, path)
-			assert.Less(t, budget.Nodes, 0)
+		walk := document.NewWalk(plenty)
+		if _, err := parsed.On(walk).From(0); err != nil {
+			assert.ErrorIs(t, err, jsonindex.ErrTooManyNodes, path)
 		}
 	}
 	parsed, err := jsonpath.Parse(`$..*`)
 	require.NoError(t, err)
-	_, err = parsed.Select(tree, &jsonpath.Budget{Nodes: 100})
-	assert.ErrorIs(t, err, jsonpath.ErrTooManyNodes)
+	_, err = parsed.On(document.NewWalk(100)).From(0)
+	assert.ErrorIs(t, err, jsonindex.ErrTooManyNodes)
 }
 
 // ART-17: no path panics or outlasts its budget, and a path that is read selects
@@ -167,12 +174,20 @@ func FuzzSelect(f *testing.F) {
 		if err != nil {
 			return
 		}
-		tree, err := jsontree.Parse(document, 100)
+		if jsontree.Check(document, 100) != nil {
+			return
+		}
+		walk := jsonindex.New(document).NewWalk(10_000)
+		nodes, err := parsed.On(walk).From(walk.At(0))
 		if err != nil {
 			return
 		}
-		if nodes, err := parsed.Select(tree, &jsonpath.Budget{Nodes: 10_000}); err == nil {
-			_ = jsontree.Text(nodes)
+		for _, node := range nodes {
+			text, err := walk.Append(nil, node, 0, 1<<20)
+			tree, wrong := jsontree.Parse(walk.Text(node), 100)
+			if wrong != nil || err == nil && string(text) != jsontree.Text(tree) {
+				t.Fatalf("%s at %d: %s: %v", path, node, text, wrong)
+			}
 		}
 	})
 }

@@ -1,73 +1,62 @@
 package jsonpath
 
 import (
-	"errors"
+	"iter"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adkreplay/adkreplay/internal/jsonindex"
 	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/internal/pattern"
 )
 
-// ErrTooManyNodes says that a question would visit more nodes than it may.
-var ErrTooManyNodes = errors.New("the question visits too many nodes: ask for less of the document")
-
-// Budget is how many nodes questions may still visit together.
-type Budget struct{ Nodes int }
-
-// Select gives the values that the path selects in a tree, in the order of the
-// document, and an empty list where there are none. Each node that it looks at costs
-// the budget one; where that is used up, the error is ErrTooManyNodes.
-func (p *Path) Select(root any, budget *Budget) (nodes []any, err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			if fault != any(ErrTooManyNodes) {
-				panic(fault)
-			}
-			nodes, err = nil, ErrTooManyNodes
-		}
-	}()
-	e := &evaluation{root: root, budget: budget}
-	return e.walk(p.segments, root), nil
+// Selection is a path that goes through a document. It is for one goroutine.
+type Selection struct {
+	path *Path
+	evaluation
 }
 
-// evaluation is one question. It stops by panicking with ErrTooManyNodes.
+// On begins to select on a walk.
+func (p *Path) On(w *jsonindex.Walk) *Selection { return &Selection{p, evaluation{Walk: w}} }
+
+// From gives the nodes that the path selects from a root of the document, in the order of
+// the document. Each node that it looks at costs the walk one, and long texts and patterns
+// cost more; where that is too much, the error says so.
+func (s *Selection) From(root jsonindex.Node) (nodes []jsonindex.Node, err error) {
+	defer jsonindex.Recover(&err)
+	s.root = root
+	return s.walk(s.path.segments, root), nil
+}
+
+// evaluation is what conditions are evaluated in.
 type evaluation struct {
-	root     any
-	budget   *Budget
-	patterns map[string]*regexp.Regexp // those met, nil where one is none
+	*jsonindex.Walk
+	root     jsonindex.Node
+	patterns map[string]compiled // those met
 }
 
-func (e *evaluation) visit() {
-	if e.budget.Nodes--; e.budget.Nodes < 0 {
-		panic(ErrTooManyNodes)
-	}
-}
-
-func (e *evaluation) walk(segments []segment, from any) []any {
-	nodes := []any{from}
-	e.visit()
+func (e *evaluation) walk(segments []segment, from jsonindex.Node) []jsonindex.Node {
+	nodes := []jsonindex.Node{from}
+	e.Visit(1)
 	for _, s := range segments {
-		var selected []any
+		var selected []jsonindex.Node
 		for _, node := range nodes {
 			selected = e.segment(s, node, selected)
 		}
 		nodes = selected
 	}
-	if nodes == nil {
-		nodes = []any{}
-	}
 	return nodes
 }
 
-func (e *evaluation) segment(s segment, node any, out []any) []any {
-	e.visit()
+func (e *evaluation) segment(s segment, node jsonindex.Node, out []jsonindex.Node) []jsonindex.Node {
+	e.Visit(1)
 	for _, one := range s.selectors {
-		e.visit()
+		e.Visit(1)
 		out = one.apply(e, node, out)
 	}
 	if s.descendant {
-		for child := range children(node) {
+		for child := range e.children(node) {
 			out = e.segment(s, child, out)
 		}
 	}
@@ -75,70 +64,63 @@ func (e *evaluation) segment(s segment, node any, out []any) []any {
 }
 
 // children are the values in a list or an object, in order.
-func children(node any) func(yield func(any) bool) {
-	return func(yield func(any) bool) {
-		switch n := node.(type) {
-		case []any:
-			for _, item := range n {
-				if !yield(item) {
-					return
-				}
-			}
-		case *jsontree.Object:
-			for _, value := range n.All() {
-				if !yield(value) {
-					return
-				}
-			}
-		}
-	}
+func (e *evaluation) children(node jsonindex.Node) iter.Seq[jsonindex.Node] {
+	e.Pass(node)
+	return e.Children(node)
 }
 
-func (s nameSelector) apply(_ *evaluation, node any, out []any) []any {
-	if o, is := node.(*jsontree.Object); is {
-		if value, found := o.Get(string(s)); found {
+func (s nameSelector) apply(e *evaluation, node jsonindex.Node, out []jsonindex.Node) []jsonindex.Node {
+	if e.IsObject(node) {
+		if value, found := e.Member(node, string(s)); found {
 			return append(out, value)
 		}
 	}
 	return out
 }
 
-func (wildcardSelector) apply(e *evaluation, node any, out []any) []any {
-	for child := range children(node) {
-		e.visit()
+func (wildcardSelector) apply(e *evaluation, node jsonindex.Node, out []jsonindex.Node) []jsonindex.Node {
+	for child := range e.children(node) {
+		e.Visit(1)
 		out = append(out, child)
 	}
 	return out
 }
 
-func (s indexSelector) apply(_ *evaluation, node any, out []any) []any {
-	list, is := node.([]any)
+func (s indexSelector) apply(e *evaluation, node jsonindex.Node, out []jsonindex.Node) []jsonindex.Node {
+	if !e.IsList(node) {
+		return out
+	}
 	at := int(s)
 	if at < 0 {
-		at += len(list)
+		at += e.Len(node)
 	}
-	if !is || at < 0 || at >= len(list) {
+	if at < 0 {
 		return out
 	}
-	return append(out, list[at])
+	if item, found := e.Item(node, at); found {
+		return append(out, item)
+	}
+	return out
 }
 
-func (s sliceSelector) apply(e *evaluation, node any, out []any) []any {
-	list, is := node.([]any)
-	if !is || s.step == 0 {
+func (s sliceSelector) apply(e *evaluation, node jsonindex.Node, out []jsonindex.Node) []jsonindex.Node {
+	if !e.IsList(node) || s.step == 0 {
 		return out
 	}
-	lower, upper := s.bounds(len(list))
+	lower, upper := s.bounds(e.Len(node))
+	take := func(i int) {
+		e.Visit(1)
+		item, _ := e.Item(node, i)
+		out = append(out, item)
+	}
 	if s.step > 0 {
 		for i := lower; i < upper; i += s.step {
-			e.visit()
-			out = append(out, list[i])
+			take(i)
 		}
 		return out
 	}
 	for i := upper; i > lower; i += s.step {
-		e.visit()
-		out = append(out, list[i])
+		take(i)
 	}
 	return out
 }
@@ -168,9 +150,9 @@ func (s sliceSelector) bounds(n int) (lower, upper int) {
 	return min(max(end, -1), n-1), min(max(start, -1), n-1)
 }
 
-func (s filterSelector) apply(e *evaluation, node any, out []any) []any {
-	for child := range children(node) {
-		e.visit()
+func (s filterSelector) apply(e *evaluation, node jsonindex.Node, out []jsonindex.Node) []jsonindex.Node {
+	for child := range e.children(node) {
+		e.Visit(1)
 		if s.condition.holds(e, child) {
 			out = append(out, child)
 		}
@@ -178,14 +160,14 @@ func (s filterSelector) apply(e *evaluation, node any, out []any) []any {
 	return out
 }
 
-func (q *query) nodes(e *evaluation, node any) []any {
+func (q *query) nodes(e *evaluation, node jsonindex.Node) []jsonindex.Node {
 	if !q.relative {
 		node = e.root
 	}
 	return e.walk(q.segments, node)
 }
 
-func (d disjunction) holds(e *evaluation, node any) bool {
+func (d disjunction) holds(e *evaluation, node jsonindex.Node) bool {
 	for _, one := range d {
 		if one.holds(e, node) {
 			return true
@@ -194,7 +176,7 @@ func (d disjunction) holds(e *evaluation, node any) bool {
 	return false
 }
 
-func (c conjunction) holds(e *evaluation, node any) bool {
+func (c conjunction) holds(e *evaluation, node jsonindex.Node) bool {
 	for _, one := range c {
 		if !one.holds(e, node) {
 			return false
@@ -203,108 +185,164 @@ func (c conjunction) holds(e *evaluation, node any) bool {
 	return true
 }
 
-func (n negation) holds(e *evaluation, node any) bool  { return !n.of.holds(e, node) }
-func (x existence) holds(e *evaluation, node any) bool { return len(x.of.nodes(e, node)) > 0 }
+func (n negation) holds(e *evaluation, node jsonindex.Node) bool { return !n.of.holds(e, node) }
+func (x existence) holds(e *evaluation, node jsonindex.Node) bool {
+	return len(x.of.nodes(e, node)) > 0
+}
 
-func (c comparison) holds(e *evaluation, node any) bool {
-	left, leftFound := c.left.operand(e, node)
-	right, rightFound := c.right.operand(e, node)
-	equal := leftFound == rightFound && (!leftFound || jsontree.Equal(left, right))
-	both := leftFound && rightFound
+func (c comparison) holds(e *evaluation, node jsonindex.Node) bool {
+	left, right := c.left.operand(e, node), c.right.operand(e, node)
 	switch c.operator {
 	case "==":
-		return equal
+		return e.equal(left, right)
 	case "!=":
-		return !equal
+		return !e.equal(left, right)
 	case "<":
-		return both && less(left, right)
+		return e.less(left, right)
 	case ">":
-		return both && less(right, left)
+		return e.less(right, left)
 	case "<=":
-		return equal || both && less(left, right)
+		return e.equal(left, right) || e.less(left, right)
 	default:
-		return equal || both && less(right, left)
+		return e.equal(left, right) || e.less(right, left)
 	}
+}
+
+// value is what a comparison has on a side: nothing, a node, or what is no list and no
+// object.
+type value struct {
+	found, inText bool
+	node          jsonindex.Node
+	scalar        any
+}
+
+func of(scalar any) value { return value{found: true, scalar: scalar} }
+
+// nested reports whether a value is a list or an object.
+func (e *evaluation) nested(v value) bool {
+	return v.inText && (e.IsList(v.node) || e.IsObject(v.node))
+}
+
+// plain is what a value is that is found and not nested.
+func (e *evaluation) plain(v value) any {
+	if v.inText {
+		return e.Value(v.node)
+	}
+	return v.scalar
+}
+
+func (e *evaluation) equal(a, b value) bool {
+	switch {
+	case !a.found || !b.found:
+		return a.found == b.found
+	case e.nested(a) || e.nested(b):
+		return a.inText && b.inText && e.Equal(a.node, b.node)
+	}
+	return jsontree.Equal(e.plain(a), e.plain(b))
 }
 
 // less orders numbers, and texts by code point; nothing else has an order.
-func less(a, b any) bool {
-	if text, is := a.(string); is {
-		other, is := b.(string)
+func (e *evaluation) less(a, b value) bool {
+	if !a.found || !b.found || e.nested(a) || e.nested(b) {
+		return false
+	}
+	x, y := e.plain(a), e.plain(b)
+	if text, is := x.(string); is {
+		other, is := y.(string)
 		return is && text < other
 	}
-	_, number := jsontree.Number(a)
-	_, other := jsontree.Number(b)
-	return number && other && jsontree.CompareNumbers(a, b) < 0
+	_, number := jsontree.Number(x)
+	_, other := jsontree.Number(y)
+	return number && other && jsontree.CompareNumbers(x, y) < 0
 }
 
-func (l literal) operand(*evaluation, any) (any, bool) { return l.value, true }
+func (l literal) operand(*evaluation, jsonindex.Node) value { return of(l.value) }
 
-func (o only) operand(e *evaluation, node any) (any, bool) {
-	nodes := o.of.nodes(e, node)
+func (o only) operand(e *evaluation, node jsonindex.Node) value { return first(o.of.nodes(e, node)) }
+
+func first(nodes []jsonindex.Node) value {
 	if len(nodes) == 0 {
-		return nil, false
+		return value{}
 	}
-	return nodes[0], true
+	return value{found: true, inText: true, node: nodes[0]}
 }
 
-func (l lengthOf) operand(e *evaluation, node any) (any, bool) {
-	value, _ := l.of.operand(e, node)
-	switch v := value.(type) {
-	case string:
-		return float64(utf8.RuneCountInString(v)), true
-	case []any:
-		return float64(len(v)), true
-	case *jsontree.Object:
-		return float64(v.Len()), true
+func (l lengthOf) operand(e *evaluation, node jsonindex.Node) value {
+	v := l.of.operand(e, node)
+	switch {
+	case !v.found:
+	case e.nested(v):
+		return of(float64(e.Len(v.node)))
+	default:
+		if text, is := e.plain(v).(string); is {
+			return of(float64(utf8.RuneCountInString(text)))
+		}
 	}
-	return nil, false
+	return value{}
 }
 
-func (c countOf) operand(e *evaluation, node any) (any, bool) {
-	return float64(len(c.of.nodes(e, node))), true
+func (c countOf) operand(e *evaluation, node jsonindex.Node) value {
+	return of(float64(len(c.of.nodes(e, node))))
 }
 
-func (v valueOf) operand(e *evaluation, node any) (any, bool) {
+func (v valueOf) operand(e *evaluation, node jsonindex.Node) value {
 	if nodes := v.of.nodes(e, node); len(nodes) == 1 {
-		return nodes[0], true
+		return first(nodes)
 	}
-	return nil, false
+	return value{}
 }
 
-func (m matching) holds(e *evaluation, node any) bool {
-	given, _ := m.text.operand(e, node)
-	pattern, _ := m.pattern.operand(e, node)
-	text, isText := given.(string)
-	source, isPattern := pattern.(string)
+func (m matching) holds(e *evaluation, node jsonindex.Node) bool {
+	text, isText := e.text(m.text.operand(e, node))
+	source, isPattern := e.text(m.pattern.operand(e, node))
 	if !isText || !isPattern {
 		return false
 	}
 	compiled := e.pattern(source, m.whole)
-	return compiled != nil && compiled.MatchString(text)
+	e.Visit(len(text) * compiled.size / stepsOfNode)
+	return compiled.Regexp != nil && compiled.MatchString(text)
+}
+
+// stepsOfNode is how many steps a pattern may take for the price of a node.
+const stepsOfNode = 1024
+
+// text is the text that a value is, and whether it is one.
+func (e *evaluation) text(v value) (text string, is bool) {
+	if v.found && !e.nested(v) {
+		text, is = e.plain(v).(string)
+	}
+	return text, is
 }
 
 // maxPatterns is how many patterns of a question are kept compiled: a pattern can
 // come from the document.
 const maxPatterns = 64
 
-func (e *evaluation) pattern(source string, whole bool) *regexp.Regexp {
+// compiled is a pattern with its size; nil where it is none.
+type compiled struct {
+	*regexp.Regexp
+	size int
+}
+
+func (e *evaluation) pattern(source string, whole bool) (made compiled) {
 	source = plainDots(source)
 	if whole {
 		source = `\A(?:` + source + `)\z`
 	}
-	if compiled, met := e.patterns[source]; met {
-		return compiled
+	if made, met := e.patterns[source]; met {
+		return made
 	}
-	compiled, err := regexp.Compile(source)
-	if err != nil {
-		compiled = nil
+	e.Visit(1 + len(source))
+	var err error
+	if made.Regexp, made.size, err = pattern.Compile(source); err != nil {
+		made = compiled{}
 	}
+	e.Visit(made.size)
 	if e.patterns == nil || len(e.patterns) >= maxPatterns {
-		e.patterns = map[string]*regexp.Regexp{}
+		e.patterns = map[string]compiled{}
 	}
-	e.patterns[source] = compiled
-	return compiled
+	e.patterns[source] = made
+	return made
 }
 
 // plainDots makes each dot outside of a class match what it does in RFC 9485: all

@@ -36,6 +36,16 @@ func ParseJSON5(text string, maxDepth int) (any, error) {
 	return (&reader{text: text, maxDepth: maxDepth, loose: true}).whole()
 }
 
+// Check gives the error that Parse would have, and makes nothing of the text.
+func Check(text string, maxDepth int) error {
+	_, err := (&reader{text: text, maxDepth: maxDepth, blind: true}).whole()
+	return err
+}
+
+// Unquote is what a string of strict JSON stands for, given with its quotes; it must be
+// one. Without escapes it is a piece of the text.
+func Unquote(quoted string) string { return (&reader{text: quoted}).quoted() }
+
 // reader goes through a text once. It stops by panicking with a *SyntaxError, which
 // whole turns into an error: every step would else have to hand it on.
 type reader struct {
@@ -43,7 +53,9 @@ type reader struct {
 	at       int
 	depth    int
 	maxDepth int
-	loose    bool // JSON5
+	loose    bool     // JSON5
+	blind    bool     // no value is made
+	strict   *rewrite // where it is written as strict JSON, if anywhere
 }
 
 func (r *reader) whole() (value any, err error) {
@@ -119,17 +131,22 @@ func (r *reader) value() any {
 	case c == '[':
 		return r.nested(r.list)
 	case c == '"', c == '\'' && r.loose:
-		return r.quoted()
+		text := r.quoted()
+		if r.blind { // an interface would take memory
+			r.strict.text(text)
+			return nil
+		}
+		return text
 	case c == '-', c >= '0' && c <= '9':
-		return r.number()
+		return r.strict.value(r.number())
 	case r.word("null"):
-		return nil
+		return r.strict.value(nil)
 	case r.word("true"):
-		return true
+		return r.strict.value(true)
 	case r.word("false"):
-		return false
+		return r.strict.value(false)
 	case r.loose:
-		return r.number()
+		return r.strict.value(r.number())
 	}
 	r.unexpected("a value")
 	return nil
@@ -152,8 +169,10 @@ func (r *reader) nested(read func() any) any {
 	if r.depth++; r.depth > r.maxDepth {
 		r.fail("nested more than %d deep", r.maxDepth)
 	}
+	r.strict.sign(r.peek())
 	r.at++ // the bracket
 	value := read()
+	r.strict.sign(r.text[r.at-1])
 	r.depth--
 	return value
 }
@@ -161,40 +180,57 @@ func (r *reader) nested(read func() any) any {
 func (r *reader) list() any {
 	list := []any{}
 	for r.space(); !r.take(']'); r.space() {
-		list = append(list, r.value())
+		if item := r.value(); !r.blind {
+			list = append(list, item)
+		}
 		if r.space(); !r.take(',') {
 			if !r.take(']') {
 				r.unexpected("',' or ']'")
 			}
-			return list
+			break
 		}
-		if r.space(); !r.loose && r.peek() == ']' {
-			r.unexpected("a value")
-		}
+		r.more(']', "a value")
+	}
+	if r.blind {
+		return nil
 	}
 	return list
 }
 
 func (r *reader) object() any {
-	o := &Object{}
+	var o *Object
+	if !r.blind {
+		o = &Object{}
+	}
 	for r.space(); !r.take('}'); r.space() {
 		name := r.key()
+		r.strict.text(name)
 		if r.space(); !r.take(':') {
 			r.unexpected("':'")
 		}
+		r.strict.sign(':')
 		r.space()
-		o.Set(name, r.value())
+		if value := r.value(); !r.blind {
+			o.Set(name, value)
+		}
 		if r.space(); !r.take(',') {
 			if !r.take('}') {
 				r.unexpected("',' or '}'")
 			}
-			return o
+			break
 		}
-		if r.space(); !r.loose && r.peek() == '}' {
-			r.unexpected("a key in quotes")
-		}
+		r.more('}', "a key in quotes")
 	}
 	return o
+}
+
+// more stands behind a comma, which JSON5 may end with.
+func (r *reader) more(end byte, want string) {
+	if r.space(); r.peek() != end {
+		r.strict.sign(',')
+	} else if !r.loose {
+		r.unexpected(want)
+	}
 }
 
 func (r *reader) key() string {
@@ -218,6 +254,9 @@ func (r *reader) quoted() string {
 		case c == quote:
 			r.at++
 			return r.text[start : r.at-1]
+		case c == '\\' && r.blind && !r.loose:
+			r.at++
+			r.skipEscape()
 		case c == '\\':
 			return r.escaped(quote, start)
 		case c < ' ' && (!r.loose || c == '\n' || c == '\r'):
@@ -276,6 +315,18 @@ func (r *reader) escape(text *strings.Builder) {
 	r.looseEscape(text)
 }
 
+// skipEscape is escape where nobody wants the text.
+func (r *reader) skipEscape() {
+	if r.take('u') {
+		r.unicode()
+		return
+	}
+	if _, is := strictEscapes[r.peek()]; !is {
+		r.unexpected("an escape that JSON has")
+	}
+	r.at++
+}
+
 // unicode takes the digits of a \u escape, and of the next one where both make a
 // pair.
 func (r *reader) unicode() rune {
@@ -323,7 +374,9 @@ func (r *reader) number() any {
 	if r.take('.') && r.digits() == 0 {
 		r.unexpected("a digit")
 	}
-	r.exponent()
+	if r.exponent(); r.blind {
+		return nil
+	}
 	return NumberOf(r.text[start:r.at])
 }
 

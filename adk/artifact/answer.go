@@ -1,0 +1,275 @@
+package artifact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/internal/jsonindex"
+	"github.com/adkreplay/adkreplay/internal/jsontree"
+)
+
+// maxAnswer is how long an answer is at most, as JSON: on its way into a trace and to the
+// model it is held a few times. The whole of a body is Text's and Bytes' to give.
+const maxAnswer = 8 << 20
+
+var errTooLong = fmt.Errorf("the answer is longer than %d bytes: ask for less", maxAnswer)
+
+// none is the answer of a question that has none, which is another thing than null.
+type none struct{}
+
+// encoding is an answer as JSON, compact and as ECMAScript writes it.
+type encoding []byte
+
+// answerLines are an answer that is a list of texts.
+type answerLines struct {
+	list []string
+	size int
+}
+
+// perLine is what a text takes beside its bytes.
+const perLine = 32
+
+func (l *answerLines) add(line string) error {
+	if l.size += perLine + escapedLen(line); l.size > maxAnswer {
+		return errTooLong
+	}
+	l.list = append(l.list, line)
+	return nil
+}
+
+// read adds a line of a body.
+func (l *answerLines) read(line line) error {
+	if line.cut || l.size+len(line.text) > maxAnswer {
+		return errTooLong
+	}
+	return l.add(validText(line.text))
+}
+
+// escapedLen is how long a text is as JSON at most, without its quotes.
+func escapedLen(text string) int {
+	n := len(text)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ':
+			n += len(`\u0000`) - 1
+		case c == '"' || c == '\\':
+			n++
+		}
+	}
+	return n
+}
+
+// answerValues are an answer that is a list of values of a document.
+type answerValues struct {
+	*jsonindex.Walk
+	text []byte
+}
+
+func (v *answerValues) add(nodes []jsonindex.Node) (err error) {
+	defer jsonindex.Recover(&err)
+	for _, node := range nodes {
+		if len(v.text) == 0 {
+			v.text = append(v.text, '[')
+		} else {
+			v.text = append(v.text, ',')
+		}
+		if v.text, err = v.Append(v.text, node, 0, maxAnswer); err != nil {
+			return errTooLong
+		}
+	}
+	return nil
+}
+
+func (v *answerValues) list() encoding {
+	if len(v.text) == 0 {
+		return encoding("[]")
+	}
+	return append(v.text, ']')
+}
+
+// encoded is a list of structs, in the order of their fields.
+func encoded[T any](list []T) (any, error) {
+	text := bytes.NewBufferString("[")
+	encoder := json.NewEncoder(text)
+	for i, item := range list {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		if err := encoder.Encode(item); err != nil {
+			return nil, err
+		}
+		if text.Len() > maxAnswer {
+			return nil, errTooLong
+		}
+	}
+	text.WriteByte(']')
+	return canonical(ownText(text.Bytes()))
+}
+
+// canonical is a text of JSON as ECMAScript writes it.
+func canonical(text string) (encoding, error) {
+	walk := jsonindex.New(text).NewWalk(len(text))
+	out, err := walk.Append(nil, walk.At(0), 0, maxAnswer)
+	if err != nil {
+		return nil, errTooLong
+	}
+	return out, nil
+}
+
+// encode is an answer as JSON.
+func encode(answer any) (encoding, error) {
+	switch v := answer.(type) {
+	case encoding:
+		return v, nil
+	case []string:
+		out := []byte{'['}
+		for i, text := range v {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = jsontree.Append(out, text)
+		}
+		return append(out, ']'), nil
+	}
+	tree, is := jsontree.Plain(answer)
+	if !is {
+		data, err := json.Marshal(answer)
+		if err != nil {
+			return nil, fmt.Errorf("the answer is no plain data: %w", err)
+		}
+		if err := jsontree.Check(string(data), maxAnswerDepth); err != nil {
+			return nil, err
+		}
+		return canonical(ownText(data))
+	}
+	out := jsontree.Append(nil, tree)
+	if len(out) > maxAnswer {
+		return nil, errTooLong
+	}
+	return out, nil
+}
+
+// texts are the texts of a list.
+func texts(answer any, err error) ([]string, error) {
+	if list, is := answer.([]string); is || err != nil {
+		return list, err
+	}
+	if _, isNone := answer.(none); isNone {
+		return nil, nil
+	}
+	list, err := raws(answer, nil)
+	all := make([]string, len(list))
+	for i, item := range list {
+		if item[0] == '"' {
+			all[i] = jsontree.Unquote(ownText(item))
+		}
+	}
+	return all, err
+}
+
+// scalar is an answer that is no list and no object.
+func scalar[T any](answer any, err error) (T, error) {
+	if text, is := answer.(encoding); is && err == nil {
+		answer = jsontree.Scalar(ownText(text))
+	}
+	value, _ := answer.(T)
+	return value, err
+}
+
+// raws are the items of a list, each as its JSON.
+func raws(answer any, err error) ([]json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
+	text, err := encode(answer)
+	if err != nil {
+		return nil, err
+	}
+	walk := jsonindex.New(ownText(text)).NewWalk(len(text))
+	if root := walk.At(0); !walk.IsList(root) {
+		return nil, fmt.Errorf("the answer is %T and no list", answer)
+	}
+	items := make([]json.RawMessage, 0, walk.Len(0))
+	for item := range walk.Children(0) {
+		from, size := int(item), walk.Size(item)
+		items = append(items, json.RawMessage(text[from:from+size:from+size]))
+	}
+	return items, nil
+}
+
+// decoded is the list that encoded wrote.
+func decoded[T any](answer any, err error) (list []T, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	text, err := encode(answer)
+	if err != nil {
+		return nil, err
+	}
+	return list, json.Unmarshal(text, &list)
+}
+
+// rendered is an answer as text (FRG-5).
+func rendered(answer any) (string, error) {
+	switch v := answer.(type) {
+	case none:
+		return "(undefined)", nil
+	case string:
+		return v, nil
+	case int:
+		return strconv.Itoa(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case []string:
+		return joined(v), nil
+	}
+	text, err := encode(answer)
+	if err != nil {
+		return "", err
+	}
+	walk := jsonindex.New(ownText(text)).NewWalk(len(text))
+	root := walk.At(0)
+	switch {
+	case text[0] == '"':
+		return walk.Scalar(root).(string), nil
+	case walk.IsList(root) && !holdsOther(walk, root):
+		list, err := texts(text, nil)
+		return joined(list), err
+	}
+	const indented = 2 * maxAnswer
+	out, err := walk.Append(nil, root, 2, indented)
+	if errors.Is(err, jsonindex.ErrTooLong) {
+		err = errTooLong
+	}
+	return ownText(out), err
+}
+
+// holdsOther reports whether a list has an item that is no text.
+func holdsOther(walk *jsonindex.Walk, list jsonindex.Node) bool {
+	for item := range walk.Children(list) {
+		if !walk.IsText(item) {
+			return true
+		}
+	}
+	return false
+}
+
+func joined(texts []string) string {
+	if len(texts) == 0 {
+		return "(empty list)"
+	}
+	return strings.Join(texts, "\n")
+}
+
+// ownText is validText of bytes that nobody else has and nobody changes any more.
+func ownText(data []byte) string {
+	if !utf8.Valid(data) {
+		return validText(data)
+	}
+	return jsontree.AsText(data)
+}

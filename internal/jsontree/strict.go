@@ -1,0 +1,96 @@
+package jsontree
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
+
+// Strict is a text of JSON5 in strict JSON, without the white space between values. The
+// numbers that JSON lacks keep their words: NaN, Infinity and -Infinity. The error is that
+// of ParseJSON5.
+func Strict(text string, maxDepth int) (string, error) {
+	w := &rewrite{}
+	for range 2 { // to count, and then to write into what is long enough
+		w.out, w.size = make([]byte, 0, w.size), 0
+		if _, err := (&reader{text: text, maxDepth: maxDepth, loose: true, blind: true, strict: w}).whole(); err != nil {
+			return "", err
+		}
+	}
+	return AsText(w.out), nil
+}
+
+// AsText are bytes as a text, without a copy: nobody may change them any more.
+func AsText(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
+
+// rewrite is what Strict writes. A nil one takes nothing.
+type rewrite struct {
+	out     []byte
+	size    int    // of all, also of what out has no room for
+	scratch []byte // a scalar
+}
+
+func (w *rewrite) put(piece []byte) {
+	if w.size += len(piece); w.size <= cap(w.out) {
+		w.out = append(w.out, piece...)
+	}
+}
+
+func (w *rewrite) sign(c byte) {
+	if w != nil {
+		w.put([]byte{c})
+	}
+}
+
+func (w *rewrite) text(text string) {
+	if w != nil {
+		w.scratch = canonical.AppendString(w.scratch[:0], text)
+		w.put(w.scratch)
+	}
+}
+
+// value writes a scalar that is no text, and gives it back.
+func (w *rewrite) value(v any) any {
+	if w == nil {
+		return v
+	}
+	w.scratch = Append(w.scratch[:0], v)
+	if f, is := v.(float64); is && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		w.scratch = append(w.scratch[:0], wordOf(f)...)
+	}
+	w.put(w.scratch)
+	return v
+}
+
+func wordOf(f float64) string {
+	switch {
+	case f > 0:
+		return "Infinity"
+	case f < 0:
+		return "-Infinity"
+	}
+	return "NaN"
+}
+
+// Scalar is the value of a text that is no list and no object, in strict JSON with the
+// words of Strict; it must be one.
+func Scalar(text string) any {
+	switch text[0] {
+	case '"':
+		return Unquote(text)
+	case 'n':
+		return nil
+	case 't', 'f':
+		return text == "true"
+	}
+	switch text {
+	case "NaN":
+		return math.NaN()
+	case "Infinity":
+		return math.Inf(1)
+	case "-Infinity":
+		return math.Inf(-1)
+	}
+	return NumberOf(text)
+}
