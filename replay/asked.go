@@ -43,24 +43,37 @@ func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 		return stub.Unanswered()
 	}
 	answer := stub.RecordedAnswer(op.rec)
-	answer.Final = isFinal(op.rec)
+	answer.Final = p.asks.final[op.rec]
 	return answer
 }
 
-// isFinal reports whether a recorded ask that failed was not made again, nor was one that
-// had failed in its time already: of several the last one was too many, and no deadline but
-// its own had passed.
-func isFinal(rec *calls.Step) bool {
-	if rec == nil || rec.Done == nil || !mayBeRepeated(rec) {
-		return false
+// finalAmong finds, of what one call asked, the asks that failed and were not made again, nor
+// was one that had failed in its time already: of several the last one was too many, and no
+// deadline but its own had passed.
+func (r *recordedAsks) finalAmong(asks []*recordedAsk) {
+	type request struct{ of, json string }
+	type attempts struct {
+		last    *calls.Step
+		expired bool // a deadline had passed before the last
 	}
-	for _, s := range rec.In.Steps {
-		if s != rec && s.IsAsk() && s.X.Name == rec.X.Name && bytes.Equal(s.X.JSON, rec.X.JSON) &&
-			(s.X.Seq > rec.X.Seq || s.Done != nil && errors.Is(s.Done.Err, context.DeadlineExceeded)) {
-			return false
+	failed := map[request]*attempts{} // nearly always empty
+	for _, a := range asks {
+		s := a.step
+		tries := failed[request{s.X.Name, string(s.X.JSON)}]
+		if tries == nil && s.Done != nil && mayBeRepeated(s) {
+			tries = &attempts{}
+			failed[request{s.X.Name, string(s.X.JSON)}] = tries
+		}
+		if tries != nil {
+			tries.expired = tries.expired || tries.last != nil && tries.last.Done != nil && errors.Is(tries.last.Done.Err, context.DeadlineExceeded)
+			tries.last = s
 		}
 	}
-	return true
+	for _, tries := range failed {
+		if tries.last.Done != nil && mayBeRepeated(tries.last) && !tries.expired {
+			r.final[tries.last] = true
+		}
+	}
 }
 
 // mayBeRepeated reports whether an ask failed, or was answered over HTTP with a status that
@@ -85,8 +98,10 @@ type recordedAsks struct {
 	// equals are those that asked the same and whose answers no equal one has yet; there
 	// is a list wherever there was one. It is nil until a run asks otherwise.
 	equals map[equalAsk][]*recordedAsk
-	known  bool
-	real   bool // the run has come to where the world may be asked (Live.OutsideFrom)
+	// final are the last of those that failed: who asked did not ask again.
+	final map[*calls.Step]bool
+	known bool
+	real  bool // the run has come to where the world may be asked (Live.OutsideFrom)
 	// counterparts are the numbers of the recorded beginnings, by those of the new run;
 	// 0 is an ask that got no answer.
 	counterparts map[int]int
@@ -114,7 +129,7 @@ func equalOf(x *adk.Crossing) equalAsk { return equalAsk{x.Name, x.Status, wire.
 
 // index finds the asks of a run.
 func (r *recordedAsks) index(t *calls.Tree) {
-	r.known, r.byCall = true, map[*calls.Call][]*recordedAsk{}
+	r.known, r.byCall, r.final = true, map[*calls.Call][]*recordedAsk{}, map[*calls.Step]bool{}
 	r.counterparts, r.rivals, r.alone = map[int]int{}, map[int]int{}, map[int]int{}
 	for _, x := range t.Lines {
 		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
@@ -126,6 +141,9 @@ func (r *recordedAsks) index(t *calls.Tree) {
 				r.all, r.byCall[s.In] = append(r.all, a), append(r.byCall[s.In], a)
 			}
 		}
+	}
+	for _, asks := range r.byCall {
+		r.finalAmong(asks)
 	}
 }
 
