@@ -30,15 +30,15 @@ func newImport(t *terminal) *cobra.Command {
 conversation that fakes.ReadConversation reads and fakes.NewProvider and
 fakes.NewTransport serve. A turn that runs over it can be recorded then.
 
-It knows go-vcr (all versions) and VCR.py, httprr, HAR, and its own form, each
-also compressed by gzip; and with a second file the requests and the answers of
-a batch of OpenAI's. Headers that hold secrets are left out; bodies stay as they
-were, so the conversation is as private as the recording.
+It knows go-vcr (all versions), VCR, betamax and VCR.py, httprr, HAR, and its own
+form, each also compressed by gzip; with a second file the requests and the
+answers of a batch of OpenAI's. Headers that hold secrets are left out; bodies
+stay as they were, so the conversation is as private as the recording.
 
 What is no recording is refused as a whole, with the place; requests of a HAR
-that nobody answered, and its WebSockets, are left out and told. Spans of
-OpenTelemetry hold no requests of which a conversation could be made: view and
-stats read them as they are.
+that nobody answered or whose bodies it has not kept, and its WebSockets, are
+left out and told. Spans of OpenTelemetry hold no requests of which a conversation
+could be made: view and stats read them as they are.
 ` + exitHelp,
 		Example: "  adkreplay import fixtures/weather.yaml -o weather.json\n  adkreplay import requests.jsonl answers.jsonl >batch.json\n  adkreplay import - <session.har",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,18 +17,26 @@ func because(reasons []string) string {
 
 const (
 	archiveIt = ": record it again as a HAR, which browsers and proxies save, or write it in the JSON of fakes.ReadConversation"
-	noForm    = "it is in none of the forms that are read: go-vcr, VCR.py, httprr, HAR, and the JSON of fakes.ReadConversation"
+	noForm    = "it is in none of the forms that are read: go-vcr, VCR.py, VCR, httprr, HAR, and the JSON of fakes.ReadConversation"
 )
 
 // flow is how a file of mitmproxy begins: the length of a first list, and of its first name.
 var flow = regexp.MustCompile(`^\d+:\d+:[a-z]`)
 
+// known is what one of the forms that are read has in it, and no other text is likely to.
+var known = regexp.MustCompile(`interactions|"log"|^httprr`)
+
+// onTheWire is how a request or a response begins, and how curl marks them.
+var onTheWire = regexp.MustCompile(`(?m)\A(?:###.*\s+)?(?:HTTP/[\d.]+ \d|[A-Z]+ \S+ HTTP/|[A-Z]+ https?://)|^[<>] (?:HTTP/[\d.]+ \d|[A-Z]+ \S+ HTTP/)|^[<=]= ?(?:Info|Recv header)`)
+
 // lookAlike says what a file looks like that could not be read, and what can be done; it is
 // empty where the error of whoever tried to read it says more.
 func lookAlike(data []byte) string {
 	var first struct {
-		Scope, Response, Request, Mappings json.RawMessage
-		CustomID                           string `json:"custom_id"`
+		Scope, Response, Mappings, Resources, Item json.RawMessage
+
+		Request  struct{ Method, URL, URLPath, URLPattern string }
+		CustomID string `json:"custom_id"`
 	}
 	list := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	in := json.NewDecoder(bytes.NewReader(data))
@@ -39,7 +47,7 @@ func lookAlike(data []byte) string {
 	switch {
 	case list && first.Scope != nil && first.Response != nil:
 		return "it looks like nock's form, which is not read" + archiveIt
-	case first.Mappings != nil, !list && first.Request != nil && first.Response != nil:
+	case first.Mappings != nil, !list && first.Response != nil && first.Request.Method != "" && first.Request.URL+first.Request.URLPath+first.Request.URLPattern != "":
 		return "it looks like WireMock's form, which is not read" + archiveIt
 	case first.CustomID != "":
 		return "it looks like one of the two files of a batch of OpenAI's: both are needed, its requests and its answers"
@@ -47,7 +55,15 @@ func lookAlike(data []byte) string {
 		return "it is a zip: if Playwright made it, there is a HAR in it whose bodies are files of their own; have it embed them"
 	case flow.Match(data):
 		return "it looks like mitmproxy's form, which is not read: mitmdump -nr in --set hardump=out.har makes a HAR of it"
-	case list, !bytes.ContainsAny(data, ":") && len(bytes.TrimSpace(data)) > 0:
+	case first.Item != nil, first.Resources != nil, bytes.Contains(data, []byte("collection.insomnia.rest")):
+		return "it looks like a collection of Postman's or Insomnia's, which says what to ask and not what was answered" + archiveIt
+	case onTheWire.Match(data):
+		return "it looks like HTTP as it is on the wire, or as curl shows it, which is not read" + archiveIt
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return "it is UTF-16: save it as UTF-8"
+	case len(data) == 0:
+		return "it is empty"
+	case list, !known.Match(data):
 		return noForm
 	}
 	return ""

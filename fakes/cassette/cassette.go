@@ -22,7 +22,7 @@ import (
 // Recording is what was read.
 type Recording struct {
 	fakes.Conversation
-	// Form is the form it was in: go-vcr, VCR.py, httprr, HAR, batch, trace or conversation.
+	// Form is the form it was in: go-vcr, VCR.py, VCR, httprr, HAR, batch, trace or conversation.
 	Form string
 	// Secrets are how many headers, and parameters of URLs, were left out.
 	Secrets int
@@ -251,6 +251,7 @@ func (rec *Recording) readJSON(data []byte) error {
 	var form struct {
 		Log          *har
 		Interactions []struct{ Request struct{ URI string } }
+		OfVCR        []json.RawMessage `json:"http_interactions"`
 	}
 	if err := json.Unmarshal(data, &form); err != nil {
 		return err
@@ -259,8 +260,8 @@ func (rec *Recording) readJSON(data []byte) error {
 		rec.Form = "HAR"
 		return rec.readHAR(form.Log)
 	}
-	if len(form.Interactions) > 0 && form.Interactions[0].Request.URI != "" {
-		return rec.readYAML(data) // VCR.py writes JSON too, which YAML is
+	if len(form.OfVCR) > 0 || len(form.Interactions) > 0 && form.Interactions[0].Request.URI != "" {
+		return rec.readYAML(data) // these write JSON too, which YAML is
 	}
 	rec.Form = "conversation"
 	read, err := fakes.ReadConversation(bytes.NewReader(data))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,11 +78,19 @@ func forms() map[string]struct {
 		url, yamlText(sent), base64Of(comes))
 	ours := fmt.Sprintf(`{"source":"ours","interactions":[{"request":{"method":"POST","url":%q,"headers":{"x-team":["weather"]},"body":%s},"response":{"status":200,"contentType":"text/event-stream","headers":{"retry-after":["1"]},"body":%s}}]}`,
 		url, yamlText(sent), yamlText(comes))
+	vcr := "---\nhttp_interactions:\n- request:\n    method: post\n    uri: " + url + "\n    body:\n      encoding: ASCII-8BIT\n      string: !binary |-\n        " + base64Of(sent) +
+		"\n    headers:\n      X-Team:\n      - weather\n      Authorization:\n      - Bearer s\n  response:\n    status:\n      code: 200\n      message: OK\n    headers:\n" +
+		"      Content-Type:\n      - text/event-stream\n      Retry-After:\n      - '1'\n    body:\n      encoding: UTF-8\n      string: " + yamlText(comes) + "\n    http_version:\n  recorded_at: Sun, 01 Jan 2023 00:00:00 GMT\nrecorded_with: VCR 6.1.0\n"
+	betamax := fmt.Sprintf(`{"http_interactions":[{"request":{"body":{"encoding":"utf-8","string":%s},"headers":{"x-team":["weather"]},"method":"POST","uri":%q},`+
+		`"response":{"body":{"encoding":null,"base64_string":%q},"headers":{"Content-Type":["text/event-stream"],"Retry-After":["1"]},"status":{"code":200,"message":"OK"},"url":%[2]q}}],"recorded_with":"betamax/0.8.1"}`,
+		yamlText(sent), url, base64Of(comes))
 	return map[string]struct {
 		text    string
 		form    string
 		secrets int
 	}{
+		"VCR":          {vcr, "VCR", 1},
+		"betamax":      {betamax, "VCR", 0},
 		"go-vcr 1":     {goVCR(1, "request:\n    body: "+yamlText(sent)+"\n    form: {}", "body: "+yamlText(comes)), "go-vcr", 1},
 		"go-vcr 2":     {goVCR(2, "id: 0\n  request:\n    proto: HTTP/1.1\n    content_length: 3\n    body: "+yamlText(sent), "proto: HTTP/1.1\n    uncompressed: true\n    body: "+yamlText(comes)), "go-vcr", 1},
 		"VCR.py":       {vcrPy, "VCR.py", 2},
@@ -135,13 +144,64 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// CAS-1: archives of different programs say the same in different ways, and what one has not
+// kept is left out and told.
+func TestArchives(t *testing.T) {
+	for name, c := range map[string]struct {
+		request, response string // their members
+		sent, kind, came  string
+		left, says        string
+	}{
+		"a form": {`"postData":{"mimeType":"application/x-www-form-urlencoded","params":[{"name":"grant type","value":"a&b"},{"name":"n","value":"1"}]}`, `"content":{"text":"{}"}`,
+			"grant+type=a%26b&n=1", "", "{}", "", ""},
+		"a form with a file": {`"postData":{"mimeType":"multipart/form-data; boundary=xx","params":[{"name":"f","fileName":"a.txt","contentType":"text/plain","value":"hello"},{"name":"p","value":"v"}]}`, `"content":{"text":"{}"}`,
+			"--xx\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nhello\r\n--xx\r\nContent-Disposition: form-data; name=\"p\"\r\n\r\nv\r\n--xx--\r\n", "", "{}", "", ""},
+		"both ways": {`"postData":{"text":"a=1","params":[{"name":"a","value":"1"}]}`, `"content":{"text":"{}"}`, "a=1", "", "{}", "", ""},
+		"a text that was Latin": {`"postData":null`, `"headers":[{"name":"Content-Type","value":"text/plain; charset=ISO-8859-1"}],"content":{"text":"caf\u00e9","size":4}`,
+			"", "text/plain; charset=utf-8", "café", "", ""},
+		"small, and larger packed": {``, `"content":{"text":"{}","size":36}`, "", "", "{}", "", ""},
+		"no answer's body":         {``, `"content":{"size":0,"comment":"Response bodies are not included."}`, "", "", "", "its answer's body is not there: Response bodies are not included.", ""},
+		"no request's body":        {`"postData":{"text":"","params":[],"comment":"Request bodies are not included."}`, `"content":{"text":"{}"}`, "", "", "", "its request's body is not there: Request bodies are not included.", ""},
+		"half a body":              {``, `"content":{"text":"{\"half\":","size":2000000}`, "", "", "", "of its answer's body only 8 of 2000000 bytes are there", ""},
+		"an object for a text":     {`"postData":{"text":{"a":1}}`, ``, "", "", "", "", "interaction 1: request.postData.text is a JSON object, which an archive does not have there"},
+		"a text for a status":      {``, `"status":"200"`, "", "", "", "", "interaction 1: response.status is a JSON string"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			with := func(members ...string) string {
+				return "{" + strings.Join(slices.DeleteFunc(members, func(one string) bool { return one == "" }), ",") + "}"
+			}
+			rec, err := cassette.Read("x.har", strings.NewReader(`{"log":{"entries":[{"request":`+with(`"method":"POST","url":"http://x/y"`, c.request)+`,"response":`+with(`"status":200`, c.response)+`}]}}`))
+			if c.left+c.says != "" {
+				assert.ErrorContains(t, err, c.left+c.says)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, c.sent, rec.Interactions[0].Request.Body)
+			assert.Equal(t, c.kind, rec.Interactions[0].Response.ContentType)
+			assert.Equal(t, c.came, rec.Interactions[0].Response.Body)
+		})
+	}
+}
+
 // CAS-2: what is no recording is refused, with its name and the place.
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
-		"nothing":            {"", "no interactions"},
+		"nothing":            {"", "it is empty"},
 		"a text":             {"hello", "in none of the forms"},
-		"another YAML":       {"a: 1\n", "no interactions"},
-		"another JSON":       {`{"a":1}`, "no interactions"},
+		"bytes":              {"\x00\x01:\xff", "in none of the forms"},
+		"UTF-16":             {"\xff\xfe{\x00}\x00", "it is UTF-16"},
+		"another YAML":       {"a: 1\n", "in none of the forms"},
+		"a list in YAML":     {"- request: {method: GET, url: http://x}\n  response: {body: x}\n", "in none of the forms"},
+		"another JSON":       {`{"a":1}`, "in none of the forms"},
+		"lines of a log":     {`{"request":{"model":"m"},"response":{"id":"x"}}`, "in none of the forms"},
+		"none":               {`{"interactions":[]}`, "no interactions"},
+		"Postman":            {`{"info":{"name":"c"},"item":[{"request":{"method":"POST","url":{"raw":"https://x"}}}]}`, "a collection of Postman's or Insomnia's"},
+		"Insomnia":           {`{"_type":"export","resources":[{"url":"https://x"}]}`, "a collection of Postman's or Insomnia's"},
+		"Insomnia 5":         {"type: collection.insomnia.rest/5.0\ncollection: []\n", "a collection of Postman's or Insomnia's"},
+		"curl -i":            {"HTTP/2 200 \r\ncontent-type: application/json\r\n\r\n{}", "HTTP as it is on the wire"},
+		"curl -v":            {"* Connected to x\n> POST /y HTTP/2\n> Host: x\n< HTTP/2 200\n", "HTTP as it is on the wire"},
+		"curl --trace":       {"== Info: Trying\n=> Send header, 1 bytes\n", "HTTP as it is on the wire"},
+		"an .http file":      {"### Chat\nPOST https://x/y HTTP/1.1\nContent-Type: application/json\n\n{}\n", "HTTP as it is on the wire"},
 		"a cut one":          {`{"interactions":[`, "unexpected end"},
 		"a cut gzip":         {zipped(httprr())[:60], "unexpected EOF"},
 		"no lengths":         {"httprr trace v1\nx\n", "interaction 1: \"x\" is not the two lengths"},

@@ -6,7 +6,8 @@
 //
 // [Read] knows a recording by what it begins with:
 //
-//   - go-vcr, of all its versions, and VCR.py: YAML with interactions
+//   - go-vcr, of all its versions, VCR.py, and VCR, whose form betamax has too: YAML or JSON
+//     with interactions
 //   - httprr: "httprr trace v1", then requests and responses as they went over the wire
 //   - HAR: what browsers and proxies save
 //   - the JSON of fakes.ReadConversation
@@ -18,5 +19,6 @@
 // Bodies come as they were, out of whatever compressed them on the wire. Headers, and
 // parameters of URLs, that hold secrets are left out and counted. What is no recorded
 // interaction, and what a trace does not hold, is refused with its place; the requests of a
-// HAR that nobody answered, and its WebSockets, are left out and told.
+// HAR that nobody answered, its WebSockets, and what it has not kept the bodies of, are left
+// out and told.
 package cassette

@@ -5,32 +5,41 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// tape is a recording in YAML: go-vcr's, and VCR.py's, whose body, status and URL are told
-// otherwise.
+// tape is a recording in YAML: go-vcr's, and those of VCR.py and VCR, whose bodies, status
+// and URL are told otherwise.
 type tape struct {
-	Interactions []struct {
-		Request *struct {
-			Method  string
-			URL     string
-			URI     string
-			Headers headers
-			Body    body
-		}
-		Response *struct {
-			Code    int
-			Status  yaml.Node
-			Headers headers
-			Body    body
-		}
+	Interactions []taped
+	OfVCR        []taped `yaml:"http_interactions"` // betamax has them so too
+}
+
+type taped struct {
+	Request *struct {
+		Method  string
+		URL     string
+		URI     string
+		Headers headers
+		Body    body
+	}
+	Response *struct {
+		Code    int
+		Status  yaml.Node
+		Headers headers
+		Body    body
 	}
 }
 
@@ -86,6 +95,9 @@ func (b *body) UnmarshalYAML(node *yaml.Node) error {
 	if node.Tag == "!!null" {
 		return nil
 	}
+	if node.Tag == "!binary" { // Ruby's
+		node.Tag = "!!binary"
+	}
 	var text string
 	err := node.Decode(&text) // of !!binary it is the bytes
 	*b = body(text)
@@ -98,13 +110,16 @@ func (rec *Recording) readYAML(data []byte) error {
 		return err
 	}
 	rec.Form = "go-vcr"
-	for i, one := range read.Interactions {
+	for i, one := range append(read.Interactions, read.OfVCR...) {
 		if one.Request == nil || one.Response == nil {
 			return fmt.Errorf("interaction %d has no request or no response", i+1)
 		}
 		url, status := one.Request.URL, one.Response.Code
 		if one.Request.URI != "" {
 			rec.Form, url = "VCR.py", one.Request.URI
+			if i >= len(read.Interactions) {
+				rec.Form = "VCR"
+			}
 			var said struct{ Code int }
 			if err := one.Response.Status.Decode(&said); err != nil {
 				return fmt.Errorf("interaction %d: the status: %w", i+1, err)
@@ -115,7 +130,7 @@ func (rec *Recording) readYAML(data []byte) error {
 			return fmt.Errorf("interaction %d has no status", i+1)
 		}
 		if err := rec.add(
-			fakes.ProviderRequest{Method: one.Request.Method, URL: url, Headers: http.Header(one.Request.Headers), Body: string(one.Request.Body)},
+			fakes.ProviderRequest{Method: strings.ToUpper(one.Request.Method), URL: url, Headers: http.Header(one.Request.Headers), Body: string(one.Request.Body)},
 			fakes.Reply{Status: status, Headers: http.Header(one.Response.Headers), Body: string(one.Response.Body)}); err != nil {
 			return err
 		}
@@ -125,29 +140,75 @@ func (rec *Recording) readYAML(data []byte) error {
 
 // har is the log of an HTTP archive.
 type har struct {
-	Entries []harEntry
+	Entries []json.RawMessage // harEntry
 }
 
 type harEntry struct {
 	Request struct {
-		Method, URL string
-		Headers     []harHeader
-		PostData    harBody
-	}
+		Method   string      `json:"method"`
+		URL      string      `json:"url"`
+		Headers  []harHeader `json:"headers"`
+		PostData harBody     `json:"postData"`
+	} `json:"request"`
 	Response struct {
-		Status  int
-		Headers []harHeader
-		Content harBody
-		Error   string `json:"_error"`       // Chromium's, of what had no answer, or no end
-		Failure string `json:"_failureText"` // Playwright's
-	}
+		Status  int         `json:"status"`
+		Headers []harHeader `json:"headers"`
+		Content harBody     `json:"content"`
+		Error   string      `json:"_error"`       // Chromium's, of what had no answer, or no end
+		Failure string      `json:"_failureText"` // Playwright's
+	} `json:"response"`
 	Messages []json.RawMessage `json:"_webSocketMessages"`
 }
 
 type harBody struct {
-	MimeType, Text, Encoding string
-	Size                     float64
-	File                     string `json:"_file"` // Playwright's: where the text is
+	MimeType string     `json:"mimeType"`
+	Text     string     `json:"text"`
+	Encoding string     `json:"encoding"`
+	Params   []harParam `json:"params"`
+	Size     float64    `json:"size"`
+	Comment  string     `json:"comment"` // Firefox's, of what it has left out
+	File     string     `json:"_file"`   // Playwright's: where the text is
+}
+
+// harParam is a field of a form.
+type harParam struct{ Name, Value, FileName, ContentType string }
+
+// bytes are those of a body. A form may be there as its fields alone.
+func (b *harBody) bytes() (string, error) {
+	switch kind, with, _ := mime.ParseMediaType(b.MimeType); {
+	case b.Encoding == "base64":
+		data, err := base64.StdEncoding.DecodeString(b.Text)
+		return string(data), err
+	case b.Text != "" || len(b.Params) == 0:
+		return b.Text, nil
+	case kind == "multipart/form-data":
+		return multipartOf(b.Params, with["boundary"])
+	}
+	form := url.Values{}
+	for _, one := range b.Params {
+		form.Add(one.Name, one.Value)
+	}
+	return form.Encode(), nil
+}
+
+func multipartOf(params []harParam, boundary string) (string, error) {
+	var text strings.Builder
+	form := multipart.NewWriter(&text)
+	err := form.SetBoundary(boundary)
+	for _, one := range params {
+		of := strings.TrimSuffix(multipart.FileContentDisposition(one.Name, one.FileName), `; filename=""`)
+		about := textproto.MIMEHeader{"Content-Disposition": {of}}
+		if one.ContentType != "" {
+			about.Set("Content-Type", one.ContentType)
+		}
+		part, failed := form.CreatePart(about)
+		if failed == nil {
+			_, failed = io.WriteString(part, one.Value)
+		}
+		err = errors.Join(err, failed)
+	}
+	err = errors.Join(err, form.Close())
+	return text.String(), err
 }
 
 // left says why it is no exchange that could be served, or nothing.
@@ -168,31 +229,47 @@ func (e *harEntry) left() string {
 		return "its answer was broken off" + because
 	case e.Request.PostData.File != "" || body.File != "":
 		return "its bodies are in files of their own: have the archive hold them, which Playwright calls to embed"
+	case e.Request.PostData.isLeftOut():
+		return "its request's body is not there: " + e.Request.PostData.Comment
+	case body.isLeftOut():
+		return "its answer's body is not there: " + body.Comment
 	case body.Text == "" && body.Size > 0 && e.Request.Method != http.MethodHead:
 		return fmt.Sprintf("of its answer's body only the length is there (%.0f bytes)", body.Size)
+	case body.Size > float64(2*len(body.Text)+1<<10): // it may be that of what was compressed
+		return fmt.Sprintf("of its answer's body only %d of %.0f bytes are there", len(body.Text), body.Size)
 	}
 	return ""
 }
 
+// isLeftOut reports whether there is a word about the body in its place.
+func (b *harBody) isLeftOut() bool { return b.Text == "" && len(b.Params) == 0 && b.Comment != "" }
+
 type harHeader struct{ Name, Value string }
 
 func (rec *Recording) readHAR(log *har) error {
-	for i, entry := range log.Entries {
+	for i, data := range log.Entries {
+		var entry harEntry
+		if err := json.Unmarshal(data, &entry); err != nil {
+			return fmt.Errorf("interaction %d: %w", i+1, unlike(err))
+		}
 		if why := entry.left(); why != "" {
 			rec.Left = append(rec.Left, fmt.Sprintf("interaction %d: %s", i+1, why))
 			continue
 		}
-		sent, err := harText(entry.Request.PostData.Text, entry.Request.PostData.Encoding)
+		sent, err := entry.Request.PostData.bytes()
 		if err != nil {
 			return fmt.Errorf("interaction %d: the request's body: %w", i+1, err)
 		}
-		came, err := harText(entry.Response.Content.Text, entry.Response.Content.Encoding)
+		came, err := entry.Response.Content.bytes()
 		if err != nil {
 			return fmt.Errorf("interaction %d: the response's body: %w", i+1, err)
 		}
 		answered := harHeaders(entry.Response.Headers)
 		if answered.Get("Content-Type") == "" && entry.Response.Content.MimeType != "" {
 			answered.Set("Content-Type", entry.Response.Content.MimeType)
+		}
+		if entry.Response.Content.Encoding != "base64" {
+			inUTF8(answered)
 		}
 		if kind := answered.Get("Content-Encoding"); entry.Response.Content.Encoding != "base64" || kind != "gzip" && kind != "deflate" {
 			answered.Del("Content-Encoding") // browsers archive what they have unpacked
@@ -206,12 +283,23 @@ func (rec *Recording) readHAR(log *har) error {
 	return nil
 }
 
-func harText(text, encoding string) (string, error) {
-	if encoding != "base64" {
-		return text, nil
+// inUTF8 has an answer say that its text is UTF-8, if it says anything: an archive holds what
+// a browser has read of it.
+func inUTF8(answered http.Header) {
+	kind, with, err := mime.ParseMediaType(answered.Get("Content-Type"))
+	if err == nil && with["charset"] != "" && !strings.EqualFold(with["charset"], "utf-8") {
+		with["charset"] = "utf-8"
+		answered.Set("Content-Type", mime.FormatMediaType(kind, with))
 	}
-	data, err := base64.StdEncoding.DecodeString(text)
-	return string(data), err
+}
+
+// unlike is the error of JSON that has another form than an archive's, in words of JSON.
+func unlike(err error) error {
+	var other *json.UnmarshalTypeError
+	if !errors.As(err, &other) {
+		return err
+	}
+	return fmt.Errorf("%s is a JSON %s, which an archive does not have there", other.Field, other.Value)
 }
 
 func harHeaders(all []harHeader) http.Header {
