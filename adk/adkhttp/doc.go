@@ -23,9 +23,9 @@
 // # What is not told
 //
 // Secrets in headers and queries, by their names (key, token, auth, cookie and so on), and
-// what is another one on every machine, as traces and versions are. Of a body longer than MaxBody the trace has length and hash. Upgraded
-// connections, gRPC, and requests whose body says no length go their way untouched and
-// are told as passed by, which no replay can answer.
+// what is another one on every machine, as traces and versions are. Of a body longer than
+// MaxBody the trace has length and hash. Upgraded connections, gRPC, and requests whose body
+// says no length go their way untouched and are told as passed by, which no replay can answer.
 //
 // # What production sees
 //
@@ -36,7 +36,8 @@
 // # In a replay
 //
 // A served answer that sends its client away says that there is nothing to wait for, in
-// retry-after and retry-after-ms. A client that reads neither, as Gemini's, sleeps by the
+// retry-after and retry-after-ms. A client that reads neither, as Gemini's, and any other
+// after a connection that failed, for which there is no answer to say it in, sleeps by the
 // clock of the machine between two requests, where no transport is asked: in a test
 // golden.InBubble lets that time pass.
 package adkhttp

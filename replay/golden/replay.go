@@ -32,6 +32,14 @@ import (
 // t.Fatal does. It makes everything fresh that a run changes. The options say
 // how the traces are read.
 //
+// What live code sleeps by the clock of the machine takes its time in a replay: a time.Sleep,
+// and a client's own back-off where no server said when. openai-go and anthropic-sdk-go wait
+// so after a connection that failed, half a second before the first retry and twice as long
+// before each further one, as often as they did when it was recorded; after a refusal over
+// HTTP they wait for nothing (adkhttp). InBubble plays a trace without such waits. Replay does
+// not do so by itself, since what was made outside of a bubble, a pool of connections say,
+// ends the whole test binary when it is used inside.
+//
 // With -update and a reason in ADKREPLAY_REASON, what differs is accepted after
 // it was logged: the trace is then what today's code makes of the recorded turn,
 // and the reason is kept beside it. replay.Rerecord says what cannot be
