@@ -552,6 +552,32 @@ func TestAskOnAnotherPathIsNamed(t *testing.T) {
 	assert.Empty(t, report.Divergence.Fields)
 }
 
+// WLD-6: what is asked of somebody else has no answer either, and the difference says of whom.
+func TestAskOfSomebodyElseIsNamed(t *testing.T) {
+	asks := func(of, text string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			_, _ = adk.Ask(ctx, of, text, func(context.Context, string) (string, error) { return "rain", nil })
+			return dc.Ack()
+		}
+	}
+	const question = "How is the weather in Oslo today?"
+	var trace bytes.Buffer
+	tracetest.SampleTurn{Name: "asks", Prepare: func(t *tracetest.SampleKit) {
+		t.Config.Executor.Run, t.Config.Probe = asks("api.openai.com", question), replay.Record(&trace)
+	}}.RunUnobserved(t)
+	for other, fields := range map[string][]string{question: {"of"}, "Who steers?": nil} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.LiveExecutor(asks("openrouter.ai", other)))
+		require.NoError(t, err)
+		require.NotNil(t, report.Divergence)
+		assert.Equal(t, replay.Unanswered, report.Divergence.Class)
+		var named []string
+		for _, f := range report.Divergence.Fields {
+			named = append(named, f.Field)
+		}
+		assert.Equal(t, fields, named, "%s", report)
+	}
+}
+
 // WLD-8: a caller whose time was over when it was recorded finds it over in a replay; one that
 // gave each of several attempts a time of its own waits for none.
 func TestDeadlinesInAReplay(t *testing.T) {

@@ -60,6 +60,9 @@ func passesBy(ctx context.Context, x *adk.Crossing) bool {
 // Unanswered is the answer to what the recording has none to.
 func Unanswered() *adk.Answer { return &adk.Answer{Err: ErrUnanswered} }
 
+// errUnread is ErrUnanswered in the midst of an answer.
+var errUnread error = &adk.Error{Code: adk.E_UNANSWERED, Message: "the recording has no answer to this from here on: when it was recorded, nobody read any further"}
+
 // RecordedAnswer is what was recorded of an ask; nil stands for one that was not, or
 // whose recording ends within.
 func RecordedAnswer(rec *calls.Step) *adk.Answer {
@@ -68,7 +71,7 @@ func RecordedAnswer(rec *calls.Step) *adk.Answer {
 	}
 	pieces, end := rec.Notes, rec.Done.Err
 	if errors.Is(end, adk.E_ASK_STOPPED) || errors.Is(end, adk.E_CONTEXT_ENDED) { // nobody read on
-		end = ErrUnanswered
+		end = errUnread
 	}
 	return &adk.Answer{Value: rec.Done.JSON, Err: end, Next: func() (adk.Piece, bool) {
 		if len(pieces) == 0 {
