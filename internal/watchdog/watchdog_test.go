@@ -133,6 +133,43 @@ func TestWhoHasALock(t *testing.T) {
 	}
 }
 
+// The wait for what is about to end is over when all wait, and while one of them could go on
+// when the process has had the processors for as long as an idle machine waits.
+func TestRest(t *testing.T) {
+	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
+	had := time.Duration(0)
+	long := func() *Rest {
+		r := &Rest{used: func() time.Duration { return had }}
+		for !r.IsLong() {
+			assert.False(t, r.IsOver())
+			r.Pause()
+		}
+		return r
+	}
+	require.True(t, patience.Until(func() bool { return allWait(false) }))
+	assert.True(t, long().IsOver())
+
+	var over atomic.Bool
+	var spinning sync.WaitGroup
+	spinning.Go(func() { spin(&over) })
+	r := long()
+	assert.False(t, r.IsOver(), "somebody gets no core")
+	had = enoughWork
+	assert.True(t, r.IsOver(), "it has had one for long")
+	over.Store(true)
+	spinning.Wait()
+
+	connection := silent(t)
+	go func() { _, _ = connection.Read(make([]byte, 1)) }()
+	require.True(t, patience.Until(func() bool { return !allWait(false) }))
+	r = long()
+	require.True(t, patience.Until(func() bool { return allWait(true) }))
+	r.begun = time.Now().Add(-Usual / 2)
+	assert.False(t, r.IsOver(), "the system may answer")
+	r.begun = r.begun.Add(-Usual)
+	assert.True(t, r.IsOver())
+}
+
 func spin(over *atomic.Bool) {
 	for !over.Load() {
 	}

@@ -3,10 +3,8 @@ package explore
 import (
 	"fmt"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
@@ -21,7 +19,8 @@ type stray = watchdog.Group
 // leaks looks for strays of explored runs.
 type leaks struct {
 	labels     func() []watchdog.Label
-	background []string // functions whose goroutines may stay
+	background []string    // functions whose goroutines may stay
+	over       func() bool // reports whether the exploration has no time left
 }
 
 // explorerLane is the function that an explorer's own goroutines run.
@@ -59,29 +58,19 @@ func (l leaks) mayStay(s stray) bool {
 // now are the strays of this moment.
 func (l leaks) now() []stray { return slices.DeleteFunc(watchdog.Labelled(l.labels()...), l.mayStay) }
 
-// Patience with goroutines that are about to end: how often they are looked for at
-// once, and how often with a pause before it.
-const (
-	looksAtOnce = 20
-	looksLater  = 50
-	lookPause   = 5 * time.Millisecond
-)
-
-// beyond are the strays beyond those that there were. Those that are about to end
-// are given the time to do so.
-func (l leaks) beyond(before []stray) (left []stray) {
-	for look := range looksAtOnce + looksLater {
-		if left = moreThan(before, l.now()); len(left) == 0 {
+// beyond are the strays beyond those that there were. Those that are about to end are given
+// the time to do so; where there is none left, nobody is said to be one.
+func (l leaks) beyond(before []stray) []stray {
+	for rest := (watchdog.Rest{}); ; rest.Pause() {
+		over := rest.IsOver() // it is those who are there behind it who stay
+		left := moreThan(before, l.now())
+		switch {
+		case len(left) == 0, !over && rest.IsLong() && l.over():
 			return nil
-		}
-		if look >= looksAtOnce {
-			time.Sleep(lookPause)
-		}
-		for range 100 {
-			runtime.Gosched()
+		case over:
+			return withOrigins(left)
 		}
 	}
-	return withOrigins(left)
 }
 
 // moreThan are the strays of one moment that were not there at another.

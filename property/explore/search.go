@@ -136,7 +136,7 @@ func newExplorer(ctx context.Context, subject turn.Subject, options Options) *ex
 	for range options.Workers {
 		e.workers = append(e.workers, newWorker(subject))
 	}
-	e.leaks = leaks{e.labels, options.Background}
+	e.leaks = leaks{e.labels, options.Background, e.over}
 	e.watcher = watch(ctx, e.workers, options.realBudget())
 	return e
 }

@@ -1,0 +1,66 @@
+package watchdog
+
+import (
+	"runtime"
+	"slices"
+	"time"
+)
+
+// The patience with goroutines that are about to end: how often they are looked for at once,
+// and how often with a pause before it. That time passes gives nobody a core: while anybody
+// could go on, it is over when the process has had the processors for as long.
+const (
+	looksAtOnce = 20
+	looksLater  = 50
+	lookPause   = 5 * time.Millisecond
+	turnsAtOnce = 100 // which others get in a pause, where they do not take them for long
+	enoughWork  = looksLater * lookPause
+)
+
+// Rest is the wait for what is about to end. The zero Rest has not begun.
+type Rest struct {
+	looks int
+	begun time.Time
+	had   time.Duration // what the process had had of the processors then
+
+	used func() time.Duration // what it has had; nil asks the system
+}
+
+// Pause lets others go on, before another look.
+func (r *Rest) Pause() {
+	if r.begun.IsZero() {
+		r.begun, r.had = time.Now(), r.processors()
+	}
+	if r.looks >= looksAtOnce {
+		time.Sleep(lookPause)
+	}
+	for began, turns := time.Now(), 0; turns < turnsAtOnce && time.Since(began) < lookPause; turns++ {
+		runtime.Gosched()
+	}
+	r.looks++
+}
+
+// IsLong reports whether who could go on has had the time to do so on a machine that has
+// nothing else to do.
+func (r *Rest) IsLong() bool { return r.looks >= looksAtOnce+looksLater }
+
+// IsOver reports whether who could go on has had the time to do so, whatever else the machine
+// has to do. Who is in a call of the system has a while longer: nobody sees what it waits for.
+func (r *Rest) IsOver() bool {
+	return r.IsLong() && (r.processors()-r.had >= enoughWork || allWait(time.Since(r.begun) >= Usual))
+}
+
+func (r *Rest) processors() time.Duration {
+	if r.used != nil {
+		return r.used()
+	}
+	return processorTime()
+}
+
+// allWait reports whether no goroutine of the program could go on, but for the present one.
+// Of those that are in a call of the system it asks unless they have had their time.
+func allWait(system bool) bool {
+	return !slices.ContainsFunc(All()[1:], func(g Goroutine) bool {
+		return runningStates[g.State] || !system && g.State != "sleep" && conditionOf(g) == Waiting && !isIdle(g)
+	})
+}
