@@ -220,8 +220,11 @@ type Dog struct {
 	Beside func() bool
 
 	progress  int64
-	since     time.Time // the progress is what it is
-	next      time.Time // when to look again
+	rarely    bool          // it is visited as watchedNext says
+	visited   time.Time     // the last time, by whoever visits
+	missed    time.Duration // of the time since then that is not the dog's
+	since     time.Time     // the progress is what it is
+	next      time.Time     // when to look again
 	pause     time.Duration
 	condition Condition
 	bubbled   bool           // the run lives in a bubble
@@ -249,15 +252,18 @@ func (d *Dog) Forget() { d.since = time.Time{} }
 func (d *Dog) IsBlocked() bool { return d.condition == Locked || d.condition == Blocked }
 
 // Visit is to be called often. Progress changes whenever the run makes any, and from
-// run to run; the labels are those of the run's goroutines.
+// run to run; the labels are those of the run's goroutines. Where it is not called for long
+// the process has had no core, and nobody in it has done anything: much time between two
+// visits counts as little.
 func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	if progress != d.progress || d.since.IsZero() {
 		often := Often
 		if d.Eager {
 			often = Eagerly
 		}
-		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, Beside: d.Beside, used: d.used, progress: progress, since: now, next: now.Add(often), pause: often}
+		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, Beside: d.Beside, used: d.used, progress: progress, rarely: d.rarely, visited: now, since: now, next: now.Add(often), pause: often}
 	}
+	now = d.attended(now)
 	f := Finding{Silence: now.Sub(d.since), Condition: d.condition, AtWork: d.isAtWork()}
 	if now.Before(d.next) {
 		return f
@@ -291,6 +297,21 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 		f.Action = d.blocked(condition, Describe(outside), now)
 	}
 	return f
+}
+
+// longestGap is the most of the time between two visits that counts: what visits have that
+// are a little late.
+const longestGap = 2 * Often
+
+// attended is a time by the dog's clock, which goes on while the run is visited.
+func (d *Dog) attended(now time.Time) time.Time {
+	gap := longestGap
+	if d.rarely {
+		gap = max(gap, 2*watchedNext(d.visited.Sub(d.since)-d.missed))
+	}
+	d.missed += max(0, now.Sub(d.visited)-gap)
+	d.visited = now
+	return now.Add(-d.missed)
 }
 
 // isAtWork reports whether many looks in a row have seen the run at work, while the process
@@ -369,10 +390,10 @@ func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, ou
 }
 
 // crowdOf is what goroutines of user code do outside the run of which one may have what the
-// run waits for, and go on: it runs, could, sleeps or waits for the system, and is where the
-// last look has seen it, since it gets no core, or takes its time; zero where there is none.
-// Who has gone on meanwhile had a core, and would have given the run its turn: a lock goes
-// to who has waited for a millisecond.
+// run waits for, and go on: it runs, could, sleeps or waits for the system, and did so at the
+// last look. One of another run has to be where that has seen it, since it gets no core, or
+// takes its time: it goes from run to run, and one that has ended would have given this one
+// its turn, as a lock goes to who has waited for a millisecond.
 func (d *Dog) crowdOf(others []Goroutine) (crowd Condition) {
 	before := d.beside
 	d.beside = nil
@@ -381,10 +402,15 @@ func (d *Dog) crowdOf(others []Goroutine) (crowd Condition) {
 		if doing < Waiting || doing == Running && !runningStates[g.State] || g.userCalls() == "" {
 			continue
 		}
+		where := ""
+		if g.run != "" {
+			where = g.Key()
+		}
 		if d.beside == nil {
 			d.beside = map[int]string{}
 		}
-		if d.beside[g.ID] = g.Key(); before[g.ID] == d.beside[g.ID] {
+		d.beside[g.ID] = where
+		if last, was := before[g.ID]; was && last == where {
 			crowd = max(crowd, doing)
 		}
 	}

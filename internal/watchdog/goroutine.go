@@ -29,6 +29,7 @@ type Goroutine struct {
 	Origin Frame
 
 	parent  int    // who started it
+	run     string // the text of the label of the run that it descends from, where that is known
 	starter string // the call of user code that it comes from, where it has none itself
 }
 
@@ -259,6 +260,7 @@ func apart(labels []Label) (all, others []Goroutine, whole bool) {
 		case !known && !isForeign(g, labels):
 			orphans = append(orphans, g)
 		case !isLost(label):
+			g.run = label
 			others = append(others, g)
 		}
 	}

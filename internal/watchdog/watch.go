@@ -23,7 +23,7 @@ func Watch(label Label, progress func() int64, blocked func()) (unwatch func()) 
 	watcher.Go(func() {
 		timer := time.NewTimer(oftenWatched)
 		defer timer.Stop()
-		var dog Dog
+		dog := Dog{rarely: true}
 		for {
 			select {
 			case <-stop:

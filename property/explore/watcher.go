@@ -110,12 +110,20 @@ func (w *watcher) underWay(all []underWay) []underWay {
 	return all
 }
 
-// isBeside reports whether a run is at work that began before the silence of a worker's: it
-// may have a lock that the other one waits for, as may none that has begun since.
+// mostOvertaking is by how much a phase has grown where one run has followed another.
+const mostOvertaking = 2
+
+// isBeside reports whether a run is at work that may have a lock that a worker's waits for:
+// one that began before the silence, or that followed such a one. A lock that is given back
+// wakes who waits for it, and the next run may still be there first; the time after that it
+// is handed over.
 func (w *watcher) isBeside(worker int) bool {
 	now := w.underWay(nil)
 	for i, was := range w.silences[worker].beside {
-		if i != worker && was == now[i] && was.phase%2 != 0 && was.phase != givenUp && !w.dogs[i].IsBlocked() {
+		if i == worker || was.attempt != now[i].attempt || w.dogs[i].IsBlocked() {
+			continue
+		}
+		if phase := now[i].phase; phase%2 != 0 && phase != givenUp && phase-was.phase <= mostOvertaking {
 			return true
 		}
 	}
