@@ -37,7 +37,7 @@ where the turn would need what is not in it, and where the new trace would
 diverge too. Nothing is accepted where the environment variable CI is set.
 
 Turns that diverge with your own code in them are accepted where that code is: in
-go test, with golden.Replay or replay's CorpusReport.Accept.
+go test, with golden.Replay, or corpus.Report's Accept of package replay/corpus.
 ` + exitHelp,
 		Example: "  adkreplay accept testdata/turns\n  adkreplay accept testdata/turns --reason 'dispatchEnd counts iterations that ended'",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -67,7 +67,7 @@ all invariants are held against it.
 
 The turn is that of a scenario, or of a trace: then user code does what the
 trace says that it did, whatever else goes wrong. Code of your own is explored
-in a test, with property.Explore.
+in a test, with explore.Test and explore.Traces of package property/explore.
 
 With --bound 2 things go wrong in pairs; the number of schedules grows with its
 power. Time is virtual, so nothing is waited for. Each violation comes with the

@@ -58,7 +58,7 @@ VALUE is JSON as in the file, or a text. null takes the field away.
 What user code or the outside gave can be set; what the engine decided cannot:
 seeing that is what this command is for. No user code runs: what it was asked,
 shown or answered differently is said, and it does what it did. To have it react,
-call replay.WhatIf with it as a live seam.
+call whatif.Run of package replay/whatif with it as a live seam.
 
 Exit codes:
   0  it ran, whatever came of it

@@ -3,6 +3,7 @@ package house_test
 import (
 	"bytes"
 	"go/ast"
+	"go/token"
 	"path"
 	"regexp"
 	"slices"
@@ -103,17 +104,44 @@ func strayNames(f *source, declared map[string]bool, isRoom func(string) bool) (
 			stray = append(stray, match[0])
 		}
 	}
-	for _, match := range docCode.FindAllStringSubmatch(text, -1) {
-		if _, ours := declared[match[1]+".."]; ours && !declared[match[0]] {
-			stray = append(stray, match[0])
-		}
-	}
+	stray = append(stray, strayCode(text, declared)...)
 	for _, room := range docRoom.FindAllString(text, -1) {
 		if !isRoom(room) {
 			stray = append(stray, room)
 		}
 	}
 	return stray
+}
+
+// strayCode are the names behind those of our packages that nobody has declared.
+func strayCode(text string, declared map[string]bool) (stray []string) {
+	for _, match := range docCode.FindAllStringSubmatch(text, -1) {
+		if _, ours := declared[match[1]+".."]; ours && !declared[match[0]] {
+			stray = append(stray, match[0])
+		}
+	}
+	return stray
+}
+
+// What the command tells a person to call is there.
+func TestTheCommandNamesWhatThereIs(t *testing.T) {
+	declared := declaredNames(goFiles(t))
+	texts := 0
+	for _, f := range productionFiles(t) {
+		if f.dir != "cmd/adkreplay" {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if text, is := n.(*ast.BasicLit); is && text.Kind == token.STRING {
+				texts++
+				for _, wrong := range strayCode(text.Value, declared) {
+					assert.Fail(t, "a name that leads nowhere", "%s says %s", f.path, wrong)
+				}
+			}
+			return true
+		})
+	}
+	assert.Greater(t, texts, 1000, "the texts were not found")
 }
 
 func TestStrayNames(t *testing.T) {
