@@ -98,12 +98,13 @@ func (o *exportOptions) parse(args []string) error {
 }
 
 func runExport(t *terminal, o exportOptions) error {
-	in, err := file(o.paths[0]).open()
+	f := file(o.paths[0])
+	in, err := f.open()
 	if err != nil {
 		return unreadable(err)
 	}
 	defer in.Close()
-	recording, err := cassette.ReadTrace(safetext.Line(o.paths[0]), in, o.of...)
+	recording, err := cassette.ReadTrace(in, t.reading(f), o.of...)
 	if err != nil {
 		return unreadable(err)
 	}

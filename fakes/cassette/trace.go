@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -23,22 +24,28 @@ import (
 
 // ReadTrace reads what a trace holds of what was asked over HTTP (package adkhttp), in the
 // order in which it was asked; with of, of what these were asked alone, by the names that
-// the trace gives them. name stands in errors and is the source of the conversation. What was
-// asked by adk.Ask is no exchange over HTTP, and left out.
+// the trace gives them. The File of o stands in errors and is the source of the conversation;
+// its limits are those of reading. What was asked by adk.Ask is no exchange over HTTP, and
+// left out.
 //
 // A URL is path and query, and all of it where the name of who was asked is its origin, as
 // in what WriteTrace writes. What the trace does not hold, since it was cut off, redacted
-// or too long, is an error with its crossing, and so is a turn that asked nothing.
-func ReadTrace(name string, r io.Reader, of ...string) (*Recording, error) {
-	rec := &Recording{Form: "trace", Conversation: fakes.Conversation{Source: name}}
-	if err := rec.readTrace(r, of); err != nil {
-		return nil, fmt.Errorf("cassette: %s: %w", name, err)
+// or too long, is an error with its crossing, and so is a turn that asked nothing. A trace
+// that cannot be read is a trace.FormatError.
+func ReadTrace(r io.Reader, o trace.Options, of ...string) (*Recording, error) {
+	rec := &Recording{Form: "trace", Conversation: fakes.Conversation{Source: o.File}}
+	err := rec.readTrace(r, o, of)
+	if format := (*trace.FormatError)(nil); errors.As(err, &format) {
+		return nil, err // it says the file
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cassette: %s: %w", safetext.Line(o.File), err)
 	}
 	return rec, nil
 }
 
-func (rec *Recording) readTrace(r io.Reader, of []string) error {
-	reader, err := trace.NewReader(r)
+func (rec *Recording) readTrace(r io.Reader, o trace.Options, of []string) error {
+	reader, err := trace.NewReader(r, o)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ import (
 	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // inTrace is a conversation as a trace, and as what is read of that.
@@ -32,7 +34,7 @@ func inTrace(t require.TestingT, c fakes.Conversation) *cassette.Recording {
 	report, err := replay.Verify(context.Background(), bytes.NewReader(written.Bytes()), replay.Live{})
 	require.NoError(t, err)
 	require.Nil(t, report.Divergence)
-	rec, err := cassette.ReadTrace(c.Source, &written)
+	rec, err := cassette.ReadTrace(&written, trace.Options{File: c.Source})
 	require.NoError(t, err)
 	return rec
 }
@@ -152,20 +154,28 @@ func TestNotInATrace(t *testing.T) {
 		}, "no exchanges over HTTP"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := cassette.ReadTrace("turn.jsonl", turnOf(t, c.do))
+			_, err := cassette.ReadTrace(turnOf(t, c.do), trace.Options{File: "turn.jsonl"})
 			assert.ErrorContains(t, err, "cassette: turn.jsonl: "+c.says)
 		})
 	}
 	t.Run("redacted", func(t *testing.T) {
 		out := turnOf(t, func(ctx context.Context) error { return get(ctx, url, -1, stream) }, replay.RecordOptions{Redact: redact.UsualSecrets()})
-		_, err := cassette.ReadTrace("turn.jsonl", out)
+		_, err := cassette.ReadTrace(out, trace.Options{File: "turn.jsonl"})
 		assert.ErrorContains(t, err, "cassette: turn.jsonl: crossing 8: a part of what api.openai.com said was redacted")
 	})
 	t.Run("cut short", func(t *testing.T) {
 		out := turnOf(t, func(ctx context.Context) error { return get(ctx, url, -1, stream) })
 		out.Truncate(out.Len() / 2)
-		_, err := cassette.ReadTrace("turn.jsonl", out)
-		assert.ErrorContains(t, err, "cassette: turn.jsonl: ")
+		_, err := cassette.ReadTrace(out, trace.Options{File: "turn.jsonl"})
+		format := new(trace.FormatError)
+		require.ErrorAs(t, err, &format)
+		assert.Equal(t, trace.FaultTruncated, format.Fault)
+		assert.ErrorContains(t, err, "turn.jsonl:"+strconv.Itoa(format.Line)+": truncated trace")
+	})
+	t.Run("beyond a limit", func(t *testing.T) {
+		out := turnOf(t, func(ctx context.Context) error { return get(ctx, url, -1, stream) })
+		_, err := cassette.ReadTrace(out, trace.Options{File: "turn.jsonl", MaxCrossings: 10})
+		assert.ErrorContains(t, err, "--limit crossings=N or Options.MaxCrossings can allow more")
 	})
 }
 
@@ -194,7 +204,7 @@ func TestTraceOfSome(t *testing.T) {
 		answer := fakes.Converse(fakes.Reply{Body: "{}"})
 		return errors.Join(get(ctx, "https://a.example/x?key=sk-1&b=2&a=1", -1, answer), get(ctx, "https://b.example/y", 1, answer))
 	}).Bytes()
-	rec, err := cassette.ReadTrace("t", bytes.NewReader(out), "a.example")
+	rec, err := cassette.ReadTrace(bytes.NewReader(out), trace.Options{File: "t"}, "a.example")
 	require.NoError(t, err)
 	require.Len(t, rec.Interactions, 1)
 	assert.Equal(t, "/x?a=1&b=2", rec.Interactions[0].Request.URL)
@@ -223,7 +233,7 @@ func TestChatOverItsTrace(t *testing.T) {
 	}
 	recorded, said := ask(fakes.NewTransport(fakes.Converse(fakes.Reply{Status: 503, Body: "busy"},
 		fakes.StreamToolCall("c1", "weather", `{}`), fakes.StreamReply("Cold."))))
-	rec, err := cassette.ReadTrace("t", bytes.NewReader(recorded))
+	rec, err := cassette.ReadTrace(bytes.NewReader(recorded), trace.Options{File: "t"})
 	require.NoError(t, err)
 	require.Len(t, rec.Interactions, 3)
 	provider := fakes.NewTransport(rec.Conversation)
