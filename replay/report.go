@@ -174,7 +174,7 @@ func (d *Divergence) Next() []string {
 	if d.Trace == "" {
 		return nil
 	}
-	file, at := safetext.Bare(shell.FromModule(d.Trace)), max(d.Crossing-1, 1)
+	file, at := shell.FromModule(d.Trace), max(d.Crossing-1, 1)
 	return []string{
 		shell.Adkreplay("show", file, "--from", strconv.Itoa(max(at-9, 1)), "--to", strconv.Itoa(at+10)),
 		shell.Adkreplay("show", file, "--at", strconv.Itoa(at)),

@@ -13,9 +13,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 )
 
-// hostileName would begin a line that orders a CI system about, erase a screen, and
-// turn the direction of writing.
-const hostileName = "a\n::error::owned\r\x1b[2J\x7f\u009b\u202e\u2066.jsonl"
+// hostileName would begin a line that orders a CI system about, erase a screen, turn the
+// direction of writing, and be no UTF-8.
+const hostileName = "a\n::error::owned\r\x1b[2J\x7f\u009b\u202e\u2066\xff.jsonl"
 
 // hostileFolder has a trace that is as it was, one that diverged, one that breaks off
 // and one that is none, all under such names.
@@ -49,13 +49,20 @@ func TestHostileNamesAreEscapedInAllReports(t *testing.T) {
 		{"stale", "--claims", folder}, {"merge", filepath.Join(out, "report.json")}, {"run", "--out", filepath.Join(folder, hostileName), "hello"},
 		{"verify", "--json=" + filepath.Join(out, "report.json"), folder}, {"merge", filepath.Join(out, "report.json")},
 		{"merge", "--github", "--junit", filepath.Join(out, hostileName, "x"), filepath.Join(out, "report.json")}, {"verify", "--json=" + files[0]},
+		{"export", "--otlp", folder}, {"export", "--otlp", "--agent", hostileName, folder}, {"view", folder, "-o", filepath.Join(folder, hostileName, "x")}, {"stats", "--prices", files[3], folder},
+		{hostileName}, {"help", hostileName}, {"schema", hostileName}, {"run", hostileName}, {"verify", "--" + hostileName}, {"verify", "--shard", hostileName}, {"check", "--limit", hostileName},
+		{"stats", "--fail-if", hostileName}, {"stats", "--encoding", hostileName, files[0]}, {"review", "--pending", folder},
+		{"show", "--grep", "(" + hostileName, files[0]}, {"show", "--at", hostileName, files[0]}, {"shrink", "--keep", hostileName, files[0]}, {"explore", "--only", hostileName, files[0]},
+		{"explore", hostileName}, {"replay", files[0], "--set", hostileName + "=1"}, {"replay", "--json", files[0], "--set", hostileName + "=1"}, {"replay", files[0], "--set", "run.prompt=" + hostileName},
+		{"diff", "--encoding", hostileName, files[0], files[0]}, {"export", "--of", hostileName, files[0]},
 	}
 	for _, file := range append(files, filepath.Join(folder, hostileName, "not there")) {
 		commands = append(commands, []string{"verify", file}, []string{"check", file}, []string{"check", "--json", file}, []string{"show", file}, []string{"show", "--at", "999", file},
 			[]string{"show", "--json", file}, []string{"show", "--grep", "^nothing$", file}, []string{"diff", file, files[0]}, []string{"diff", "--json", file, file}, []string{"replay", file, "--set", "run.prompt=x"},
 			[]string{"replay", "--json", file, "--set", "run.prompt=x"}, []string{"replay", file, "--set", "run.prompt=x", "--out", filepath.Join(folder, hostileName, "x")},
 			[]string{"shrink", file}, []string{"shrink", "--keep", "unsteady", file}, []string{"shrink", "-o", file, file}, []string{"explore", "--schedules", "2", file},
-			[]string{"explore", "--json", "--schedules", "2", file}, []string{"merge", file}, []string{"accept", file})
+			[]string{"explore", "--json", "--schedules", "2", file}, []string{"merge", file}, []string{"accept", file}, []string{"stats", file},
+			[]string{"export", file}, []string{"import", file}, []string{"import", file, file}, []string{"show", "--phases", file})
 	}
 	for _, args := range commands {
 		got := adkreplay(args...)
@@ -77,5 +84,5 @@ func TestHostileNamesAreEscapedInAllReports(t *testing.T) {
 	tracetest.RequirePrintable(t, string(report))
 	var read struct{ Traces []struct{ Trace string } }
 	require.NoError(t, json.Unmarshal(report, &read))
-	assert.Equal(t, filepath.Join(folder, "1"+hostileName), read.Traces[0].Trace)
+	assert.Equal(t, strings.ToValidUTF8(filepath.Join(folder, "1"+hostileName), "\ufffd"), read.Traces[0].Trace, "JSON has no other bytes")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/internal/distil"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/explore"
 )
 
@@ -34,7 +35,11 @@ func executeContext(ctx context.Context, args []string, stdout, stderr io.Writer
 		if wantsJSON(args) {
 			_ = contained(t, func() error { return refuse(t, args[0], exit) })
 		}
-		t.warn(exit.Error())
+		said := exit.Error()
+		if exit.code == exitUsage {
+			said = safetext.Line(said) // arguments are said in it as they were given
+		}
+		t.warn(said)
 	}
 	if t.out.err != nil {
 		t.warn(fmt.Sprintf("the result cannot be written: %v", t.out.err))

@@ -3,18 +3,36 @@
 package shell
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // Quote is a word as a POSIX shell takes it for one: as it is where that is
-// plain, and in single quotes otherwise. A word with control characters stays
-// one word, and is not made printable.
+// plain, and in single quotes otherwise. Of one with what is not printable the shell makes
+// the word, but for ends of lines at its end: a command that is printed is one line, and
+// orders nothing of a terminal or a CI system.
 func Quote(word string) string {
-	if word != "" && strings.Trim(word, plain) == "" {
+	switch {
+	case word != "" && strings.Trim(word, plain) == "":
 		return word
+	case utf8.ValidString(word) && strings.IndexFunc(word, func(r rune) bool { return !strconv.IsPrint(r) }) < 0:
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	var format strings.Builder
+	for len(word) > 0 {
+		r, size := utf8.DecodeRuneInString(word)
+		if strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) && !strings.ContainsRune(`\%'"`, r) {
+			format.WriteString(word[:size])
+		} else {
+			for _, b := range []byte(word[:size]) {
+				fmt.Fprintf(&format, `\%03o`, b)
+			}
+		}
+		word = word[size:]
+	}
+	return `"$(printf '` + format.String() + `')"`
 }
 
 // plain are the characters that no shell reads anything into, wherever they
@@ -60,12 +78,14 @@ func parts(command string) (all []string) {
 // words are those of a command as Quote wrote them: what stands in quotes is not taken
 // apart.
 func words(command string) (all []string) {
-	begin, quoted := 0, false
+	begin, quote := 0, rune(0)
 	for i, c := range command {
 		switch {
-		case c == '\'':
-			quoted = !quoted
-		case c == ' ' && !quoted:
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == ' ' && quote == 0:
 			all = append(all, command[begin:i])
 			begin = i + 1
 		}

@@ -269,7 +269,7 @@ func (c *CauseReport) String() string {
 		fmt.Fprintf(&b, "  %s\n", safetext.Line(line)) // a report that was read may hold anything
 	}
 	if more := len(lines) - mostLines; more > 0 {
-		fmt.Fprintf(&b, "  and %d more lines: %s\n", more, shell.Adkreplay("verify", safetext.Bare(shell.FromModule(c.First.Trace))))
+		fmt.Fprintf(&b, "  and %d more lines: %s\n", more, shell.Adkreplay("verify", shell.FromModule(c.First.Trace)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
