@@ -223,12 +223,12 @@ func (p *player) outside() {
 		if x.Key == wire.OutsideCancel {
 			p.cancel(x.Cause, x.Err)
 		}
-	case x.Kind == adk.KindTimer:
+	case wire.IsTimer(x):
 		if t := p.running[x.N]; t != nil {
 			delete(p.running, x.N)
 			t.Expire()
 		}
-	case x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil && !p.aborted:
+	case wire.WakesEarly(x) && !p.aborted:
 		p.stage.EndWait(x.Op, x.Err)
 	case wire.IsSettlement(x) && x.Status == adk.GateAborted && !p.aborted && errors.Unwrap(x.Err) != nil:
 		p.stage.EndWait(p.gateOps[x.Name], errors.Unwrap(x.Err))
@@ -414,7 +414,7 @@ func (p *player) orphaned(x *adk.Crossing) bool {
 		return wire.IsContained(x)
 	}
 	return s.held == 0 && s.blocked() > 0 && s.blocked() == len(s.parked) &&
-		(x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || x.Kind == adk.KindPiece || x.Kind == adk.KindAsk)
+		(x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || wire.IsPiece(x) || wire.IsAsk(x))
 }
 
 // blocked counts the goroutines that wait inside the engine for what has not come.
@@ -486,7 +486,7 @@ func (p *player) Opened(x *adk.Crossing) ([]byte, error) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	done, err := p.playUntil(x.Strand, func(at *adk.Crossing) bool {
-		return at.Kind == adk.KindOpenMedia && at.Phase == adk.Done && at.Op == x.Op
+		return wire.OpensMedia(at) && at.Phase == adk.Done && at.Op == x.Op
 	})
 	if err != nil {
 		return nil, err
@@ -592,7 +592,7 @@ func (p *player) Tell(got *adk.Crossing) {
 		p.differs(want, got, fields)
 		return
 	}
-	if got.Kind == adk.KindExecute && got.Phase == adk.Begin && !p.stage.Made(got.Record) {
+	if wire.RunsTool(got) && !p.stage.Made(got.Record) {
 		p.report(divergence(p.namer, Extra, want, nil, []compare.FieldDiff{{Field: "tool", Want: "the recorded tool",
 			Got: "a tool of the live code's own, which is not asked for: take tools from the context", Input: true}}), want)
 		return
@@ -642,7 +642,7 @@ func (p *player) note(x *adk.Crossing) {
 		p.startTimer(x)
 	case wire.Settles(x):
 		delete(p.gateOps, x.Name)
-	case x.Kind == adk.KindSleep && x.Phase == adk.Begin:
+	case wire.Sleeps(x):
 		p.startTimer(x)
 	}
 }

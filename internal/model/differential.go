@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -73,7 +74,7 @@ func (*Spectator) Resume(int) {}
 // Tell keeps events in words.
 func (s *Spectator) Tell(x *adk.Crossing) {
 	s.err = errors.Join(s.err, s.fold.Apply(x))
-	if x.Kind == adk.KindTurnEnd || x.Kind == adk.KindDispatchEnd {
+	if wire.EndsTurn(x) || wire.EndsDispatch(x) {
 		s.last = s.fold.Turn()
 	}
 	if x.Kind.Class() == adk.ClassEvent {

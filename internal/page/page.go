@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -219,10 +220,10 @@ func copyLines(out io.Writer, r *trace.Reader, one *Entry) error {
 func (e *Entry) note(x *adk.Crossing, start time.Time) {
 	e.Crossings++
 	e.Elapsed = x.At.Sub(start)
-	switch x.Kind {
-	case adk.KindDispatchEnd:
+	switch {
+	case wire.EndsDispatch(x):
 		e.Status = x.Status
-	case adk.KindErrorEvent:
+	case wire.TellsError(x):
 		e.Errors++
 	}
 }

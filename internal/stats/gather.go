@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/eachtrace"
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -78,33 +79,33 @@ func (c *counter) Ended() {}
 func (c *counter) Take(x *adk.Crossing) {
 	_ = c.fold.Apply(x)
 	c.Crossings++
-	switch x.Kind {
-	case adk.KindCall:
+	switch {
+	case x.Kind == adk.KindCall:
 		c.enter(x)
-	case adk.KindReturn:
+	case x.Kind == adk.KindReturn:
 		c.leave(x)
-	case adk.KindAsk:
+	case wire.IsAsk(x):
 		c.ask(x)
-	case adk.KindPiece:
+	case wire.IsPiece(x):
 		if a := c.asking[x.Op]; a != nil {
 			a.answer.Take(x.JSON)
 		}
-	case adk.KindExecute:
+	case wire.RunsTool(x), wire.ToolRan(x):
 		c.execute(x)
-	case adk.KindReportMessage, adk.KindReportThought:
+	case wire.ReportsText(x):
 		if run := c.runs[x.Call]; run != nil && x.Err == nil {
 			run.said.WriteString(x.Text)
 		}
-	case adk.KindReportToolCall:
+	case wire.ReportsToolCall(x):
 		if run := c.runs[x.Call]; run != nil && x.Err == nil && x.Result == nil {
 			args, _ := canonical.Marshal(x.Args)
 			run.said.WriteString(x.Key + string(args))
 		}
-	case adk.KindIterationStart:
+	case wire.BeginsIteration(x):
 		c.Iterations++
-	case adk.KindDispatchEnd:
+	case wire.EndsDispatch(x):
 		c.Ends[x.Status]++
-	case adk.KindErrorEvent:
+	case wire.TellsError(x):
 		c.Errors[describe.FailureName(x.Err)]++
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file says what a line says of the course of a run: of its strands, its gates, what
-// it asks of the world, and its end. What was refused changed nothing of it.
+// This file says what a line says of the course of a run: of its strands, gates, tools and
+// dispatches, what it asks of the world, and its end. What was refused changed nothing of it.
 
 // IsNext reports whether a crossing is a middleware's next: what follows it in its
 // pipeline begins within it, and is called by nobody.
@@ -71,6 +71,54 @@ func IsPiece(x *adk.Crossing) bool { return x.Kind == adk.KindPiece }
 
 // TellsTime reports whether user code was told the time.
 func TellsTime(x *adk.Crossing) bool { return x.Kind == adk.KindNow }
+
+// IsTimer reports whether a timer fired: the operation that its N numbers is over.
+func IsTimer(x *adk.Crossing) bool { return x.Kind == adk.KindTimer }
+
+// Sleeps reports whether user code begins to sleep.
+func Sleeps(x *adk.Crossing) bool { return x.Kind == adk.KindSleep && x.Phase == adk.Begin }
+
+// WakesEarly reports whether a sleep of user code is over before its time, as its context
+// ended.
+func WakesEarly(x *adk.Crossing) bool {
+	return x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil
+}
+
+// RunsTool reports whether user code has a tool run, which its handler may yet refuse.
+func RunsTool(x *adk.Crossing) bool { return x.Kind == adk.KindExecute && x.Phase == adk.Begin }
+
+// ToolBegins reports whether listeners are told that a tool begins.
+func ToolBegins(x *adk.Crossing) bool { return x.Kind == adk.KindToolExecutionStart }
+
+// ToolRan reports whether user code has what a tool answered.
+func ToolRan(x *adk.Crossing) bool { return x.Kind == adk.KindExecute && x.Phase == adk.Done }
+
+// BeginsDispatch reports whether listeners are told that a dispatch began, whose id is the
+// Name.
+func BeginsDispatch(x *adk.Crossing) bool { return x.Kind == adk.KindDispatchStart }
+
+// EndsDispatch reports whether listeners are told that a dispatch is over: its Status says
+// how.
+func EndsDispatch(x *adk.Crossing) bool { return x.Kind == adk.KindDispatchEnd }
+
+// BeginsIteration reports whether listeners are told that an executor is entered once more.
+func BeginsIteration(x *adk.Crossing) bool { return x.Kind == adk.KindIterationStart }
+
+// TellsError reports whether listeners are told of an error.
+func TellsError(x *adk.Crossing) bool { return x.Kind == adk.KindErrorEvent }
+
+// ReportsText reports whether user code says a piece of a message or of a thought.
+func ReportsText(x *adk.Crossing) bool {
+	return x.Kind.Reports() && x.Kind.Names(adk.StreamID) && x.Kind.Uses(adk.FieldText)
+}
+
+// ReportsToolCall reports whether user code says a piece of a tool call that a model made.
+func ReportsToolCall(x *adk.Crossing) bool {
+	return x.Kind.Reports() && x.Kind.Names(adk.StreamID) && x.Kind.Uses(adk.FieldArgs)
+}
+
+// TellsMessage reports whether listeners are told a piece of a message.
+func TellsMessage(x *adk.Crossing) bool { return x.Kind == adk.KindMessageEvent }
 
 // EndsTurn reports whether listeners are told that the turn is over.
 func EndsTurn(x *adk.Crossing) bool { return x.Kind == adk.KindTurnEnd }

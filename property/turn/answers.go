@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -116,17 +117,17 @@ func toldOf(recorded *trace.Trace) told {
 	results := map[int]adk.ToolResult{} // by the call that ran the tool
 	for _, x := range recorded.All() {
 		switch {
-		case x.Kind == adk.KindCancel:
+		case wire.IsCancel(&x.Crossing):
 			t.aborted = true
-		case x.Kind == adk.KindDispatchStart:
+		case wire.BeginsDispatch(&x.Crossing):
 			ids[x.Call] = x.Name
-		case x.Kind == adk.KindDispatchEnd:
+		case wire.EndsDispatch(&x.Crossing):
 			t.ends[ids[x.Call]] = &toldEnd{x.Status, x.Err, x.N}
 		case x.Kind == adk.KindCall:
 			tools[x.ID] = x.Seam.Label == adk.LabelTool
 		case x.Kind == adk.KindReturn && tools[x.ID]:
 			results[x.Call] = x.Result
-		case x.Kind == adk.KindExecute && x.Phase == adk.Done:
+		case wire.ToolRan(&x.Crossing):
 			t.executions = append(t.executions, toolAnswer{results[x.Call], x.Err})
 			delete(results, x.Call)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -44,20 +45,18 @@ func newTotaller(options Options) *totaller {
 // before is told the next crossing before the fold takes it in.
 func (t *totaller) before(f *state.Fold, x *adk.Crossing) {
 	t.Crossings++
-	switch x.Kind {
-	case adk.KindIterationStart:
+	switch {
+	case wire.BeginsIteration(x):
 		t.Iterations++
-	case adk.KindExecute:
-		if x.Phase == adk.Begin {
-			t.ToolCalls++
-		}
-	case adk.KindErrorEvent:
+	case wire.RunsTool(x):
+		t.ToolCalls++
+	case wire.TellsError(x):
 		t.Errors++
-	case adk.KindMessageEvent:
+	case wire.TellsMessage(x):
 		if e, ok := f.Payload(x).(adk.MessageEvent); ok {
 			t.hear(saidID{e.DispatchID, e.ID}, e.Delta)
 		}
-	case adk.KindDispatchEnd:
+	case wire.EndsDispatch(x):
 		if c := f.Calls[x.Call]; c != nil && (c.Seam.Name == "" || c.Parent == nil) {
 			t.status = x.Status
 		}

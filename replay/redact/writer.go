@@ -179,7 +179,7 @@ func (r *Writer) explain(h *toldLine, c *adk.Crossing) {
 		if call := r.told.Calls[c.Call]; call != nil {
 			h.op = call.OpOf(call.ExecutionFor(c))
 		}
-	case c.Kind == adk.KindExecute && c.Phase == adk.Begin:
+	case wire.RunsTool(c):
 		tool, _ := c.Record.(*adk.Tool)
 		h.verdict, h.judged = verdict(tool, c.Args)
 	}
@@ -196,30 +196,26 @@ func (r *Writer) explain(h *toldLine, c *adk.Crossing) {
 // the crossing ends.
 func (r *Writer) stream(h *toldLine, c *adk.Crossing) error {
 	key := streamKey{kind: c.Kind, id: c.Name, refused: c.Err != nil}
-	switch c.Kind {
-	case adk.KindReportMessage, adk.KindReportThought:
+	switch {
+	case wire.ReportsText(c):
 		if call := r.told.Calls[c.Call]; call != nil && call.Dispatch != nil {
 			key.dispatch = call.Dispatch.Call.Id
 		}
 		r.delta(h, key, c.Text, c.Flag)
-	case adk.KindEmitMessage, adk.KindEmitThought:
-		if u, ok := streamUpdate(c.Payload); ok && c.Phase == adk.Begin {
+	case c.Kind.Emits() && c.Phase == adk.Begin:
+		if u, ok := streamUpdate(c.Payload); ok {
 			key.id, key.refused = u.ID, false
 			r.delta(h, key, u.Delta, u.Complete)
 			h.whole = u.Full == h.stream.Text.String()
 		}
-	case adk.KindPiece:
+	case wire.IsPiece(c):
 		return r.pieces(h, c)
-	case adk.KindAsk:
-		if c.Phase == adk.Done {
-			r.endPieces(c.Op)
-		}
-	case adk.KindDispatchEnd:
+	case wire.EndsAsk(c):
+		r.endPieces(c.Op)
+	case wire.EndsDispatch(c):
 		r.endStreams(func(key streamKey) bool { return key.dispatch == c.Call })
-	case adk.KindReturn:
-		if c.ID == calls.RunCall {
-			r.endAll()
-		}
+	case c.Kind == adk.KindReturn && c.ID == calls.RunCall:
+		r.endAll()
 	}
 	return nil
 }
@@ -368,18 +364,18 @@ func (r *Writer) derive(h *toldLine, c *adk.Crossing) {
 	if !h.derived {
 		return
 	}
-	switch c.Kind {
-	case adk.KindState:
+	switch {
+	case c.Kind.Uses(adk.FieldDigest):
 		c.Digest = r.wrote.Digest(c.Call)
-	case adk.KindToolCallEvent:
-		if e, ok := r.wrote.Payload(c).(adk.ToolCallEvent); ok {
-			c.Key = e.Checksum
-		}
-	case adk.KindToolExecutionStart:
+	case wire.ToolBegins(c):
 		if op := r.wrote.Ops[h.op]; op != nil {
 			c.Key = op.Execution.CallID
 		}
-	case adk.KindCall:
+	case c.Kind.Names(adk.Checksum):
+		if e, ok := r.wrote.Payload(c).(adk.ToolCallEvent); ok {
+			c.Key = e.Checksum
+		}
+	case c.Kind == adk.KindCall:
 		if op := r.wrote.Ops[h.op]; op != nil && op.Execution.Tool != nil {
 			if validated, err := op.Execution.Tool.Validate(op.Execution.Args); err == nil {
 				c.Args = validated
