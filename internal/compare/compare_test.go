@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -100,6 +101,33 @@ func TestTreesOfAField(t *testing.T) {
 	}
 	_, _, ok := FieldDiff{Want: "7 bytes", Got: "1"}.Trees()
 	assert.False(t, ok)
+}
+
+// What a request over HTTP says is told as members of its body, also where the trace holds
+// the body as a text or as bytes; what differs in the bytes alone is told of these.
+func TestBodiesAreRead(t *testing.T) {
+	request := func(member, body string) string {
+		return `{"method":"POST","path":"/","` + member + `":` + body + `}`
+	}
+	text := func(body string) string { return request("text", QuotedJSON(body)) }
+	packed := func(body string) string {
+		return request("base64", QuotedJSON(base64.StdEncoding.EncodeToString([]byte(body))))
+	}
+	for _, c := range []struct{ label, want, got, line string }{
+		{"request", text(`{"model":"a"}` + "\n"), text(`{"model":"b"}` + "\n"), `request.body.model: expected "a", got "b"`},
+		{"request", request("body", `{"model":"a"}`), text(`{"model":"b"}` + "\n"), `request.body.model: expected "a", got "b"`},
+		{"request", text("{\"model\":\"a\"}\n"), text("{ \"model\":\"a\"}\n"), `request.text: expected "{\"model\":\"a\"}\n", got "{ \"model\":\"a\"}\n"`},
+		{"request", packed("a form\xff and a"), packed("a form\xff and b"), `request.text: expected "a form\ufffd and a", got "a form\ufffd and b"`},
+		{"request", packed("a form\xff"), packed("a form\xfe"), `request.base64: expected "YSBmb3Jt/w==", got "YSBmb3Jt/g=="`},
+		{"request", packed("\xff\xfe\xfda"), packed("\xff\xfe\xfdb"), `request.base64: expected "//79YQ==", got "//79Yg=="`},
+		{"request", `{"text":"{\"a\":1}"}`, `{"text":"{\"a\":2}"}`, `request.text.a: expected 1, got 2`},
+		{"piece", text(`{"model":"a"}`), text(`{"model":"b"}`), `piece.text.model: expected "a", got "b"`},
+	} {
+		diffs := JSONDiff(c.label, c.want, c.got)
+		if assert.Len(t, diffs, 1, c.want) {
+			assert.Equal(t, c.line, strings.ReplaceAll(diffs[0].String(), "\ufffd", `\ufffd`))
+		}
+	}
 }
 
 // The member that differs is named to its end, on as many lines as that takes.
