@@ -254,9 +254,15 @@ func (r *recordedAsks) gives(a *recordedAsk, to int) *calls.Step {
 	return a.step
 }
 
-// leastAlike is how much of a changed request has to be in a recorded one, and how much
-// of that in it, so that it is given its answer: half of their words.
+// leastAlike is how much of the shorter of two requests has to be in the other, so that one
+// is the other changed: half of its words. How much longer the other is does not count, for
+// what was dropped, or cut, may have been most of it.
 const leastAlike = 0.5
+
+// areAlike reports whether one request may be the other changed; part is how alike they are.
+func areAlike(a, b *likeness.Words, part float64) bool {
+	return part > 0 && part >= leastAlike*likeness.AtMost(a, b)
+}
 
 // mostAlike is the recorded ask of a shape and a scope that nobody has taken and whose
 // request is most like a changed one, and nil where none is alike enough. Of several it is
@@ -283,12 +289,16 @@ func (r *recordedAsks) mostAlike(asked *likeness.Likeness, in func(*recordedAsk)
 	if nearest == nil {
 		return nil, nil
 	}
-	most, least := leastAlike, likeness.Alike(asked.Words, nearest.like.Words)
+	most := likeness.Alike(asked.Words, nearest.like.Words)
+	if !areAlike(asked.Words, nearest.like.Words, most) {
+		most = 0
+	}
 	for _, a := range free {
-		if likeness.AtMost(asked.Words, a.like.Words) < max(most, least) {
+		if likeness.AtMost(asked.Words, a.like.Words) < most {
 			continue
 		}
 		switch part := likeness.Alike(asked.Words, a.like.Words); {
+		case !areAlike(asked.Words, a.like.Words, part):
 		case part > most || best == nil && part == most:
 			best, rival, most = a, nil, part
 		case part == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):

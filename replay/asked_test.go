@@ -114,6 +114,32 @@ func TestLiveCodeAsksTheRecording(t *testing.T) {
 	assert.Equal(t, replay.ErrUnanswered.Error(), answers[1])
 }
 
+// WLD-6: what was most of a request may be what somebody drops or cuts: the rest is enough to
+// tell it by, and it is answered as any other that changed. A request of which a few words stand
+// in another one is another.
+func TestCutRequestsAreChangedOnes(t *testing.T) {
+	long := strings.Repeat("the ferry to Bergen leaves at noon and ", 200)
+	_, live := asking(t, saying("you are kind", "hello there", long))
+	for name, c := range map[string]struct {
+		messages []any
+		member   string
+	}{
+		"cut":     {[]any{"you are kind", "hello there", long[:20]}, "request.messages[2]"},
+		"dropped": {[]any{"you are kind", "hello there"}, "request.messages[2]"},
+	} {
+		report, answers := live(nil, saying(c.messages...))
+		require.NotNil(t, report.Divergence, name)
+		assert.Equal(t, replay.ChangedInput, report.Divergence.Class, "%s", report)
+		assert.Equal(t, c.member, report.Divergence.Fields[0].Field)
+		assert.Equal(t, "answer to [you are kind hello there "+long+"]", answers[0])
+	}
+	_, live = asking(t, saying("you are kind", "hello there"))
+	report, _ := live(nil, saying("you are kind", "hello there", long))
+	assert.Equal(t, replay.ChangedInput, report.Divergence.Class, "and so the other way round")
+	report, _ = live(nil, map[string]any{"messages": []any{"you may", "name all the ships that ever sailed"}})
+	assert.Equal(t, replay.Unanswered, report.Divergence.Class)
+}
+
 // WLD-6: each member of a request that changes is named.
 func TestChangedRequestsAreNamed(t *testing.T) {
 	request := func() map[string]any {

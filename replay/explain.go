@@ -330,7 +330,8 @@ func isChangedAsk(want, got *adk.Crossing) bool {
 	if want.Kind != got.Kind || len(want.JSON) == 0 || len(got.JSON) == 0 {
 		return false
 	}
-	return likeness.Alike(likeness.Of(want).Words, likeness.Of(got).Words) >= leastAlike
+	was, is := likeness.Of(want).Words, likeness.Of(got).Words
+	return areAlike(was, is, likeness.Alike(was, is))
 }
 
 // instead is what was recorded at the very place of the first difference, if that
