@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -385,6 +386,33 @@ func TestMultipart(t *testing.T) {
 	assert.Equal(t, first, ask())
 	assert.Contains(t, first[0], `"content-type":"multipart/form-data; boundary=boundary"`)
 	assert.Contains(t, first[0], `name=\"model\"\r\n\r\nwhisper`)
+}
+
+// WLD-7: a form says its secrets to the server alone, also one that is another each time; what
+// else it says is held against what it said.
+func TestForms(t *testing.T) {
+	var came []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		came = append(came, string(must(io.ReadAll(r.Body))))
+	}))
+	t.Cleanup(server.Close)
+	ask := func(scope, secret string) func(context.Context) {
+		return func(ctx context.Context) {
+			form := url.Values{"grant_type": {"client_credentials"}, "scope": {scope}, "client_secret": {secret}, "assertion": {secret + ".signed"}}
+			req := must(http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(form.Encode())))
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+			_, _ = (&http.Client{Transport: adkhttp.NewTransport(nil)}).Do(req)
+		}
+	}
+	written := recorded(t, ask("read", "hush/=+"))
+	assert.Equal(t, []string{"assertion=hush%2F%3D%2B.signed&client_secret=hush%2F%3D%2B&grant_type=client_credentials&scope=read"}, came)
+	assert.NotContains(t, string(written), "hush")
+	for scope, red := range map[string]bool{"read": false, "write": true} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.Live{Config: turn(ask(scope, "another")), Seams: []string{replay.Executor}})
+		require.NoError(t, err)
+		assert.Equal(t, red, report.Divergence != nil, "%s", report)
+	}
+	assert.Len(t, came, 1)
 }
 
 // WLD-4: a served answer after which the client asked again does not let it wait, and the

@@ -22,8 +22,8 @@
 //
 // # What is not told
 //
-// Secrets in headers and queries, by their names (key, token, auth, cookie and so on), and
-// what is another one on every machine, as traces and versions are. Of a body longer than
+// Secrets in headers, queries and forms, by their names (key, token, auth, cookie and so on),
+// and what is another one on every machine, as traces and versions are. Of a body longer than
 // MaxBody the trace has length and hash. Upgraded connections, gRPC, and requests whose body
 // says no length go their way untouched and are told as passed by, which no replay can answer.
 //

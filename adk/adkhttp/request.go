@@ -65,6 +65,9 @@ func writeBody(o *canonical.ObjectWriter, req *http.Request, read bodyReader, bo
 		o.Out = append(all[:begin], body...) // where it stands already
 	case httpform.IsText(body):
 		text := string(body)
+		if isForm(req) {
+			text = formWithoutSecrets(text)
+		}
 		o.Out = all[:end]
 		o.SomeText("text", text)
 	default:

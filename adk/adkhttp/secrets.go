@@ -1,6 +1,7 @@
 package adkhttp
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -52,4 +53,23 @@ func withoutSecrets(text string) string {
 		to.RawQuery = query.Encode()
 	}
 	return to.String()
+}
+
+// isForm reports whether a body has the form of a query.
+func isForm(req *http.Request) bool {
+	kind, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded")
+}
+
+// formWithoutSecrets is a form without the values that are never told; all else is as it was
+// written. Who asks for a token sends a secret in it, or what was signed at this very moment.
+func formWithoutSecrets(text string) string {
+	fields := strings.Split(text, "&")
+	for i, field := range fields {
+		written, _, _ := strings.Cut(field, "=")
+		if name, err := url.QueryUnescape(written); err != nil || httpform.IsSecretParameter(name) {
+			fields[i] = written + "=" + url.QueryEscape(leftOut)
+		}
+	}
+	return strings.Join(fields, "&")
 }

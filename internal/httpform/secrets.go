@@ -18,9 +18,10 @@ func IsSecretHeader(name string) bool {
 }
 
 // secretWords make the name of a parameter a secret's, where one of its words is one.
-var secretWords = []string{"key", "apikey", "token", "secret", "sig", "signature", "auth", "authorization", "code", "password", "credential"}
+var secretWords = []string{"key", "apikey", "token", "secret", "sig", "signature", "auth", "authorization", "code", "password", "credential", "assertion"}
 
-// IsSecretParameter reports whether the value of a query's parameter is never told.
+// IsSecretParameter reports whether the value of a parameter, of a query or a form, is never
+// told.
 func IsSecretParameter(name string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(secretWords, word) })
