@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,20 +251,23 @@ func AppendString(dst []byte, s string) []byte {
 	}
 	start := 0
 	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			if escaped(c) {
-				dst = appendEscape(append(dst, s[start:i]...), c)
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				dst = append(append(dst, s[start:i]...), "\uFFFD"...)
 				start = i + 1
 			}
+			i += size
+		case escaped(c):
+			dst = appendEscape(append(dst, s[start:i]...), c)
 			i++
-			continue
+			start = i
+		case len(s)-i < 8:
+			i++
+		default:
+			i += plainBytes(s[i:])
 		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 {
-			dst = append(append(dst, s[start:i]...), "\uFFFD"...)
-			start = i + 1
-		}
-		i += size
 	}
 	return append(append(dst, s[start:]...), '"')
 }
@@ -282,25 +286,25 @@ func IsPlain(s string) bool {
 		return true
 	}
 	for i := 0; i+8 < len(s); i += 8 {
-		if !plainWord(s[i : i+8]) {
+		if plainBytes(s[i:]) < 8 {
 			return false
 		}
 	}
-	return plainWord(s[len(s)-8:]) // some of it may have been looked at before
+	return plainBytes(s[len(s)-8:]) == 8 // some of it may have been looked at before
 }
 
-// plainWord is IsPlain of eight bytes, all looked at together as the bytes of one
-// number. The highest bit of a byte is set where it was in s, or where taking
-// something away went below zero: a space from what is smaller, or one from the
-// zero that a quote or a backslash becomes. No other byte of ASCII comes to that,
-// and so none borrows from the next.
-func plainWord(s string) bool {
+// plainBytes is how many of the first eight bytes are plain before one is not, all looked
+// at together as the bytes of one number. The highest bit of a byte is set where it was in
+// s, or where taking something away went below zero: a space from what is smaller, or one
+// from the zero that a quote or a backslash becomes. No other byte of ASCII comes to that,
+// and so none borrows from the next: the first that has it set is the first that is not plain.
+func plainBytes(s string) int {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	_ = s[7]
 	word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 	control, quote, backslash := word-each*' ', (word^each*'"')-each, (word^each*'\\')-each
-	return (word|control|quote|backslash)&high == 0
+	return bits.TrailingZeros64((word|control|quote|backslash)&high) / 8
 }
 
 func appendEscape(dst []byte, c byte) []byte {

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -54,6 +55,22 @@ func TestIsPlain(t *testing.T) {
 		}
 	}
 	assert.True(t, IsPlain(""))
+}
+
+// TOL-4: whatever the byte, wherever it stands in a text, it is written as JSON has it, and
+// nothing else of the text changes.
+func TestAppendStringAnywhere(t *testing.T) {
+	const rest = "a text, and a \n line"
+	for b := range 256 {
+		for place := range len(rest) {
+			text := rest[:place] + string([]byte{byte(b)}) + rest[place:]
+			written := string(AppendString([]byte("before "), text))
+			require.Equal(t, "before ", written[:7])
+			var read string
+			require.NoError(t, json.Unmarshal([]byte(written[7:]), &read), "byte %#x at %d", b, place)
+			require.Equal(t, strings.ToValidUTF8(text, "\uFFFD"), read, "byte %#x at %d", b, place)
+		}
+	}
 }
 
 // TOL-4: what JSON has no number for is null.
