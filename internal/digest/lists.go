@@ -93,14 +93,17 @@ func (c *Chain[D]) Copy() (other Chain[D]) {
 // AddSet adds the list of what of makes of each value of a set, whose chain it is. Of a
 // value it must make the same at every call.
 func AddSet[K comparable, V any, D ~[16]byte](l Lists[D], set *ordered.Set[K, V], chain *Chain[D], of func(V) D) {
-	at := func(i int) D { return of(set.At(i)) }
 	if chain.carried == nil {
-		if set.Len() < Block {
-			l.add(set.Len(), nil, at)
+		if n := set.Len(); n < Block {
+			l.length(n)
+			for i := range n {
+				l.write(of(set.At(i)))
+			}
 			return
 		}
 		chain.carried = &carried[D]{}
 	}
+	at := func(i int) D { return of(set.At(i)) }
 	c := chain.carried
 	now, same := set.Since(c.asked)
 	if whole := same / Block; whole < len(c.sums) {

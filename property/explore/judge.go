@@ -150,6 +150,9 @@ func (a *attempt) lookFurther(t *tried, kinds []turn.FaultKind) {
 		at := s.place()
 		told := a.refusedAt(at)
 		for _, k := range kinds {
+			if s.world == nil && told[k] && k.OfWorld() { // which is most of them: no ask, and it was told
+				continue
+			}
 			switch why := s.refuses(k); {
 			case why == "":
 				for _, f := range s.variants(k) {

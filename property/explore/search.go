@@ -51,9 +51,9 @@ type candidate struct {
 // oddity is how far the faults are from what programs meet every day: panics come
 // behind errors, and code that is broken off last, since what it leaves locked a later
 // run may need.
-func (n candidate) oddity() (sum int) {
-	for _, f := range n.faults {
-		switch {
+func (n *candidate) oddity() (sum int) {
+	for i := range n.faults {
+		switch f := &n.faults[i]; {
 		case f.moment == amidBody:
 			sum += 100
 		case f.Kind == turn.Panic:
@@ -61,6 +61,29 @@ func (n candidate) oddity() (sum int) {
 		}
 	}
 	return sum
+}
+
+// usualFirst sorts schedules by their oddity, and leaves those of one in their order. It
+// is their places that are sorted: a schedule is large.
+func usualFirst(level []candidate) {
+	order := make([]int, len(level))
+	for i := range level {
+		order[i] = level[i].oddity()*len(level) + i
+	}
+	slices.Sort(order)
+	for i := range order { // each cycle of places goes round once
+		first := level[i]
+		for at := i; order[at] >= 0; {
+			from := order[at] % len(level)
+			order[at] = -1
+			if from == i {
+				level[at] = first
+			} else {
+				level[at] = level[from]
+			}
+			at = from
+		}
+	}
 }
 
 func (n candidate) schedule() turn.Schedule {
@@ -347,7 +370,7 @@ const chunk = 1024
 // runLevel runs the schedules of one cost, and gives those that have one thing
 // more wrong.
 func (e *exploring) runLevel(level []candidate) (next []candidate) {
-	slices.SortStableFunc(level, func(a, b candidate) int { return a.oddity() - b.oddity() })
+	usualFirst(level)
 	for len(level) > 0 && e.stopped == "" {
 		size := min(chunk, len(level), e.remaining())
 		results := e.parallel(level[:size])
