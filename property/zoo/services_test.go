@@ -211,7 +211,7 @@ var services = []family{
 			charged, undone := false, false
 			for x := range r.Crossings {
 				charged = charged || x.Kind == adk.KindAsk && x.Phase == adk.Done && x.Err == nil
-				undone = undone || x.Kind == adk.KindCall && x.Seam.Name == "memories.delete"
+				undone = undone || x.Kind == adk.KindCall && x.Seam.Name == "memories.delete" || x.Outcome == adk.OutcomePanic // who panics undoes nothing
 			}
 			asked := false
 			for x := range r.Crossings {
