@@ -476,11 +476,15 @@ func Settle(limit time.Duration, labels ...Label) {
 }
 
 // Describe says in a line each what goroutines do, where in user code, and how they
-// came there. Those that do the same are one.
+// came there. Those that do the same are one; of the engine's own, which wait for the
+// others, it says nothing.
 func Describe(all []Goroutine) string {
 	var lines []string
 	counts := map[string]int{}
 	for _, g := range all {
+		if g.isHeld() && g.userCalls() == "" {
+			continue
+		}
 		line := g.String()
 		if counts[line]++; counts[line] == 1 {
 			lines = append(lines, line)

@@ -358,9 +358,11 @@ func TestDescribe(t *testing.T) {
 	held := Goroutine{State: "sync.Cond.Wait", Stack: []Frame{{"runtime.gopark", "a:1"}, {"sync.runtime_notifyListWait", "b:2"},
 		{"github.com/adkreplay/adkreplay/fakes.(*turns).hold", "c:3"}, {"github.com/adkreplay/adkreplay/adk.Records[...].Fetch", "d:4"}, {"example.com/agent.load", "agent.go:5"},
 		{"github.com/adkreplay/adkreplay/adk.(*call).invoke", "e:6"}}}
+	waiting := Goroutine{State: "sync.WaitGroup.Wait", Stack: []Frame{{"sync.(*WaitGroup).Wait", "b:2"},
+		{"github.com/adkreplay/adkreplay/adk.(*call).invoke", "e:6"}, {"github.com/adkreplay/adkreplay/property/explore.(*lane).serve", "f:7"}}}
 	locked := Goroutine{State: "sync.Mutex.Lock", Stack: []Frame{{"internal/sync.(*Mutex).lockSlow", "a:1"}, {"sync.(*Mutex).Lock", "b:2"}, {"main.cache", "main.go:3"}}}
 	assert.Equal(t, "adk.Records[...].Fetch in agent.load at agent.go:5\nsync.Mutex.Lock in main.cache at main.go:3 (2 of them)",
-		Describe([]Goroutine{locked, held, locked}))
+		Describe([]Goroutine{locked, held, locked, waiting}))
 	assert.Empty(t, Goroutine{Stack: []Frame{{"net/http.(*conn).serve", "x:1"}}}.Where())
 }
 
