@@ -1,13 +1,17 @@
 package property
 
 import (
+	"bytes"
 	"encoding/json"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
@@ -75,8 +79,8 @@ func (w *unseenAsk) quiet(s *history, c *seamCall, one *silence, before, now tim
 func (w *unseenAsk) end(*history) {}
 
 // repeatedAsk: the same is asked of somebody to the byte who has answered it well. It is
-// silent about what only reads, after an error or a status that is one, and of another
-// call of a seam.
+// silent about what only reads, after an error or a status that is one, of another call of a
+// seam, and about tokens, which do not last.
 type repeatedAsk struct {
 	open map[int]*oneAsk // by operation
 	well map[oneRequest]int
@@ -108,7 +112,7 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 	case x.Phase == adk.Begin:
 		one = &oneAsk{request: oneRequest{s.at, x.Name, string(x.JSON)}, at: s.n}
 		w.open[x.Op] = one
-		if earlier := w.well[one.request]; earlier > 0 && !adk.IsUnheld(x.JSON) {
+		if earlier := w.well[one.request]; earlier > 0 && !adk.IsUnheld(x.JSON) && !bytes.Contains(x.JSON, []byte("grant_type=")) {
 			s.hint(s.n, s.at, since(earlier), "%s is asked again, to the byte, what it has answered", x.Name)
 		}
 	case one != nil:
@@ -122,22 +126,39 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 func (w *repeatedAsk) end(*history) {}
 
 // secretInAsk: a request has a text in it that looks like a secret, by the patterns of
-// redact.UsualSecrets. What was redacted looks like none.
+// redact.UsualSecrets. What was redacted or left out looks like none, and neither do words
+// behind a name: "password: required", "basic responsibilities".
 type secretInAsk struct{}
 
 func (w *secretInAsk) see(s *history, x *adk.Crossing) {
-	if x.Kind == adk.KindAsk && x.Phase == adk.Begin && secretLike().Match(x.JSON) {
+	if x.Kind == adk.KindAsk && x.Phase == adk.Begin && looksSecret(x.JSON) {
 		s.hint(s.n, s.at, nil, "what %s is asked has a text in it that looks like a secret", x.Name)
 	}
 }
 
 func (w *secretInAsk) end(*history) {}
 
-// secretLike is any of the usual secrets.
-var secretLike = sync.OnceValue(func() *regexp.Regexp {
-	var all []string
-	for _, p := range redact.UsualSecrets().Patterns {
-		all = append(all, "(?:"+p.Expr+")")
+func looksSecret(request []byte) bool {
+	for _, left := range []string{httpform.LeftOut, url.QueryEscape(httpform.LeftOut)} {
+		request = bytes.ReplaceAll(request, []byte(left), nil)
 	}
-	return regexp.MustCompile(strings.Join(all, "|"))
+	of := secretLike()
+	return of.surely.Match(request) || slices.ContainsFunc(of.named.FindAll(request, -1), func(found []byte) bool {
+		return bytes.ContainsAny(found, "0123456789")
+	})
+}
+
+// secretLike are the usual secrets: those that are known by themselves, and those that are
+// known by the word before them.
+var secretLike = sync.OnceValue(func() (of struct{ surely, named *regexp.Regexp }) {
+	var surely, named []string
+	for _, p := range redact.UsualSecrets().Patterns {
+		all := &surely
+		if p.Kind == "bearer" || p.Kind == "assignment" {
+			all = &named
+		}
+		*all = append(*all, "(?:"+p.Expr+")")
+	}
+	of.surely, of.named = regexp.MustCompile(strings.Join(surely, "|")), regexp.MustCompile(strings.Join(named, "|"))
+	return of
 })

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -375,6 +376,36 @@ func TestNoHintsOfFailure(t *testing.T) {
 }
 
 // A time may be cut to what a record needs, and an older one may be brought
+// What was left out of a request is no secret in it, and what a text says of secrets is none;
+// a token is asked for again when it is stale.
+func TestAsksThatAreFine(t *testing.T) {
+	for request, hint := range map[string]string{
+		`{"query":{"api_key":"left out"},"text":"client_secret=left+out&scope=read"}`:                                      "",
+		`{"text":"Set password: required, api_key=<yours>. The basic responsibilities of a token bearer authenticating."}`: "",
+		`{"text":"Authorization: Bearer 0f6a9c3b7d2e4a1f"}`:                                                                "secret-in-ask",
+		`{"text":"password: hunter2"}`:                        "secret-in-ask",
+		`{"text":"grant_type=client_credentials&scope=read"}`: "",
+		`{"text":"scope=read"}`:                               "repeated-ask",
+	} {
+		times := 1
+		if strings.HasSuffix(request, `scope=read"}`) && !strings.Contains(request, "query") {
+			times = 2
+		}
+		e := examined(t, saying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) (err error) {
+			for range times {
+				_, failed := adk.Ask(ctx, "server", json.RawMessage(request), func(context.Context, json.RawMessage) (string, error) { return "yes", nil })
+				err = errors.Join(err, failed)
+			}
+			return err
+		}))
+		got := ""
+		for _, h := range e.Hints {
+			got += h.Advice
+		}
+		assert.Equal(t, hint, got, request)
+	}
+}
+
 // along.
 func TestTimesThatAreFine(t *testing.T) {
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
