@@ -418,7 +418,8 @@ func (r *reading) memories() (stored map[string]*adk.Crossing, deleted map[strin
 }
 
 // The least that shows that an abort is not heeded: that the same is asked for so often
-// after it was refused, or so much is told to a caller who has left.
+// after it was refused, or so much is told to a caller who has left, or asked for him: a few
+// different things may be asked of the world at once, but such as are said to write.
 const (
 	deafAsks  = 3
 	deafTells = 8
@@ -432,7 +433,8 @@ func deafToAbort(r, _ *reading) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
 	}
-	refused, asked, told, said, points := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}, map[int]bool{}
+	refused, asked, told, said, points, requests := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}, map[int]bool{}, map[int]string{}
+	begun := map[int]int{}
 	say := func(x *adk.Crossing, format string, args ...any) {
 		if !said[x.Call] {
 			said[x.Call] = true
@@ -445,11 +447,18 @@ func deafToAbort(r, _ *reading) (found []exhibit) {
 		case x.Kind.Class() != adk.ClassOperation || !r.known(x.Call):
 		case x.Kind == adk.KindAsk && (points[x.Op] || strings.HasPrefix(x.Name, adk.FaultPoints)):
 			points[x.Op] = true // nobody hears of what refuses it
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
+			if x.Status != string(adk.EffectWrites) {
+				requests[x.Op] = x.Name + string(x.JSON)
+			}
+			if begun[x.Call]++; begun[x.Call] == deafTells {
+				say(x, "the world was asked %d times since the turn was aborted", deafTells)
+			}
 		case x.Phase == adk.Done && x.Err != nil && x.Kind != adk.KindAck && x.Kind != adk.KindWait: // a strand has its own end
 			if x.Kind != adk.KindExecute && x.Kind != adk.KindSleep {
 				refused[x.Call] = x.Kind.String()
 			}
-			what := fmt.Sprint(x.Call, x.Kind)
+			what := fmt.Sprint(x.Call, x.Kind, requests[x.Op])
 			if asked[what]++; asked[what] == deafAsks && x.Kind != adk.KindExecute {
 				say(x, "%s was refused %d times since the turn was aborted", x.Kind, deafAsks)
 			}

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,6 +60,54 @@ func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	assert.Empty(t, breaches(exploredAll(t, executor("pays two", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		return errors.Join(pay(ctx, dc.NewID()), pay(ctx, dc.NewID()), dc.Ack())
 	})).Violations, oracle), "the undisturbed turn pays twice too")
+}
+
+// Who asks several things at once is refused each of them once in a turn that was aborted;
+// who asks for the same again, goes through a list, or goes on to pay does not heed the abort.
+func TestAsksInAnAbortedTurn(t *testing.T) {
+	ask := func(ctx context.Context, n int) error {
+		_, err := adk.Ask(ctx, "search", n, func(context.Context, int) (string, error) { return "found", nil })
+		return err
+	}
+	for name, c := range map[string]struct {
+		asks func(ctx context.Context) error
+		deaf bool
+	}{
+		"at once": {func(ctx context.Context) error {
+			var all sync.WaitGroup
+			failed := make([]error, 4)
+			for n := range failed {
+				all.Go(func() { failed[n] = ask(ctx, n) })
+			}
+			all.Wait()
+			return errors.Join(failed...)
+		}, false},
+		"again": {func(ctx context.Context) (err error) {
+			for range 4 {
+				if err = ask(ctx, 1); err == nil {
+					break
+				}
+			}
+			return err
+		}, true},
+		"payments": {func(ctx context.Context) error {
+			return errors.Join(pay(ctx, "a"), pay(ctx, "b"), pay(ctx, "c"))
+		}, true},
+		"a list": {func(ctx context.Context) (err error) {
+			for n := range 10 {
+				err = errors.Join(err, ask(ctx, n))
+			}
+			return err
+		}, true},
+	} {
+		deaf := breaches(exploredAll(t, executor(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if err := c.asks(ctx); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})).Violations, "an abort is heeded")
+		assert.Equal(t, c.deaf, len(deaf) > 0, "%s: %s", name, deaf)
+	}
 }
 
 // A payment that failed and is told as one that did not is a failure that nobody was told
