@@ -236,6 +236,14 @@ func TestOneEntryForOneBug(t *testing.T) {
 	assert.Equal(t, "cancel@1", b.Schedule.String())
 	assert.Equal(t, []string{`cancel@1: the caller cancels before "call run", in run`}, b.Where)
 	assert.Contains(t, result.String(), " schedules show it; this is the simplest\n")
+
+	said := explored(t, checked(named(t, "hello"), func(r turn.Run) error {
+		if err := noCancel(r); err != nil {
+			return fmt.Errorf("%q: %w", "by "+r.Schedule.Faults[0].Kind.String(), err) // what it has seen is not what is wrong
+		}
+		return nil
+	}), explore.Options{})
+	assert.Len(t, said.Violations, 1, said)
 }
 
 // recorder is a test that is watched.

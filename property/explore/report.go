@@ -142,12 +142,17 @@ func groupOf(v property.Violation) string {
 		said, _, _ = strings.Cut(more, "\n")
 	case unbounded:
 		_, said, _ = strings.Cut(said, ": in ")
+	case checkGiven: // which says what it has seen
+		said = quoted.ReplaceAllString(said, "#")
 	}
 	return v.Invariant + "\n" + numbers.ReplaceAllString(said+"\n"+v.Seam, "#")
 }
 
-// numbers are what differs in texts that say the same.
-var numbers = regexp.MustCompile(`\d+`)
+// numbers, and what is quoted, are what differs in texts that say the same.
+var (
+	numbers = regexp.MustCompile(`\d+`)
+	quoted  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+)
 
 // Summary is the line that can be quoted, such as
 // hello: 412 schedules, bound 2, 0 violations, 0.04 s.
