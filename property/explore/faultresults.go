@@ -2,6 +2,7 @@ package explore
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -33,10 +34,43 @@ func (s *faultPoint) refusesText() string {
 	if why := s.refusesResult(); why != "" {
 		return why
 	}
-	if text := strings.TrimSpace(textOf(s.x.Result)); json.Valid([]byte(text)) {
+	if json.Valid([]byte(textOf(s.x.Result))) {
 		return isItsShape
 	}
 	return ""
+}
+
+// refusesMore allows one with more in it, in the shape that it has.
+func (s *faultPoint) refusesMore() string {
+	if why := s.refusesResult(); why != "" {
+		return why
+	}
+	if text := textOf(s.x.Result); json.Valid([]byte(text)) && withMore(text, "") == text {
+		return isItsShape
+	}
+	return ""
+}
+
+// stringsOfJSON are the texts in a valid JSON, and the names of members with what stands
+// behind them.
+var stringsOfJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(\s*:)?`)
+
+// withMore is a text with more words behind it; where it is JSON, the longest text within is.
+// One that has none stays as it is.
+func withMore(text, words string) string {
+	if !json.Valid([]byte(text)) {
+		return text + "\n" + words
+	}
+	from, to := 0, 0
+	for _, at := range stringsOfJSON.FindAllStringSubmatchIndex(text, -1) {
+		if isValue := at[2] < 0; isValue && at[1]-at[0] > to-from {
+			from, to = at[0], at[1]
+		}
+	}
+	if to == 0 {
+		return text
+	}
+	return text[:to-1] + " " + words + text[to-1:]
 }
 
 // textOf is the text that a tool gave; empty where it gave something else.
@@ -54,7 +88,7 @@ func (a *attempt) changedResult(call int, result adk.ToolResult) adk.ToolResult 
 			f.fired = true
 			text := textOf(result)
 			if a.plain {
-				result = adk.Text(text + " " + plainWords)
+				result = adk.Text(withMore(text, plainWords))
 			} else {
 				result = a.anotherText(f.Kind, text)
 			}
@@ -124,7 +158,7 @@ func changedText(kind turn.FaultKind, text string) string {
 		}
 		return text[:half]
 	case turn.ResultLong:
-		return text + "\n" + longText
+		return withMore(text, longText)
 	}
 	return text + "\n" + strings.Join(oddTexts, "\n")
 }

@@ -36,7 +36,7 @@ func looking(t *testing.T, text string) turn.Subject {
 }
 
 // A tool gives nothing, half of its text within no letter, far more, and what nobody
-// expects; what is JSON is cut, and nothing else.
+// expects; what is JSON is cut, and has a text in it that is far longer, if it has one.
 func TestToolsGiveOtherTexts(t *testing.T) {
 	given := func(text string, kind turn.FaultKind) []string { return keysOf(came(t, looking(t, text), kind)) }
 	assert.Equal(t, []string{""}, given("4 °C", turn.ResultEmpty))
@@ -48,6 +48,13 @@ func TestToolsGiveOtherTexts(t *testing.T) {
 	}
 	for kind, want := range map[turn.FaultKind][]string{turn.ResultEmpty: nil, turn.ResultLong: nil, turn.ResultOdd: nil, turn.ResultCut: {`{"degr`}} {
 		assert.Equal(t, want, given(`{"degrees":4}`[:12]+"}", kind), kind)
+	}
+	for _, text := range []string{`{"city" : "Oslo", "says \"so\"":"it \"rains\" there"}`, `["a","it rains"]`} {
+		got := given(text, turn.ResultLong)
+		require.Len(t, got, 1, text)
+		assert.True(t, json.Valid([]byte(got[0])), got[0][:100])
+		assert.Greater(t, len(got[0]), 10_000)
+		assert.Equal(t, text[:strings.LastIndex(text, "\"")], got[0][:strings.LastIndex(text, "\"")], "the longest text is longer, at its end")
 	}
 }
 

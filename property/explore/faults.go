@@ -87,7 +87,7 @@ var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
 	turn.MediaOther:    (*faultPoint).refusesUnmarked,
 	turn.ResultEmpty:   (*faultPoint).refusesText,
 	turn.ResultCut:     (*faultPoint).refusesResult,
-	turn.ResultLong:    (*faultPoint).refusesText,
+	turn.ResultLong:    (*faultPoint).refusesMore,
 	turn.ResultOdd:     (*faultPoint).refusesText,
 }
 
