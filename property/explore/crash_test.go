@@ -317,7 +317,47 @@ func TestRandomOrders(t *testing.T) {
 	require.Len(t, result.Violations, 1, result)
 	assert.NotEmpty(t, result.Violations[0].Schedule.Order)
 	assert.Positive(t, result.Random)
+	for workers := 1; workers <= 4; workers *= 4 {
+		same := explored(t, s, explore.Options{Schedules: 101, Workers: workers})
+		assert.Equal(t, result.Violations[0].Found, same.Violations[0].Found, "%d workers", workers)
+	}
 	again, err := explore.RunSchedule(t.Context(), s, result.Violations[0].Schedule, explore.Options{})
 	require.NoError(t, err)
 	assert.Len(t, again.Violations, 1)
+}
+
+// Few strands that touch nothing in common that is seen may share a lock: by chance one reads
+// again while the other waits to write, in an order that no search among all would try.
+func TestOrdersOfStrandsThatShareALock(t *testing.T) {
+	s := executing("reads again", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var lock sync.RWMutex
+		reader, err := dc.Fork(ctx, "reader", func(ctx context.Context, dc *adk.DispatchContext) error {
+			lock.RLock()
+			defer lock.RUnlock()
+			_, err := dc.Memories().Fetch(ctx)
+			lock.RLock() // behind a writer, if there is one
+			defer lock.RUnlock()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		writer, err := dc.Fork(ctx, "writer", func(ctx context.Context, dc *adk.DispatchContext) error {
+			_, err := adk.Ask(ctx, "names", "a", func(context.Context, string) (string, error) { return "Ada", nil })
+			lock.Lock()
+			defer lock.Unlock()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(reader.Wait(), writer.Wait()); err != nil {
+			return err
+		}
+		return dc.Ack()
+	})
+	result := explored(t, s, explore.Options{Faults: []turn.FaultKind{}})
+	assert.Len(t, says(result, "sync.RWMutex.RLock in "), 1, result)
+	s.Scripted = true
+	assert.Empty(t, explored(t, s, explore.Options{Faults: []turn.FaultKind{}}).Violations, "its strands meet nowhere else")
 }

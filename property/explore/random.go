@@ -13,7 +13,9 @@ import (
 // that a bug of some depth needs with a probability that can be said.
 
 // The random orders of a subject: how many, of which depth, and from how many choices
-// of its undisturbed turn on.
+// of its undisturbed turn on where its strands meet nowhere that is not seen. Code that runs
+// may share a lock, of which the search among all orders knows nothing: it leaves out some
+// that chance does not.
 const (
 	randomOrders  = 100
 	randomDepth   = 3
@@ -63,7 +65,7 @@ func (p *priorities) highest(runnable []int) (at int) {
 // randoms are the schedules of random orders, for a turn in which strands have so many
 // choices.
 func (e *exploring) randoms() (all []candidate) {
-	if e.choices < randomChoices {
+	if e.choices == 0 || e.choices < randomChoices && e.subject.Scripted {
 		return nil
 	}
 	for seed := range uint64(randomOrders) {
@@ -72,21 +74,21 @@ func (e *exploring) randoms() (all []candidate) {
 	return all
 }
 
-// ordered is a random schedule that was run, as the decisions that it came to; ok is
-// false where these are none, or were come to before.
-func (e *exploring) ordered(n candidate, choices []choice) (_ candidate, ok bool) {
-	n.picks, n.pickedAt = decisions(choices)
+// isNew reports whether a schedule is none of chance, or the first that came to its decisions,
+// and to any.
+func (e *exploring) isNew(n candidate) bool {
+	if n.random == 0 {
+		return true
+	}
 	text := n.schedule().String()
-	e.metMu.Lock()
-	defer e.metMu.Unlock()
 	if len(n.picks) == 0 || e.met[text] {
-		return n, false
+		return false
 	}
 	if e.met == nil {
 		e.met = map[string]bool{}
 	}
 	e.met[text] = true
-	return n, true
+	return true
 }
 
 // randomCover says with which probability a bug was met that needs one strand to be

@@ -137,8 +137,7 @@ type exploring struct {
 	choices     int // that its strands have
 	strands     int // that it has
 	others      []turn.Input
-	answers     []answer // of the world, in the undisturbed turn
-	metMu       sync.Mutex
+	answers     []answer        // of the world, in the undisturbed turn
 	met         map[string]bool // the random orders that were run, as schedules
 	result      *Exploration
 	table       *tally
@@ -382,6 +381,9 @@ func (e *exploring) runLevel(level []candidate) (next []candidate) {
 				continue
 			}
 			for _, t := range all {
+				if !e.isNew(t.candidate) {
+					continue
+				}
 				if e.remaining() == 0 {
 					e.stop(e.scheduleLimit())
 					e.leftover++
@@ -526,11 +528,7 @@ func (p *part) ran(a *attempt, s *stall) {
 	}
 	n := p.nodes[p.at]
 	if n.random > 0 {
-		var fresh bool
-		if n, fresh = p.e.ordered(n, a.order.choices); !fresh {
-			p.results[p.at] = []tried{}
-			return
-		}
+		n.picks, n.pickedAt = decisions(a.order.choices)
 	}
 	p.singles[p.at] = p.e.judge(a, n, s)
 	p.results[p.at] = p.singles[p.at : p.at+1 : p.at+1]
