@@ -57,10 +57,17 @@ func unquotedJSON(text string) string {
 // Of a secret that a path has found nothing is on disk, however a text writes it.
 func TestASecretIsFoundInEveryForm(t *testing.T) {
 	const secret = `p&ss<w/rd>+é~1"x"`
+	python := strings.NewReplacer("é", `\u00e9`, `"`, `\"`).Replace(secret)
+	dotNet := strings.NewReplacer("é", `\u00E9`, `"`, `\u0022`, "&", `\u0026`, "<", `\u003C`, ">", `\u003E`, "+", `\u002B`).Replace(secret)
 	forms := map[string]string{
 		"JSON as Go writes it":   jsonOf(map[string]string{"key": secret}),
 		"JSON in JSON":           jsonOf(jsonOf(secret)),
 		"JSON of upper case":     strings.NewReplacer(`\u003c`, `\u003C`, `\u003e`, `\u003E`).Replace(jsonOf(secret)),
+		"JSON as Python has it":  python,
+		"JSON as .NET has it":    dotNet,
+		"JSON of Python in JSON": jsonOf(python),
+		"JSON of .NET in JSON":   jsonOf(dotNet),
+		"quoted in JSON":         jsonOf(fmt.Sprintf("%q", secret)),
 		"quoted":                 fmt.Sprintf("%q", secret),
 		"quoted in ASCII":        fmt.Sprintf("%+q", secret),
 		"a query":                "https://example.com/?key=" + url.QueryEscape(secret) + "&x=1",
@@ -102,6 +109,21 @@ func TestAPatternFindsWhatJSONEscapes(t *testing.T) {
 	r := redact.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key<[a-z&]+>`}}}))
 	assert.Equal(t, `{"a":"é [redacted:key:1]."} [redacted:key:1]`, r.Text(`{"a":"é key\u003cab\u0026c\u003e."} key<ab&c>`))
 	assert.Equal(t, `\u00e9 \u0026 & nothing`, r.Text(`\u00e9 \u0026 & nothing`))
+}
+
+// In a text that comes whole a secret is found however often it was escaped, and by whom.
+func TestASecretIsFoundBelowEscapes(t *testing.T) {
+	r := redact.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key<[a-z&"\\é😀\n]+>`}}}))
+	const secret = "key<a&\"\\é😀\nb>"
+	assert.Equal(t, "[redacted:key:1]", r.Text(secret))
+	said := strings.NewReplacer("é", `\u00E9`, "😀", `\uD83D\uDE00`, "&", `\u0026`, `\"`, `\u0022`).Replace(unquotedJSON(secret))
+	for range 4 {
+		assert.Equal(t, "é [redacted:key:1] é", r.Text("é "+said+" é"), said)
+		said = unquotedJSON(said)
+	}
+	for _, nothing := range []string{`\`, `\u`, `\u00e`, `\ud83d`, `C:\dir \x "\`} {
+		assert.Equal(t, nothing+"[redacted:key:1]", r.Text(nothing+secret))
+	}
 }
 
 // piecesOf asks the world, and hands out the texts as the pieces of one answer.

@@ -199,12 +199,9 @@ func (r *redactor) carried(line []byte) {
 // placeholder is what stands in the place of a secret.
 func (r *redactor) placeholder(kind, secret string) string {
 	r.Count++
-	text, known := r.numbered[secret]
+	text, known := r.known(secret)
 	if !known {
-		secret, _ = unescapedHTML(secret) // one secret has one placeholder
-		text, known = r.numbered[secret]
-	}
-	if !known {
+		secret = unescapedHTML(secret)
 		r.secrets++
 		text = fmt.Sprintf("[redacted:%s:%d]", kind, r.secrets)
 		r.numbered[secret] = text
@@ -213,6 +210,15 @@ func (r *redactor) placeholder(kind, secret string) string {
 		}
 	}
 	return text
+}
+
+// known is the placeholder of a secret that has one, however it is escaped here.
+func (r *redactor) known(secret string) (text string, known bool) {
+	text, known = r.numbered[secret]
+	for plain := unescaped(secret); !known && plain != nil; plain = unescaped(plain.text) {
+		text, known = r.numbered[plain.text]
+	}
+	return text, known
 }
 
 // learnForms has the other ways to write a secret looked for from now on, and gives them.
@@ -225,12 +231,11 @@ func (r *redactor) learnForms(kind, secret string) []string {
 // learnNew is learnForms of a secret that has no placeholder so far, and reports whether
 // there is more to look for since.
 func (r *redactor) learnNew(kind, secret string) bool {
-	plain, _ := unescapedHTML(secret)
-	if r.numbered[secret] != "" || r.numbered[plain] != "" {
+	if _, known := r.known(secret); known {
 		return false
 	}
 	before := len(r.hunted)
-	r.learnForms(kind, plain)
+	r.learnForms(kind, unescapedHTML(secret))
 	return len(r.hunted) > before
 }
 
@@ -328,12 +333,21 @@ func (r *redactor) uncounted(text string) string {
 	return text
 }
 
-// spans are the secrets in a text, in their order. Those that overlap are one.
+// mostLevels is how deep JSON is looked into that stands in JSON as a text.
+const mostLevels = 4
+
+// spans are the secrets in a text, in their order: as it is written, and without its escapes,
+// of which there may be levels. Those that overlap are one.
 func (r *redactor) spans(text string) []streamre.Span {
 	spans := r.spansAsWritten(text)
-	if plain, at := unescapedHTML(text); at != nil {
-		for _, s := range r.spansAsWritten(plain) {
-			spans = append(spans, streamre.Span{From: at[s.From], To: at[s.To], Kind: s.Kind})
+	var levels []*plainText
+	for plain := unescaped(text); plain != nil && len(levels) < mostLevels; plain = unescaped(plain.text) {
+		levels = append(levels, plain)
+		for _, s := range r.spansAsWritten(plain.text) {
+			for _, level := range slices.Backward(levels) {
+				s.From, s.To = level.written(s.From), level.written(s.To)
+			}
+			spans = append(spans, s)
 		}
 	}
 	return merged(spans)

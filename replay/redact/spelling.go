@@ -4,25 +4,32 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
 // This file knows the ways to write one secret.
 
-// spellings are the ways in which messages of the engine, and texts that hold
-// JSON, spell a secret that has special characters.
+// spellings are the ways in which messages of the engine, and texts that hold JSON, spell a
+// secret that has special characters. Texts that come whole are looked through without their
+// escapes too, whoever wrote them: these are for those that come in pieces.
 func spellings(secret string) []string {
 	others := list{besides: secret}
-	others.add(unquoted(strconv.Quote(secret)), unquoted(strconv.QuoteToASCII(secret)),
-		unquoted(string(canonical.AppendString(nil, secret))), strings.NewReplacer("~", "~0", "/", "~1").Replace(secret))
-	once := inJSON(secret)
-	others.add(once, inJSON(once), strings.ReplaceAll(once, "/", `\/`)) // within JSON within JSON, and as PHP has it
-	others.add(upperEscapes(once, `\u`, 4))
+	inASCII := escapedBeyondASCII(inCanonical(secret))
+	within := []string{unquoted(strconv.Quote(secret)), unquoted(strconv.QuoteToASCII(secret)), inCanonical(secret), inJSON(secret),
+		inASCII, upperEscapes(inASCII, `\u`, 4), upperEscapes(inJSON(secret), `\u`, 4), escapedAsInDotNet(secret)}
+	others.add(within...)
+	for _, once := range within { // within JSON within JSON
+		others.add(inJSON(once), inCanonical(once))
+	}
+	others.add(strings.NewReplacer("~", "~0", "/", "~1").Replace(secret), strings.ReplaceAll(inJSON(secret), "/", `\/`)) // in a path of JSON, and as PHP has it
 	return others.texts
 }
 
@@ -73,6 +80,32 @@ func inJSON(text string) string {
 	return unquoted(string(written))
 }
 
+// inCanonical is a text within a string of JSON that escapes what it must.
+func inCanonical(text string) string { return unquoted(string(canonical.AppendString(nil, text))) }
+
+// escapedBeyondASCII is a text of JSON as those have it who write nothing but ASCII.
+func escapedBeyondASCII(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch high, low := utf16.EncodeRune(r); {
+		case r < utf8.RuneSelf:
+			b.WriteRune(r)
+		case high != utf8.RuneError:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// escapedAsInDotNet is a text within a string of JSON as System.Text.Json writes it.
+func escapedAsInDotNet(text string) string {
+	return upperEscapes(escapedBeyondASCII(dotNetEscapes.Replace(inCanonical(text))), `\u`, 4)
+}
+
+var dotNetEscapes = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, "&", `\u0026`, "'", `\u0027`, "+", `\u002B`, "<", `\u003C`, ">", `\u003E`, "`", `\u0060`)
+
 // escapedAsInJS is a text as encodeURIComponent has it, which leaves more as it is.
 func escapedAsInJS(text string) string {
 	return strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(text))
@@ -98,28 +131,89 @@ func mapEscapes(text, mark string, digits int, to func(string) string) string {
 // htmlEscapes are what encoding/json writes for characters that HTML takes for its own.
 var htmlEscapes = map[string]string{`\u0026`: "&", `\u003c`: "<", `\u003e`: ">", `\u003C`: "<", `\u003E`: ">"}
 
-// unescapedHTML is a text without the escapes of htmlEscapes, and for each byte of it, and
-// its end, where it is in the text; nil where it holds none.
-func unescapedHTML(text string) (plain string, at []int) {
+// unescapedHTML is a text without the escapes of htmlEscapes.
+func unescapedHTML(text string) string {
 	if !strings.Contains(text, `\u00`) {
-		return text, nil
+		return text
 	}
+	for escape, meant := range htmlEscapes {
+		text = strings.ReplaceAll(text, escape, meant)
+	}
+	return text
+}
+
+// plainText is a text without one level of the escapes of JSON, and where it stands in the
+// text that has them.
+type plainText struct {
+	text  string
+	steps []step // behind each escape; the first is at the beginning
+}
+
+// step is a place in a text without escapes, and in the one with them.
+type step struct{ plain, written int }
+
+// unescaped is a text without one level of escapes; nil where it has none.
+func unescaped(text string) *plainText {
+	next := strings.IndexByte(text, '\\')
+	if next < 0 {
+		return nil
+	}
+	p := plainText{steps: []step{{}}}
 	var b strings.Builder
-	found := false
-	for i := 0; i < len(text); {
-		at = append(at, i)
-		if i+6 <= len(text) {
-			if meant, is := htmlEscapes[text[i:i+6]]; is {
-				b.WriteString(meant)
-				i, found = i+6, true
-				continue
-			}
+	b.Grow(len(text))
+	at := 0
+	for next >= 0 {
+		next += at
+		b.WriteString(text[at:next])
+		meant, size := escape(text[next:])
+		b.WriteString(meant)
+		at = next + size
+		if size != len(meant) {
+			p.steps = append(p.steps, step{b.Len(), at})
 		}
-		b.WriteByte(text[i])
-		i++
+		next = strings.IndexByte(text[at:], '\\')
 	}
-	if !found {
-		return text, nil
+	if len(p.steps) == 1 {
+		return nil
 	}
-	return b.String(), append(at, len(text))
+	b.WriteString(text[at:])
+	p.text = b.String()
+	return &p
+}
+
+// escape is what an escape means with which a text begins, and how long it is. What is none
+// means itself.
+func escape(text string) (meant string, size int) {
+	if len(text) < 2 {
+		return text, len(text)
+	}
+	if at := strings.IndexByte(`"\/bfnrt`, text[1]); at >= 0 {
+		return "\"\\/\b\f\n\r\t"[at : at+1], 2
+	}
+	first, is := codeUnit(text)
+	if !is {
+		return text[:1], 1
+	}
+	if second, is := codeUnit(text[6:]); is && utf16.IsSurrogate(first) {
+		if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+			return string(r), 12
+		}
+	}
+	return string(first), 6
+}
+
+// codeUnit is that of the escape with which a text begins.
+func codeUnit(text string) (unit rune, is bool) {
+	if len(text) < 6 || text[:2] != `\u` {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text[2:6], 16, 16)
+	return rune(n), err == nil
+}
+
+// written is the place in the text with escapes at which a place of the one without is.
+func (p *plainText) written(at int) int {
+	after, _ := slices.BinarySearchFunc(p.steps, at+1, func(s step, at int) int { return s.plain - at })
+	last := p.steps[after-1]
+	return last.written + at - last.plain
 }
