@@ -25,12 +25,13 @@ import (
 // replayed is a recorded run that was run again with live seams.
 type replayed struct {
 	comparison
-	trace   *trace.Trace     // of the new run
-	shown   *trace.Trace     // the same, without what the recording's redaction hides
-	secrets []redact.Pattern // what it hides
-	lines   []trace.Line     // its crossings, with the recorded ids
-	ids     *rename.IDs
-	newSeq  []int // as causal has it
+	trace     *trace.Trace     // of the new run
+	shown     *trace.Trace     // the same, without what the recording's redaction hides
+	secrets   []redact.Pattern // what it hides
+	redaction *redact.Writer   // what Live.Redact has found in it; nil without rules
+	lines     []trace.Line     // its crossings, with the recorded ids
+	ids       *rename.IDs
+	newSeq    []int // as causal has it
 }
 
 // report is the report of a run with live seams.

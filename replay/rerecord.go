@@ -89,7 +89,7 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	}
 	footer := recorded.FooterExtra
 	if isRedacted(recorded, live) {
-		if again.trace, err = redacted(again.trace, live.Redact, trace.Options{Sentinels: r.Options().Sentinels}); err != nil {
+		if again.trace, _, err = redacted(again.trace, live.Redact, trace.Options{Sentinels: r.Options().Sentinels}); err != nil {
 			return nil, err
 		}
 		footer = again.trace.FooterExtra

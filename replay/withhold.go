@@ -66,7 +66,7 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 	}
 	if rules != nil {
 		var err error
-		if run, err = redacted(run, rules, options); err != nil {
+		if run, r.redaction, err = redacted(run, rules, options); err != nil {
 			return nil, err
 		}
 	}
@@ -85,27 +85,31 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 		return nil, err
 	}
 	r.secrets = w.secrets
-	return redacted(&left, &redact.Rules{Patterns: w.secrets}, options)
+	shown, _, err := redacted(&left, &redact.Rules{Patterns: w.secrets}, options)
+	return shown, err
 }
 
 // withholdNames takes what is secret out of what a report does not have from the run that
 // it shows: the names of live seams and their code, and a crossing that breaks the contract.
 func (r *replayed) withholdNames(report *Report) {
-	rules := redact.Rules{Patterns: r.secrets}
-	if r.live.Redact != nil {
-		rules.Patterns = append(slices.Clone(r.live.Redact.Patterns), rules.Patterns...)
-	}
-	compiled, err := redact.Compile(&rules)
-	if err != nil || len(rules.Patterns) == 0 {
+	compiled, err := redact.Compile(&redact.Rules{Patterns: r.secrets})
+	if err != nil || len(r.secrets) == 0 && r.redaction == nil {
 		return // wrong rules have made no report
 	}
+	hide := func(text *string) {
+		if r.redaction != nil {
+			*text = r.redaction.Text(*text)
+		}
+		*text = compiled.Text(*text)
+	}
 	for _, said := range [][]string{report.Live, report.Unreached, report.NotCompared} {
-		for i, text := range said {
-			said[i] = compiled.Text(text)
+		for i := range said {
+			hide(&said[i])
 		}
 	}
 	if d := report.Divergence; d != nil {
-		d.Place, d.Got = compiled.Text(d.Place), compiled.Text(d.Got)
+		hide(&d.Place)
+		hide(&d.Got)
 	}
 }
 
@@ -116,24 +120,25 @@ func pointers(lines []trace.Line) (all []*adk.Crossing) {
 	return all
 }
 
-// redacted is a run without what rules find.
-func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*trace.Trace, error) {
+// redacted is a run without what rules find, and what knows all that they have found.
+func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*trace.Trace, *redact.Writer, error) {
 	compiled, err := redact.Compile(rules)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var written bytes.Buffer
 	out := redact.NewWriter(&written, run.Header, compiled, options)
 	out.Carry()
 	for _, line := range run.All() {
 		if err := out.Write(&line.Crossing); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := out.Close(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return trace.Read(&written, options)
+	left, err := trace.Read(&written, options)
+	return left, out, err
 }
 
 // read takes in the texts of the recording.

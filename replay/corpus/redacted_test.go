@@ -43,13 +43,13 @@ func agentWith(password, key, says string) adk.Config {
 	}
 }
 
-// recordedWith is the redacted trace of the agent's turn.
-func recordedWith(t *testing.T, config adk.Config) fs.FS {
+// recordedWith is the redacted trace of the agent's turn, which may begin with a stash.
+func recordedWith(t *testing.T, config adk.Config, stash map[string]any) fs.FS {
 	var file bytes.Buffer
 	recorder := replay.Record(&file, replay.RecordOptions{Redact: houseSecrets})
 	runner, err := adk.NewRunner(fakes.Deterministic(config, recorder))
 	require.NoError(t, err)
-	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help.", Stash: stash}))
 	require.NoError(t, recorder.Err())
 	return fstest.MapFS{"turn.jsonl": {Data: file.Bytes()}}
 }
@@ -58,7 +58,7 @@ func recordedWith(t *testing.T, config adk.Config) fs.FS {
 // neither where the recording has a placeholder nor wherever else the code says it.
 func TestAReportPrintsNoLiveSecret(t *testing.T) {
 	const password, key = "hunter2-and-more", "key-0123456789"
-	recorded := recordedWith(t, agentWith(password, key, ""))
+	recorded := recordedWith(t, agentWith(password, key, ""), nil)
 	sources, err := corpus.Sources(recorded)
 	require.NoError(t, err)
 	rotated := "a-rotated-secret"
@@ -104,7 +104,7 @@ func TestAReportPrintsNoLiveSecret(t *testing.T) {
 // recorded, and what is new in it differs.
 func TestLiveCodeIsRedactedByTheRulesOfTheRecording(t *testing.T) {
 	const password, key = "hunter2-and-more", "key-0123456789"
-	sources, err := corpus.Sources(recordedWith(t, agentWith(password, key, "")))
+	sources, err := corpus.Sources(recordedWith(t, agentWith(password, key, ""), nil))
 	require.NoError(t, err)
 	for says, same := range map[string]bool{"": true, "more": false} {
 		report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
@@ -122,13 +122,18 @@ func TestAReportPrintsNoSecretInANameOfASeam(t *testing.T) {
 		config.TurnInput[0].Name = name
 		return config
 	}
-	sources, err := corpus.Sources(recordedWith(t, named("auth key-0123456789")))
-	require.NoError(t, err)
-	report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
-		return replay.Live{Config: named("auth key-0123456789"), Seams: []string{replay.Middleware, replay.Executor}, Redact: houseSecrets}
-	})
-	require.NoError(t, err)
-	var out bytes.Buffer
-	require.NoError(t, report.WriteJSON(&out))
-	assert.NotContains(t, out.String()+report.Traces[0].Report.String(), "0123456789")
+	for name, stash := range map[string]map[string]any{"auth key-0123456789": nil, "auth rotated-and-more": {"password": "rotated-and-more"}} {
+		sources, err := corpus.Sources(recordedWith(t, named(name), stash))
+		require.NoError(t, err)
+		for _, does := range []string{name, name + " again"} {
+			report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
+				return replay.Live{Config: named(does), Turn: adk.RawTurn{Stash: stash}, Seams: []string{replay.Stash, replay.Middleware, replay.Executor}, Redact: houseSecrets}
+			})
+			require.NoError(t, err)
+			var out bytes.Buffer
+			require.NoError(t, report.WriteJSON(&out))
+			assert.Equal(t, does == name, report.Traces[0].Divergence == nil, "%s", out.String())
+			assert.NotRegexp(t, "0123456789|rotated", out.String()+report.Traces[0].Report.String())
+		}
+	}
 }

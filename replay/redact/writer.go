@@ -94,6 +94,10 @@ func NewWriter(w io.Writer, h trace.Header, rules *Compiled, options trace.Optio
 	return r
 }
 
+// Text is a text that is not in the run without what was found in that so far, and without
+// what the rules find in it.
+func (r *Writer) Text(text string) string { return r.redactor.uncounted(text) }
+
 // Carry has the run be one that has placeholders already, which are kept and counted.
 func (r *Writer) Carry() { r.redactor.carries = true }
 
