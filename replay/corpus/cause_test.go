@@ -217,6 +217,8 @@ func TestSingleTracesStayApart(t *testing.T) {
 		{"two words", 2, []*replay.Divergence{d(`"a red car"`, `"a blue car"`), d(`"a big house"`, `"a small house"`)}},
 		{"one word", 1, []*replay.Divergence{d(`"a red car"`, `"a blue car"`), d(`"the red house is 3 m high"`, `"the blue house is 3 m high"`)}},
 		{"wholly other texts", 2, []*replay.Divergence{d(`"yes"`, `"no key"`), d(`"of course"`, `"try later"`)}},
+		{"the same sign behind other words", 1, []*replay.Divergence{d(`"Oslo"`, `"Oslo!"`), d(`"Rome"`, `"Rome!"`)}},
+		{"another sign", 2, []*replay.Divergence{d(`"Oslo"`, `"Oslo!"`), d(`"Rome"`, `"Rome?"`)}},
 		{"ids and times", 1, []*replay.Divergence{
 			d(`"run 6d9a1c1e-1111-4222-8333-123456789abc at 2025-01-01T10:00:00Z"`, `"run 7d9a1c1e-1111-4222-8333-123456789abc at 2025-01-02T10:00:00Z"`),
 			d(`"run 8d9a1c1e-1111-4222-8333-123456789abc at 2025-03-01T10:00:00Z"`, `"run 9d9a1c1e-1111-4222-8333-123456789abc at 2025-04-02T10:00:00Z"`)}},

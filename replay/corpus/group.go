@@ -209,10 +209,11 @@ func (h *changeHits) cause(changes ...Change) *CauseReport {
 // with other data in each: two are no evidence.
 const fewestVarious = 3
 
-// merge makes one of the changes that differ in nothing but data: in the words
-// that are the trace's own, or, where they hit one trace each, in the words in
-// one frame.
+// merge makes one of the changes that differ in nothing but data: in the words beside
+// the same signs, in the words that are the trace's own, or, where they hit one trace
+// each, in the words in one frame.
 func (s *seamHits) merge() {
+	s.mergeBy(2, func(h *changeHits) string { return h.change.signs() }, func(*Change, Change) {})
 	s.mergeBy(2, func(h *changeHits) string { return h.change.templateKey() }, func(c *Change, other Change) {
 		c.Removed, c.Added = blurred(c.Removed, other.Removed), blurred(c.Added, other.Added)
 	})
@@ -283,6 +284,15 @@ func (c *Cause) place() string { return fmt.Sprintf("%q", []string{string(c.Clas
 // frame is the field and what stands beside the piece: the same where a template
 // is filled with other data in each trace.
 func (c Change) frame() string { return fmt.Sprintf("%q", []string{c.Field, c.Left, c.Right}) }
+
+// signs are the field and the pieces where they are signs alone, which stand beside the
+// trace's own words; empty where a word or a number is in them.
+func (c Change) signs() string {
+	if pieces := c.Removed + c.Added; pieces == "" || hasWord(pieces) || strings.ContainsAny(pieces, "‹›") {
+		return ""
+	}
+	return fmt.Sprintf("%q", []string{c.Field, c.Removed, c.Added})
+}
 
 // templateKey is the field and the template, with the frame where the template
 // has no word of its own; empty where there is no template.
