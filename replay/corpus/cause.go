@@ -83,7 +83,8 @@ func newCause(d *replay.Divergence) *Cause {
 	}
 	c.Beside = besides(d, e)
 	c.Instead = instead(d.Class, e)
-	if x != nil && (len(d.Fields) == 0 || e.Beside != nil) {
+	again := d.Class == replay.Unanswered && e.Recorded == nil // its field says how often
+	if x != nil && (len(d.Fields) == 0 || e.Beside != nil || again) {
 		c.Kind = describe.Gist(x)
 		if words, authored := describe.Authored(x); authored {
 			c.Changes = []Change{lineChange(d.Class, words)}

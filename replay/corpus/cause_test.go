@@ -228,6 +228,15 @@ func TestSingleTracesStayApart(t *testing.T) {
 	}
 }
 
+// How often an ask is made once more is other in each trace, and the change is one.
+func TestAsksOnceMoreAreOneCause(t *testing.T) {
+	d := func(fields ...compare.FieldDiff) *replay.Divergence {
+		return &replay.Divergence{Class: replay.Unanswered, Seam: "tool/forecast", Fields: fields,
+			Evidence: &replay.Evidence{Replayed: &adk.Crossing{Kind: adk.KindAsk, Name: "forecasts", JSON: []byte(`{"city":"Oslo"}`)}}}
+	}
+	assert.Equal(t, 1, corpus.CountCauses([]*replay.Divergence{d(), d(compare.FieldDiff{Field: "asked 3 times", Want: "an answer", Got: "none"})}))
+}
+
 // Without an iteration the seams of all traces are one.
 func TestIterationsAreNotPartOfACause(t *testing.T) {
 	stash := func(class replay.Class, i int, path string) *replay.Divergence {
