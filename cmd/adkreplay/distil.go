@@ -39,7 +39,7 @@ func newDistil(t *terminal) *cobra.Command {
 	var o distilOptions
 	cmd := &cobra.Command{
 		Use:   "distil folder ...",
-		Short: "Choose the fewest traces that show all that a folder of them shows",
+		Short: "Choose the fewest traces that show all that a folder shows",
 		Long: `distil chooses of many traces the fewest that show everything that any of them
 shows: which operations are made where, in which order and how often, which
 tools, storages and executors fail and how, how asks are answered, how

@@ -57,7 +57,7 @@ func newExplore(t *terminal) *cobra.Command {
 	var flags exploreFlags
 	cmd := &cobra.Command{
 		Use:   "explore scenario|file ...",
-		Short: "Break a turn at every crossing, in every order of its strands, and see whether it holds",
+		Short: "Break a turn at every crossing, in every order of its strands",
 		Long: `explore runs a turn again and again, and breaks it at every crossing in every
 way that applies there: the caller cancels before and after it, a deadline
 passes, user code fails or panics, a stream is cut, a storage fails before and

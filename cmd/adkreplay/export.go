@@ -32,7 +32,7 @@ func newExport(t *terminal) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export trace | --otlp file|folder ...",
-		Short: "Write what a trace holds of a provider as a conversation, or its spans for OpenTelemetry",
+		Short: "Write what a trace holds of a provider, or its spans",
 		Long: `export writes what a turn asked over HTTP, and what it was answered, as the
 conversation that fakes.ReadConversation reads and fakes.NewProvider and
 fakes.NewTransport serve: an agent of another prompt, or of another language,

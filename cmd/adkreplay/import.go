@@ -25,7 +25,7 @@ func newImport(t *terminal) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import recording [answers]",
-		Short: "Read what others have recorded of a provider, and write it as a conversation",
+		Short: "Write what others have recorded of a provider as a conversation",
 		Long: `import reads what somebody else has recorded of a provider, and writes it as the
 conversation that fakes.ReadConversation reads and fakes.NewProvider and
 fakes.NewTransport serve. A turn that runs over it can be recorded then.

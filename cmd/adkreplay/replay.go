@@ -35,7 +35,7 @@ func newReplay(t *terminal) *cobra.Command {
 	var flags replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay file --set PATH=VALUE ...",
-		Short: "Answer a recorded crossing differently, and see what the engine makes of it",
+		Short: "Answer a recorded crossing differently, and see what comes of it",
 		Long: `replay runs the turn of a trace again on today's engine with one crossing, or
 several, answered differently, and prints in what the new run differs, as diff
 does: a is the recording, b the new run. With --out it writes the new trace.
@@ -43,7 +43,7 @@ does: a is the recording, b the new run. With --out it writes the new trace.
 PATH is the number of a crossing, as show --grep . prints it, and a field:
   23.result               what the tool whose return is crossing 23 gave
   23.args.city            a member of arguments
-  6.records[0].content    a field of a record that a storage gave; [q1] is by key
+  6.records[0].content    a field of a record of a storage; [q1] is by key
   24.value                what a gate was resolved with
   23.error                how a call failed; it failed if it had not
   run.prompt              the path of a seam that was called once, and a field

@@ -30,7 +30,7 @@ func newReview(t *terminal) *cobra.Command {
 	var o reviewOptions
 	cmd := &cobra.Command{
 		Use:   "review [file|folder ...]",
-		Short: "Go through what has changed, and accept or leave it cause by cause",
+		Short: "Go through what has changed, to accept or leave it by its cause",
 		Long: `review runs traces again as verify does, and asks about each cause of a
 divergence what to do with it: accept it with a reason, in all traces that it
 hits or in some of them, leave it, open a trace in an editor (VISUAL or EDITOR).

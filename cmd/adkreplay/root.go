@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -123,7 +125,32 @@ Everything happens in this process: no network, no model, no key.
 	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newReview(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
 		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newStats(t), newDistil(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
 	root.SetHelpCommand(newHelp(root))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", usualColumns)))
+	for _, cmd := range root.Commands() {
+		cmd.Long = filled(cmd.Long, usualColumns)
+	}
 	return root
+}
+
+// filled is a help whose paragraphs have lines that fit into so many columns. Indented lines
+// are those of tables, and stay.
+func filled(text string, columns int) string {
+	var lines []string
+	open := false // a paragraph is
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || line[0] == ' ' {
+			lines, open = append(lines, line), false
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			if last := len(lines) - 1; open && utf8.RuneCountInString(lines[last]+" "+word) <= columns {
+				lines[last] += " " + word
+				continue
+			}
+			lines, open = append(lines, word), true
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // newHelp replaces cobra's help command, which ends with 0 when it does not

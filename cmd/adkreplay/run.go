@@ -45,7 +45,7 @@ func newRun(t *terminal) *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "run [scenario]",
-		Short: "Run a named scenario and show its turn; without a name, list them all",
+		Short: "Run a named scenario and show its turn, or list them all",
 		Long: `run runs one of the named scenarios and prints its transcript: everything that
 passed between the engine and user code, in order. With -o it records the turn
 as a trace. Some scenarios are sessions of several turns: they print the story of

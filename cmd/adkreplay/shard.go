@@ -20,8 +20,8 @@ them:
   CI_NODE_INDEX, CI_NODE_TOTAL                          GitLab CI, from 1
   CIRCLE_NODE_INDEX, CIRCLE_NODE_TOTAL                  CircleCI, from 0
   BUILDKITE_PARALLEL_JOB, BUILDKITE_PARALLEL_JOB_COUNT  Buildkite, from 0
-  JOB_COMPLETION_INDEX                                  a Kubernetes indexed Job,
-                                                        from 0: give it --shard /n
+  JOB_COMPLETION_INDEX                                  Kubernetes indexed Job,
+                                                        from 0: give --shard /n
 Variables that contradict each other are wrong usage.
 `
 

@@ -36,7 +36,7 @@ func newShrink(t *terminal) *cobra.Command {
 	var o shrinkOptions
 	cmd := &cobra.Command{
 		Use:   "shrink file",
-		Short: "Reduce a turn that goes wrong to the shortest one that still does",
+		Short: "Reduce a turn that goes wrong to the shortest that still does",
 		Long: `shrink translates a trace into a turn, runs that on today's engine, and takes
 away whatever can go while the turn still shows the same violation or
 divergence. It prints the transcript of what is left; with -o it writes it as a

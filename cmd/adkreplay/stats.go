@@ -63,7 +63,8 @@ answers that is so. A percentile is off by a hundredth at most.
 --prices names a file with what a million tokens cost. In the names of models *
 stands for any characters:
 
-  {"currency": "USD", "models": {"small*": {"in": 0.15, "cached": 0.075, "out": 0.6}}}
+  {"currency": "USD",
+   "models": {"small*": {"in": 0.15, "cached": 0.075, "out": 0.6}}}
 
 --fail-if is a condition with which stats fails: a figure by its name, one of
 > >= < <=, and a number or a duration. With a sign it is on the change from the

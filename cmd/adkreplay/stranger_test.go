@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -151,6 +152,20 @@ func TestReportsFitOnATerminal(t *testing.T) {
 		wide := adkreplay(args...)
 		assert.Equal(t, strings.Fields(wide.out), strings.Fields(out.String()), "only white space is another")
 	}
+}
+
+// A help fits as well; examples are to be copied, and stay whole.
+func TestHelpsFitOnATerminal(t *testing.T) {
+	root := newRoot(newTerminal(io.Discard, io.Discard))
+	for _, cmd := range append(root.Commands(), root) {
+		help, _, _ := strings.Cut(adkreplay(cmd.Name(), "--help").out, "\nExamples:\n")
+		flags := adkreplay(cmd.Name(), "--help").out
+		flags = flags[strings.Index(flags, "\nFlags:\n"):]
+		for line := range strings.Lines(help + flags) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), usualColumns, "%s: %s", cmd.Name(), line)
+		}
+	}
+	assert.Equal(t, "one two\nthree four\n  a table  as it is\n\nfive", filled("one\ntwo three\nfour\n  a table  as it is\n\nfive", 10))
 }
 
 func TestFolded(t *testing.T) {

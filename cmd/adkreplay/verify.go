@@ -38,7 +38,7 @@ func newVerify(t *terminal) *cobra.Command {
 	var flags verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify [file|folder ...]",
-		Short: "Run traces again and compare every crossing; play journals of sessions",
+		Short: "Run traces again and compare every crossing",
 		Long: `verify runs the turn of every trace again on today's engine, with every seam
 doing what was recorded, and compares every crossing. Of a folder it takes all
 files that end in .jsonl or .jsonl.zst, at any depth. Without arguments it takes

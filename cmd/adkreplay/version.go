@@ -14,7 +14,7 @@ import (
 func newVersion(t *terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of the command, the contract and the trace format",
+		Short: "Print the versions of command, contract and trace format",
 		Args:  cobra.NoArgs,
 		Run:   func(*cobra.Command, []string) { t.printf("%s", version(debug.ReadBuildInfo())) },
 	}

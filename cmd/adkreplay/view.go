@@ -188,7 +188,7 @@ func pageWords(file string, written page.Written, size int) string {
 		}
 	}
 	if listed > 0 {
-		words += fmt.Sprintf(", %d of them listed alone", listed)
+		words += fmt.Sprintf(", %d of %d without what is in it", listed, len(written.Traces))
 	}
 	for _, one := range written.Sessions {
 		told += one.Sessions
