@@ -387,7 +387,7 @@ type PanicError struct {
 // newPanicError is for the deferred function that recovered the value: it keeps
 // where the panic came from, which Stack puts into words when it is asked.
 func newPanicError(value any) *PanicError {
-	return &PanicError{Value: value, place: callers.Of(2)} // without newPanicError and the deferred function
+	return &PanicError{Value: value, place: callers.OfPanic(value, 2)} // without newPanicError and the deferred function
 }
 
 // Stack says where it happened, the innermost call first, a function and its

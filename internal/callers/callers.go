@@ -17,6 +17,18 @@ func Of(skip int) Place {
 	return append(Place(nil), calls[:runtime.Callers(own+skip, calls[:])]...)
 }
 
+// Staged is the value of a panic that somebody made on purpose and knows the place of: to
+// keep where it happened takes longer than to panic.
+type Staged interface{ Staged() }
+
+// OfPanic is Of for a panic with a value; nowhere, where that is Staged.
+func OfPanic(value any, skip int) Place {
+	if _, is := value.(Staged); is {
+		return nil
+	}
+	return Of(skip + 1)
+}
+
 // Text names the innermost call first, a function and its place each.
 func (p Place) Text() (text []byte) {
 	frames := runtime.CallersFrames(p)

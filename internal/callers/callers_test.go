@@ -29,3 +29,14 @@ func TestPlace(t *testing.T) {
 	assert.Len(t, deep(100), 32)
 	assert.Empty(t, callers.Place(nil).Text())
 }
+
+type staged struct{}
+
+func (staged) Staged() {}
+
+// PIP-11: where a panic happened that was made on purpose is asked by nobody.
+func TestOfPanic(t *testing.T) {
+	assert.Empty(t, callers.OfPanic(staged{}, 0))
+	line, _, _ := strings.Cut(string(callers.OfPanic("of itself", 0).Text()), "\n")
+	assert.Contains(t, line, "TestOfPanic")
+}

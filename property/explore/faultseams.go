@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"runtime"
 	"slices"
@@ -18,7 +17,14 @@ import (
 // inside the turn: nothing can be put around these from outside.
 
 // errBroken is what code fails with that the explorer breaks.
-var errBroken = errors.New("broken by the explorer")
+var errBroken error = &brokenError{"broken by the explorer"}
+
+type brokenError struct{ text string }
+
+func (e *brokenError) Error() string { return e.text }
+
+// Staged keeps panics of the explorer's own from being traced back to the explorer.
+func (e *brokenError) Staged() {}
 
 // moment is when a call fails that a fault was made for.
 type moment uint8
