@@ -18,9 +18,10 @@ import (
 type history struct {
 	info       adk.RunInfo
 	invariants []Invariant
-	watchers   []checker // by the place of their invariant; nil until they are needed
-	used       []checker // those of earlier turns
-	present    int       // the place of the invariant that is looked at
+	watchers   []checker  // by the place of their invariant; nil until they are needed
+	used       []checker  // those of earlier turns
+	remaking   []remaking // those of used that are; nil for the others
+	present    int        // the place of the invariant that is looked at
 	found      []Violation
 	advisers   []checker // who look for hints
 	hinted     []Hint
@@ -147,7 +148,7 @@ type delta struct {
 }
 
 func newStory(info adk.RunInfo) *history {
-	s := &history{watchers: make([]checker, len(invariants)), used: make([]checker, len(invariants)), fold: state.New(), stranger: &seamCall{}}
+	s := &history{watchers: make([]checker, len(invariants)), used: make([]checker, len(invariants)), remaking: make([]remaking, len(invariants)), fold: state.New(), stranger: &seamCall{}}
 	s.begins(info)
 	return s
 }
@@ -163,7 +164,7 @@ func (s *history) begins(info adk.RunInfo) {
 	if len(s.madeOps) < s.opened {
 		s.madeOps = make([]openOp, s.opened)
 	}
-	*s = history{info: info, invariants: invariants, watchers: s.watchers, used: s.used, fold: s.fold, stranger: s.stranger,
+	*s = history{info: info, invariants: invariants, watchers: s.watchers, used: s.used, remaking: s.remaking, fold: s.fold, stranger: s.stranger,
 		calls: s.calls[:0], open: s.open[:0], ops: s.ops[:0],
 		spare: s.madeCalls, spareOps: s.madeOps, madeCalls: s.madeCalls, madeOps: s.madeOps}
 }
@@ -207,12 +208,25 @@ func (s *history) look(x *adk.Crossing) {
 	for _, i := range watching[x.Kind] {
 		w := s.watchers[i]
 		if w == nil {
-			w = s.invariants[i].watch(s.used[i])
-			s.watchers[i], s.used[i] = w, w
+			w = s.watcher(i)
 		}
 		s.present = int(i)
 		w.see(s, x)
 	}
+}
+
+// watcher makes the watcher of an invariant, of that of an earlier turn if there was one.
+func (s *history) watcher(i uint8) checker {
+	w := s.used[i]
+	if known := s.remaking[i]; known != nil {
+		known.remake()
+	} else {
+		w = s.invariants[i].watch(w)
+		s.used[i] = w
+		s.remaking[i], _ = w.(remaking)
+	}
+	s.watchers[i] = w
+	return w
 }
 
 // end tells that nothing follows.
@@ -615,7 +629,9 @@ func (op *openOp) beginning() int  { return op.began }
 // without takes what began at a place out of a list in the order of beginnings.
 func without[T comparable](list []T, one T, began int, beginning func(T) int) []T {
 	if last := len(list) - 1; last >= 0 && list[last] == one { // as most are
-		return slices.Delete(list, last, last+1)
+		var none T
+		list[last] = none
+		return list[:last]
 	}
 	i, found := position(list, began, beginning)
 	if !found || list[i] != one {

@@ -69,10 +69,6 @@ func made[W any, P interface {
 	if !ok {
 		return P(new(W))
 	}
-	if w, ok := used.(remaking); ok {
-		w.remake()
-		return used
-	}
 	var none W
 	*w = none
 	return w
