@@ -35,8 +35,10 @@ func (o *outside) end(err, cause error) {
 	if cause == nil {
 		cause = err
 	}
-	ended, fail := context.WithCancelCause(context.Background())
-	fail(cause)
+	ended := endedByFault
+	if cause != errBroken {
+		ended = endedBy(cause)
+	}
 	o.err, o.ended = err, ended
 	close(o.done)
 	follow := o.follow
@@ -48,6 +50,16 @@ func (o *outside) end(err, cause error) {
 		}
 	}
 }
+
+// endedBy is a context that has ended by a cause.
+func endedBy(cause error) context.Context {
+	ended, fail := context.WithCancelCause(context.Background())
+	fail(cause)
+	return ended
+}
+
+// endedByFault is that of most runs.
+var endedByFault = endedBy(errBroken)
 
 // Deadline is none: what ends the context is the schedule.
 func (o *outside) Deadline() (time.Time, bool) { return time.Time{}, false }

@@ -21,8 +21,8 @@ const mostTimes = 6
 
 // longer are the schedules in which the last fault of a run happens more often, or less
 // often than each time, where that can make a difference.
-func (e *exploring) longer(t tried) (all []candidate) {
-	n := t.candidate
+func (e *exploring) longer(t *tried) (all []candidate) {
+	n := &t.candidate
 	if len(n.faults) == 0 || n.random != 0 || n.orders || t.hits < 2 {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (e *exploring) longer(t tried) (all []candidate) {
 		}
 		p := last
 		p.Kind, p.Times, p.left = kind, times, times-1
-		again := n
+		again := *n
 		again.faults = append(slices.Clone(n.faults[:len(n.faults)-1]), p)
 		again.again = false
 		all = append(all, again)

@@ -76,7 +76,7 @@ func (e *exploring) randoms() (all []candidate) {
 
 // isNew reports whether a schedule is none of chance, or the first that came to its decisions,
 // and to any.
-func (e *exploring) isNew(n candidate) bool {
+func (e *exploring) isNew(n *candidate) bool {
 	if n.random == 0 {
 		return true
 	}

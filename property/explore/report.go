@@ -348,15 +348,15 @@ func (t *tally) row(p place) *tallyRow {
 }
 
 // commit counts a run.
-func (t *tally) commit(r tried) {
+func (t *tally) commit(r *tried) {
 	if len(r.candidate.picks) > 0 {
 		t.orders++
 	}
 	if !r.candidate.input.IsZero() {
 		t.inputs++
 	}
-	if n := r.candidate; n.counts {
-		last := n.faults[len(n.faults)-1]
+	if n := &r.candidate; n.counts {
+		last := &n.faults[len(n.faults)-1]
 		t.row(last.place)[last.Kind].tried++
 	}
 	for _, one := range r.refused {

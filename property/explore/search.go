@@ -206,7 +206,7 @@ func (e *exploring) reproduce(n candidate) {
 		e.leftover++
 		e.stop(e.whyOver())
 	} else {
-		e.commit(results[0][0])
+		e.commit(&results[0][0])
 	}
 	e.conclude()
 }
@@ -375,13 +375,15 @@ func (e *exploring) runLevel(level []candidate) (next []candidate) {
 		results := e.parallel(level[:size])
 		e.lookBehind(results)
 		level = level[size:]
+		next = slices.Grow(next, follow(results))
 		for _, all := range results {
 			if all == nil {
 				e.leftover++
 				continue
 			}
-			for _, t := range all {
-				if !e.isNew(t.candidate) {
+			for i := range all {
+				t := &all[i]
+				if !e.isNew(&t.candidate) {
 					continue
 				}
 				if e.remaining() == 0 {
@@ -600,12 +602,21 @@ func strayText(strays []stray) string {
 	return inWords(count, "goroutine") + " had not ended when the turn had: started by user code, and waited for by nobody" + each
 }
 
+// follow is how many schedules with one fault more follow from runs.
+func follow(results [][]tried) (count int) {
+	for _, all := range results {
+		for i := range all {
+			count += len(all[i].more)
+		}
+	}
+	return count
+}
+
 // children adds the schedules with one thing more wrong that follow from a run.
-func (e *exploring) children(next []candidate, t tried) []candidate {
+func (e *exploring) children(next []candidate, t *tried) []candidate {
 	if t.candidate.cost >= e.options.Bound || t.candidate.random > 0 {
 		return next
 	}
-	next = slices.Grow(next, len(t.more))
 	for i := range t.more {
 		next = append(next, t.candidate.with(t.more[i:i+1:i+1], e.table.first(t.more[i].cell()) && !e.unsteady))
 	}
@@ -632,7 +643,7 @@ func (n candidate) with(one []planned, again bool) candidate {
 }
 
 // commit takes a run into the result.
-func (e *exploring) commit(t tried) {
+func (e *exploring) commit(t *tried) {
 	e.result.Schedules++
 	if t.waited {
 		e.result.Waited++

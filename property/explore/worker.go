@@ -156,6 +156,11 @@ func (l *lane) serve(subject turn.Subject, label watchdog.Label) {
 	}
 }
 
+// runsAtOnce is after how many runs others get the processor. On few of them the collector
+// has its share where goroutines change, which runs need not do: while it marks, each pointer
+// that is written costs more, and it marks until it had that share.
+const runsAtOnce = 32
+
 // work goes through a list and says so, also when a run ends the goroutine; not when
 // the run was given up, since nobody waits for it any more.
 func (l *lane) work(subject turn.Subject, work list) (goesOn bool) {
@@ -164,7 +169,7 @@ func (l *lane) work(subject turn.Subject, work list) (goesOn bool) {
 			l.done <- goesOn
 		}
 	}()
-	for work.next(work.attempt) {
+	for runs := 1; work.next(work.attempt); runs++ {
 		work.attempt.run(subject)
 		work.attempt.runNext(subject)
 		if !work.attempt.finish() {
@@ -172,9 +177,9 @@ func (l *lane) work(subject turn.Subject, work list) (goesOn bool) {
 		}
 		work.ran(work.attempt, nil)
 		work.attempt.instance.Close()
-		// On few cores the collector gets its share of one where goroutines change. Runs need
-		// not change them, and while it marks, each pointer that is written costs more.
-		runtime.Gosched()
+		if runs%runsAtOnce == 0 {
+			runtime.Gosched()
+		}
 	}
 	return true
 }
