@@ -358,6 +358,7 @@ func TestOrdersOfStrandsThatShareALock(t *testing.T) {
 	})
 	result := explored(t, s, explore.Options{Faults: []turn.FaultKind{}})
 	assert.Len(t, says(result, "sync.RWMutex.RLock in "), 1, result)
+	assert.Regexp(t, `(?m)^    strand 0 +strand 1 +strand 2$`, result.String())
 	s.Scripted = true
 	assert.Empty(t, explored(t, s, explore.Options{Faults: []turn.FaultKind{}}).Violations, "its strands meet nowhere else")
 }

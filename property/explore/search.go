@@ -185,7 +185,9 @@ func (e *exploring) explore() {
 	e.runFree()
 	if random := e.randoms(); e.stopped == "" && len(random) > 0 {
 		e.runLevel(random)
-		e.result.Random = e.randomCover()
+		if e.choices >= randomChoices {
+			e.result.Random = e.randomCover()
+		}
 	}
 	if e.stopped == "" {
 		level = append(level, e.inputs()...)
@@ -224,12 +226,12 @@ func (e *exploring) show() {
 func (e *exploring) showAll(list []Breach) {
 	for i := range list {
 		b := &list[i]
-		if e.over() {
-			return
-		}
 		if b.Invariant == hangs { // it was shown when it hung
 			b.Strands = e.strandsOf(b.from, b.crossings())
 			continue
+		}
+		if e.over() {
+			return
 		}
 		n := b.from
 		n.lines = []int{b.Crossing}
@@ -250,8 +252,14 @@ func (e *exploring) strandsOf(n candidate, ordered []adk.Crossing) string {
 	if len(n.picks) == 0 {
 		return ""
 	}
-	ordered = slices.Clone(ordered)
 	n.picks, n.pickedAt = nil, nil
+	if e.undisturbed != nil && len(n.faults) == 0 && n.input.IsZero() && n.script == nil {
+		return besideEachOther(e.undisturbed.crossings, ordered)
+	}
+	if e.over() {
+		return ""
+	}
+	ordered = slices.Clone(ordered)
 	usual, _ := e.workers[0].run(n, nil, false, false)
 	return besideEachOther(usual.crossings, ordered)
 }
