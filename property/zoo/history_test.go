@@ -273,6 +273,8 @@ var histories = []family{
 
 // modelMessage is what a model says.
 type modelMessage struct {
+	Content   string           `json:"content"`
+	Refusal   string           `json:"refusal"`
 	ToolCalls []map[string]any `json:"tool_calls"`
 }
 

@@ -16,7 +16,7 @@ import (
 
 // families are all of them.
 func families() []family {
-	return slices.Concat(keeping, atOnce, control, tools, asking, histories, sharing, services, texts, lasting, odd, strange, production, parts)
+	return slices.Concat(keeping, atOnce, control, tools, asking, histories, sharing, services, texts, lasting, odd, strange, production, parts, overlooked)
 }
 
 // row is what exploring a family showed.
