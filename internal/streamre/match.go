@@ -1,11 +1,7 @@
 package streamre
 
 import (
-	"errors"
-	"regexp"
 	"regexp/syntax"
-	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -13,99 +9,6 @@ import (
 // not say whether what has come may be the beginning of a match, so the same
 // programs are run here by a machine that can stop between two pieces. It finds
 // what package regexp finds, and takes linear time as that does.
-
-// Pattern is a compiled Pattern, or a text that a path found.
-type Pattern struct {
-	Kind  string
-	quick *regexp.Regexp // reports whether a whole text is worth the machine
-	texts []string       // the same of a pattern of texts, in a fraction of the time
-	prog  *syntax.Prog
-	first [utf8.RuneSelf]bool // the characters of ASCII that a match may begin with
-}
-
-// Compile compiles a regular expression for secrets of a kind. It must not match the
-// empty text, at any place: that would be found everywhere, or hide what could be found.
-func Compile(kind, expr string) (*Pattern, error) {
-	if kind == "" || NotKind.MatchString(kind) {
-		return nil, errors.New("its kind: want lowercase letters, digits and dashes")
-	}
-	quick, err := regexp.Compile(expr)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil {
-		return nil, err
-	}
-	prog, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return nil, err
-	}
-	p := &Pattern{Kind: kind, quick: quick, prog: prog}
-	if p.matchesEmpty(uint32(prog.Start), make([]bool, len(prog.Inst))) {
-		return nil, errors.New("it matches the empty text, and so everywhere")
-	}
-	for r := range p.first {
-		p.first[r] = p.begins(uint32(prog.Start), rune(r), make([]bool, len(prog.Inst)))
-	}
-	return p, nil
-}
-
-// CompileTexts compiles texts, of which none is empty, as a pattern that finds each of
-// them; where one begins another, the one that is given first.
-func CompileTexts(kind string, texts []string) (*Pattern, error) {
-	quoted := make([]string, len(texts))
-	for i, text := range texts {
-		quoted[i] = regexp.QuoteMeta(text)
-	}
-	p, err := Compile(kind, strings.Join(quoted, "|"))
-	if err == nil {
-		p.texts = texts
-	}
-	return p, err
-}
-
-// MayBeIn reports whether a whole text is worth the machine.
-func (p *Pattern) MayBeIn(text string) bool {
-	if p.texts == nil {
-		return p.quick.MatchString(text)
-	}
-	return slices.ContainsFunc(p.texts, func(one string) bool { return strings.Contains(text, one) })
-}
-
-// matchesEmpty reports whether a match may hold no character, wherever in a text that
-// is: what is asked of the place, as in \b, is met somewhere.
-func (p *Pattern) matchesEmpty(pc uint32, been []bool) bool {
-	if been[pc] {
-		return false
-	}
-	been[pc] = true
-	switch i := &p.prog.Inst[pc]; i.Op {
-	case syntax.InstAlt, syntax.InstAltMatch:
-		return p.matchesEmpty(i.Out, been) || p.matchesEmpty(i.Arg, been)
-	case syntax.InstCapture, syntax.InstNop, syntax.InstEmptyWidth:
-		return p.matchesEmpty(i.Out, been)
-	}
-	return p.prog.Inst[pc].Op == syntax.InstMatch
-}
-
-// begins reports whether a match may begin with r.
-func (p *Pattern) begins(pc uint32, r rune, been []bool) bool {
-	if been[pc] {
-		return false
-	}
-	been[pc] = true
-	switch i := &p.prog.Inst[pc]; i.Op {
-	case syntax.InstAlt, syntax.InstAltMatch:
-		return p.begins(i.Out, r, been) || p.begins(i.Arg, r, been)
-	case syntax.InstCapture, syntax.InstNop, syntax.InstEmptyWidth:
-		return p.begins(i.Out, r, been)
-	case syntax.InstMatch, syntax.InstFail:
-		return false
-	default:
-		return i.MatchRune(r)
-	}
-}
 
 // Span is a secret in a text.
 type Span struct {

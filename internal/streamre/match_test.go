@@ -1,0 +1,109 @@
+package streamre_test
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/streamre"
+)
+
+// exprs are put together of these, and texts of letters that they know.
+var (
+	atoms   = []string{"a", "b", "é", ".", "[ab]", "[^a]", `\b`, `\w`, "^", "$", "(?i:A)", "(?s:.)", "(?m:^)", "(?m:$)"}
+	repeats = []string{"", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}"}
+	letters = []string{"a", "b", "A", "é", " ", "\n", "\xff"}
+)
+
+func drawExpr(draw *rand.Rand, depth int) (expr string) {
+	for range 1 + draw.IntN(3) {
+		atom := atoms[draw.IntN(len(atoms))]
+		if depth > 0 && draw.IntN(3) == 0 {
+			atom = "(" + drawExpr(draw, depth-1) + ")"
+		}
+		expr += atom + repeats[draw.IntN(len(repeats))]
+	}
+	if draw.IntN(4) == 0 {
+		expr += "|" + atoms[draw.IntN(5)]
+	}
+	return expr
+}
+
+func drawText(draw *rand.Rand) (text string) {
+	for range draw.IntN(14) {
+		text += letters[draw.IntN(len(letters))]
+	}
+	return text
+}
+
+// Package regexp is the dumb twin: on a whole text the machine finds what that finds. In
+// pieces it finds the same, wherever the text is cut; what was found is not taken back, and
+// no match begins before the place that is said to be open.
+func TestMatchesAreThoseOfRegexp(t *testing.T) {
+	draw := rand.New(rand.NewPCG(3, 4))
+	compiled, found := 0, 0
+	for range 20_000 {
+		expr := drawExpr(draw, 2)
+		p, err := streamre.Compile("x", expr)
+		if err != nil { // it matches the empty text, or repeats a repetition
+			continue
+		}
+		compiled++
+		twin := regexp.MustCompile(expr)
+		text := drawText(draw)
+		var want []streamre.Span
+		for _, at := range twin.FindAllStringIndex(text, -1) {
+			want = append(want, streamre.Span{From: at[0], To: at[1], Kind: "x"})
+		}
+		found += len(want)
+		require.Equal(t, want, streamre.NewMatcher(p, 0).Whole(text), "%q in %q", expr, text)
+		require.Equal(t, len(want) > 0, p.MayBeIn(text), "%q in %q", expr, text)
+
+		m := streamre.NewMatcher(p, 0)
+		var spans []streamre.Span
+		for end := 0; end < len(text); {
+			_, width := utf8.DecodeRuneInString(text[end:])
+			if end += width; draw.IntN(2) == 0 {
+				continue
+			}
+			spans = m.Run(spans, text[:end], end)
+			require.True(t, len(spans) <= len(want) && slices.Equal(want[:len(spans)], spans), "%q in %q, cut at %d: %v, want %v", expr, text, end, spans, want)
+			if len(spans) < len(want) {
+				require.LessOrEqual(t, min(m.Open(), end), want[len(spans)].From, "%q in %q, cut at %d", expr, text, end)
+			}
+		}
+		require.Equal(t, want, m.End(text, m.Run(spans, text, len(text))), "%q in %q, in pieces", expr, text)
+	}
+	assert.Greater(t, compiled, 5_000)
+	assert.Greater(t, found, 5_000)
+}
+
+// Of texts the one that is given first is found where one begins another, and their letters
+// mean themselves.
+func TestTexts(t *testing.T) {
+	p, err := streamre.CompileTexts("key", []string{"a.c", "a.cd", "(x"})
+	require.NoError(t, err)
+	assert.Equal(t, []streamre.Span{{From: 1, To: 4, Kind: "key"}, {From: 6, To: 8, Kind: "key"}}, streamre.NewMatcher(p, 0).Whole(" a.cd (x abc"))
+	assert.True(t, p.MayBeIn("(x"))
+	assert.False(t, p.MayBeIn("abc"))
+}
+
+// A pattern that would be found everywhere, and a kind that no placeholder can name, are
+// refused.
+func TestCompileRefuses(t *testing.T) {
+	for _, expr := range []string{"", "a*", "a|", `\b`, "(?m:^)$", "(a?)*"} {
+		_, err := streamre.Compile("x", expr)
+		assert.ErrorContains(t, err, "empty text", expr)
+	}
+	for _, kind := range []string{"", "API key", "é"} {
+		_, err := streamre.Compile(kind, "a")
+		assert.ErrorContains(t, err, "lowercase letters", kind)
+	}
+	_, err := streamre.Compile("x", "(")
+	assert.ErrorContains(t, err, "missing closing")
+}
