@@ -249,7 +249,7 @@ func (w *withholding) pair(want, got *adk.Crossing) error {
 	}
 	return w.texts(got, func(use adk.FieldUse, place, text string) {
 		if template, is := recorded[use.Label+place]; is && !w.held(template, text) {
-			w.placed[placeOf(got, use.Field, place)] = "[redacted:" + liveKind(template) + ":1]"
+			w.placed[placeOf(got, use.Field, place)] = wire.PlaceholderOf(liveKind(template), 1)
 		}
 	})
 }

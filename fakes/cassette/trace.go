@@ -118,7 +118,7 @@ func (a *tracedAsks) take(at int, x *adk.Crossing, of []string) error {
 
 // keep is a copy of what crossed, in which it looks for placeholders.
 func (a *tracedAsk) keep(at int, raw json.RawMessage) json.RawMessage {
-	if a.hiddenAt == 0 && bytes.Contains(raw, []byte("[redacted:")) {
+	if a.hiddenAt == 0 && bytes.Contains(raw, []byte(wire.PlaceholderBegin)) {
 		a.hiddenAt = at
 	}
 	return slices.Clone(raw)

@@ -171,9 +171,9 @@ func (n *Namer) fact(x *adk.Crossing) string {
 // cancels are what cancels runs, in words.
 var cancels = map[string]string{
 	wire.OutsideCancel: "from outside",
-	"abort":            "by the abort",
-	"stage":            "by a stage's abort error",
-	"goexit":           "by the end of the goroutine",
+	wire.CancelAbort:   "by the abort",
+	wire.CancelStage:   "by a stage's abort error",
+	wire.CancelGoexit:  "by the end of the goroutine",
 }
 
 // settlements are how gates settle, in words.

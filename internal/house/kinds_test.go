@@ -29,7 +29,6 @@ var kindsByRight = map[string]string{
 	"property/shrink/turnof.go":     "what of a turn as data each line is",
 	"property/history.go":           "what each kind changes in what invariants ask of a run",
 	"property/explore/search.go":    "which operations somebody else sees is what a reader looks for behind a fault",
-	"property/shrink/writego.go":    "the listener of gates is written with what settles them",
 	"property/explore/oracle*.go":   "an oracle is about the kinds that it names",
 	"property/invariant*.go":        "an invariant is about the kinds that it names",
 	"property/advice_*.go":          "a piece of advice is about the kinds that it names",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	_ "github.com/adkreplay/adkreplay/internal/draws"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // Classes are what generated turns have to reach, told by their crossings.
@@ -39,12 +40,12 @@ var Classes = []struct {
 	{"gate refused", func(x *adk.Crossing) bool {
 		return x.Kind == adk.KindSettle && errors.Is(x.Err, adk.E_INVALID_TURN_GATE_RESOLUTION)
 	}},
-	{"cancelled", func(x *adk.Crossing) bool { return x.Kind == adk.KindCancel && x.Key == "outside" }},
+	{"cancelled", func(x *adk.Crossing) bool { return wire.CancelledBy(x) == wire.OutsideCancel }},
 	{"standalone dispatch", func(x *adk.Crossing) bool {
 		return x.Kind == adk.KindCall && x.Call == 0 && x.Seam.Label == adk.LabelDispatch
 	}},
 	{"nested dispatch", func(x *adk.Crossing) bool { return x.Kind == adk.KindCall && x.Seams != nil }},
-	{"second next", contained("second next")},
+	{"second next", contained(adk.SecondNext)},
 	{"late operation", contained("late s")},
 	{"loud listener", contained("listener")},
 	{"read of a nack", readAs("signalled=true acked=false nacked=true")},

@@ -8,8 +8,17 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// Placeholder is what stands for a secret in a redacted trace, with its kind.
+// Placeholder is what stands for a secret in a redacted trace, with its kind and its number
+// among the secrets.
 var Placeholder = regexp.MustCompile(`\[redacted:([a-z0-9-]+):([0-9]+)\]`)
+
+// PlaceholderBegin is what a placeholder begins with.
+const PlaceholderBegin = "[redacted:"
+
+// PlaceholderOf is the placeholder of the secret of that number, of a kind.
+func PlaceholderOf(kind string, number int) string {
+	return PlaceholderBegin + kind + ":" + strconv.Itoa(number) + "]"
+}
 
 // EachText gives the texts of a JSON in their order, each with its place in it: the names
 // and numbers on the way to it. Names are no texts.

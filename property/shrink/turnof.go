@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -32,14 +33,14 @@ import (
 // its run, an execute in it is of no tool, or a call behind the first nobody's.
 func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 	tr := newTranslation(recorded)
-	tr.untold = recorded.Version == 1
+	tr.untold = recorded.Version < wire.VersionOfWait
 	impossible := func(line int, reason string) error {
 		return &trace.FormatError{File: recorded.Options().File, Line: line, Fault: trace.FaultImpossible, Reason: reason}
 	}
 	for i := range tr.lines {
 		x := &tr.lines[i].Crossing
 		switch {
-		case x.Kind == adk.KindExecute && x.Phase == adk.Begin && x.Record == nil:
+		case wire.RunsTool(x) && x.Record == nil:
 			return turn.Turn{}, impossible(i+2, "tool: an execute runs a tool, and this one has none")
 		case x.Collection == "" && isOfCollection(x):
 			return turn.Turn{}, impossible(i+2, fmt.Sprintf("of: a %s is of a collection, and this one of none", x.Kind))
@@ -142,19 +143,19 @@ func newTranslation(recorded *trace.Trace) *translation {
 func (tr *translation) take(x *adk.Crossing) {
 	tr.at++
 	switch {
-	case x.Kind == adk.KindCancel:
+	case wire.IsCancel(x):
 		tr.aborted = true
 		switch x.Key {
-		case "outside":
+		case wire.OutsideCancel:
 			tr.cancelled(x)
-		case "goexit":
+		case wire.CancelGoexit:
 			tr.exited = tr.at
 		}
 		return
-	case x.Kind == adk.KindSettle:
+	case wire.IsSettlement(x):
 		tr.settled(x)
 		return
-	case x.Kind == adk.KindContained:
+	case wire.IsContained(x):
 		tr.placeCancel(x.Strand)
 		tr.contained(x)
 		tr.lastStrand = x.Strand // whose user code, or listener, went on
@@ -170,7 +171,7 @@ func (tr *translation) take(x *adk.Crossing) {
 		tr.returned(x)
 	case x.Kind.Class() == adk.ClassEvent:
 		tr.event(x)
-	case x.Kind == adk.KindPiece, x.Kind == adk.KindAsk && x.Phase == adk.Done:
+	case wire.IsPiece(x), wire.EndsAsk(x):
 		tr.answered(x)
 	case x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
 		tr.operation(x)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -94,7 +95,7 @@ func (g *goWriter) observe() error {
 	g.calls, g.iterations = map[string]int{}, map[string]int{}
 	cancelled := false
 	for _, x := range read.All() {
-		cancelled = cancelled || x.Kind == adk.KindCancel
+		cancelled = cancelled || wire.IsCancel(&x.Crossing)
 		if x.Kind == adk.KindCall {
 			g.keptOn = g.keptOn || cancelled && x.Seam.Label == adk.LabelStorage
 			g.calls[x.Seam.String()]++
@@ -296,7 +297,7 @@ func (g *goWriter) raw() {
 	}
 	var whenOpen string // what listeners do that fail when a gate opens
 	for i, loud := range t.Loud {
-		if loud.Event == adk.KindTurnGateOpen.String() {
+		if wire.OpensGate(&adk.Crossing{Kind: adk.KindByName(loud.Event)}) { // there is one of these, which settles too
 			whenOpen += g.falls(i, loud) + "\n"
 		} else {
 			g.loud(i, loud)

@@ -348,7 +348,7 @@ func (l *lineRedactor) argsObject(text, by string) (string, error) {
 // single text of it.
 func (l *lineRedactor) across(text string) string {
 	for _, s := range l.spans(text) {
-		if !strings.Contains(text[s.From:s.To], "[redacted:") {
+		if !strings.Contains(text[s.From:s.To], wire.PlaceholderBegin) {
 			return s.Kind
 		}
 	}

@@ -203,7 +203,7 @@ func (r *redactor) placeholder(kind, secret string) string {
 	if !known {
 		secret = unescapedHTML(secret)
 		r.secrets++
-		text = fmt.Sprintf("[redacted:%s:%d]", kind, r.secrets)
+		text = wire.PlaceholderOf(kind, r.secrets)
 		r.numbered[secret] = text
 		for _, other := range r.learnForms(kind, secret) {
 			r.numbered[other] = text
@@ -314,7 +314,7 @@ func (r *redactor) name(name string) string {
 		written = r.uncounted(name)
 		r.names[name] = written
 	}
-	r.Count += strings.Count(written, "[redacted:") - strings.Count(name, "[redacted:")
+	r.Count += strings.Count(written, wire.PlaceholderBegin) - strings.Count(name, wire.PlaceholderBegin)
 	return written
 }
 
