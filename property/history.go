@@ -15,6 +15,11 @@ import (
 // history is one turn as far as it has been told: what several watchers have to
 // know, and what they found. A place in it is the number of a crossing; zero is
 // nowhere.
+//
+// It is no calls.Tree: watchers look on while a turn runs, what they look for is that
+// a line is linked to none, or wrongly, and an exploration makes a history for each of
+// its thousands of runs, in the memory of the one before. The rules by which a call is
+// an operation's are those of that package.
 type history struct {
 	info       adk.RunInfo
 	invariants []Invariant
@@ -583,7 +588,7 @@ func (s *history) takeCancel(x *adk.Crossing) {
 	if s.cancelled == 0 {
 		s.cancelled = s.n
 	}
-	if f := s.lastFailure; x.Key == "stage" && f != nil && f.count > f.panics {
+	if f := s.lastFailure; x.Key == wire.CancelStage && f != nil && f.count > f.panics {
 		f.count--
 	}
 }

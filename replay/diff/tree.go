@@ -58,7 +58,9 @@ type diffOp struct {
 const deepestTree = 5_000
 
 // diffTreeBuilder makes the tree of a trace. It takes any crossings: those that no
-// engine tells belong to the nearest that is known.
+// engine tells belong to the nearest that is known. So this is no calls.Tree, which
+// links what an engine tells and holds nothing else: of a trace whose beginning is
+// missing it may hold no line at all, and a diff shows every line of it.
 type diffTreeBuilder struct {
 	lines []trace.Line
 	calls map[int]*diffCall

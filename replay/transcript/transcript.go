@@ -76,7 +76,8 @@ type heldLine struct {
 type opening struct{ call, op int }
 
 // depth is how far the lines of a call are indented: those of its operations
-// that are open count too.
+// that are open count too. A transcript is written while its turn may still be under
+// way, so it goes by what is open now, and not by a calls.Tree, which is a whole run.
 type depth struct {
 	base   int
 	open   int
