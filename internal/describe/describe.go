@@ -425,8 +425,12 @@ func (n *Namer) Alias(record adk.Record) string {
 	return safetext.PlainName(record.Key())
 }
 
-// Deepest is how deep lines are indented at most.
-const Deepest = 60
+// Indent is by how much a line stands further in than what it is part of, and Deepest how
+// often at most.
+const (
+	Indent  = "  "
+	Deepest = 60
+)
 
 // Continuation is a crossing as it stands behind the operation that caused it.
 func (n *Namer) Continuation(x *adk.Crossing) string {
@@ -443,4 +447,12 @@ func (n *Namer) Continuation(x *adk.Crossing) string {
 		words += checksum(x.Key)
 	}
 	return words
+}
+
+// whole is the text of a stream that has become complete.
+func whole(u adk.StreamUpdate) string {
+	if !u.Complete || u.Full == u.Delta {
+		return ""
+	}
+	return " " + safetext.Quoted(u.Full)
 }

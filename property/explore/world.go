@@ -30,20 +30,24 @@ import (
 
 // The reasons for which a fault of the world is not tried.
 const (
-	onlyAsks     = "only what asks the world can be answered otherwise"
-	onlyPieces   = "it is made at a piece of an answer"
-	onlyAtAsks   = "it is made where the world is asked"
-	notAnswered  = "nobody was answered there"
-	onlyHTTP     = "only what is asked over HTTP has a status, and bytes that can be cut"
-	onlyStreams  = "only a part of an answer that comes in pieces can come twice"
-	onlyJSON     = "only JSON can end early"
-	onlyValues   = "of an answer in pieces it is the connection that breaks, before the first"
-	noOneElse    = "nothing else is asked of the same behind it"
-	nothingElse  = "nothing else was asked of the same and answered otherwise"
-	isEmpty      = "the answer is empty"
-	onlyChat     = "only a chat completion with what the fault changes in it"
-	aborted      = "the run is aborted, and nobody is asked"
-	isOfBody     = "what is asked of a body is answered from that body, or not at all"
+	onlyAsks    = "only what asks the world can be answered otherwise"
+	onlyPieces  = "it is made at a piece of an answer"
+	onlyAtAsks  = "it is made where the world is asked"
+	notAnswered = "nobody was answered there"
+	onlyHTTP    = "only what is asked over HTTP has a status, and bytes that can be cut"
+	onlyStreams = "only a part of an answer that comes in pieces can come twice"
+	onlyJSON    = "only JSON can end early"
+	onlyValues  = "of an answer in pieces it is the connection that breaks, before the first"
+	noOneElse   = "nothing else is asked of the same behind it"
+	nothingElse = "nothing else was asked of the same and answered otherwise"
+	isEmpty     = "the answer is empty"
+	onlyChat    = "only a chat completion with what the fault changes in it"
+	aborted     = "the run is aborted, and nobody is asked"
+	isOfBody    = "what is asked of a body is answered from that body, or not at all"
+)
+
+// What answers with a fault say, and how long a slow one takes.
+const (
 	slowAnswer   = time.Hour
 	retryAfter   = "1"
 	answerFormat = "application/json"
