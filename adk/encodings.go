@@ -32,6 +32,6 @@ const (
 //
 // It never fails: should the ranks of an exact encoding be unreadable, the
 // count is the ceil(chars/4) of an unknown one. The exact count takes time in
-// n log n for the longest unbroken run of n bytes, whatever the text is, and
-// needs no network. Safe for concurrent use.
+// n log n for the longest unbroken run of n bytes, whatever the text is, counts a run
+// of more than 256 KiB in pieces of that, and needs no network. Safe for concurrent use.
 func EstimateTokens(text string, encoding Encoding) int { return tokens.Estimate(text, encoding) }

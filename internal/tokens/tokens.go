@@ -8,7 +8,7 @@ import (
 // Estimate is how many tokens text is worth in an encoding, exactly or by a
 // heuristic. A name that is none of the encodings counts as unknown. The exact
 // count takes time in n log n for the longest unbroken run of n bytes, whatever
-// the text is. Safe for concurrent use.
+// the text is; a run of more than 256 KiB is counted in pieces of that. Safe for concurrent use.
 func Estimate(text, encoding string) int {
 	if text == "" {
 		return 0
@@ -40,6 +40,10 @@ func utf16Units(text string) int {
 	return n
 }
 
+// maxRun is how many bytes of an unbroken run are counted together: merging takes many
+// times their memory, and one token more or less in so many is nothing.
+const maxRun = 256 << 10
+
 // count splits the text and sums up what its pieces are worth.
 func (p *bytePairs) count(text string) int {
 	if !utf8.ValidString(text) {
@@ -48,7 +52,7 @@ func (p *bytePairs) count(text string) int {
 	total := 0
 	var merge bytePairMerge
 	for at := 0; at < len(text); {
-		end := p.split(text, at)
+		end := min(p.split(text, at), at+maxRun)
 		piece := text[at:end]
 		if _, whole := p.ranks[piece]; whole {
 			total++
@@ -75,8 +79,7 @@ type bytePairMerge struct {
 
 // mergePair is two neighbouring parts, from start to end, that may be merged.
 type mergePair struct {
-	rank       int
-	start, end int32
+	rank, start, end int32
 }
 
 func (a mergePair) before(b mergePair) bool {
@@ -132,7 +135,7 @@ func (m *bytePairMerge) offer(piece string, ranks map[string]int, start int32) {
 	}
 	end := m.next[middle]
 	if rank, ok := ranks[piece[start:end]]; ok {
-		m.push(mergePair{rank: rank, start: start, end: end})
+		m.push(mergePair{rank: int32(rank), start: start, end: end})
 	}
 }
 
