@@ -9,6 +9,8 @@ import (
 	"io"
 	"iter"
 	"regexp"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/pattern"
@@ -43,11 +45,19 @@ func (a *Artifact) Grep(ctx context.Context, pattern *regexp.Regexp) ([]string, 
 	return texts(a.ask(ctx, "grep", map[string]any{"pattern": pattern.String()}, func(ctx context.Context, b body) (any, error) { return grep(ctx, b, pattern) }))
 }
 
-// EstimateTokens is what adk.EstimateTokens gives for the whole body.
+// EstimateTokens is what adk.EstimateTokens gives for the whole body; one that is not UTF-8
+// is counted by the MiB.
 func (a *Artifact) EstimateTokens(ctx context.Context, encoding adk.Encoding) (int, error) {
 	n, err := scalar[float64](a.ask(ctx, "estimate_tokens", map[string]any{"encoding": string(encoding)}, func(ctx context.Context, b body) (any, error) {
 		data, err := all(ctx, b)
-		return float64(adk.EstimateTokens(ownText(data), encoding)), err
+		if err != nil || utf8.Valid(data) {
+			return float64(adk.EstimateTokens(ownText(data), encoding)), err
+		}
+		tokens := 0
+		for piece := range slices.Chunk(data, maxParsed) { // as text it may be three times as long
+			tokens += adk.EstimateTokens(validText(piece), encoding)
+		}
+		return float64(tokens), ctx.Err()
 	}))
 	return int(n), err
 }

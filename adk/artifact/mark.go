@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -249,17 +250,31 @@ func validText(data []byte) string {
 	if utf8.Valid(data) {
 		return string(data)
 	}
+	size := 0
+	for c := range validRunes(data) {
+		size += utf8.RuneLen(c)
+	}
 	var out strings.Builder
-	out.Grow(len(data))
-	for len(data) > 0 {
-		c, size := utf8.DecodeRune(data)
-		if c == utf8.RuneError && size == 1 {
-			size = brokenSequence(data)
-		}
+	out.Grow(size)
+	for c := range validRunes(data) {
 		out.WriteRune(c)
-		data = data[size:]
 	}
 	return out.String()
+}
+
+func validRunes(data []byte) iter.Seq[rune] {
+	return func(yield func(rune) bool) {
+		for len(data) > 0 {
+			c, size := utf8.DecodeRune(data)
+			if c == utf8.RuneError && size == 1 {
+				size = brokenSequence(data)
+			}
+			if !yield(c) {
+				return
+			}
+			data = data[size:]
+		}
+	}
 }
 
 // brokenSequence is the length of the invalid sequence that data begins with: its

@@ -98,7 +98,14 @@ func (q MarkdownQuestions) Tree(ctx context.Context, from, to *int) (json.RawMes
 }
 
 func (q MarkdownQuestions) tree(ctx context.Context, from, to *int) (any, error) {
-	return q.parsed(ctx, "ast", from, to, func(m *markdown) (any, error) { return m.mdast(m.root), nil })
+	return q.parsed(ctx, "ast", from, to, func(m *markdown) (any, error) {
+		t := mdast{markdown: m}
+		t.node(m.root)
+		if len(t.out) > maxAnswer {
+			return nil, errTooLong
+		}
+		return encoding(t.out), nil
+	})
 }
 
 // markdown is a range that goldmark has parsed.
@@ -168,17 +175,22 @@ func (q MarkdownQuestions) source(ctx context.Context, b body, from, to int) (so
 	return bytes.TrimSuffix(source, newline), nil
 }
 
-// What the parser takes more than linear time for, and nobody writes.
+// What the parser takes more than linear time for, or a hundred times the memory of the
+// text, and nobody writes.
 const (
 	maxNesting = 100       // block marks that a line begins with
 	maxOpen    = 1000      // brackets and parentheses that are open in a block at once
 	maxMarks   = 20_000    // signs of emphasis in a block
 	maxCells   = 1_000_000 // of a table
+	maxSigns   = 150_000   // of any markup: the tree takes up to 272 bytes for each
 )
 
 // tangled says what of lines would take too long to parse; nothing if all is well.
 func tangled(source []byte) string {
 	var b blockSigns
+	if n := signs(source); n > maxSigns {
+		return fmt.Sprintf("%d signs of markup at once, want at most %d", n, maxSigns)
+	}
 	for line := range strings.SplitSeq(string(source), "\n") {
 		if strings.TrimSpace(line) == "" {
 			b = blockSigns{}
@@ -197,6 +209,14 @@ func tangled(source []byte) string {
 		}
 	}
 	return ""
+}
+
+// signs is how many characters of a text may begin or end a node.
+func signs(source []byte) (n int) {
+	for _, sign := range []byte("\n*_~[]<>&`|#!:\\") {
+		n += bytes.Count(source, []byte{sign})
+	}
+	return n
 }
 
 // blockSigns counts the signs of lines without a blank one between.
@@ -339,70 +359,124 @@ func (m *markdown) code(n ast.Node) string {
 	return strings.TrimSuffix(string(n.Lines().Value(m.source)), "\n")
 }
 
-// member is a member of an object that is being made.
+// mdast writes nodes as mdast has them, as JSON.
+type mdast struct {
+	*markdown
+	out []byte
+}
+
+// open begins a node; one that stands behind another is divided from it.
+func (t *mdast) open(kind string, members ...jsontree.Member) {
+	if n := len(t.out); n > 0 && t.out[n-1] == '}' {
+		t.out = append(t.out, ',')
+	}
+	t.out = append(t.out, `{"type":`...)
+	t.out = jsontree.Append(t.out, kind)
+	for _, m := range members {
+		t.out = append(jsontree.Append(append(t.out, ','), m.Name), ':')
+		t.out = jsontree.Append(t.out, m.Value)
+	}
+}
+
+// leaf is a node without children.
+func (t *mdast) leaf(kind string, members ...jsontree.Member) {
+	t.open(kind, members...)
+	t.out = append(t.out, '}')
+}
+
+// parent is a node with its children, texts that stand side by side as one.
+func (t *mdast) parent(n ast.Node, kind string, members ...jsontree.Member) {
+	t.open(kind, members...)
+	t.out = append(t.out, `,"children":[`...)
+	var run strings.Builder
+	flush := func() {
+		if run.Len() > 0 {
+			t.leaf("text", member("value", run.String()))
+			run.Reset()
+		}
+	}
+	for c := n.FirstChild(); c != nil && len(t.out) <= maxAnswer; c = c.NextSibling() {
+		switch c := c.(type) {
+		case *ast.Text, *ast.String:
+			value, _ := t.inline(c)
+			if hard, is := c.(*ast.Text); is && hard.HardLineBreak() {
+				run.WriteString(strings.TrimSuffix(value, "\n"))
+				flush()
+				t.leaf("break")
+				continue
+			}
+			run.WriteString(value)
+		case *east.TaskCheckBox:
+		default:
+			flush()
+			t.node(c)
+		}
+	}
+	flush()
+	t.out = append(t.out, "]}"...)
+}
+
+// member is a member of a node.
 func member(name string, value any) jsontree.Member { return jsontree.Member{Name: name, Value: value} }
 
-func node(kind string, members ...jsontree.Member) *jsontree.Object {
-	return jsontree.NewObject(append([]jsontree.Member{member("type", kind)}, members...)...)
-}
-
-// optional adds a text that is not empty.
-func optional(o *jsontree.Object, name, value string) *jsontree.Object {
-	if value != "" {
-		o.Set(name, value)
+// optional is a member with a text, where that is not empty.
+func optional(name, value string) []jsontree.Member {
+	if value == "" {
+		return nil
 	}
-	return o
+	return []jsontree.Member{member(name, value)}
 }
 
-// mdast is a node as mdast has it.
-func (m *markdown) mdast(n ast.Node) *jsontree.Object {
+func (t *mdast) node(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.Document:
-		return m.parent(node("root"), n)
+		t.parent(n, "root")
 	case *ast.Heading:
-		return m.parent(node("heading", member("depth", float64(n.Level))), n)
+		t.parent(n, "heading", member("depth", float64(n.Level)))
 	case *ast.Paragraph, *ast.TextBlock:
-		return m.parent(node("paragraph"), n)
+		t.parent(n, "paragraph")
 	case *ast.ThematicBreak:
-		return node("thematicBreak")
+		t.leaf("thematicBreak")
 	case *ast.CodeBlock:
-		return node("code", member("value", m.code(n)))
+		t.leaf("code", member("value", t.code(n)))
 	case *ast.FencedCodeBlock:
-		return m.fenced(n)
+		t.fenced(n)
 	case *ast.HTMLBlock:
-		value := string(n.Lines().Value(m.source))
+		value := string(n.Lines().Value(t.source))
 		if n.HasClosure() {
-			value += string(n.ClosureLine.Value(m.source))
+			value += string(n.ClosureLine.Value(t.source))
 		}
-		return node("html", member("value", strings.TrimSuffix(value, "\n")))
+		t.leaf("html", member("value", strings.TrimSuffix(value, "\n")))
 	case *ast.Blockquote:
-		return m.parent(node("blockquote"), n)
+		t.parent(n, "blockquote")
 	case *ast.List:
-		return m.list(n)
+		t.list(n)
 	case *ast.ListItem:
-		return m.item(n)
+		t.item(n)
 	case *ast.Emphasis:
-		return m.parent(node([]string{"emphasis", "strong"}[min(1, n.Level-1)]), n)
+		t.parent(n, []string{"emphasis", "strong"}[min(1, n.Level-1)])
 	case *ast.Link:
-		return m.parent(optional(node("link", member("url", destination(n.Destination))), "title", unescaped(n.Title)), n)
+		t.parent(n, "link", append([]jsontree.Member{member("url", destination(n.Destination))}, optional("title", unescaped(n.Title))...)...)
 	case *ast.Image:
-		return optional(node("image", member("url", destination(n.Destination)), member("alt", m.plain(n))), "title", unescaped(n.Title))
+		t.leaf("image", append([]jsontree.Member{member("url", destination(n.Destination)), member("alt", t.plain(n))}, optional("title", unescaped(n.Title))...)...)
 	case *ast.AutoLink:
-		return node("link", member("url", autoURL(n, m.source)), member("children", []any{node("text", member("value", string(n.Label(m.source))))}))
+		label := jsontree.NewObject(member("type", "text"), member("value", string(n.Label(t.source))))
+		t.leaf("link", member("url", autoURL(n, t.source)), member("children", []any{label}))
 	case *ast.CodeSpan:
-		code, _ := m.inline(n)
-		return node("inlineCode", member("value", code))
+		code, _ := t.inline(n)
+		t.leaf("inlineCode", member("value", code))
 	case *ast.RawHTML:
-		return node("html", member("value", string(n.Segments.Value(m.source))))
+		t.leaf("html", member("value", string(n.Segments.Value(t.source))))
+	default:
+		t.extended(n)
 	}
-	return m.extended(n)
 }
 
 // extended is a node of GFM.
-func (m *markdown) extended(n ast.Node) *jsontree.Object {
+func (t *mdast) extended(n ast.Node) {
 	switch n := n.(type) {
 	case *east.Strikethrough:
-		return m.parent(node("delete"), n)
+		t.parent(n, "delete")
 	case *east.Table:
 		align := make([]any, len(n.Alignments))
 		for i, a := range n.Alignments {
@@ -410,72 +484,40 @@ func (m *markdown) extended(n ast.Node) *jsontree.Object {
 				align[i] = a.String()
 			}
 		}
-		return m.parent(node("table", member("align", align)), n)
+		t.parent(n, "table", member("align", align))
 	case *east.TableHeader, *east.TableRow:
-		return m.parent(node("tableRow"), n)
+		t.parent(n, "tableRow")
 	case *east.TableCell:
-		return m.parent(node("tableCell"), n)
+		t.parent(n, "tableCell")
+	default:
+		t.parent(n, strings.ToLower(n.Kind().String()))
 	}
-	return m.parent(node(strings.ToLower(n.Kind().String())), n)
 }
 
-func (m *markdown) fenced(n *ast.FencedCodeBlock) *jsontree.Object {
-	o := node("code")
+func (t *mdast) fenced(n *ast.FencedCodeBlock) {
+	var about []jsontree.Member
 	if n.Info != nil {
-		lang, meta, _ := strings.Cut(strings.TrimSpace(unescaped(n.Info.Segment.Value(m.source))), " ")
-		optional(optional(o, "lang", lang), "meta", strings.TrimSpace(meta))
+		lang, meta, _ := strings.Cut(strings.TrimSpace(unescaped(n.Info.Segment.Value(t.source))), " ")
+		about = append(optional("lang", lang), optional("meta", strings.TrimSpace(meta))...)
 	}
-	o.Set("value", m.code(n))
-	return o
+	t.leaf("code", append(about, member("value", t.code(n)))...)
 }
 
-func (m *markdown) list(n *ast.List) *jsontree.Object {
-	o := node("list", member("ordered", n.IsOrdered()))
+func (t *mdast) list(n *ast.List) {
+	about := []jsontree.Member{member("ordered", n.IsOrdered())}
 	if n.IsOrdered() {
-		o.Set("start", float64(n.Start))
+		about = append(about, member("start", float64(n.Start)))
 	}
-	o.Set("spread", !n.IsTight)
-	return m.parent(o, n)
+	t.parent(n, "list", append(about, member("spread", !n.IsTight))...)
 }
 
-func (m *markdown) item(n *ast.ListItem) *jsontree.Object {
+func (t *mdast) item(n *ast.ListItem) {
 	list, _ := n.Parent().(*ast.List)
-	o := node("listItem", member("spread", list != nil && !list.IsTight && n.ChildCount() > 1))
+	about := []jsontree.Member{member("spread", list != nil && !list.IsTight && n.ChildCount() > 1)}
 	if first := n.FirstChild(); first != nil {
 		if box, is := first.FirstChild().(*east.TaskCheckBox); is {
-			o.Set("checked", box.IsChecked)
+			about = append(about, member("checked", box.IsChecked))
 		}
 	}
-	return m.parent(o, n)
-}
-
-// parent gives a node its children, texts that stand side by side as one.
-func (m *markdown) parent(o *jsontree.Object, n ast.Node) *jsontree.Object {
-	children, run := []any{}, ""
-	flush := func() {
-		if run != "" {
-			children = append(children, node("text", member("value", run)))
-			run = ""
-		}
-	}
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		switch t := c.(type) {
-		case *ast.Text, *ast.String:
-			value, _ := m.inline(c)
-			if hard, is := t.(*ast.Text); is && hard.HardLineBreak() {
-				run += strings.TrimSuffix(value, "\n")
-				flush()
-				children = append(children, node("break"))
-				continue
-			}
-			run += value
-		case *east.TaskCheckBox:
-		default:
-			flush()
-			children = append(children, m.mdast(c))
-		}
-	}
-	flush()
-	o.Set("children", children)
-	return o
+	t.parent(n, "listItem", about...)
 }
