@@ -94,6 +94,7 @@ weigh: ## print what every command costs for traces of a hundred megabytes of an
 .PHONY: heavy
 heavy: ## run the tests that need hundreds of megabytes
 	ADKREPLAY_LARGE=all $(GO) test -count=1 -v -run '^TestALarge' ./replay
+	ADKREPLAY_LARGE=all $(GO) test -count=1 -v -timeout 60m -run '^TestDenseDocuments$$' ./adk/artifact
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)

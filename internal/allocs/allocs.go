@@ -9,6 +9,9 @@ package allocs
 import (
 	"math"
 	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
 	"testing"
 
 	"github.com/adkreplay/adkreplay/internal/race"
@@ -86,4 +89,43 @@ func heap() int64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
+}
+
+// Peak is how many bytes of heap are held at once while something is done, beyond what was
+// held before: the most that any collection found, and there is one whenever the heap has
+// grown by a tenth. It may be less than what was held, and hardly more.
+func Peak(do func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	before := heap()
+	var most atomic.Int64
+	most.Store(before)
+	w := &watcher{most: &most}
+	w.arm()
+	do()
+	w.done.Store(true)
+	return most.Load() - before
+}
+
+// watcher looks at the heap after every collection.
+type watcher struct {
+	most *atomic.Int64
+	done atomic.Bool
+}
+
+// arm has the next collection find something that nobody holds.
+func (w *watcher) arm() {
+	runtime.AddCleanup(new([32]byte), (*watcher).look, w)
+}
+
+func (w *watcher) look() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	for now := int64(live[0].Value.Uint64()); ; {
+		if was := w.most.Load(); now <= was || w.most.CompareAndSwap(was, now) {
+			break
+		}
+	}
+	if !w.done.Load() {
+		w.arm()
+	}
 }

@@ -66,3 +66,23 @@ func TestHeld(t *testing.T) {
 	})
 	assert.InDelta(t, 1<<20, held, 1<<19)
 }
+
+// A peak is what was held in the midst of it, and no more when all is done.
+func TestPeak(t *testing.T) {
+	allocs.Countable(t)
+	kept = nil
+	peak := allocs.Peak(func() {
+		kept = make([]byte, 8<<20)
+		for range 100 { // what has collections come
+			other = make([]byte, 1<<20)
+		}
+		kept = nil
+		for range 100 {
+			other = make([]byte, 1<<20)
+		}
+		other = nil
+	})
+	assert.InDelta(t, 8<<20, peak, 4<<20)
+}
+
+var other []byte

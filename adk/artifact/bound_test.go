@@ -1,0 +1,135 @@
+package artifact_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/internal/allocs"
+)
+
+// dense are documents of a size that have as much in each byte as a format can say.
+var dense = map[string]map[string]func(size int) string{
+	"json": {
+		"numbers": filled("[", "1,", "1]"), "lists": filled("[", "[],", "[]]"), "objects": filled("[", `{"":0},`, `0]`), "one key": filled("{", `"":0,`, `"":0}`),
+		"keys": counted("{", `"%x":0,`, `"":0}`), "texts": filled("[", `"",`, `""]`), "deep": filled("[", strings.Repeat("[", 490)+strings.Repeat("]", 490)+",", "0]"),
+		"deep around": func(size int) string {
+			return strings.Repeat("[", 490) + strings.Repeat("0,", size/2) + "0" + strings.Repeat("]", 490)
+		},
+		"deep keys": filled("[", strings.Repeat(`{"":`, 490)+"0"+strings.Repeat("}", 490)+",", "0]"),
+		"records":   filled("", "1\n", ""), "record lists": filled("", "[1,2]\n", ""), "json5": filled("[", "a?1,", "]"), "loose": filled("{", `a:'"""""""""""""""""""""""""""""',`, "}"), "loose numbers": filled("[", "1,", ".5,]"),
+		"a long text": filled(`["`, "x", `"]`), "escapes": filled(`["`, `\n`, `"]`), "controls": filled(`["`, `\u0001`, `"]`), "usual": counted("[", `{"id":%d,"name":"Ada","tags":["a","b"],"price":1.5},`, "0]"),
+		"broken": filled("[", "1,", "]]"), "not UTF-8": filled(`["`, "\xff", `"]`),
+	},
+	"text": {
+		"newlines": filled("", "\n", ""), "a line": filled("", "x", ""), "controls": filled("", "\x01", ""), "broken": filled("", "\xff", ""), "short lines": filled("", "a\n", ""), "two lines": func(size int) string {
+			return strings.Repeat("x", size/2) + "\n" + strings.Repeat("y", size/2)
+		},
+	},
+	"md": {
+		"headings": filled("", "#\n", ""), "fences": filled("", "~~~\n", ""), "stars": filled("", "*a*", ""), "star blocks": filled("", "*a*\n\n", ""), "brackets": filled("", "[", ""), "links": filled("", "[](a)", ""), "link blocks": filled("", "[](a)\n\n", ""), "images": filled("", "![](a)\n\n", ""),
+		"lists": filled("", "- a\n", ""), "rules": filled("", "***\n", ""), "quotes": filled("", "> a\n\n", ""), "frontmatter": filled("---\n", "a: [1,1,1,1,1,1,1]\n", "---\n"), "codes": filled("", "`a`", ""), "entities": filled("", "&amp;", ""), "table": filled("|a|b|\n|-|-|\n", "|1|2|\n", ""), "urls": filled("", "<a:>", ""), "html": filled("", "<a>", ""), "breaks": filled("", "a\\\n", ""), "strikes": filled("", "~a~\n\n", ""),
+	},
+}
+
+func filled(begin, piece, end string) func(size int) string {
+	return func(size int) string { return begin + strings.Repeat(piece, size/len(piece)) + end }
+}
+
+func counted(begin, piece, end string) func(size int) string {
+	return func(size int) string {
+		var b strings.Builder
+		b.WriteString(begin)
+		for i := 0; b.Len() < size; i++ {
+			fmt.Fprintf(&b, piece, i)
+		}
+		return b.String() + end
+	}
+}
+
+// denseQuestions are questions beside those without arguments, by tool.
+var denseQuestions = map[string][]string{
+	"artifact_grep":            {`"pattern":""`, `"pattern":"x"`, `"pattern":"zzz"`},
+	"artifact_head":            {`"n":9007199254740991`},
+	"artifact_tail":            {`"n":9007199254740991`},
+	"artifact_cat":             {`"start":100000,"end":100010`},
+	"artifact_estimate_tokens": {`"encoding":"o200k_base"`, `"encoding":"claude"`},
+	"artifact_json_get": {
+		`"path":"$"`, `"path":"$[*]"`, `"path":"$..*"`, `"path":"$[::-1]"`, `"path":"$[-1]"`, `"path":"$[?@ == 7]"`, `"path":"$[?@ == $]"`, `"path":"$[?$ == $]"`, `"path":"$[?$[-1] == $[0]]"`, `"path":"$[?length(@) > 3]"`, `"path":"$[?search($[0],'y$')]"`, `"path":"$[?@.id == 7]"`, `"path":"$[999999]"`,
+		`"path":"$.f"`, `"path":"$[?count($.*) > 1]"`, `"path":"$[?$['']]"`,
+	},
+	"artifact_json_filter": {`"path":"$"`, `"path":"$..a"`},
+	"artifact_json_slice":  {`"start":3,"end":1000`},
+	"artifact_json_pluck":  {`"path":"$.name"`},
+	"artifact_md_text":     {`"startLine":0,"endLine":200000`, `"startLine":0,"endLine":20000`, `"startLine":0,"endLine":5000`},
+	"artifact_md_ast":      {`"startLine":0,"endLine":200000`, `"startLine":0,"endLine":20000`, `"startLine":0,"endLine":5000`},
+	"artifact_md_links":    {`"startLine":0,"endLine":200000`, `"startLine":0,"endLine":20000`},
+	"artifact_md_images":   {`"startLine":0,"endLine":200000`},
+}
+
+// No question to a document that is as dense as its format allows holds more than 64 MiB
+// above the body, and none takes long. With ADKREPLAY_LARGE the documents have 10 MiB, and
+// what is held is looked at in every collection; else they have 64 KiB, and all that is
+// allocated counts.
+func TestDenseDocuments(t *testing.T) {
+	allocs.Countable(t)
+	size := 64 << 10
+	large := os.Getenv("ADKREPLAY_LARGE") == "all"
+	if large {
+		size = 10 << 20
+	}
+	constructors := map[string]adk.ArtifactConstructor{"json": artifact.JSON, "text": artifact.Text, "md": artifact.Markdown}
+	for flavour, shapes := range dense {
+		for name, shape := range shapes {
+			t.Run(flavour+"/"+name, func(t *testing.T) {
+				calls := []*adk.ToolCall{call(t, "x", made(t, constructors[flavour], shape(size)))}
+				holding(t, calls, func(ctx context.Context, dc *adk.DispatchContext) { askAll(ctx, t, dc, large) })
+			})
+		}
+	}
+}
+
+// askAll asks the one artifact of a dispatch everything.
+func askAll(ctx context.Context, t *testing.T, dc *adk.DispatchContext, large bool) {
+	forged := forge(t, dc, artifact.Config{RecordLimit: 1}) // so that every question crosses
+	adk.EstimateTokens("x", adk.EncodingO200kBase)          // the ranks are read once
+	for _, tool := range forged.All() {
+		for _, asked := range append([]string{`"_":0`}, denseQuestions[tool.Name()]...) {
+			var err error
+			ask := func() { _, err = answer(ctx, dc, forged, tool.Name(), `{"callId":"x",`+asked+`}`) }
+			held := int64(0)
+			if large {
+				held = allocs.Peak(ask)
+				t.Logf("%s of %s: %d MiB: %.120v", tool.Name(), asked, held>>20, err)
+			} else {
+				held = int64(allocs.Bytes(ask))
+			}
+			if most := boundOf(tool.Name(), large); held > most {
+				t.Errorf("%s of %s: %d MiB, want at most %d", tool.Name(), asked, held>>20, most>>20)
+			}
+			if err != nil && !errors.Is(err, adk.E_TOOL_DOWNSTREAM_ERROR) && !errors.Is(err, adk.E_INVALID_TOOL_ARGS) {
+				t.Errorf("%s of %s: %v", tool.Name(), asked, err)
+			}
+		}
+	}
+}
+
+// boundOf is how many bytes a question may hold above a large body, or allocate in sum for
+// a small one: what is asked of the index next to nothing, and an answer as it grows up to its
+// bound, a few times that.
+func boundOf(tool string, large bool) int64 {
+	switch {
+	case large:
+		return 64 << 20
+	case tool == "artifact_json_length", tool == "artifact_json_type":
+		return 1 << 20
+	case strings.HasPrefix(tool, "artifact_md_"), strings.HasPrefix(tool, "artifact_json_"):
+		return 128 << 20
+	}
+	return 16 << 20
+}
