@@ -184,8 +184,9 @@ func (a *attempt) run(subject turn.Subject) {
 	if slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.GateEarly }) {
 		runner.Observe(adk.Observability{TurnGateOpen: a.settleEarly})
 	}
-	began := clock.Now()
-	a.present.Load().began.Store(&began)
+	present := a.present.Load()
+	present.start = clock.Now()
+	present.began.Store(&present.start)
 	clock.AfterFunc(patience, func() {
 		a.present.Load().giveUp()
 		clock.AfterFunc(patience, a.standsStill)
@@ -212,7 +213,8 @@ type presentRun struct {
 	outside
 	history   history // the attempt's
 	scheduler atomic.Pointer[fakes.Scheduler]
-	began     atomic.Pointer[time.Time] // by the run's clock
+	start     time.Time
+	began     atomic.Pointer[time.Time] // start by the run's clock, once it is known
 	waited    atomic.Bool               // until the caller gave up
 	passed    atomic.Bool               // a strand lost the turn where it was blocked
 }
