@@ -380,12 +380,12 @@ func TestNoHintsOfFailure(t *testing.T) {
 // a token is asked for again when it is stale.
 func TestAsksThatAreFine(t *testing.T) {
 	for request, hint := range map[string]string{
-		`{"query":{"api_key":"left out"},"text":"client_secret=left+out&scope=read"}`:                                      "",
+		`{"query":{"api_key":"left out"},"text":"client_secret=…&scope=read"}`:                                             "",
 		`{"text":"Set password: required, api_key=<yours>. The basic responsibilities of a token bearer authenticating."}`: "",
 		`{"text":"Authorization: Bearer 0f6a9c3b7d2e4a1f"}`:                                                                "secret-in-ask",
-		`{"text":"password: hunter2"}`:                        "secret-in-ask",
-		`{"text":"grant_type=client_credentials&scope=read"}`: "",
-		`{"text":"scope=read"}`:                               "repeated-ask",
+		`{"text":"password: hunter2"}`:                                                                                     "secret-in-ask",
+		`{"text":"grant_type=client_credentials&scope=read"}`:                                                              "",
+		`{"text":"scope=read"}`: "repeated-ask",
 	} {
 		times := 1
 		if strings.HasSuffix(request, `scope=read"}`) && !strings.Contains(request, "query") {

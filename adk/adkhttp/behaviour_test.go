@@ -26,6 +26,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -413,6 +414,13 @@ func TestForms(t *testing.T) {
 		assert.Equal(t, red, report.Divergence != nil, "%s", report)
 	}
 	assert.Len(t, came, 1)
+
+	var redacted bytes.Buffer
+	runner := must(adk.NewRunner(fakes.Deterministic(turn(ask("read", "hush")), replay.Record(&redacted, replay.RecordOptions{Redact: redact.UsualSecrets()}))))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	report, err := replay.Verify(t.Context(), &redacted, replay.Live{Config: turn(ask("read", "another")), Seams: []string{replay.Executor}})
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence, "what was left out is not redacted: %s", report)
 }
 
 // WLD-4: a served answer after which the client asked again does not let it wait, and the

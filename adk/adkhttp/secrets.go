@@ -61,6 +61,10 @@ func isForm(req *http.Request) bool {
 	return strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded")
 }
 
+// leftOutOfForm is leftOut within a text, in which the patterns of a redaction look for values
+// behind such names: it is too short to be one.
+const leftOutOfForm = "…"
+
 // formWithoutSecrets is a form without the values that are never told; all else is as it was
 // written. Who asks for a token sends a secret in it, or what was signed at this very moment.
 func formWithoutSecrets(text string) string {
@@ -68,7 +72,7 @@ func formWithoutSecrets(text string) string {
 	for i, field := range fields {
 		written, _, _ := strings.Cut(field, "=")
 		if name, err := url.QueryUnescape(written); err != nil || httpform.IsSecretParameter(name) {
-			fields[i] = written + "=" + url.QueryEscape(leftOut)
+			fields[i] = written + "=" + leftOutOfForm
 		}
 	}
 	return strings.Join(fields, "&")
