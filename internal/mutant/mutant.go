@@ -10,6 +10,7 @@ package mutant
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,39 +22,21 @@ import (
 // Engine is where the mutants of the engine are, from the root of the tree.
 const Engine = "adk/testdata/mutants"
 
-// Harness is where those of the harness are, and of what rests on the engine, each
-// beside the tests that notice it.
-var Harness = []string{
-	"adk/artifact/testdata/mutants",
-	"adk/budget/testdata/mutants",
-	"adk/chat/testdata/mutants",
-	"adk/envelope/testdata/mutants",
-	"adk/prompt/testdata/mutants",
-	"adk/session/testdata/mutants",
-	"adk/storage/database/testdata/mutants",
-	"adk/storage/files/testdata/mutants",
-	"adk/storage/testdata/mutants",
-	"fakes/cassette/testdata/mutants",
-	"fakes/testdata/mutants",
-	"internal/compare/testdata/mutants",
-	"internal/distil/testdata/mutants", "internal/modelapi/testdata/mutants", "internal/otlp/testdata/mutants", "internal/spans/testdata/mutants", "internal/stats/testdata/mutants", "internal/review/testdata/mutants", "internal/page/testdata/mutants",
-	"internal/perform/testdata/mutants",
-	"internal/state/testdata/mutants",
-	"internal/wire/testdata/mutants",
-	"replay/trace/testdata/mutants",
-	"replay/redact/testdata/mutants",
-	"replay/diff/testdata/mutants",
-	"replay/whatif/testdata/mutants",
-	"replay/testdata/mutants",
-	"replay/corpus/testdata/mutants",
-	"replay/sessions/testdata/mutants",
-	"replay/golden/testdata/mutants",
-	"property/testdata/mutants",
-	"property/turn/testdata/mutants",
-	"property/explore/testdata/mutants",
-	"property/sessions/testdata/mutants",
-	"internal/steady/testdata/mutants",
-	"cmd/adkreplay/testdata/mutants",
+// Harness finds where those of the harness are, and of what rests on the engine, each
+// beside the tests that notice it. The folders are given from the root of the tree.
+func Harness(root string) (dirs []string, err error) {
+	err = fs.WalkDir(os.DirFS(root), ".", func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case at != "." && strings.HasPrefix(d.Name(), ".") && d.IsDir():
+			return fs.SkipDir
+		case strings.HasSuffix(at, "/testdata/mutants") && at != Engine:
+			dirs = append(dirs, at)
+		}
+		return nil
+	})
+	return dirs, err
 }
 
 // Mutant is one seeded mistake, in a file of one of these folders. In Engine it
