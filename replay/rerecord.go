@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -37,9 +36,7 @@ import (
 //   - the new trace itself diverges when it is verified with every seam
 //     scripted, or with the live seams where it is harmless to run them again.
 func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, options ...trace.Options) (*Report, error) {
-	in := bufio.NewReader(recorded)
-	begin, _ := in.Peek(len(trace.ZstdMagic))
-	r, err := trace.NewReader(in, options...)
+	r, err := trace.NewReader(recorded, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +55,7 @@ func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, o
 	if report.Divergence != nil {
 		report.Divergence.Trace = r.Options().File
 	}
-	return report, writeAs(begin, w, content.Bytes())
+	return report, writeAs(r.Compressed(), w, content.Bytes())
 }
 
 // rerecord reads the trace and makes its run again.
@@ -215,9 +212,9 @@ func (r *replayed) steady(ctx context.Context, content []byte, options trace.Opt
 	return nil
 }
 
-// writeAs writes a trace, compressed if what it takes the place of began so.
-func writeAs(begin []byte, w io.Writer, content []byte) error {
-	if !bytes.Equal(begin, trace.ZstdMagic) {
+// writeAs writes a trace, compressed if what it takes the place of was.
+func writeAs(compressed bool, w io.Writer, content []byte) error {
+	if !compressed {
 		_, err := w.Write(content)
 		return err
 	}

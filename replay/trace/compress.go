@@ -13,8 +13,8 @@ import (
 
 // This file packs and unpacks traces. It is the one place that knows zstd.
 
-// ZstdMagic is what a compressed trace begins with.
-var ZstdMagic = []byte{0x28, 0xB5, 0x2F, 0xFD}
+// zstdMagic is what a compressed trace begins with.
+var zstdMagic = []byte{0x28, 0xB5, 0x2F, 0xFD}
 
 // The bounds of unpacking: what a hostile file can make a reader keep.
 const (
@@ -135,7 +135,7 @@ func (c *compressor) Close() (err error) {
 // unpacked gives a trace as lines, and what unpacks them; nil where it is not
 // compressed.
 func unpacked(in *bufio.Reader, o *Options) (*bufio.Reader, *unpacker, error) {
-	if begin, _ := in.Peek(len(ZstdMagic)); !bytes.Equal(begin, ZstdMagic) {
+	if begin, _ := in.Peek(len(zstdMagic)); !bytes.Equal(begin, zstdMagic) {
 		return in, nil, nil
 	}
 	u := &unpacker{in: in, options: o, left: o.MaxBytes}

@@ -25,7 +25,7 @@ func FuzzUnpack(f *testing.F) {
 	whole := pack.EncodeAll(hello.Bytes, nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		options := trace.Options{MaxLine: 1 << 20, MaxBytes: 1 << 22}
-		packed := append(bytes.Clone(trace.ZstdMagic), data...)
+		packed := append(bytes.Clone(whole[:4]), data...)
 		if _, err := trace.Read(bytes.NewReader(packed), options); err != nil {
 			require.ErrorAs(t, err, new(*trace.FormatError))
 		}

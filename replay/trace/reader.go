@@ -55,6 +55,9 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 // Header is the first line of the trace. It must not be changed.
 func (r *Reader) Header() Header { return r.header }
 
+// Compressed reports whether the trace is compressed.
+func (r *Reader) Compressed() bool { return r.packed != nil }
+
 // Options are the options that the reader was given, with what they default to.
 func (r *Reader) Options() Options { return r.options }
 
