@@ -99,9 +99,11 @@ func askAll(ctx context.Context, t *testing.T, dc *adk.DispatchContext, large bo
 	forged := forge(t, dc, artifact.Config{RecordLimit: 1}) // so that every question crosses
 	adk.EstimateTokens("x", adk.EncodingO200kBase)          // the ranks are read once
 	for _, tool := range forged.All() {
-		for _, asked := range append([]string{`"_":0`}, denseQuestions[tool.Name()]...) {
+		for _, asked := range append([]string{""}, denseQuestions[tool.Name()]...) {
 			var err error
-			ask := func() { _, err = answer(ctx, dc, forged, tool.Name(), `{"callId":"x",`+asked+`}`) }
+			ask := func() {
+				_, err = answer(ctx, dc, forged, tool.Name(), strings.TrimSuffix(`{"callId":"x",`+asked, ",")+`}`)
+			}
 			held := int64(0)
 			if large {
 				held = allocs.Peak(ask)
