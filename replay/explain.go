@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/beside"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -31,7 +32,8 @@ type replayed struct {
 	redaction *redact.Writer   // what Live.Redact has found in it; nil without rules
 	lines     []trace.Line     // its crossings, with the recorded ids
 	ids       *rename.IDs
-	newSeq    []int // as causal has it
+	newSeq    []int        // as causal has it
+	beside    []beside.Ask // what was refused
 }
 
 // report is the report of a run with live seams.
@@ -93,9 +95,19 @@ func (r *replayed) brought() (seams []string) {
 	return seams
 }
 
+// unseen says what no crossing tells: what live code can do so, and what it was refused.
+func (r *replayed) unseen() []string {
+	said := r.live.unseen()
+	if len(r.beside) > 0 {
+		said = append(said, "what was asked beside the context, and refused: "+
+			safetext.Short(r.beside, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) }))
+	}
+	return said
+}
+
 // notCompared says what this replay could not hold against the recording.
 func (r *replayed) notCompared() []string {
-	said := r.live.unseen()
+	said := r.unseen()
 	var left []string
 	for _, part := range r.live.choices() {
 		if !r.live.Takes(part) && r.live.given(part) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/beside"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/forging"
@@ -42,7 +43,7 @@ func runOnce(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossing
 	if err != nil {
 		return nil, err
 	}
-	once := &again.Run{Trace: run.shown, Crossings: run.lines, Counterparts: run.newSeq, NotCompared: live.unseen()}
+	once := &again.Run{Trace: run.shown, Crossings: run.lines, Counterparts: run.newSeq, NotCompared: run.unseen()}
 	for _, x := range run.got.Lines {
 		if x.Kind == adk.KindCall && run.unanswered[x.ID] || wire.IsSettlement(x) && x.Key == wire.ByReplay {
 			once.Unanswered = append(once.Unanswered, x.Seq)
@@ -83,15 +84,18 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 		return nil, err
 	}
 	label := watchdog.NewLabel()
-	unwatch := func() {}
+	unwatch, refusals := func() {}, func() []beside.Ask { return nil }
 	if live.any() { // live code may wait for a strand that waits for its step; nobody else waits so
 		unwatch = watchdog.Watch(label, p.progress.Load, p.passBlocked)
+		refusals = beside.Begin(live.names).End
+		defer refusals()
 	}
 	refused, err := stub.OwnGoroutine(func() error {
 		defer label.Begin()()
 		return run(runCtx)
 	})
 	unwatch()
+	strays := refusals()
 	switch {
 	case err != nil:
 		return nil, err
@@ -105,7 +109,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if p.failed != nil {
 		return nil, p.failed
 	}
-	again := &replayed{ids: p.ids, newSeq: p.newSeq, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: &p.callers,
+	again := &replayed{ids: p.ids, newSeq: p.newSeq, beside: strays, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: &p.callers,
 		unanswered: map[int]bool{}, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
 	for _, call := range p.unanswered {
 		again.unanswered[call] = true

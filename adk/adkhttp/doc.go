@@ -35,6 +35,11 @@
 //
 // # In a replay
 //
+// A request whose context has no handle, of a token source that was made with a context of
+// its own say, is refused while a turn is replayed with live code in the same process: it
+// would ask the network. replay.Live's Outside allows it by the name of whom it asks, and the
+// report counts what was refused. A test that asks so meanwhile must not run beside a replay.
+//
 // A served answer that sends its client away says that there is nothing to wait for, in
 // retry-after and retry-after-ms. A client that reads neither, as Gemini's, and any other
 // after a connection that failed, for which there is no answer to say it in, sleeps by the

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/beside"
+	"github.com/adkreplay/adkreplay/internal/handed"
 )
 
 // DefaultMaxBody is how many bytes of a body are held where MaxBody does not say.
@@ -48,8 +50,10 @@ func KeepRetryAfter() Option {
 
 // NewTransport makes a transport whose requests cross: those whose context carries the
 // handle of a seam call (adk.HasHandle) are told, and in a replay answered from the
-// recording. All others, and all that production sees, are base's. A nil base is
-// http.DefaultTransport. It is safe for concurrent use.
+// recording. All others, and all that production sees, are base's; but while a turn is
+// replayed with live code in this process, those without a handle are refused with
+// E_UNANSWERED unless replay.Live's Outside names whom they ask, and the report counts them.
+// A nil base is http.DefaultTransport. It is safe for concurrent use.
 func NewTransport(base http.RoundTripper, options ...Option) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -82,7 +86,7 @@ func (t *transport) CloseIdleConnections() {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	if !adk.HasHandle(ctx) || req.URL == nil {
-		return t.base.RoundTrip(req)
+		return t.beside(req)
 	}
 	of := t.of(req)
 	if why := unheldKind(req); why != "" {
@@ -110,6 +114,17 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.served(x, req)
 	}
 	return t.ask(x, req, out)
+}
+
+// beside asks the world beside every handle. While a replay with live code is under way that
+// is refused, unless it may be asked for real. What is asked within an ask is that one's.
+func (t *transport) beside(req *http.Request) (*http.Response, error) {
+	if req.URL != nil && !handed.IsHidden(req.Context()) && beside.Refuses(func() string { return t.of(req) }) {
+		closeBody(req)
+		return nil, &adk.Error{Code: adk.E_UNANSWERED, Message: "a turn is replayed in this process, and no recording has what " + t.of(req) +
+			" answers to a request without a handle: make it with the context of the call, or name whom it asks in Live.Outside"}
+	}
+	return t.base.RoundTrip(req)
 }
 
 // ask asks the world.

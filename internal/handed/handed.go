@@ -52,11 +52,20 @@ func Without(ctx context.Context) context.Context {
 }
 
 func (b bare) Value(asked any) any {
-	if asked == (key{}) {
+	switch asked {
+	case key{}:
 		return nil
+	case hidden{}:
+		return true
 	}
 	return b.Context.Value(asked)
 }
+
+// hidden is what a context is asked with whether its handle is.
+type hidden struct{}
+
+// IsHidden reports whether the handle of a context, or of one beneath it, was hidden.
+func IsHidden(ctx context.Context) bool { return ctx.Value(hidden{}) != nil }
 
 func (b bare) String() string { return name(b.Context) + ".WithoutSeam" }
 

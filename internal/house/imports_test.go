@@ -57,6 +57,7 @@ var rooms = []room{
 	{name: "internal/jsonscan", because: "a leaf of the engine: JSON is walked, and nothing made of it"},
 	{name: "internal/unheld", ours: []string{"internal/canonical", "internal/jsonscan"}, because: "a leaf of the engine"},
 	{name: "internal/align", because: "a leaf"},
+	{name: "internal/beside", because: "a leaf: transports and replays know of each other by it alone"},
 	{name: "internal/jsondiff", because: "a leaf"},
 	{name: "internal/mutant", because: "a leaf, which tests alone use"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
@@ -144,7 +145,7 @@ var rooms = []room{
 			"gocloud.dev/blob", "gocloud.dev/gcerrors", // S3, Google, Azure, files and memory behind one type
 		},
 		because: "a module of its own: who keeps bodies elsewhere carries no cloud's library"},
-	{name: "adk/adkhttp", ours: []string{"adk", "internal/canonical", "internal/httpform", "internal/unheld"},
+	{name: "adk/adkhttp", ours: []string{"adk", "internal/beside", "internal/canonical", "internal/handed", "internal/httpform", "internal/unheld"},
 		because: "what a client asks is told, whoever records it"},
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},
@@ -184,7 +185,7 @@ var rooms = []room{
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
-	{name: "replay", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/likeness", "internal/optional", "internal/plain", "internal/rename", "internal/safetext", "internal/shell",
+	{name: "replay", ours: []string{"adk", "internal/align", "internal/beside", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/likeness", "internal/optional", "internal/plain", "internal/rename", "internal/safetext", "internal/shell",
 		"internal/state", "internal/storages", "internal/stub", "internal/tape", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "internal/safetext", "internal/wire", "replay", "replay/trace"},

@@ -1,0 +1,27 @@
+package beside_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/internal/beside"
+)
+
+// WLD-5: who is asked beside every handle is asked while no replay is under way, and else
+// where all that are allow it; each that does not counts what it refused.
+func TestRefuses(t *testing.T) {
+	asks := func(of string) bool { return beside.Refuses(func() string { return of }) }
+	assert.False(t, asks("model"))
+	none := beside.Begin(func(string) bool { return false })
+	assert.True(t, asks("model"))
+	model := beside.Begin(func(of string) bool { return of == "model" })
+	assert.True(t, asks("model"))
+	assert.True(t, asks("index"))
+	assert.Equal(t, []beside.Ask{{"index", 1}, {"model", 2}}, none.End())
+	assert.False(t, asks("model"))
+	assert.True(t, asks("index"))
+	assert.Equal(t, []beside.Ask{{"index", 2}}, model.End())
+	assert.Equal(t, []beside.Ask{{"index", 2}}, model.End())
+	assert.False(t, asks("index"))
+}
