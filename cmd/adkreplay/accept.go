@@ -69,7 +69,7 @@ func parseAccept(hasReason bool, reason string, args []string, env func(string) 
 }
 
 func runAccept(ctx context.Context, t *terminal, o acceptOptions) error {
-	sources := t.findTraces(o.paths)
+	sources := t.findTraces(ctx, o.paths)
 	done := 0
 	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{Reading: t.limits, Each: func(v *corpus.TraceReport) {
 		done++

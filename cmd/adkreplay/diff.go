@@ -61,8 +61,8 @@ func parseDiff(o diffOptions, args []string) (diffOptions, error) {
 
 func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 	defer t.busy("comparing " + o.a + " with " + o.b)()
-	a, faultA := readTrace(ctx, t, file(o.a))
-	b, faultB := readTrace(ctx, t, file(o.b))
+	a, faultA := readTrace(ctx, t, file(ctx, o.a))
+	b, faultB := readTrace(ctx, t, file(ctx, o.b))
 	if ctx.Err() != nil {
 		return internal(errors.New("interrupted"))
 	}

@@ -85,7 +85,7 @@ func (o distilOptions) check(hasFolder, hasKeep bool) error {
 }
 
 func runDistil(ctx context.Context, t *terminal, o distilOptions) error {
-	sources := t.findTraces(o.paths)
+	sources := t.findTraces(ctx, o.paths)
 	choice, err := chooseOf(ctx, t, sources, o.keep)
 	if err != nil {
 		return err

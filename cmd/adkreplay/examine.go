@@ -88,7 +88,7 @@ func parseExamine(asJSON bool, list listOptions, args []string) (examineOptions,
 }
 
 func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {
-	traces := t.findTraces(o.paths)
+	traces := t.findTraces(ctx, o.paths)
 	all := &findings{Traces: []examined{}}
 	o.list.applyTo(t, len(traces))
 	defer t.busy("reading " + counted(len(traces), "trace"))()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -55,8 +56,15 @@ func ended(code int) error {
 	return &exitError{code: code}
 }
 
-func internal(err error) error   { return &exitError{exitInternal, err} }
-func unreadable(err error) error { return &exitError{exitUnreadable, err} }
+func internal(err error) error { return &exitError{exitInternal, err} }
+
+// unreadable is about what cannot be read, unless the wait for it was interrupted.
+func unreadable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return internal(errors.New("interrupted"))
+	}
+	return &exitError{exitUnreadable, err}
+}
 
 // misused is a complaint about the arguments of cmd, with where to read what
 // would be right.

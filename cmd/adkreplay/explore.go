@@ -163,7 +163,7 @@ func targetNamed(name string) (target, error) {
 		return target{}, fmt.Errorf("there is no scenario %q, and no file%s", name, didYouMean(name, scenarioNames()))
 	}
 	return target{name, func(ctx context.Context, t *terminal) (turn.Subject, error) {
-		turn, err := readTurn(ctx, t, file(name))
+		turn, err := readTurn(ctx, t, file(ctx, name))
 		s := turn.Subject()
 		s.Name = safetext.Line(name)
 		if err == nil && s.Standalone != nil {
@@ -256,7 +256,7 @@ func (all *explored) page(ctx context.Context, t *terminal, o exploreOptions) er
 	}
 	for _, one := range o.targets {
 		if _, err := os.Stat(one.name); err == nil {
-			p.Sources = append(p.Sources, page.Source{Name: one.name, Open: file(one.name).open})
+			p.Sources = append(p.Sources, page.Source{Name: one.name, Open: file(ctx, one.name).open})
 		}
 	}
 	_, words, err := writePage(ctx, t, o.html, p)

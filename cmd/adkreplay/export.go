@@ -64,7 +64,7 @@ other at /v1/logs.
 			if o.spans {
 				return exportSpans(cmd.Context(), t, o)
 			}
-			return runExport(t, o)
+			return runExport(cmd.Context(), t, o)
 		},
 	}
 	cmd.Flags().StringVarP(&o.file, "output", "o", stdout, "write to this `file`; - is the standard output")
@@ -97,8 +97,8 @@ func (o *exportOptions) parse(args []string) error {
 	return checkInputs(args)
 }
 
-func runExport(t *terminal, o exportOptions) error {
-	f := file(o.paths[0])
+func runExport(ctx context.Context, t *terminal, o exportOptions) error {
+	f := file(ctx, o.paths[0])
 	in, err := f.open()
 	if err != nil {
 		return unreadable(err)
@@ -113,7 +113,7 @@ func runExport(t *terminal, o exportOptions) error {
 
 // exportSpans writes the spans of all traces that can be read, and of others as far as they go.
 func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
-	sources := t.findTraces(o.paths)
+	sources := t.findTraces(ctx, o.paths)
 	all, unread := otlp.Exported{Spans: []otlp.Span{}}, 0
 	for i, source := range sources {
 		t.step(i, len(sources), source.Name)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ could be made: view and stats read them as they are.
 			if err := o.parse(args); err != nil {
 				return misused(cmd, err)
 			}
-			return runImport(t, o)
+			return runImport(cmd.Context(), t, o)
 		},
 	}
 	cmd.Flags().StringVarP(&o.file, "output", "o", stdout, "write the conversation to this `file`; - is the standard output")
@@ -68,8 +69,8 @@ func (o *importOptions) parse(args []string) error {
 	return checkInputs(args)
 }
 
-func runImport(t *terminal, o importOptions) error {
-	recording, err := readRecording(o)
+func runImport(ctx context.Context, t *terminal, o importOptions) error {
+	recording, err := readRecording(ctx, o)
 	if err != nil {
 		return unreadable(err)
 	}
@@ -105,15 +106,15 @@ func writeConversation(t *terminal, recording *cassette.Recording, from, to stri
 	return nil
 }
 
-func readRecording(o importOptions) (*cassette.Recording, error) {
-	recording, err := readWhole(o.recording)
+func readRecording(ctx context.Context, o importOptions) (*cassette.Recording, error) {
+	recording, err := readWhole(ctx, o.recording)
 	if err != nil {
 		return nil, err
 	}
 	if o.answers == "" {
 		return cassette.Read(safetext.Line(o.recording), recording)
 	}
-	answers, err := readWhole(o.answers)
+	answers, err := readWhole(ctx, o.answers)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +123,8 @@ func readRecording(o importOptions) (*cassette.Recording, error) {
 
 // readWhole reads a file, or the standard input, up to one byte more than a recording
 // may have: who reads that says so.
-func readWhole(path string) (io.Reader, error) {
-	recording, err := file(path).open()
+func readWhole(ctx context.Context, path string) (io.Reader, error) {
+	recording, err := file(ctx, path).open()
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ shards, are refused.
 			if err := checkMerge(args, out); err != nil {
 				return misused(cmd, err)
 			}
-			reports, err := readReports(args)
+			reports, err := readReports(cmd.Context(), args)
 			if err != nil {
 				return unreadable(err)
 			}
@@ -58,10 +58,10 @@ func checkMerge(args []string, out reportOptions) error {
 
 // readReports reads all reports, or says what is wrong with those that cannot be
 // read.
-func readReports(paths []string) (reports []*corpus.Report, err error) {
+func readReports(ctx context.Context, paths []string) (reports []*corpus.Report, err error) {
 	var faults []error
 	for _, path := range paths {
-		r, err := readReport(path)
+		r, err := readReport(ctx, path)
 		if err != nil {
 			faults = append(faults, err)
 		}
@@ -70,14 +70,17 @@ func readReports(paths []string) (reports []*corpus.Report, err error) {
 	return reports, errors.Join(faults...)
 }
 
-func readReport(path string) (*corpus.Report, error) {
-	f, err := openFile(path)
+func readReport(ctx context.Context, path string) (*corpus.Report, error) {
+	f, err := file(ctx, path).open()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	r, err := corpus.ReadReport(bufio.NewReader(f))
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, fmt.Errorf("%s: %s", safetext.Line(path), withoutPackage(err))
 	}
 	return r, nil
@@ -102,7 +105,7 @@ func runMerge(ctx context.Context, t *terminal, merged *corpus.Report, out repor
 	var files []corpus.Source
 	for _, name := range names { // where they are at hand
 		if _, err := os.Stat(name); err == nil {
-			files = append(files, file(name).source())
+			files = append(files, file(ctx, name).source())
 		}
 	}
 	recordings, sources := sessions.Recordings(files)

@@ -3,12 +3,18 @@
 package main
 
 import (
+	"context"
+	"io"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	tests "github.com/adkreplay/adkreplay/internal/patience"
 )
 
 // A pipe among the traces of a folder keeps nobody waiting for who writes to it.
@@ -20,5 +26,46 @@ func TestAPipeInAFolder(t *testing.T) {
 		got := adkreplay(args...)
 		assert.Equal(t, exitUnreadable, got.code, args[0])
 		assert.Contains(t, got.out+got.err, "this is no file but a pipe, which is not opened", args[0])
+	}
+}
+
+// Who waits for a pipe is interrupted at once: before somebody opens it for writing, and
+// before the next of what is written comes.
+func TestInterruptedAtAPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "turn.jsonl")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	stdinWas := os.Stdin
+	defer func() { os.Stdin = stdinWas }()
+	for _, args := range [][]string{
+		{"show", pipe}, {"check", pipe}, {"verify", pipe}, {"stats", pipe}, {"diff", pipe, pipe}, {"shrink", pipe}, {"merge", pipe},
+		{"import", pipe, "-o", filepath.Join(t.TempDir(), "x")}, {"show", stdin}, {"check", stdin}, {"verify", stdin},
+	} {
+		for _, opened := range []bool{false, true} {
+			silent, writer, err := os.Pipe()
+			require.NoError(t, err)
+			os.Stdin = silent
+			ctx, interrupt := context.WithCancel(t.Context())
+			code := make(chan int, 1)
+			go func() { code <- executeContext(ctx, args, io.Discard, io.Discard) }()
+			if opened && args[1] == pipe {
+				ours, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for who reads
+				require.NoError(t, err)
+				defer ours.Close()
+			}
+			interrupt()
+			select {
+			case got := <-code:
+				assert.Equal(t, exitInternal, got, "%q", args)
+			case <-time.After(tests.Long):
+				require.Fail(t, "it waits for the pipe", "%q", args)
+			}
+			if !opened && args[1] == pipe { // who was left alone at the pipe goes
+				ours, err := os.OpenFile(pipe, os.O_RDWR, 0)
+				require.NoError(t, err)
+				require.NoError(t, ours.Close())
+			}
+			require.NoError(t, writer.Close())
+			require.NoError(t, silent.Close())
+		}
 	}
 }

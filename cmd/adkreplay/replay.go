@@ -111,7 +111,7 @@ type replayed struct {
 }
 
 func runReplay(ctx context.Context, t *terminal, o replayOptions) error {
-	trace := file(o.path)
+	trace := file(ctx, o.path)
 	f, err := trace.open()
 	if err != nil {
 		return unreadable(err)

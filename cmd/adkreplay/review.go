@@ -118,7 +118,7 @@ func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, 
 	if len(o.paths) == 0 {
 		return r, nil
 	}
-	sources, done := t.findTraces(o.paths), 0
+	sources, done := t.findTraces(ctx, o.paths), 0
 	report, err := corpus.Verify(ctx, sources, nil, corpus.Options{Reading: t.limits, Each: func(v *corpus.TraceReport) {
 		done++
 		t.step(done, len(sources), v.Trace)

@@ -19,8 +19,8 @@ import (
 
 // findRecordings are the journals that arguments name, each with the traces of its turns, and
 // all traces. A journal that is given with no trace has those of its folder.
-func findRecordings(args []string) (recordings []*sessions.Recording, traces []corpus.Source) {
-	recordings, traces = sessions.Recordings(findSources(args))
+func findRecordings(ctx context.Context, args []string) (recordings []*sessions.Recording, traces []corpus.Source) {
+	recordings, traces = sessions.Recordings(findSources(ctx, args))
 	for _, r := range recordings {
 		if len(r.Traces) == 0 && !r.Has(stdin) {
 			r.Traces = tracesBeside(r)

@@ -110,7 +110,7 @@ func parseShow(o showOptions, args []string) (showOptions, error) {
 func (o showOptions) isRange() bool { return o.from != 1 || o.to != math.MaxInt }
 
 func runShow(ctx context.Context, t *terminal, o showOptions) error {
-	trace := file(o.path)
+	trace := file(ctx, o.path)
 	if r := journalsIn(o.path); r != nil {
 		return shown(ctx, t, trace, showRecording(t, r, o))
 	}

@@ -92,7 +92,7 @@ func keepable() []string {
 
 func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings examiner) error {
 	defer t.busy("shrinking " + o.path)()
-	one, err := readTurn(ctx, t, file(o.path))
+	one, err := readTurn(ctx, t, file(ctx, o.path))
 	if err != nil {
 		return err
 	}

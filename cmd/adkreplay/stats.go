@@ -147,10 +147,10 @@ func runStats(cmd *cobra.Command, t *terminal, o statsOptions) error {
 	result := &statistics{Failed: []string{}}
 	var err error
 	if o.before != nil {
-		result.Before, err = gather(cmd.Context(), t, withSpans(t, t.findTraces(o.before)), o)
+		result.Before, err = gather(cmd.Context(), t, withSpans(t, t.findTraces(cmd.Context(), o.before)), o)
 	}
 	if err == nil {
-		result.Figures, err = gather(cmd.Context(), t, withSpans(t, t.findTraces(o.now)), o)
+		result.Figures, err = gather(cmd.Context(), t, withSpans(t, t.findTraces(cmd.Context(), o.now)), o)
 	}
 	if err != nil {
 		return err

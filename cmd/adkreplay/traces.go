@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -49,8 +50,8 @@ func checkInputs(args []string) error {
 // findTraces are the traces that arguments name, for a command that reads no journals: it
 // says that there are some in a folder. One that is given by its name, or with no trace
 // beside it, stands among the traces, and says what it is when it is opened.
-func (t *terminal) findTraces(args []string) []corpus.Source {
-	sources := findSources(args)
+func (t *terminal) findTraces(ctx context.Context, args []string) []corpus.Source {
+	sources := findSources(ctx, args)
 	recordings, traces := sessions.Recordings(sources)
 	if len(recordings) == 0 || len(traces) == 0 {
 		return sources
@@ -73,7 +74,7 @@ func (t *terminal) findTraces(args []string) []corpus.Source {
 // standard input, folders as all that are below them, in the order of their paths, and nothing
 // as the embedded ones. What cannot be found is a trace that cannot be opened: it is
 // said when its turn comes, beside what the others gave.
-func findSources(args []string) (sources []corpus.Source) {
+func findSources(ctx context.Context, args []string) (sources []corpus.Source) {
 	if len(args) == 0 {
 		return embedded()
 	}
@@ -83,7 +84,7 @@ func findSources(args []string) (sources []corpus.Source) {
 			found = append(found, folderTraces(arg)...)
 			continue
 		}
-		found = append(found, file(arg))
+		found = append(found, file(ctx, arg))
 	}
 	for _, f := range found {
 		sources = append(sources, f.source())
@@ -125,12 +126,14 @@ func embedded() (found []corpus.Source) {
 	return found
 }
 
-func file(path string) traceFile {
+// file is what a path names. Where somebody else decides when it has something to read, and
+// may never do so, the wait for it ends with ctx.
+func file(ctx context.Context, path string) traceFile {
 	if path == stdin {
-		in := standardInput{bufio.NewReaderSize(os.Stdin, 64<<10)}
+		in := standardInput{bufio.NewReaderSize(&waiting{ctx: ctx, ReadCloser: os.Stdin}, 64<<10)}
 		return traceFile{name: path, open: func() (io.ReadCloser, error) { return in, nil }}
 	}
-	f := traceFile{name: path, open: func() (io.ReadCloser, error) { return openFile(path) }}
+	f := traceFile{name: path, open: func() (io.ReadCloser, error) { return openWaiting(ctx, path) }}
 	if info, err := os.Stat(path); err == nil {
 		f.size = info.Size()
 	}
@@ -161,6 +164,58 @@ func openFile(path string) (io.ReadCloser, error) {
 		return nil, because(path, err)
 	}
 	return f, nil
+}
+
+// openWaiting opens a file that should be a trace. A named pipe is opened only when
+// somebody writes to it.
+func openWaiting(ctx context.Context, path string) (io.ReadCloser, error) {
+	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() || info.IsDir() {
+		return openFile(path)
+	}
+	in, err := within(ctx, func() (io.ReadCloser, error) { return openFile(path) })
+	if err != nil {
+		return nil, err
+	}
+	return &waiting{ctx: ctx, ReadCloser: in}, nil
+}
+
+// waiting is an input that keeps its reader waiting until ctx ends.
+type waiting struct {
+	ctx context.Context
+	io.ReadCloser
+	buffer []byte // read into where the caller may have gone
+}
+
+// Read reads unless the context ends first.
+func (w *waiting) Read(p []byte) (int, error) {
+	if len(w.buffer) < len(p) {
+		w.buffer = make([]byte, len(p))
+	}
+	n, err := within(w.ctx, func() (int, error) { return w.ReadCloser.Read(w.buffer[:len(p)]) })
+	return copy(p, w.buffer[:n]), err
+}
+
+// within does what may take for ever. It gives what that gives, or the error of a context that
+// has ended before: what it waits for is left alone then.
+func within[T any](ctx context.Context, do func() (T, error)) (got T, err error) {
+	if err := ctx.Err(); err != nil {
+		return got, err
+	}
+	type result struct {
+		got T
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		got, err := do()
+		done <- result{got, err}
+	}()
+	select {
+	case r := <-done:
+		return r.got, r.err
+	case <-ctx.Done():
+		return got, ctx.Err()
+	}
 }
 
 // because says why a file cannot be opened, and what may have been meant.

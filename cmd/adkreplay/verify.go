@@ -96,7 +96,7 @@ func parseVerify(flags verifyFlags, args []string, env func(string) string) (ver
 }
 
 func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
-	recordings, sources := findRecordings(o.paths)
+	recordings, sources := findRecordings(ctx, o.paths)
 	sources = t.whole(sources, recordings)
 	report, err := verifySources(ctx, t, o, recordings, sources)
 	if err != nil {

@@ -105,7 +105,7 @@ func checkPage(flag, file string) error {
 
 // viewOnce writes the page, to be loaded again by browsers or not.
 func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) error {
-	recordings, traces := findRecordings(o.paths)
+	recordings, traces := findRecordings(ctx, o.paths)
 	p := &page.Page{Title: titleOf(o.paths), Reading: t.limits, Watched: watched, Recordings: recordings}
 	for _, source := range withSpans(t, traces) {
 		p.Sources = append(p.Sources, page.Source{Name: source.Name, Open: func() (io.ReadCloser, error) {

@@ -29,7 +29,7 @@ const lookEvery = time.Second
 func watch(ctx context.Context, t *terminal, paths []string, pause pause, do func(changed, all []corpus.Source) (code int, err error)) error {
 	files, code := watchedFiles{paths: paths}, exitSame
 	for first := true; ; first = false {
-		changed, all, gone := files.look()
+		changed, all, gone := files.look(ctx)
 		if first || len(changed) > 0 || gone > 0 {
 			if !first {
 				t.again(changeWords(changed, gone))
@@ -119,8 +119,8 @@ type stamp struct {
 }
 
 // look gives the traces that are others than before, all that there are, and how many have gone.
-func (w *watchedFiles) look() (changed, all []corpus.Source, gone int) {
-	all, seen := findSources(w.paths), map[string]stamp{}
+func (w *watchedFiles) look(ctx context.Context) (changed, all []corpus.Source, gone int) {
+	all, seen := findSources(ctx, w.paths), map[string]stamp{}
 	for _, source := range all {
 		var now stamp
 		if info, err := os.Stat(source.Name); err == nil {
@@ -144,7 +144,7 @@ func (w *watchedFiles) look() (changed, all []corpus.Source, gone int) {
 func watchVerify(ctx context.Context, t *terminal, o verifyOptions, between pause) error {
 	codes := map[string]int{} // by trace
 	return watch(ctx, t, o.paths, between, func(changed, all []corpus.Source) (code int, err error) {
-		recordings, again := findRecordings(o.paths)
+		recordings, again := findRecordings(ctx, o.paths)
 		again = t.whole(again, recordings)
 		whole := len(recordings) > 0 || o.reports.html != "" // a session is of several turns, and a page shows all
 		if !whole {

@@ -42,6 +42,7 @@ var goroutines = map[string]string{
 	"example/chat/talk.go":              "lines of a terminal, which ^C does not wait for",
 	"scenarios/sessions.go":             "a process of a story, which ends in the middle of its work",
 	"cmd/adkreplay/terminal.go":         "the drawing of how long silent work has been at it, until that ends",
+	"cmd/adkreplay/traces.go":           "a wait for a pipe, which an interrupt leaves alone",
 }
 
 func TestGoroutines(t *testing.T) {
