@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"sync"
@@ -139,23 +140,60 @@ func (w *secretInAsk) end(*history) {}
 
 func looksSecret(request []byte) bool {
 	request = bytes.ReplaceAll(request, []byte(httpform.LeftOut), nil)
-	of := secretLike()
-	return of.surely.Match(request) || slices.ContainsFunc(of.named.FindAll(request, -1), func(found []byte) bool {
-		return bytes.ContainsAny(found, "0123456789")
+	lower := lowered(request)
+	return slices.ContainsFunc(secretLike(), func(like lookalike) bool {
+		return like.has(lower) && slices.ContainsFunc(like.FindAll(request, like.most), func(found []byte) bool {
+			return !like.named() || bytes.ContainsAny(found, "0123456789")
+		})
 	})
 }
 
-// secretLike are the usual secrets: those that are known by themselves, and those that are
-// known by the word before them.
-var secretLike = sync.OnceValue(func() (of struct{ surely, named *regexp.Regexp }) {
-	var surely, named []string
+// lookalike is what a usual secret looks like. has reports whether a text in lower case has
+// the words that there are in each, which is told far sooner than whether it matches.
+type lookalike struct {
+	*regexp.Regexp
+	has  func(lower []byte) bool
+	most int // that are looked at: of those that are known by the word before them, all
+}
+
+func (l lookalike) named() bool { return l.most < 0 }
+
+var secretLike = sync.OnceValue(func() (all []lookalike) {
 	for _, p := range redact.UsualSecrets().Patterns {
-		all := &surely
-		if p.Kind == "bearer" || p.Kind == "assignment" {
-			all = &named
+		parsed, err := syntax.Parse(p.Expr, syntax.Perl)
+		if err != nil {
+			panic(err) // it is compiled below
 		}
-		*all = append(*all, "(?:"+p.Expr+")")
+		like := lookalike{regexp.MustCompile(p.Expr), wordsOf(parsed), 1}
+		if p.Kind == "bearer" || p.Kind == "assignment" {
+			like.most = -1
+		}
+		all = append(all, like)
 	}
-	of.surely, of.named = regexp.MustCompile(strings.Join(surely, "|")), regexp.MustCompile(strings.Join(named, "|"))
-	return of
+	return all
 })
+
+// lowered is a text in lower case, with the letters of few that (?i) takes for theirs: ſ for s.
+func lowered(text []byte) []byte { return bytes.ToLower(bytes.ToUpper(text)) }
+
+// wordsOf reports whether a text in lower case has what every match of an expression has.
+func wordsOf(expr *syntax.Regexp) func(lower []byte) bool {
+	var parts []func([]byte) bool
+	for _, sub := range expr.Sub {
+		parts = append(parts, wordsOf(sub))
+	}
+	switch {
+	case expr.Op == syntax.OpLiteral:
+		word := []byte(strings.ToLower(string(expr.Rune)))
+		return func(lower []byte) bool { return bytes.Contains(lower, word) }
+	case expr.Op == syntax.OpAlternate:
+		return func(lower []byte) bool {
+			return slices.ContainsFunc(parts, func(has func([]byte) bool) bool { return has(lower) })
+		}
+	case expr.Op == syntax.OpConcat, expr.Op == syntax.OpCapture, expr.Op == syntax.OpPlus:
+		return func(lower []byte) bool {
+			return !slices.ContainsFunc(parts, func(has func([]byte) bool) bool { return !has(lower) })
+		}
+	}
+	return func([]byte) bool { return true } // it may be absent, or any of many
+}

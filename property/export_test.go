@@ -31,3 +31,16 @@ func ViolationsInPart(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Vio
 
 // MadeOf says what an id is of a text.
 var MadeOf = madeOf
+
+// LooksSecret reports whether a request looks like one with a secret in it.
+func LooksSecret(request string) bool { return looksSecret([]byte(request)) }
+
+// TriedOn are how many patterns of secrets a text is held against.
+func TriedOn(text string) (n int) {
+	for _, like := range secretLike() {
+		if like.has(lowered([]byte(text))) {
+			n++
+		}
+	}
+	return n
+}
