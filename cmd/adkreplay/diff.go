@@ -21,6 +21,14 @@ type diffOptions struct {
 	encoding string
 }
 
+// compared is the result as a whole.
+type compared struct {
+	*diff.Diff
+	ExitCode int `json:"exitCode"`
+	// Error says why a trace was compared only as far as it goes, or not at all.
+	Error string `json:"error,omitempty"`
+}
+
 func newDiff(t *terminal) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
@@ -71,16 +79,19 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 		return unreadable(faulty)
 	}
 	d := diff.Traces(a, b, diff.Options{Times: o.times, Encoding: o.encoding})
-	if err := printDiff(t, d, o); err != nil {
+	var err error
+	if !d.Same() {
+		err = ended(exitDivergence)
+	}
+	if faulty != nil {
+		err = unreadable(faulty)
+	}
+	if !o.json {
+		t.clear()
+		_, _ = d.WriteTo(t.out) // the terminal remembers what went wrong
 		return err
 	}
-	switch {
-	case faulty != nil:
-		return unreadable(faulty)
-	case !d.Same():
-		return ended(exitDivergence)
-	}
-	return nil
+	return printCompared(t, d, classified(err))
 }
 
 // readTrace reads a whole trace, or what there is of one and what is wrong
@@ -98,11 +109,18 @@ func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, err
 	return recorded, err
 }
 
-func printDiff(t *terminal, d *diff.Diff, o diffOptions) error {
-	if o.json {
-		return printJSON(t, d)
+// printCompared prints the document, and ends the command with a code: what went wrong is
+// said here, since who has one document wants no other.
+func printCompared(t *terminal, d *diff.Diff, exit *exitError) error {
+	document := compared{Diff: d, ExitCode: exit.code}
+	if exit.err != nil {
+		document.Error = exit.Error()
 	}
-	t.clear()
-	_, _ = d.WriteTo(t.out) // the terminal remembers what went wrong
-	return nil
+	if err := printJSON(t, document); err != nil {
+		return err
+	}
+	if exit.err != nil {
+		t.warn(document.Error)
+	}
+	return ended(exit.code)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/distil"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/replay/diff"
 )
 
 // execute runs the command until it is done or interrupted, and gives the exit
@@ -74,7 +75,7 @@ func run(ctx context.Context, t *terminal, args []string) error {
 // wantsJSON reports whether a program reads the output. It looks at the arguments
 // themselves, because they may be what is wrong.
 func wantsJSON(args []string) bool {
-	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore", "replay", "stats", "distil"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore", "replay", "diff", "stats", "distil"}, args[0]) {
 		return false
 	}
 	if end := slices.Index(args, "--"); end >= 0 {
@@ -95,6 +96,8 @@ func refuse(t *terminal, command string, exit *exitError) error {
 		return printJSON(t, &explored{Explorations: []*explore.Exploration{}, Error: exit.Error(), ExitCode: exit.code})
 	case "replay":
 		return printJSON(t, &replayed{Error: exit.Error(), ExitCode: exit.code})
+	case "diff":
+		return printJSON(t, compared{&diff.Diff{Changes: []diff.Change{}}, exit.code, exit.Error()})
 	case "distil":
 		return printJSON(t, distilled{&distil.Choice{Chosen: []distil.Chosen{}, Left: []string{}, Missing: []string{}}, exit.code, exit.Error()})
 	case "stats":

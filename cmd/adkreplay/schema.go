@@ -13,7 +13,6 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/stats"
 	"github.com/adkreplay/adkreplay/property/turn"
-	"github.com/adkreplay/adkreplay/replay/diff"
 	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
@@ -26,7 +25,7 @@ var documents = map[string]reflect.Type{
 	"lint":         reflect.TypeFor[findings](),
 	"explore":      reflect.TypeFor[explored](),
 	"replay":       reflect.TypeFor[replayed](),
-	"diff":         reflect.TypeFor[diff.Diff](),
+	"diff":         reflect.TypeFor[compared](),
 	"show":         reflect.TypeFor[transcript.Expanded](),
 	"show-journal": reflect.TypeFor[sessions.ToldStep](),
 	"show-at":      reflect.TypeFor[transcript.State](),

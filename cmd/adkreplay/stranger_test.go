@@ -191,7 +191,7 @@ func TestJSONKeepsToItsSchema(t *testing.T) {
 		"lint":    {{"lint", "--json"}},
 		"explore": {{"explore", "--json", "--schedules", "20", "tool-round-trip", "hello"}, {"explore", "--json", "nosuch"}},
 		"replay":  {{"replay", "--json", good(t), "--set", "1.cancel=now"}, {"replay", "--json", "nosuch.jsonl", "--set", "1.cancel=now"}},
-		"diff":    {{"diff", "--json", good(t), divergent(t)}, {"diff", "--json", good(t), violated(t)}},
+		"diff":    {{"diff", "--json", good(t), divergent(t)}, {"diff", "--json", good(t), violated(t)}, {"diff", "--json", good(t), truncated(t)}, {"diff", "--json", good(t), "nosuch.jsonl"}, {"diff", "--json", good(t)}},
 		"show":    {{"show", "--json", put(t, "planner.jsonl", fixture(t, "planner"))}},
 		"show-at": {{"show", "--json", "--at", "30", put(t, "stash.jsonl", fixture(t, "stash"))}, {"show", "--json", "--at", "30", put(t, "planner.jsonl", fixture(t, "planner"))}},
 	}
