@@ -59,15 +59,15 @@ func located(err error) error {
 // they can be counted, and takes some 230 bytes for each.
 const maxSigns = 250_000
 
-// signs is about how many values a text has: the marks of lists and maps, of which those
-// between a key and a value tell of two. Marks within texts count too.
+// signs is about how many values a text has: the marks of lists and maps, of which those of
+// a key, and between a key and a value, tell of two. Marks within texts count too.
 func signs(text string) (n int) {
 	for i := range len(text) {
 		last := i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' || text[i+1] == '\r' || text[i+1] == '\t'
 		switch c := text[i]; {
-		case c == ':' && (last || i > 0 && (text[i-1] == '"' || text[i-1] == '\'')):
+		case c == '?' && last, c == ':' && (last || i > 0 && (text[i-1] == '"' || text[i-1] == '\'')):
 			n += 2
-		case c == ',' || c == '[' || c == '{' || (c == '-' || c == '?') && last:
+		case c == ',' || c == '[' || c == '{' || c == '-' && last:
 			n++
 		}
 	}

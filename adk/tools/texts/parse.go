@@ -103,10 +103,19 @@ func ParseCSV() *adk.Tool {
 	}.Make()
 }
 
-// csvTable is what was read, and what was odd about it.
+// csvTable is what was read, and the first of what was odd about it.
 type csvTable struct {
 	rows     [][]string
 	warnings []string
+}
+
+// maxWarnings is how many warnings an answer begins with: there may be one for each field.
+const maxWarnings = 3
+
+func (t *csvTable) warn(format string, args ...any) {
+	if len(t.warnings) < maxWarnings {
+		t.warnings = append(t.warnings, fmt.Sprintf(format, args...))
+	}
 }
 
 func readCSV(text, delimiter string) (csvTable, error) {
@@ -128,7 +137,7 @@ func readCSV(text, delimiter string) (csvTable, error) {
 		if table, lazyErr = readRows(text, comma, true); lazyErr != nil {
 			return csvTable{}, fmt.Errorf("Nothing to parse: %w", lazyErr)
 		}
-		table.warnings = append(table.warnings, err.Error())
+		table.warn("%s", err)
 	}
 	if len(table.rows) == 0 {
 		return csvTable{}, errors.New("Nothing to parse")
@@ -151,8 +160,11 @@ func readRows(text string, comma rune, lazy bool) (table csvTable, err error) {
 		if strings.TrimSpace(strings.Join(row, "")) == "" && len(row) <= 1 {
 			continue
 		}
-		if table.rows = append(table.rows, row); len(table.rows) > spec.MaxList {
+		switch table.rows = append(table.rows, row); {
+		case len(table.rows) > spec.MaxList:
 			return table, fmt.Errorf("more than %d rows", spec.MaxList)
+		case len(row) > spec.MaxList:
+			return table, fmt.Errorf("row %d has %d fields, want at most %d", len(table.rows), len(row), spec.MaxList)
 		}
 	}
 }
@@ -173,7 +185,7 @@ func (t *csvTable) columns() []string {
 		}
 		next[name]--
 		taken[names[i]] = true
-		t.warnings = append(t.warnings, fmt.Sprintf("column %d is a further %.40q, and named %.60q", i+1, name, names[i]))
+		t.warn("column %d is a further %.40q, and named %.60q", i+1, name, names[i])
 	}
 	return names
 }
@@ -186,7 +198,7 @@ func (t csvTable) answer(header bool, limit int) string {
 	shown := []any{}
 	for i, row := range rows {
 		if header && len(row) != len(names) {
-			t.warnings = append(t.warnings, fmt.Sprintf("row %d has %d fields, want %d", i+1, len(row), len(names)))
+			t.warn("row %d has %d fields, want %d", i+1, len(row), len(names))
 		}
 		if i < limit {
 			shown = append(shown, rowOf(row, names))
@@ -194,7 +206,7 @@ func (t csvTable) answer(header bool, limit int) string {
 	}
 	answer := jsontree.Indented(shown)
 	if len(t.warnings) > 0 {
-		answer = "Parse warnings: " + strings.Join(t.warnings[:min(3, len(t.warnings))], "; ") + "\n\n" + answer
+		answer = "Parse warnings: " + strings.Join(t.warnings, "; ") + "\n\n" + answer
 	}
 	if len(rows) > limit {
 		answer += fmt.Sprintf("\n\n(Showing %d of %d rows)", limit, len(rows))
