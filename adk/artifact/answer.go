@@ -17,7 +17,11 @@ import (
 // model it is held a few times. The whole of a body is Text's and Bytes' to give.
 const maxAnswer = 8 << 20
 
-var errTooLong = fmt.Errorf("the answer is longer than %d bytes: ask for less", maxAnswer)
+// What a question is refused with, for who asked to ask another.
+var (
+	errTooLong  = fmt.Errorf("the answer is longer than %d bytes: ask for fewer lines, for a smaller range, or with a narrower pattern or path", maxAnswer)
+	errLongLine = fmt.Errorf("a line of the answer is longer than %d bytes alone: ask for other lines, or for a part of the document where it has parts", maxAnswer)
+)
 
 // none is the answer of a question that has none, which is another thing than null.
 type none struct{}
@@ -44,7 +48,10 @@ func (l *answerLines) add(line string) error {
 
 // read adds a line of a body.
 func (l *answerLines) read(line line) error {
-	if line.cut || l.size+len(line.text) > maxAnswer {
+	switch {
+	case line.cut || len(line.text) > maxAnswer:
+		return errLongLine
+	case l.size+len(line.text) > maxAnswer:
 		return errTooLong
 	}
 	return l.add(validText(line.text))

@@ -50,7 +50,9 @@ func (c Config) recordLimit() int64 {
 }
 
 // Artifact is an artifact that can be asked. It is safe for concurrent use; each
-// question reads the body at most once (ART-21).
+// question reads the body at most once (ART-21). An answer has at most 8 MiB as JSON: one
+// that would be longer is E_ARTIFACT_FORMAT, which says what to ask instead (ART-6). Text and
+// Bytes give the body whatever its length.
 type Artifact struct {
 	media  *adk.Media
 	mark   Mark
@@ -110,8 +112,15 @@ func (a *Artifact) Text(ctx context.Context) (string, error) {
 
 // ask asks a question: of a body that a trace may hold with the bytes in memory, of a
 // larger one where it lies (ART-21, ART-22). What run gives is plain data, an encoding, or
-// none.
-func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, run func(ctx context.Context, b body) (any, error)) (any, error) {
+// none; that an answer is too long is said with the artifact.
+func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, answer func(ctx context.Context, b body) (any, error)) (any, error) {
+	run := func(ctx context.Context, b body) (any, error) {
+		value, err := answer(ctx, b)
+		if err == errTooLong || err == errLongLine {
+			err = formatError(a.media.ID(), "%s", err)
+		}
+		return value, err
+	}
 	if a.mark.Bytes <= a.limit {
 		data, err := a.opener.OpenMedia(ctx, a.media)
 		if err != nil {

@@ -25,5 +25,7 @@
 //     checks.
 //
 // The layer authorises nothing, removes no duplicates, and puts no body into a message
-// (ART-6). Nothing here writes but the spools.
+// (ART-6). Nothing here writes but the spools. No question holds more than 64 MiB beyond the
+// body, whatever it is: an answer of more than 8 MiB is refused, and the error says how to ask
+// for less; a program that wants a whole body takes [Artifact.Text] or [Artifact.Bytes].
 package artifact
