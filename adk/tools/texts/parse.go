@@ -202,6 +202,7 @@ func (t csvTable) answer(header bool, limit int) string {
 		}
 		if i < limit {
 			shown = append(shown, rowOf(row, names))
+			rows[i] = nil // the row as texts is held no longer
 		}
 	}
 	answer := jsontree.Indented(shown)
