@@ -2,6 +2,7 @@ package jsontree
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -10,12 +11,18 @@ import (
 
 // Append appends a value on one line, as JSON.stringify writes it. It panics for
 // what is no value of a tree.
-func Append(dst []byte, v any) []byte { return writer{}.value(dst, v, 0) }
+func Append(dst []byte, v any) []byte { return writer{most: math.MaxInt}.value(dst, v, 0) }
 
 // AppendIndent appends a value over several lines, each level set off by indent
 // blanks; 0 writes it on one line, as JSON.stringify does.
 func AppendIndent(dst []byte, v any, indent int) []byte {
-	return writer{strings.Repeat(" ", indent)}.value(dst, v, 0)
+	return AppendIndentUpTo(dst, v, indent, math.MaxInt)
+}
+
+// AppendIndentUpTo is AppendIndent that gives up soon after dst is longer than most: what it
+// gives then is too long, and no whole value.
+func AppendIndentUpTo(dst []byte, v any, indent, most int) []byte {
+	return writer{strings.Repeat(" ", indent), most}.value(dst, v, 0)
 }
 
 // Text is the value on one line.
@@ -24,8 +31,12 @@ func Text(v any) string { return string(Append(nil, v)) }
 // Indented is the value with two blanks a level.
 func Indented(v any) string { return string(AppendIndent(nil, v, 2)) }
 
-// writer writes values with an indent a level; without one, on a line.
-type writer struct{ indent string }
+// writer writes values with an indent a level; without one, on a line. It gives up behind so
+// many bytes.
+type writer struct {
+	indent string
+	most   int
+}
 
 func (w writer) value(dst []byte, v any, depth int) []byte {
 	switch v := v.(type) {
@@ -52,6 +63,9 @@ func (w writer) list(dst []byte, list []any, depth int) []byte {
 		return append(dst, "[]"...)
 	}
 	for i, item := range list {
+		if len(dst) > w.most {
+			return dst
+		}
 		dst = append(dst, "[,"[min(i, 1)])
 		dst = w.value(w.line(dst, depth+1), item, depth+1)
 	}
@@ -63,6 +77,9 @@ func (w writer) object(dst []byte, o *Object, depth int) []byte {
 		return append(dst, "{}"...)
 	}
 	for i, m := range o.members {
+		if len(dst) > w.most {
+			return dst
+		}
 		dst = append(dst, "{,"[min(i, 1)])
 		dst = append(canonical.AppendString(w.line(dst, depth+1), m.Name), ':')
 		if w.indent != "" {

@@ -5,8 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/tools/data"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/trial"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
 // flat is JSON on one line: what answers print over several.
@@ -121,4 +125,19 @@ func TestFormatNumber(t *testing.T) {
 		{"B-113", number(1, "style", "ordinal"), "1st"}, {"B-113", number(2, "style", "ordinal"), "2nd"}, {"B-113", number(3, "style", "ordinal"), "3rd"}, {"B-113", number(4, "style", "ordinal"), "4th"}, {"B-113", number(21, "style", "ordinal"), "21st"}, {"ordinal", number(1112, "style", "ordinal"), "1,112th"}, {"ordinal", number(1.5, "style", "ordinal"), "Error: …"}, {"ordinal", number(1, "style", "ordinal", "locale", "fr"), "Error: …English…"},
 		{"B-114", `{"value":"x"}`, trial.ARGS}, {"B-114", number(1, "style", "roman"), trial.ARGS}, {"above", number(1, "min_decimals", 3, "max_decimals", 1), "Error: min_decimals…"}, {"unit", number(1500, "unit", "km"), "1,500 km"}, {"large", number(1e300), "1,000,000…"},
 	})
+}
+
+// BAT-4: JSON of the largest argument that nests as deep as it may is refused, and not
+// written first: that would be hundreds of times the argument.
+func TestDeepAnswersAreNotWritten(t *testing.T) {
+	allocs.Countable(t)
+	deep := "[" + strings.Repeat(strings.Repeat("[", 90)+strings.Repeat("]", 90)+",", 5_500) + "1]"
+	for tool, args := range map[*adk.Tool]string{
+		data.JSONFormat(): trial.Object("data", deep, "indent", 8), data.JSONTransform(): trial.Object("data", deep, "operations", []any{map[string]any{"op": "reverse"}}),
+	} {
+		var answer string
+		held := allocs.Peak(func() { answer, _ = trial.Answer(tool, args) })
+		assert.Equal(t, "Error: result too long: more than 1 MiB, ask for less", answer, tool.Name())
+		assert.Less(t, held, int64(64<<20), tool.Name())
+	}
 }

@@ -24,7 +24,7 @@ func JSONFormat() *adk.Tool {
 			if err != nil {
 				return "", err
 			}
-			return string(jsontree.AppendIndent(nil, value, int(math.Floor(max(0, min(8, c.Number("indent"))))))), nil
+			return spec.Indented(value, int(math.Floor(max(0, min(8, c.Number("indent")))))), nil
 		},
 	}.Make()
 }

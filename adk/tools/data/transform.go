@@ -44,7 +44,7 @@ func JSONTransform() *adk.Tool {
 			if text, is := value.(string); is {
 				return text, nil
 			}
-			return jsontree.Indented(value), nil
+			return spec.Indented(value, 2), nil
 		},
 	}.Make()
 }

@@ -205,7 +205,7 @@ func (t csvTable) answer(header bool, limit int) string {
 			rows[i] = nil // the row as texts is held no longer
 		}
 	}
-	answer := jsontree.Indented(shown)
+	answer := spec.Indented(shown, 2)
 	if len(t.warnings) > 0 {
 		answer = "Parse warnings: " + strings.Join(t.warnings, "; ") + "\n\n" + answer
 	}
@@ -276,7 +276,7 @@ func ParseKV() *adk.Tool {
 					o.Set(key, value)
 				}
 			}
-			return jsontree.Indented(o), nil
+			return spec.Indented(o, 2), nil
 		},
 	}.Make()
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
 	"github.com/adkreplay/adkreplay/internal/yamltree"
 )
 
@@ -22,7 +21,7 @@ func ParseYAML() *adk.Tool {
 			if err != nil {
 				return "", fmt.Errorf("Invalid YAML: %w", err)
 			}
-			return jsontree.Indented(value), nil
+			return spec.Indented(value, 2), nil
 		},
 	}.Make()
 }

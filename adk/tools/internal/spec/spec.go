@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
 // The bounds of arguments and answers (BAT-4).
@@ -74,6 +75,13 @@ func (t Tool) handle(ctx context.Context, dc *adk.DispatchContext, args map[stri
 		answer = errorText(err)
 	}
 	return adk.Text(strings.ToValidUTF8(answer, "\uFFFD")), nil
+}
+
+// Indented is a value of package jsontree as an answer, with so many blanks a level. One that
+// is too long for an answer is not written to its end: what nests deeply would be hundreds of
+// times its argument.
+func Indented(value any, indent int) string {
+	return string(jsontree.AppendIndentUpTo(nil, value, indent, maxAnswer))
 }
 
 // errorText is an error as an answer: a text that begins with "Error".
