@@ -71,13 +71,29 @@ type End struct {
 	// Err is what is returned, or given to panic: as a string where it is
 	// nothing but a text.
 	Err *Failure `json:"err,omitempty"`
-	// Result is what a tool's handler returns; the text "ok" if nil.
+	// Result is what a tool's handler returns; the text "ok" if nil, and nothing at all if
+	// it is a Value of nil.
 	Result *Value `json:"result,omitempty"`
 	// Records are what a fetch gives in the place of what is kept; nil says
 	// nothing, and an empty list that it gives none.
 	Records []Record `json:"records,omitzero"`
 	// Kept tells of a storage that fails: it has done its work before.
 	Kept bool `json:"kept,omitempty"`
+}
+
+// UnmarshalJSON reads an End, in which a result that is null says that the handler returns
+// none: without it encoding/json takes it for a result of which nothing is said.
+func (e *End) UnmarshalJSON(data []byte) error {
+	type end End
+	given := struct {
+		*end
+		Result json.RawMessage `json:"result"`
+	}{end: (*end)(e)}
+	if err := json.Unmarshal(data, &given); err != nil || given.Result == nil {
+		return err
+	}
+	e.Result = new(Value)
+	return e.Result.UnmarshalJSON(given.Result)
 }
 
 // The kinds of operations that no crossing tells, or that come from outside.

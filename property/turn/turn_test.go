@@ -78,6 +78,18 @@ func TestTurnRuns(t *testing.T) {
 	}
 }
 
+// A handler that returns nothing is not one of which nothing is said.
+func TestAnEndWithoutAResult(t *testing.T) {
+	for _, end := range []turn.End{{}, {Result: turn.ValueOf(nil)}, {Result: turn.ValueOf(adk.Text("4 °C")), Kept: true}} {
+		written, err := json.Marshal(end)
+		require.NoError(t, err)
+		var read turn.End
+		require.NoError(t, json.Unmarshal(written, &read))
+		assert.Equal(t, end, read, "%s", written)
+	}
+	assert.Error(t, json.Unmarshal([]byte(`{"result":{"$message":1}}`), new(turn.End)))
+}
+
 // A turn is plain data: what was written and read runs as before.
 func TestTurnJSON(t *testing.T) {
 	want := turntest.Everything()
