@@ -295,7 +295,7 @@ func (a *attempt) Begin(step adk.Step) {
 		a.knowAsker(step)
 	}
 	for i := range a.faults {
-		if f := &a.faults[i]; f.At == at && !f.fired {
+		if f := &a.faults[i]; f.At == at {
 			a.before(f, step)
 		}
 	}
@@ -379,21 +379,32 @@ func (a *attempt) frozen() {
 
 // before makes a fault that comes before a step.
 func (a *attempt) before(f *planned, step adk.Step) {
+	isBroken := f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation
 	switch {
+	case f.Kind.OfMedia():
+		if !f.fired {
+			a.reading.Store(f)
+		}
+	case !isBroken && f.Kind != turn.Cancel && f.Kind != turn.Deadline && f.Kind != turn.Crash, !a.fires(f):
 	case f.Kind == turn.Cancel:
-		f.fired = true
 		a.present.Load().end(context.Canceled, errBroken)
 	case f.Kind == turn.Deadline:
-		f.fired = true
 		a.present.Load().end(context.DeadlineExceeded, nil)
 	case f.Kind == turn.Crash:
-		f.fired = true
 		a.crash()
-	case f.Kind.OfMedia():
-		a.reading.Store(f)
-	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation:
+	default:
 		f.breakHere()
 	}
+}
+
+// fires reports whether a fault is still to come, which it is no more: goroutines of user
+// code may begin their steps side by side.
+func (a *attempt) fires(f *planned) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	came := f.fired
+	f.fired = true
+	return !came
 }
 
 // Park is the scheduler's. A strand without anything to wait for has ended.

@@ -168,7 +168,6 @@ var runBreakableEntry = reflect.ValueOf(runBreakable).Pointer()
 // breakHere ends the goroutine that the fault is to break off. Code that asks from
 // another goroutine than the one that the engine called is left alone.
 func (f *planned) breakHere() {
-	f.fired = true
 	if f.broke = isBreakable(); f.broke {
 		runtime.Goexit()
 	}
