@@ -63,27 +63,19 @@ func (n *candidate) oddity() (sum int) {
 	return sum
 }
 
-// usualFirst sorts schedules by their oddity, and leaves those of one in their order. It
-// is their places that are sorted: a schedule is large.
-func usualFirst(level []candidate) {
-	order := make([]int, len(level))
+// usualFirst gives schedules sorted by their oddity, those of one in their order. It is
+// their places that are sorted: a schedule is large.
+func usualFirst(level []candidate) []candidate {
+	places := make([]int, len(level))
 	for i := range level {
-		order[i] = level[i].oddity()*len(level) + i
+		places[i] = level[i].oddity()*len(level) + i
 	}
-	slices.Sort(order)
-	for i := range order { // each cycle of places goes round once
-		first := level[i]
-		for at := i; order[at] >= 0; {
-			from := order[at] % len(level)
-			order[at] = -1
-			if from == i {
-				level[at] = first
-			} else {
-				level[at] = level[from]
-			}
-			at = from
-		}
+	slices.Sort(places)
+	sorted := make([]candidate, len(level))
+	for i, place := range places {
+		sorted[i] = level[place%len(level)]
 	}
+	return sorted
 }
 
 func (n candidate) schedule() turn.Schedule {
@@ -377,7 +369,7 @@ const chunk = 1024
 // runLevel runs the schedules of one cost, and gives those that have one thing
 // more wrong.
 func (e *exploring) runLevel(level []candidate) (next []candidate) {
-	usualFirst(level)
+	level = usualFirst(level)
 	for len(level) > 0 && e.stopped == "" {
 		size := min(chunk, len(level), e.remaining())
 		results := e.parallel(level[:size])
