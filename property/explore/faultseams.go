@@ -17,14 +17,14 @@ import (
 // inside the turn: nothing can be put around these from outside.
 
 // errBroken is what code fails with that the explorer breaks.
-var errBroken error = &brokenError{"broken by the explorer"}
+var errBroken error = brokenError{}
 
-type brokenError struct{ text string }
+type brokenError struct{}
 
-func (e *brokenError) Error() string { return e.text }
+func (brokenError) Error() string { return "broken by the explorer" }
 
 // Staged keeps panics of the explorer's own from being traced back to the explorer.
-func (e *brokenError) Staged() {}
+func (brokenError) Staged() {}
 
 // moment is when a call fails that a fault was made for.
 type moment uint8
