@@ -379,20 +379,16 @@ func (a *attempt) frozen() {
 
 // before makes a fault that comes before a step.
 func (a *attempt) before(f *planned, step adk.Step) {
-	isBroken := f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation
 	switch {
 	case f.Kind.OfMedia():
-		if !f.fired {
-			a.reading.Store(f)
-		}
-	case !isBroken && f.Kind != turn.Cancel && f.Kind != turn.Deadline && f.Kind != turn.Crash, !a.fires(f):
-	case f.Kind == turn.Cancel:
+		a.reading.Store(f)
+	case f.Kind == turn.Cancel && a.fires(f):
 		a.present.Load().end(context.Canceled, errBroken)
-	case f.Kind == turn.Deadline:
+	case f.Kind == turn.Deadline && a.fires(f):
 		a.present.Load().end(context.DeadlineExceeded, nil)
-	case f.Kind == turn.Crash:
+	case f.Kind == turn.Crash && a.fires(f):
 		a.crash()
-	default:
+	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation && a.fires(f):
 		f.breakHere()
 	}
 }

@@ -50,10 +50,9 @@ func (s *faultPoint) refusesUnmarked() string {
 // breakReading breaks what is read next, where that is what is to go wrong.
 func (a *attempt) breakReading(stream io.ReadCloser) (io.ReadCloser, error) {
 	f := a.reading.Swap(nil)
-	if f == nil {
+	if f == nil || !a.fires(f) {
 		return stream, nil
 	}
-	f.fired = true
 	whole, err := io.ReadAll(stream)
 	if err := errors.Join(err, stream.Close()); err != nil {
 		return nil, err
