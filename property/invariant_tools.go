@@ -1,12 +1,10 @@
 package property
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
 // toolsSettled: an execution is refused, for its arguments or because the run is
@@ -179,8 +177,10 @@ func (w *callIDs) see(s *history, x *adk.Crossing) {
 	case x.Kind == adk.KindToolExecutionStart:
 		w.starts(s, x)
 	case x.Phase == adk.Begin:
-		if id, ok := checksum(x); ok {
-			w.open = append(w.open, &openExecution{s.op, id})
+		if tool, is := x.Record.(*adk.Tool); is {
+			if _, id, err := s.fold.Called(tool.Name(), x.Args); err == nil {
+				w.open = append(w.open, &openExecution{s.op, id})
+			}
 		}
 	default:
 		w.open = slices.DeleteFunc(w.open, func(e *openExecution) bool { return e.op == s.op })
@@ -200,32 +200,6 @@ func (w *callIDs) starts(s *history, x *adk.Crossing) {
 	if other != nil { // else tools-settled says so
 		s.breaks(since(other.op.began), "the call id %.8s… is not the checksum %.8s… of the call", x.Key, other.callID)
 	}
-}
-
-// checksum is the call id of an execution, where its arguments are any.
-func checksum(x *adk.Crossing) (id string, ok bool) {
-	tool, ok := x.Record.(*adk.Tool)
-	if !ok {
-		return "", false
-	}
-	var args any
-	var err error
-	switch text := x.Args.(type) {
-	case string:
-		args, err = canonical.ParseObject([]byte(text))
-	case []byte:
-		args, err = canonical.ParseObject(text)
-	case json.RawMessage:
-		args, err = canonical.ParseObject(text)
-	default:
-		args, err = canonical.Normalize(x.Args)
-	}
-	object, isObject := args.(map[string]any)
-	if err != nil || !isObject {
-		return "", false
-	}
-	id, err = canonical.Checksum(tool.Name(), object)
-	return id, err == nil
 }
 
 func (w *callIDs) end(*history) {}

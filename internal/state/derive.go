@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -135,7 +136,7 @@ func (f *Fold) report(c *Call, x *adk.Crossing) error {
 	case adk.KindReportToolCall:
 		d.met(SpaceToolCall, x.Name)
 		var merged adk.ToolCallEvent
-		merged, err = d.merge(f.Origin(c), x)
+		merged, err = f.merge(c, x)
 		e.payload = merged
 	case adk.KindReportLog:
 		e.payload = adk.LogEvent{Origin: f.Origin(c), EmittedAt: x.At,
@@ -174,21 +175,23 @@ func grow(streams map[string]*foldStream, from adk.Origin, x *adk.Crossing) adk.
 }
 
 // merge puts what is new about a tool call over what is known (HLP-3).
-func (d *Dispatch) merge(from adk.Origin, x *adk.Crossing) (adk.ToolCallEvent, error) {
-	known := d.reported[x.Name]
+func (f *Fold) merge(c *Call, x *adk.Crossing) (adk.ToolCallEvent, error) {
+	known := c.Dispatch.reported[x.Name]
 	if known == nil {
 		known = &adk.ToolCallEvent{ID: x.Name, CreatedAt: x.At}
-		d.reported[x.Name] = known
+		c.Dispatch.reported[x.Name] = known
 	}
-	known.Origin, known.UpdatedAt = from, x.At
-	var err error
+	known.Origin, known.UpdatedAt = f.Origin(c), x.At
 	if x.Key != "" {
 		known.Tool = x.Key
 	}
-	if x.Args != nil {
-		known.Args, err = canonical.Object(x.Args)
-	}
-	if known.Tool != "" && known.Args != nil && (x.Key != "" || x.Args != nil) {
+	var err error
+	switch {
+	case x.Args != nil:
+		var id string
+		known.Args, id, err = f.Called(known.Tool, x.Args)
+		known.Checksum = cmp.Or(id, known.Checksum)
+	case x.Key != "" && known.Args != nil:
 		known.Checksum, _ = canonical.Checksum(known.Tool, known.Args)
 	}
 	if x.Result != nil {
@@ -201,15 +204,41 @@ func (d *Dispatch) merge(from adk.Origin, x *adk.Crossing) (adk.ToolCallEvent, e
 	return *known, err
 }
 
-// newExecution is what the first line of an execute says (TOL-4).
-func newExecution(x *adk.Crossing) Execution {
+// execution is what the first line of an execute says (TOL-4).
+func (f *Fold) execution(x *adk.Crossing) Execution {
 	e := Execution{}
-	e.Tool, _ = x.Record.(*adk.Tool)
-	e.Args, _ = canonical.Object(x.Args) // what is no object is refused, and causes no event
-	if e.Tool != nil && e.Args != nil {
-		e.CallID, _ = canonical.Checksum(e.Tool.Name(), e.Args)
+	if e.Tool, _ = x.Record.(*adk.Tool); e.Tool != nil {
+		e.Args, e.CallID, _ = f.Called(e.Tool.Name(), x.Args) // what is no object is refused, and causes no event
 	}
 	return e
+}
+
+// toolCall is a call by its tool and a text of arguments, with what that says and the
+// call's id.
+type toolCall struct {
+	tool, text string
+	args       map[string]any
+	id         string
+}
+
+// Called are the arguments that a tool is called with and the id of that call, which is empty
+// where the tool is not known. One call is reported and executed, in one run and the
+// next: the last is read once.
+func (f *Fold) Called(tool string, args any) (object map[string]any, id string, err error) {
+	text, isText := canonical.TextOf(args)
+	if last := &f.lastCall; isText && last.args != nil && last.tool == tool && last.text == text {
+		return last.args, last.id, nil
+	}
+	if object, err = canonical.Object(args); err != nil {
+		return nil, "", err
+	}
+	if tool != "" {
+		id, _ = canonical.Checksum(tool, object)
+	}
+	if isText {
+		f.lastCall = toolCall{tool, text, object, id}
+	}
+	return object, id, nil
 }
 
 // handles takes in that the handler of a tool is called: c is the call.

@@ -34,6 +34,7 @@ type Fold struct {
 	Ops       map[int]*Op   // those that are open
 	Gates     []*Gate       // those that are open, or settled and not yet closed
 	untold    int           // events that an operation causes and that have not come
+	lastCall  toolCall      // of those whose arguments came as a text; it stays for the next turn
 
 	spareCalls arena[Call]
 	spareOps   arena[Op]
@@ -146,7 +147,7 @@ func (f *Fold) Reset() {
 	for _, v := range f.views[:f.used] {
 		v.clear()
 	}
-	*f = Fold{Calls: f.Calls, Ops: f.Ops, spareCalls: f.spareCalls, spareOps: f.spareOps, views: f.views}
+	*f = Fold{Calls: f.Calls, Ops: f.Ops, spareCalls: f.spareCalls, spareOps: f.spareOps, views: f.views, lastCall: f.lastCall}
 }
 
 // Apply takes the next crossing in. The error says why no engine tells it at
@@ -302,7 +303,7 @@ func (f *Fold) begin(c *Call, x *adk.Crossing) error {
 	case adk.KindAck:
 		return f.ack(c, op)
 	case adk.KindExecute:
-		op.Execution = newExecution(x)
+		op.Execution = f.execution(x)
 		c.executes = append(c.executes, op)
 	case adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall:
 		f.cause(c, causedEvent{kind: x.Kind.Causes()[0], payload: x.Payload, given: true})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/allocs"
+	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
@@ -302,4 +303,29 @@ func TestFoldOfAStreamIsLinear(t *testing.T) {
 		}
 	})
 	assert.Less(t, allocated, uint64(100<<20), "copies of the text would be ten gigabytes")
+}
+
+// HLP-3, TOL-4: the call that was read last is read no more, and is no other: not one of
+// another tool, nor of other arguments, nor the same in a turn that a fold is used for again.
+func TestCallsAreKnownByToolAndArguments(t *testing.T) {
+	f := state.New()
+	for _, text := range []string{`{}`, `{"city":"Oslo"}`, `{"city":5}`} {
+		for _, tool := range []string{"peek", "peek", "weather", "", "peek"} {
+			f.Reset()
+			args, id, err := f.Called(tool, text)
+			require.NoError(t, err)
+			want, err := canonical.Object(text)
+			require.NoError(t, err)
+			assert.Equal(t, want, args, "%s(%s)", tool, text)
+			if tool == "" {
+				assert.Empty(t, id)
+				continue
+			}
+			checksum, err := canonical.Checksum(tool, want)
+			require.NoError(t, err)
+			assert.Equal(t, checksum, id, "%s(%s)", tool, text)
+		}
+	}
+	_, _, err := f.Called("peek", `[]`)
+	assert.ErrorContains(t, err, "object")
 }
