@@ -159,7 +159,7 @@ func (l *lane) serve(subject turn.Subject, label watchdog.Label) {
 // runsAtOnce is after how many runs others get the processor. On few of them the collector
 // has its share where goroutines change, which runs need not do: while it marks, each pointer
 // that is written costs more, and it marks until it had that share.
-const runsAtOnce = 32
+const runsAtOnce = 16
 
 // work goes through a list and says so, also when a run ends the goroutine; not when
 // the run was given up, since nobody waits for it any more.
