@@ -17,12 +17,6 @@ import (
 // model it is held a few times. The whole of a body is Text's and Bytes' to give.
 const maxAnswer = 8 << 20
 
-// What a question is refused with, for who asked to ask another.
-var (
-	errTooLong  = fmt.Errorf("the answer is longer than %d bytes: ask for fewer lines, for a smaller range, or with a narrower pattern or path", maxAnswer)
-	errLongLine = fmt.Errorf("a line of the answer is longer than %d bytes alone: ask for other lines, or for a part of the document where it has parts", maxAnswer)
-)
-
 // none is the answer of a question that has none, which is another thing than null.
 type none struct{}
 
@@ -35,14 +29,24 @@ type answerLines struct {
 	size int
 }
 
+func (l *answerLines) add(line string) error {
+	if err := l.fits(line); err != nil {
+		return err
+	}
+	l.list = append(l.list, line)
+	return nil
+}
+
 // perLine is what a text takes beside its bytes.
 const perLine = 32
 
-func (l *answerLines) add(line string) error {
-	if l.size += perLine + escapedLen(line); l.size > maxAnswer {
-		return errTooLong
+// fits counts texts.
+func (l *answerLines) fits(lines ...string) error {
+	for _, line := range lines {
+		if l.size += perLine + escapedLen(line); l.size > maxAnswer {
+			return errTooLong
+		}
 	}
-	l.list = append(l.list, line)
 	return nil
 }
 
@@ -78,7 +82,6 @@ type answerValues struct {
 }
 
 func (v *answerValues) add(nodes []jsonindex.Node) (err error) {
-	defer jsonindex.Recover(&err)
 	for _, node := range nodes {
 		if len(v.text) == 0 {
 			v.text = append(v.text, '[')
@@ -134,6 +137,9 @@ func encode(answer any) (encoding, error) {
 	case encoding:
 		return v, nil
 	case []string:
+		if err := new(answerLines).fits(v...); err != nil {
+			return nil, err
+		}
 		out := []byte{'['}
 		for i, text := range v {
 			if i > 0 {
@@ -150,7 +156,7 @@ func encode(answer any) (encoding, error) {
 			return nil, fmt.Errorf("the answer is no plain data: %w", err)
 		}
 		if err := jsontree.Check(string(data), maxAnswerDepth); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("the answer is no plain data: %w", err)
 		}
 		return canonical(ownText(data))
 	}
@@ -227,13 +233,13 @@ func rendered(answer any) (string, error) {
 	case none:
 		return "(undefined)", nil
 	case string:
-		return v, nil
+		return v, new(answerLines).fits(v)
 	case int:
 		return strconv.Itoa(v), nil
 	case int64:
 		return strconv.FormatInt(v, 10), nil
 	case []string:
-		return joined(v), nil
+		return joined(v), new(answerLines).fits(v...)
 	}
 	text, err := encode(answer)
 	if err != nil {

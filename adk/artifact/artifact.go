@@ -112,26 +112,23 @@ func (a *Artifact) Text(ctx context.Context) (string, error) {
 
 // ask asks a question: of a body that a trace may hold with the bytes in memory, of a
 // larger one where it lies (ART-21, ART-22). What run gives is plain data, an encoding, or
-// none; that an answer is too long is said with the artifact.
-func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, answer func(ctx context.Context, b body) (any, error)) (any, error) {
-	run := func(ctx context.Context, b body) (any, error) {
-		value, err := answer(ctx, b)
-		if err == errTooLong || err == errLongLine {
-			err = formatError(a.media.ID(), "%s", err)
-		}
-		return value, err
-	}
-	if a.mark.Bytes <= a.limit {
+// none.
+func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, run func(ctx context.Context, b body) (any, error)) (any, error) {
+	var b body
+	switch {
+	case a.mark.Bytes <= a.limit:
 		data, err := a.opener.OpenMedia(ctx, a.media)
 		if err != nil {
 			return nil, err
 		}
-		return run(ctx, memoryBody(data))
+		b = memoryBody(data)
+	case a.crossed:
+		b = storedBody{a.media, a.mark}
+	default:
+		return a.askLarge(ctx, method, args, run)
 	}
-	if a.crossed {
-		return run(ctx, storedBody{a.media, a.mark})
-	}
-	return a.askLarge(ctx, method, args, run)
+	answer, err := run(ctx, b)
+	return answer, a.named(err)
 }
 
 // answer is what a method answers, one of a user's own too: of a large body the question
@@ -168,10 +165,10 @@ func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]
 	answer, err := crossing(ctx, question, func(ctx context.Context, _ request) (reply, error) {
 		value, err := run(ctx, storedBody{a.media, a.mark})
 		if _, isNone := value.(none); err != nil || isNone {
-			return reply{}, err
+			return reply{}, a.named(err)
 		}
 		text, err := encode(value)
-		return reply{Value: json.RawMessage(text)}, err
+		return reply{Value: json.RawMessage(text)}, a.named(err)
 	})
 	if err != nil || answer.Value == nil {
 		return none{}, err
@@ -179,7 +176,8 @@ func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]
 	if err := jsontree.Check(ownText(answer.Value), maxAnswerDepth); err != nil { // a trace's may be anything
 		return nil, fmt.Errorf("the answer to %s is no JSON: %w", method, err)
 	}
-	return canonical(ownText(answer.Value))
+	text, err := canonical(ownText(answer.Value))
+	return text, a.named(err)
 }
 
 // maxAnswerDepth is how deep an answer is nested at most: a document in a list of
@@ -367,8 +365,4 @@ func (c *checked) Read(p []byte) (int, error) {
 
 func changed(id string) error {
 	return &adk.Error{Code: adk.E_ARTIFACT_CHANGED, Message: fmt.Sprintf("the body of artifact %.80q is another than the one that it was made of", id)}
-}
-
-func formatError(id string, format string, args ...any) error {
-	return &adk.Error{Code: adk.E_ARTIFACT_FORMAT, Message: fmt.Sprintf("artifact %.80q: ", id) + fmt.Sprintf(format, args...)}
 }

@@ -284,7 +284,7 @@ func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
 		}
 		text, err := rendered(answer)
 		if err != nil {
-			return nil, err
+			return nil, a.named(err)
 		}
 		return adk.Text(cut(text, c.MaxResult)), nil
 	}

@@ -81,7 +81,8 @@ func (q JSONQuestions) ask(ctx context.Context, method string, args map[string]a
 	known := q.a.document
 	q.a.mu.Unlock()
 	if known != nil {
-		return run(known)
+		answer, err := known.ask(run)
+		return answer, q.a.named(err)
 	}
 	return q.a.ask(ctx, "json_"+method, args, func(ctx context.Context, b body) (any, error) {
 		read, err := q.a.read(ctx, b)
@@ -93,78 +94,83 @@ func (q JSONQuestions) ask(ctx context.Context, method string, args map[string]a
 			q.a.document = read
 			q.a.mu.Unlock()
 		}
-		return run(read)
+		return read.ask(run)
 	})
+}
+
+// ask has a question end with an error where it goes too far.
+func (d *document) ask(run func(d *document) (any, error)) (answer any, err error) {
+	defer jsonindex.Recover(&err)
+	return run(d)
 }
 
 // read reads the body in the format of its hint, or in the first that it has.
 func (a *Artifact) read(ctx context.Context, b body) (*document, error) {
-	id := a.media.ID()
 	if b.size() > maxDocument {
-		return nil, formatError(id, "%d bytes, want at most %d for questions to JSON: ask for its lines", b.size(), maxDocument)
+		return nil, refuse(itsLines, "%d bytes, want at most %d for questions to JSON", b.size(), maxDocument)
 	}
 	data, err := all(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	if len(data) > maxRewritten && !utf8.Valid(data) {
-		return nil, formatError(id, "is no %s: it is not valid UTF-8", FormatJSON)
+		return nil, refuse(itsLines, "is no %s: it is not valid UTF-8", FormatJSON)
 	}
-	return readDocument(id, ownText(data), a.mark.Format)
+	return readDocument(ownText(data), a.mark.Format)
 }
 
-func readDocument(id, text, hint string) (*document, error) {
+func readDocument(text, hint string) (*document, error) {
 	switch hint {
 	case FormatJSON:
-		return strictly(id, text)
+		return strictly(text)
 	case FormatJSON5:
-		return loosely(id, text)
+		return loosely(text)
 	case FormatJSONL, FormatNDJSON:
-		return byLines(id, hint, text)
+		return byLines(hint, text)
 	}
-	strict, err := strictly(id, text)
+	strict, err := strictly(text)
 	if err == nil {
 		return strict, nil
 	}
 	if strings.TrimSpace(text) != "" {
-		if records, err := byLines(id, FormatJSONL, text); err == nil {
+		if records, err := byLines(FormatJSONL, text); err == nil {
 			return records, nil
 		}
 	}
 	if len(text) <= maxRewritten {
-		if loose, looseErr := loosely(id, text); looseErr == nil {
+		if loose, looseErr := loosely(text); looseErr == nil {
 			return loose, nil
 		}
 	}
 	return nil, err
 }
 
-func strictly(id, text string) (*document, error) {
+func strictly(text string) (*document, error) {
 	if err := jsontree.Check(text, maxDocumentDepth); err != nil {
-		return nil, formatError(id, "is no %s: %s", FormatJSON, err)
+		return nil, refuse(itsLines, "is no %s: %s", FormatJSON, err)
 	}
 	return &document{FormatJSON, 1, text, jsonindex.New(text)}, nil
 }
 
-func loosely(id, text string) (*document, error) {
+func loosely(text string) (*document, error) {
 	if len(text) > maxRewritten {
-		return nil, formatError(id, "%d bytes of JSON5, want at most %d", len(text), maxRewritten)
+		return nil, refuse(itsLines, "%d bytes of JSON5, want at most %d", len(text), maxRewritten)
 	}
 	strict, err := jsontree.Strict(text, maxDocumentDepth)
 	if err != nil {
-		return nil, formatError(id, "is no %s: %s", FormatJSON5, err)
+		return nil, refuse(itsLines, "is no %s: %s", FormatJSON5, err)
 	}
 	return &document{FormatJSON5, 1, strict, jsonindex.New(strict)}, nil
 }
 
 // byLines reads a record from each line that is not blank.
-func byLines(id, format, text string) (*document, error) {
+func byLines(format, text string) (*document, error) {
 	d := &document{format: format, text: text}
 	for line := range recordLines(text) {
 		d.count++
 		var fault *jsontree.SyntaxError
 		if errors.As(jsontree.Check(line.text, maxDocumentDepth), &fault) {
-			return nil, formatError(id, "is no %s: line %d, column %d: %s", format, line.number, fault.Column, fault.What)
+			return nil, refuse(itsLines, "is no %s: line %d, column %d: %s", format, line.number, fault.Column, fault.What)
 		}
 	}
 	d.index = jsonindex.New(text)
@@ -206,7 +212,7 @@ func (q JSONQuestions) keys(ctx context.Context) (any, error) {
 				}
 				met[name] = true
 				if err := union.add(name); err != nil {
-					return nil, formatError(q.a.media.ID(), "%s", err)
+					return nil, err
 				}
 			}
 		}
@@ -254,7 +260,7 @@ func (q JSONQuestions) filter(ctx context.Context, path string) (any, error) {
 func (q JSONQuestions) matching(ctx context.Context, method, path string, take func(record jsonindex.Node, matches []jsonindex.Node) []jsonindex.Node) (any, error) {
 	parsed, err := jsonpath.Parse(path)
 	if err != nil {
-		return nil, formatError(q.a.media.ID(), "the path is none of RFC 9535: %s", err)
+		return nil, q.a.named(refuse("", "the path is none of RFC 9535: %s", err))
 	}
 	return q.ask(ctx, method, map[string]any{"path": path}, func(d *document) (any, error) {
 		out := answerValues{Walk: d.index.NewWalk(maxVisited)}
@@ -268,7 +274,7 @@ func (q JSONQuestions) matching(ctx context.Context, method, path string, take f
 				err = context.Cause(ctx)
 			}
 			if err != nil {
-				return nil, formatError(q.a.media.ID(), "%s", err)
+				return nil, err
 			}
 		}
 		return out.list(), nil
@@ -298,7 +304,7 @@ func (q JSONQuestions) slice(ctx context.Context, from, to *int) (any, error) {
 			}
 			if i >= start {
 				if err := chosen.add([]jsonindex.Node{record}); err != nil {
-					return nil, formatError(q.a.media.ID(), "%s", err)
+					return nil, err
 				}
 			}
 			i++

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"regexp"
@@ -325,7 +324,7 @@ func (g *grepper) pass(data []byte, end int) ([]byte, error) {
 		of = data[:end]
 	}
 	if g.needed.text == nil || g.needed.index(of) >= 0 {
-		return nil, fmt.Errorf("a line that may match has more than %d bytes", maxLine)
+		return nil, refuse(rarerText, "a line that may match has more than %d bytes", maxLine)
 	}
 	if end >= 0 {
 		return data[end+1:], nil
@@ -356,7 +355,7 @@ const oftenEnough = 10_000_000
 func (g *grepper) line(data []byte) error {
 	steps := g.size * len(data)
 	if g.steps += steps; steps > pattern.MaxSteps {
-		return fmt.Errorf("the expression takes too many steps in a line of %d bytes", len(data))
+		return refuse(shorterExpr, "the expression takes too many steps in a line of %d bytes", len(data))
 	}
 	if g.steps > oftenEnough {
 		if g.steps = 0; g.ctx.Err() != nil {

@@ -143,7 +143,7 @@ func (q MarkdownQuestions) parsed(ctx context.Context, method string, from, to *
 			return nil, err
 		}
 		if fault := tangled(source); fault != "" {
-			return nil, formatError(q.a.media.ID(), "%s: ask for fewer lines", fault)
+			return nil, refuse(fewerLines, "%s", fault)
 		}
 		m := &markdown{source: source}
 		m.root = parser.Parse(text.NewReader(m.source))
@@ -166,7 +166,7 @@ func (q MarkdownQuestions) source(ctx context.Context, b body, from, to int) (so
 		}
 		source = append(append(source, validText(line.text)...), '\n')
 		if line.cut || len(source) > maxParsed+1 {
-			return nil, formatError(q.a.media.ID(), "more than %d bytes of Markdown at once: ask for fewer lines", maxParsed)
+			return nil, refuse(fewerLines, "more than %d bytes of Markdown at once", maxParsed)
 		}
 	}
 	if from == 0 {

@@ -84,7 +84,7 @@ func (a *Artifact) outlineOf(ctx context.Context, b body) (*outline, error) {
 		fence, weight := o.fence, o.weight
 		o.line(text)
 		if line.cut && (o.fence != fence || o.weight != weight || o.held != nil) || o.holds > maxMarkup {
-			return nil, formatError(a.media.ID(), "line %d: a heading, a fence or a frontmatter of more than %d bytes", o.at, maxMarkup)
+			return nil, refuse(itsLines, "line %d: a heading, a fence or a frontmatter of more than %d bytes", o.at, maxMarkup)
 		}
 	}
 	return o.end(), nil
@@ -232,7 +232,8 @@ func (q MarkdownQuestions) ask(ctx context.Context, method string, args map[stri
 	known := q.a.outline
 	q.a.mu.Unlock()
 	if known != nil {
-		return run(known)
+		answer, err := run(known)
+		return answer, q.a.named(err)
 	}
 	return q.a.ask(ctx, "md_"+method, args, func(ctx context.Context, b body) (any, error) {
 		o, err := q.a.outlineOf(ctx, b)
@@ -252,7 +253,7 @@ func (q MarkdownQuestions) ask(ctx context.Context, method string, args map[stri
 func (q MarkdownQuestions) marks(ctx context.Context, method string, args map[string]any, run func(o *outline) (any, error)) (any, error) {
 	return q.ask(ctx, method, args, func(o *outline) (any, error) {
 		if o.full {
-			return nil, formatError(q.a.media.ID(), "more than %d bytes of headings and code blocks", maxOutline)
+			return nil, refuse(itsLines, "more than %d bytes of headings and code blocks", maxOutline)
 		}
 		return run(o)
 	})
@@ -276,10 +277,10 @@ func (q MarkdownQuestions) frontmatter(ctx context.Context) (any, error) {
 		}
 		value, err := yamltree.Read(strings.Join(o.frontmatter, "\n"), maxDocumentDepth)
 		if err != nil {
-			return nil, formatError(q.a.media.ID(), "the frontmatter is no YAML: %s", err)
+			return nil, refuse(itsLines, "the frontmatter is no YAML: %s", err)
 		}
 		if _, is := value.(*jsontree.Object); !is && value != nil {
-			return nil, formatError(q.a.media.ID(), "the frontmatter is no map")
+			return nil, refuse(itsLines, "the frontmatter is no map")
 		}
 		if value == nil {
 			value = &jsontree.Object{}

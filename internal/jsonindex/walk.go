@@ -13,11 +13,17 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
+// TooFar says in what a question goes beyond what it may.
+type TooFar string
+
+// Error is what the question does too much of.
+func (t TooFar) Error() string { return string(t) }
+
 // ErrTooManyNodes says that a question would visit more nodes than it may.
-var ErrTooManyNodes = errors.New("the question visits too many nodes: ask for less of the document")
+const ErrTooManyNodes TooFar = "the question visits too many nodes"
 
 // ErrTooLong says that an answer would be longer than it may.
-var ErrTooLong = errors.New("the answer is too long: ask for less of the document")
+var ErrTooLong = errors.New("the answer is too long")
 
 // Walk goes through a document for one question. It is for one goroutine.
 type Walk struct {
@@ -39,20 +45,16 @@ func (d *Document) NewWalk(nodes int) *Walk {
 // that count: by a panic, which Recover takes.
 func (w *Walk) Visit(nodes int) {
 	if w.left -= nodes; w.left < 0 {
-		panic(bound{ErrTooManyNodes})
+		panic(ErrTooManyNodes)
 	}
 }
 
-// bound is what ends a question that goes too far.
-type bound struct{ error }
-
-// Recover is deferred by who asks: it has a question that went too far end with its error,
-// ErrTooManyNodes or one that says what is too long.
+// Recover is deferred by who asks: it has a question that went too far end with its TooFar.
 func Recover(err *error) {
 	switch fault := recover().(type) {
 	case nil:
-	case bound:
-		*err = fault.error
+	case TooFar:
+		*err = fault
 	default:
 		panic(fault)
 	}
@@ -258,7 +260,7 @@ func (w *Walk) keys(n Node) keys {
 		count++
 	}
 	if count > maxKeys {
-		panic(bound{fmt.Errorf("an object has more than %d keys", maxKeys)})
+		panic(TooFar(fmt.Sprintf("an object has more than %d keys", maxKeys)))
 	}
 	k := keys{sorted: make([]uint64, 0, count)}
 	for key, more := w.first(n); more; key, more = w.next(w.value(key)) {
@@ -338,7 +340,7 @@ func (w *Walk) string(quoted string) string {
 		return jsontree.Unquote(quoted)
 	}
 	if strings.IndexByte(quoted, '\\') >= 0 {
-		panic(bound{fmt.Errorf("a string of more than %d bytes has escapes", maxEscaped)})
+		panic(TooFar(fmt.Sprintf("a string of more than %d bytes has escapes", maxEscaped)))
 	}
 	return quoted[1 : len(quoted)-1]
 }

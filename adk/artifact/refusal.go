@@ -1,0 +1,56 @@
+package artifact
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/jsonindex"
+)
+
+// refusal is why a question to a body has no answer, and what to ask instead; empty where
+// nothing helps but to mend the question. Whoever finds one does not know of which artifact
+// it is: that is said where the question was asked, by named.
+type refusal struct{ why, instead string }
+
+func (r *refusal) Error() string {
+	if r.instead == "" {
+		return r.why
+	}
+	return r.why + ": " + r.instead
+}
+
+// What is asked instead.
+const (
+	itsLines    = "ask for its lines"
+	fewerLines  = "ask for fewer lines"
+	otherLines  = "ask for other lines, or for a part of the document where it has parts"
+	lessOfAll   = "ask for fewer lines, for a smaller range, or with a narrower pattern or path"
+	lessOfJSON  = "ask for less of the document, or for its lines"
+	rarerText   = "look for a text that only other lines have, or ask for a part of the document where it has parts"
+	shorterExpr = "ask with a shorter one that repeats less"
+)
+
+// The answers that are too long.
+var (
+	errTooLong  = refuse(lessOfAll, "the answer is longer than %d bytes", maxAnswer)
+	errLongLine = refuse(otherLines, "a line of the answer is longer than %d bytes alone", maxAnswer)
+)
+
+func refuse(instead, format string, args ...any) error {
+	return &refusal{fmt.Sprintf(format, args...), instead}
+}
+
+// named says of which artifact a question was refused: E_ARTIFACT_FORMAT (ART-6, ART-17).
+// Any other error stays what it is.
+func (a *Artifact) named(err error) error {
+	var r *refusal
+	var far jsonindex.TooFar
+	switch {
+	case errors.As(err, &far):
+		err = refuse(lessOfJSON, "%s", far)
+	case !errors.As(err, &r):
+		return err
+	}
+	return &adk.Error{Code: adk.E_ARTIFACT_FORMAT, Message: fmt.Sprintf("artifact %.80q: %s", a.media.ID(), err)}
+}

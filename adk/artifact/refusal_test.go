@@ -1,0 +1,151 @@
+package artifact_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
+)
+
+// ART-6, ART-17: whatever a question to a body is refused for, it is E_ARTIFACT_FORMAT, and
+// says of which artifact, why, and what to ask instead.
+func TestRefusals(t *testing.T) {
+	line := strings.Repeat("x", 9<<20)
+	long := `["` + line + `"]`
+	for name, c := range map[string]struct {
+		construct    adk.ArtifactConstructor
+		body         string
+		ask          func(ctx context.Context, a *artifact.Artifact) error
+		why, instead string
+	}{
+		"a long answer": {artifact.Text, strings.Repeat("log line\n", 1<<20), func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.Cat(ctx, nil, nil)
+			return err
+		}, "the answer is longer than 8388608 bytes", "ask for fewer lines, for a smaller range"},
+		"a long line": {artifact.Text, line, func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.Head(ctx, 1)
+			return err
+		}, "a line of the answer is longer than 8388608 bytes alone", "ask for other lines"},
+		"a long last line": {artifact.Text, line, func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.Tail(ctx, 1)
+			return err
+		}, "is longer than 8388608 bytes", "ask for"},
+		"grep of a long line": {artifact.Text, line + line, func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.Grep(ctx, regexp.MustCompile("x$"))
+			return err
+		}, "a line that may match has more than 8388608 bytes", "look for a text that only other lines have"},
+		"grep of many steps": {artifact.Text, strings.Repeat("x", 1<<20), func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.Grep(ctx, regexp.MustCompile("(x?y?){999}"))
+			return err
+		}, "the expression takes too many steps in a line of 1048576 bytes", "ask with a shorter one"},
+		"a long value": {artifact.JSON, long, func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.JSON().Get(ctx, "$")
+			return err
+		}, "the answer is longer", "with a narrower pattern or path"},
+		"a long record": {artifact.JSON, long, func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.JSON().Slice(ctx, nil, nil)
+			return err
+		}, "the answer is longer", "for a smaller range"},
+		"long keys": {artifact.JSON, `{"` + line + `":0}`, func(ctx context.Context, a *artifact.Artifact) error {
+			_, _, err := a.JSON().Keys(ctx)
+			return err
+		}, "the answer is longer", "ask for fewer lines"},
+		"many nodes": {artifact.JSON, "[" + strings.Repeat("1,", 300_000) + "1]", func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.JSON().Get(ctx, "$[*,*,*,*]")
+			return err
+		}, "the question visits too many nodes", "ask for less of the document"},
+		"no path": {artifact.JSON, "1", func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.JSON().Get(ctx, "$[")
+			return err
+		}, "the path is none of RFC 9535: column 3", "want"},
+		"no JSON": {artifact.JSON, "{", func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.JSON().Length(ctx)
+			return err
+		}, "is no json: line 1, column 2", "ask for its lines"},
+		"much Markdown": {artifact.Markdown, strings.Repeat("word ", 300_000), func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.Markdown().PlainText(ctx, nil, nil)
+			return err
+		}, "more than 1048576 bytes of Markdown at once", "ask for fewer lines"},
+		"tangled Markdown": {artifact.Markdown, strings.Repeat("[", 2_000), func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.Markdown().Links(ctx, nil, nil)
+			return err
+		}, "a block has more than 1000 brackets open", "ask for fewer lines"},
+		"a long heading": {artifact.Markdown, "# " + strings.Repeat("x", 2<<20), func(ctx context.Context, a *artifact.Artifact) error {
+			_, err := a.Markdown().Headings(ctx, 0)
+			return err
+		}, "line 1: a heading, a fence or a frontmatter of more than 1048576 bytes", "ask for its lines"},
+		"frontmatter that is a list": {artifact.Markdown, "---\n- a\n---\n", func(ctx context.Context, a *artifact.Artifact) error {
+			_, _, err := a.Markdown().Frontmatter(ctx)
+			return err
+		}, "the frontmatter is no map", "ask for its lines"},
+	} {
+		media := made(t, c.construct, c.body)
+		for way, limit := range map[string]int64{"in memory": 64 << 20, "where it lies": -1} {
+			a, err := artifact.Open(t.Context(), &reading{}, media, artifact.Config{RecordLimit: limit})
+			require.NoError(t, err)
+			for range 2 { // the first question may find out what the second one is answered from
+				err := c.ask(t.Context(), a)
+				require.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT, "%s, %s", name, way)
+				refused(t, err, media.ID(), c.why, c.instead)
+			}
+		}
+	}
+}
+
+// refused says that an error is of one artifact, says so once, and has these parts.
+func refused(t *testing.T, err error, id string, parts ...string) {
+	t.Helper()
+	require.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT)
+	assert.Equal(t, 1, strings.Count(err.Error(), `artifact "`+id+`": `), "%.300s", err)
+	for _, part := range parts {
+		assert.ErrorContains(t, err, part)
+	}
+}
+
+// ART-17: of an object whose keys are too many to be told apart the keys are refused.
+func TestTooManyKeys(t *testing.T) {
+	media := made(t, artifact.JSON, "{"+strings.Repeat(`"":0,`, 4_000_000)+`"":0}`)
+	a, err := artifact.Open(t.Context(), &reading{}, media, artifact.Config{})
+	require.NoError(t, err)
+	_, _, err = a.JSON().Keys(t.Context())
+	refused(t, err, media.ID(), "an object has more than 4000000 keys", "ask for less of the document")
+}
+
+// ART-6, ART-20: the answers of a user's own flavour have the bound too, whatever they are
+// made of, and a refusal that they hand on is named once.
+func TestRefusalsOfOwnFlavours(t *testing.T) {
+	text := strings.Repeat("x", 9<<20)
+	answers := map[string]any{"text": text, "texts": []string{text}, "map": map[string]any{"a": text}, "struct": artifact.Link{Text: text}, "many": make([]string, 1<<19)}
+	own := artifact.Flavour{Name: "own", Title: "Own artifact", MIMEType: "text/x-own", Ext: "own", Methods: []artifact.Method{{
+		Tool: "own_ask", Description: "Answers.", Args: json.RawMessage(`{"type":"object","required":["what"],"properties":{"what":{"type":"string"}}}`),
+		Run: func(ctx context.Context, a *artifact.Artifact, args map[string]any) (any, error) {
+			if args["what"] == "handed on" {
+				_, err := a.Head(ctx, 1)
+				return nil, fmt.Errorf("the first line: %w", err)
+			}
+			return answers[args["what"].(string)], nil
+		},
+	}}}
+	media := made(t, own.Constructor(), text)
+	holding(t, []*adk.ToolCall{call(t, "o", media)}, func(ctx context.Context, dc *adk.DispatchContext) {
+		for _, limit := range []int64{64 << 20, 1} {
+			forged, err := artifact.Forge(dc, artifact.Config{Flavours: []artifact.Flavour{own}, RecordLimit: limit})
+			require.NoError(t, err)
+			for _, what := range append(slices.Collect(maps.Keys(answers)), "handed on") {
+				_, err := answer(ctx, dc, forged, "artifact_own_ask", `{"callId":"o","what":"`+what+`"}`)
+				assert.ErrorIs(t, err, adk.E_TOOL_DOWNSTREAM_ERROR)
+				refused(t, err, media.ID(), "longer than 8388608 bytes", "ask for")
+			}
+		}
+	})
+}
