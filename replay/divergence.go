@@ -77,6 +77,10 @@ type Divergence struct {
 	Scripted bool `json:"scripted,omitempty"`
 	// Waiting says who waited for what where nobody could go on.
 	Waiting []string `json:"waiting,omitempty"`
+	// Refused are those who were asked with a context that is no call's, and how often: a
+	// replay refuses that unless Live.Outside names them, and what code did without their
+	// answers may be why the run is another.
+	Refused []string `json:"refused,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Impact `json:"after,omitempty"`

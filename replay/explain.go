@@ -98,11 +98,15 @@ func (r *replayed) brought() (seams []string) {
 // unseen says what no crossing tells: what live code can do so, and what it was refused.
 func (r *replayed) unseen() []string {
 	said := r.live.unseen()
-	if len(r.beside) > 0 {
-		said = append(said, "what was asked beside the context, and refused: "+
-			safetext.Short(r.beside, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) }))
+	if refused := r.refused(); len(refused) > 0 {
+		said = append(said, "what was asked beside the context, and refused: "+safetext.Short(refused, stub.Same[string]))
 	}
 	return said
+}
+
+// refused are those who were asked beside the context and were not to be, with how often.
+func (r *replayed) refused() []string {
+	return safetext.Each(r.beside, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) })
 }
 
 // notCompared says what this replay could not hold against the recording.
@@ -157,7 +161,7 @@ func contract(lines []*adk.Crossing) *Divergence {
 // explain makes a divergence of the first difference, and says what follows.
 func (r *replayed) explain(found []*difference) *Divergence {
 	first := found[0]
-	d := &Divergence{Class: first.class, Crossing: first.at, Fields: first.fields, Evidence: &Evidence{}, After: r.impact(found)}
+	d := &Divergence{Class: first.class, Crossing: first.at, Fields: first.fields, Evidence: &Evidence{}, Refused: r.refused(), After: r.impact(found)}
 	if first.behind {
 		d.Crossing++
 	}

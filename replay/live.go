@@ -59,9 +59,14 @@ type Live struct {
 	// money, and writes nothing of mine. What is not named here is answered from the
 	// recording: an equal request by its own answer, a changed one by that of the request
 	// which is most alike, where at least half of the words of the shorter one are in the
-	// other, and what was recorded less often than it is asked, by ErrUnanswered. The report then says what
-	// changed, and of several that are as much alike that this is ambiguous; it is not as
-	// recorded.
+	// other, and what was recorded less often than it is asked, by ErrUnanswered. The report
+	// then says what changed, and of several that are as much alike that this is ambiguous;
+	// it is not as recorded.
+	//
+	// A request that package adkhttp makes with a context of its own, as a token source does
+	// that was made when the program began, is of no call and in no recording. It is refused
+	// too, as is every such request in the process while the replay runs, unless whom it
+	// asks is named here.
 	Outside []string
 	// OutsideFrom is the number of the crossing from which those whom Outside names are
 	// asked for real: once an ask was made whose recorded counterpart is that crossing or

@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
+	"github.com/adkreplay/adkreplay/internal/stub"
 )
 
 // Report is what a replay found.
@@ -131,6 +132,10 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	}
 	if len(d.Waiting) > 0 {
 		b.WriteString(safetext.Wrapped("    nobody goes on: "+strings.Join(d.Waiting, ", "), width, "        ") + "\n")
+	}
+	if len(d.Refused) > 0 {
+		b.WriteString(safetext.Wrapped("    refused: "+safetext.Short(d.Refused, stub.Same[string])+", asked with a context that is no call's: hand on the call's, "+
+			"have the replay's config do without, or name it in Live.Outside", width, "        ") + "\n")
 	}
 	if d.Scripted {
 		b.WriteString("    not by live code: the recording itself does not play again,\n    with every seam scripted\n")

@@ -18,8 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// WLD-5: while a turn is replayed with live code, a request without a handle is refused, and
-// the report counts it. Whom Outside names is asked; so is, by what an ask does itself,
+// While a turn is replayed with live code, a request without a handle is refused, and the
+// report counts it. Whom Outside names is asked; so is, by what an ask does itself,
 // whoever it wants.
 func TestAskedBesideTheContext(t *testing.T) {
 	asked := 0
@@ -69,4 +69,35 @@ func TestAskedBesideTheContext(t *testing.T) {
 	}
 	ask(context.Background())
 	assert.NoError(t, errs[len(errs)-1], "no turn is replayed any more")
+}
+
+// Where a run is another because of what was refused, the difference says so first, and what
+// to do: an agent whose token source has a context of its own looks as if it had changed.
+func TestRefusedBesideTheContextIsSaidFirst(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(server.Close)
+	name := func(r *http.Request) string { return strings.TrimPrefix(r.URL.Path, "/") }
+	client := &http.Client{Transport: adkhttp.NewTransport(nil, adkhttp.Name(name))}
+	run := func(ctx context.Context) {
+		for _, request := range []*http.Request{get(context.Background(), server.URL+"/tokens"), get(ctx, server.URL+"/model")} {
+			resp, err := client.Do(request)
+			if err != nil {
+				return
+			}
+			_ = resp.Body.Close()
+		}
+	}
+	written := recorded(t, run)
+	verify := func(outside ...string) *replay.Report {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.Live{Config: turn(run), Seams: []string{replay.Executor}, Outside: outside})
+		require.NoError(t, err)
+		return report
+	}
+	assert.Nil(t, verify("tokens").Divergence)
+	differs := verify().Divergence
+	require.NotNil(t, differs)
+	assert.Equal(t, []string{"tokens (1 time)"}, differs.Refused)
+	said := strings.Join(strings.SplitAfter(differs.String(), "\n")[:8], "")
+	assert.Contains(t, said, "refused: tokens (1 time)")
+	assert.Contains(t, said, "Live.Outside")
 }

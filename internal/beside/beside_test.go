@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/beside"
 )
 
-// WLD-5: who is asked beside every handle is asked while no replay is under way, and else
+// Who is asked beside every handle is asked while no replay is under way, and else
 // where all that are allow it; each that does not counts what it refused.
 func TestRefuses(t *testing.T) {
 	asks := func(of string) bool { return beside.Refuses(func() string { return of }) }
