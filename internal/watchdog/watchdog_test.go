@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,39 @@ func begin(run func()) Label {
 	return label
 }
 
+// calm waits until nothing that tests before this one have left behind goes on: a dog takes
+// it for somebody who may have what a run waits for.
+func calm(t *testing.T) {
+	require.True(t, patience.Until(func() bool { return allWait(false) }))
+}
+
+// arrives waits until goroutines are where the test means them to be, and no longer on
+// their way there: all of them in this state, as the runtime has it. None is in none.
+func arrives(t *testing.T, state string, who func() []Goroutine) {
+	require.True(t, patience.Until(func() bool {
+		all := who()
+		return (len(all) > 0) == (state != "") && !slices.ContainsFunc(all, func(g Goroutine) bool { return g.State != state })
+	}), state)
+}
+
+// numbered looks for one goroutine.
+func numbered(id int) func() []Goroutine {
+	return func() []Goroutine {
+		return slices.DeleteFunc(All(), func(g Goroutine) bool { return g.ID != id })
+	}
+}
+
+// of looks for the goroutines of a run; it sees none before it sees all of them.
+func of(label Label, goroutines int) func() []Goroutine {
+	return func() []Goroutine {
+		all, whole := Of(label)
+		if !whole || len(all) != goroutines {
+			return nil
+		}
+		return all
+	}
+}
+
 // visits visits a run that makes no progress until something is to be done about it.
 // The times are the dog's, and not the system's.
 func visits(d *Dog, label Label) (actions []Action, last Finding) {
@@ -54,6 +88,7 @@ var toTheEnd = []Action{PassOn, MoveTime, Cancel, Deadlock}
 
 // What goroutines wait for decides how much patience there is with them.
 func TestVisits(t *testing.T) {
+	calm(t)
 	var lock sync.Mutex
 	lock.Lock()
 	t.Cleanup(lock.Unlock)
@@ -68,20 +103,20 @@ func TestVisits(t *testing.T) {
 		run     func()
 		actions []Action
 		least   time.Duration
-		doing   string
+		state   string
 	}{
-		"a lock":     {func() { lock.Lock(); defer lock.Unlock() }, toTheEnd, lockPatience, "sync.Mutex.Lock in watchdog.TestVisits"},
-		"a Once":     {func() { once.Do(func() {}) }, toTheEnd, Usual, "sync.Mutex.Lock in watchdog.TestVisits"},
-		"a channel":  {func() { <-never }, toTheEnd, Usual, "chan receive in watchdog.TestVisits"},
-		"a deadline": {func() { time.Sleep(time.Minute) }, []Action{Hang}, systemPatience, "sleep in watchdog.TestVisits"},
-		"the system": {func() { _, _ = connection.Read(make([]byte, 1)) }, []Action{Hang}, systemPatience, "IO wait in watchdog.TestVisits"},
+		"a lock":     {func() { lock.Lock(); defer lock.Unlock() }, toTheEnd, lockPatience, "sync.Mutex.Lock"},
+		"a Once":     {func() { once.Do(func() {}) }, toTheEnd, Usual, "sync.Mutex.Lock"},
+		"a channel":  {func() { <-never }, toTheEnd, Usual, "chan receive"},
+		"a deadline": {func() { time.Sleep(time.Minute) }, []Action{Hang}, systemPatience, "sleep"},
+		"the system": {func() { _, _ = connection.Read(make([]byte, 1)) }, []Action{Hang}, systemPatience, "IO wait"},
 	} {
 		label := begin(c.run)
-		require.Eventually(t, func() bool { return Describe(first(Of(label))) != "" && !busy(label) }, patience.Long, time.Millisecond, name)
+		arrives(t, c.state, of(label, 1))
 		actions, last := visits(&Dog{}, label)
 		assert.Equal(t, c.actions, actions, name)
 		assert.GreaterOrEqual(t, last.Silence, c.least, name)
-		assert.Contains(t, Describe(last.Goroutines), c.doing, name)
+		assert.Contains(t, Describe(last.Goroutines), c.state+" in watchdog.TestVisits", name)
 	}
 }
 
@@ -95,23 +130,25 @@ func TestWhoHasALock(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		hold  func(over *atomic.Bool)
+		state string // the holder's; it has ended where there is none
 		least time.Duration
 		most  time.Duration
 	}{
-		{"nobody, any more", func(*atomic.Bool) {}, lockPatience, Usual},
-		{"who waits himself", func(*atomic.Bool) { <-never }, lockPatience, Usual},
-		{"who gets no core", spin, patienceOfSleepers * Usual, time.Minute},
-		{"who waits for the system", func(*atomic.Bool) { _, _ = connection.Read(make([]byte, 1)) }, Usual, patienceOfSleepers * Usual},
+		{"nobody, any more", func(*atomic.Bool) {}, "", lockPatience, Usual},
+		{"who waits himself", func(*atomic.Bool) { <-never }, "chan receive", lockPatience, Usual},
+		{"who gets no core", spin, "runnable", patienceOfSleepers * Usual, time.Minute},
+		{"who waits for the system", func(*atomic.Bool) { _, _ = connection.Read(make([]byte, 1)) }, "IO wait", Usual, patienceOfSleepers * Usual},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			calm(t)
 			var lock sync.Mutex
 			var over atomic.Bool
 			var spinning sync.WaitGroup
 			t.Cleanup(func() { over.Store(true); spinning.Wait() })
-			held := make(chan struct{})
+			held := make(chan int)
 			hold := func() {
 				lock.Lock() // and never gives it back
-				close(held)
+				held <- ID()
 				c.hold(&over)
 			}
 			if c.least > Usual {
@@ -122,9 +159,9 @@ func TestWhoHasALock(t *testing.T) {
 			} else {
 				go hold()
 			}
-			<-held
+			arrives(t, c.state, numbered(<-held))
 			label := begin(func() { lock.Lock(); defer lock.Unlock() })
-			require.Eventually(t, func() bool { return !busy(label) }, patience.Long, time.Millisecond)
+			arrives(t, "sync.Mutex.Lock", of(label, 1))
 			actions, last := visits(&Dog{}, label)
 			assert.Equal(t, toTheEnd, actions)
 			assert.GreaterOrEqual(t, last.Silence, c.least)
@@ -135,6 +172,7 @@ func TestWhoHasALock(t *testing.T) {
 
 // Who has a lock and computes is another time in another place: it still has it.
 func TestWhoHasALockMayMove(t *testing.T) {
+	calm(t)
 	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
 	var lock sync.Mutex
 	var turn, seen atomic.Int64
@@ -155,7 +193,7 @@ func TestWhoHasALockMayMove(t *testing.T) {
 	}()
 	<-held
 	label := begin(func() { lock.Lock(); defer lock.Unlock() })
-	require.True(t, patience.Until(func() bool { return !busy(label) }))
+	arrives(t, "sync.Mutex.Lock", of(label, 1))
 	var d Dog
 	now := time.Unix(0, 0)
 	for range 30 {
@@ -180,9 +218,10 @@ func awaitTurn(turn, seen *atomic.Int64) {
 // A process that gets no core for long does nothing meanwhile, and nobody in it: that time
 // says nothing against a run.
 func TestTimeInWhichNobodyLooksIsNone(t *testing.T) {
+	calm(t)
 	connection := silent(t)
 	label := begin(func() { _, _ = connection.Read(make([]byte, 1)) })
-	require.True(t, patience.Until(func() bool { return !busy(label) }))
+	arrives(t, "IO wait", of(label, 1))
 	var d Dog
 	now := time.Unix(0, 0)
 	for range 500 {
@@ -212,8 +251,8 @@ func TestRest(t *testing.T) {
 		}
 		return r
 	}
-	require.True(t, patience.Until(func() bool { return allWait(false) }))
-	assert.True(t, long().IsOver())
+	calm(t)
+	assert.True(t, patience.Until(long().IsOver))
 
 	var over atomic.Bool
 	var spinning sync.WaitGroup
@@ -226,14 +265,17 @@ func TestRest(t *testing.T) {
 	spinning.Wait()
 
 	connection := silent(t)
-	go func() { _, _ = connection.Read(make([]byte, 1)) }()
-	require.True(t, patience.Until(func() bool { return !allWait(false) }))
+	reads := make(chan int)
+	go func() {
+		reads <- ID()
+		_, _ = connection.Read(make([]byte, 1))
+	}()
+	arrives(t, "IO wait", numbered(<-reads))
 	r = long()
-	require.True(t, patience.Until(func() bool { return allWait(true) }))
-	r.begun = time.Now().Add(-Usual / 2)
+	r.begun = time.Now().Add(patience.Long) // however long this test gets no core
 	assert.False(t, r.IsOver(), "the system may answer")
-	r.begun = r.begun.Add(-Usual)
-	assert.True(t, r.IsOver())
+	r.begun = time.Now().Add(-Usual)
+	assert.True(t, patience.Until(r.IsOver))
 }
 
 func spin(over *atomic.Bool) {
@@ -243,11 +285,12 @@ func spin(over *atomic.Bool) {
 
 // A run waits for a lock that the run beside it has, as long as that one is at work.
 func TestWhoIsBesideMayHaveTheLock(t *testing.T) {
+	calm(t)
 	var lock sync.Mutex
 	lock.Lock()
 	t.Cleanup(lock.Unlock)
 	label := begin(func() { lock.Lock(); defer lock.Unlock() })
-	require.Eventually(t, func() bool { return !busy(label) }, patience.Long, time.Millisecond)
+	arrives(t, "sync.Mutex.Lock", of(label, 1))
 	beside := true
 	d := Dog{Beside: func() bool { return beside }}
 	now := time.Unix(0, 0)
@@ -276,18 +319,6 @@ func silent(t *testing.T) net.Conn {
 	return connection
 }
 
-func first(all []Goroutine, _ bool) []Goroutine { return all }
-
-func busy(label Label) bool {
-	all, whole := Of(label)
-	for _, g := range all {
-		if conditionOf(g) == Running {
-			return true
-		}
-	}
-	return !whole
-}
-
 // A run of which no goroutine is seen waits for nobody: on a machine that is busy it has not
 // begun yet, or has ended and not said so.
 func TestNobodyIsNoDeadlock(t *testing.T) {
@@ -298,10 +329,11 @@ func TestNobodyIsNoDeadlock(t *testing.T) {
 
 // Patience that was in vain once is not had again.
 func TestKnown(t *testing.T) {
+	calm(t)
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	label := begin(func() { <-never })
-	require.Eventually(t, func() bool { return !busy(label) }, patience.Long, time.Millisecond)
+	arrives(t, "chan receive", of(label, 1))
 	d := Dog{Known: map[string]Action{}}
 	_, once := visits(&d, label)
 	d.progress = -1
@@ -330,10 +362,9 @@ func TestOf(t *testing.T) {
 		go func() { <-never }()
 		<-never
 	})
-	require.Eventually(t, func() bool { all, whole := Of(label); return whole && len(all) == 2 && !busy(label) }, patience.Long, time.Millisecond)
+	arrives(t, "chan receive", of(label, 2))
 	all, _ := Of(label)
 	for _, g := range all {
-		assert.Equal(t, "chan receive", g.State)
 		assert.NotZero(t, g.ID)
 		assert.Contains(t, g.Origin.Function, "watchdog.")
 	}
@@ -348,7 +379,7 @@ func TestOfOrphans(t *testing.T) {
 	run := func() { go func() { go wait(); go wait() }(); <-never }
 	label, other := begin(run), begin(run)
 	for _, l := range []Label{label, other} {
-		require.Eventually(t, func() bool { all, whole := Of(l); return whole && len(all) == 3 && !busy(l) }, patience.Long, time.Millisecond)
+		arrives(t, "chan receive", of(l, 3))
 	}
 }
 
@@ -411,9 +442,10 @@ func TestStarters(t *testing.T) {
 	connection, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { _, _ = connection.Close(), listener.Close() })
-	require.Eventually(t, func() bool {
-		return strings.Contains(Describe(first(Of(label))), "a goroutine of net/http, started by watchdog.TestStarters")
-	}, patience.Long, time.Millisecond)
+	require.True(t, patience.Until(func() bool {
+		all, _ := Of(label)
+		return strings.Contains(Describe(all), "a goroutine of net/http, started by watchdog.TestStarters")
+	}))
 }
 
 // Deep stacks, and those that panic, are the same in a profile and in a trace.
@@ -427,7 +459,7 @@ func TestOfDeepAndPanicking(t *testing.T) {
 		panic("boom")
 	})
 	for _, label := range []Label{deep, panics} {
-		require.Eventually(t, func() bool { all, whole := Of(label); return whole && len(all) == 1 }, patience.Long, time.Millisecond)
+		arrives(t, "chan receive", of(label, 1))
 	}
 }
 
@@ -456,6 +488,7 @@ func TestVisitsInBubble(t *testing.T) {
 		}, Waiting, Bubbled},
 	} {
 		t.Run(name, func(t *testing.T) {
+			calm(t)
 			synctest.Test(t, func(t *testing.T) {
 				label := begin(c.run)
 				synctest.Wait()
@@ -482,6 +515,7 @@ func TestVisitsInBubble(t *testing.T) {
 // What is at work is given up when many looks have seen it so, and not because time has
 // passed: where the machine is busy nobody gets to run, neither the run nor who looks.
 func TestTimeAloneIsNoHang(t *testing.T) {
+	calm(t)
 	var stop atomic.Bool
 	t.Cleanup(func() { stop.Store(true) })
 	label := begin(func() {
@@ -489,7 +523,6 @@ func TestTimeAloneIsNoHang(t *testing.T) {
 			runtime.Gosched()
 		}
 	})
-	require.Eventually(t, func() bool { return busy(label) }, patience.Long, time.Millisecond)
 	for _, share := range []time.Duration{Usual, Usual / 100} { // of the processors, at each look
 		var used time.Duration
 		d := Dog{used: func() time.Duration { return used }}
@@ -510,6 +543,7 @@ func TestTimeAloneIsNoHang(t *testing.T) {
 // What a process does of which the machine takes no notice is no hang, however often it is
 // looked at.
 func TestNobodyHangsWithoutAProcessor(t *testing.T) {
+	calm(t)
 	var stop atomic.Bool
 	t.Cleanup(func() { stop.Store(true) })
 	label := begin(func() {
@@ -517,7 +551,6 @@ func TestNobodyHangsWithoutAProcessor(t *testing.T) {
 			runtime.Gosched()
 		}
 	})
-	require.Eventually(t, func() bool { return busy(label) }, patience.Long, time.Millisecond)
 	d := Dog{used: func() time.Duration { return 0 }}
 	for look := range 100 {
 		f := d.Visit(1, time.Unix(int64(look), 0), label)
