@@ -91,7 +91,8 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 		_, _ = d.WriteTo(t.out) // the terminal remembers what went wrong
 		return err
 	}
-	return printCompared(t, d, classified(err))
+	exit := classified(err)
+	return concluded(t, compared{d, exit.code, exit.said()}, exit)
 }
 
 // readTrace reads a whole trace, or what there is of one and what is wrong
@@ -107,20 +108,4 @@ func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, err
 		err = errors.New(safetext.OfFile(f.name, err))
 	}
 	return recorded, err
-}
-
-// printCompared prints the document, and ends the command with a code: what went wrong is
-// said here, since who has one document wants no other.
-func printCompared(t *terminal, d *diff.Diff, exit *exitError) error {
-	document := compared{Diff: d, ExitCode: exit.code}
-	if exit.err != nil {
-		document.Error = exit.Error()
-	}
-	if err := printJSON(t, document); err != nil {
-		return err
-	}
-	if exit.err != nil {
-		t.warn(document.Error)
-	}
-	return ended(exit.code)
 }

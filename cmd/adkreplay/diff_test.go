@@ -52,22 +52,6 @@ func TestDiffJSON(t *testing.T) {
 	assert.Equal(t, "claude", d.Encoding)
 }
 
-// Whatever goes wrong there is one document, and it has the exit code and what is said.
-func TestDiffJSONOfWhatFails(t *testing.T) {
-	for _, args := range [][]string{{good(t), truncated(t)}, {good(t), "nosuch.jsonl"}, {good(t)}, {good(t), divergent(t)}, {good(t), good(t)}} {
-		got := adkreplay(append([]string{"diff", "--json"}, args...)...)
-		var d struct {
-			ExitCode int
-			Error    string
-		}
-		require.NoError(t, json.Unmarshal([]byte(got.out), &d), "%q: %s", args, got.out)
-		assert.Equal(t, got.code, d.ExitCode, "%q", args)
-		said := strings.TrimPrefix(strings.TrimSpace(got.err), "adkreplay: ")
-		assert.Equal(t, said, strings.TrimSpace(d.Error), "%q", args)
-		assert.Equal(t, got.code > exitDivergence, d.Error != "", "%q", args)
-	}
-}
-
 // Times are compared where that is asked for.
 func TestDiffTimes(t *testing.T) {
 	later := put(t, "later.jsonl", edited(t, "hello", func(recorded *trace.Trace) {

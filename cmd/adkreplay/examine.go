@@ -198,6 +198,18 @@ func printJSON(t *terminal, document any) error {
 	return nil
 }
 
+// concluded prints the one document of a command, and ends it with a code: what went wrong is
+// said here, since who has one document wants no other.
+func concluded(t *terminal, document any, exit *exitError) error {
+	if err := printJSON(t, document); err != nil {
+		return err
+	}
+	if exit.err != nil {
+		t.warn(exit.Error())
+	}
+	return ended(exit.code)
+}
+
 // encode writes a document and the end of its line. People read it too, and nothing in
 // it acts upon their terminal.
 func encode(w io.Writer, document any, indent string) error {

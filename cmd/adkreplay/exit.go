@@ -46,6 +46,14 @@ func (e *exitError) Error() string {
 	return e.err.Error()
 }
 
+// said is what a document says of it: nothing where all has been said.
+func (e *exitError) said() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.Error()
+}
+
 func (e *exitError) Unwrap() error { return e.err }
 
 // ended ends the command with a code when all has been said.

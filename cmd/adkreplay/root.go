@@ -35,8 +35,8 @@ func executeContext(ctx context.Context, args []string, stdout, stderr io.Writer
 	t := newTerminal(stdout, stderr)
 	exit := classified(contained(t, func() error { return run(ctx, t, args) }))
 	if exit.err != nil && t.out.err == nil {
-		if wantsJSON(args) {
-			_ = contained(t, func() error { return refuse(t, args[0], exit) })
+		if command := wantsJSON(t, args); command != "" {
+			_ = contained(t, func() error { return refuse(t, command, exit) })
 		}
 		said := exit.Error()
 		if exit.code == exitUsage {
@@ -72,18 +72,23 @@ func run(ctx context.Context, t *terminal, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
-// wantsJSON reports whether a program reads the output. It looks at the arguments
-// themselves, because they may be what is wrong.
-func wantsJSON(args []string) bool {
-	if len(args) == 0 || !slices.Contains([]string{"verify", "merge", "check", "lint", "explore", "replay", "diff", "stats", "distil"}, args[0]) {
-		return false
-	}
+// wantsJSON is the command whose output a program reads, if one does. It looks at the
+// arguments themselves, because they may be what is wrong.
+func wantsJSON(t *terminal, args []string) string {
+	given := args
 	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
+		given = args[:end]
 	}
-	return slices.ContainsFunc(args, func(arg string) bool {
+	if !slices.ContainsFunc(given, func(arg string) bool {
 		return arg == "--json" || arg == "--json=true" || arg == "--json="+stdout
-	})
+	}) {
+		return ""
+	}
+	cmd, _, err := newRoot(t).Find(args)
+	if err != nil || documents[cmd.Name()] == nil {
+		return ""
+	}
+	return cmd.Name()
 }
 
 // refuse prints the JSON document of a command that could not begin, or failed.
@@ -98,6 +103,9 @@ func refuse(t *terminal, command string, exit *exitError) error {
 		return printJSON(t, &replayed{Error: exit.Error(), ExitCode: exit.code})
 	case "diff":
 		return printJSON(t, compared{&diff.Diff{Changes: []diff.Change{}}, exit.code, exit.Error()})
+	case "show": // where it prints lines, this is the last one
+		t.clear()
+		return encode(t.out, failure{exit.code, exit.Error()}, "")
 	case "distil":
 		return printJSON(t, distilled{&distil.Choice{Chosen: []distil.Chosen{}, Left: []string{}, Missing: []string{}}, exit.code, exit.Error()})
 	case "stats":

@@ -17,6 +17,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
+// lines are the documents that are many, one a line, of which the last may be a failure.
+var lines = []string{"show", "show-journal"}
+
 // documents are the Go types of what --json prints.
 var documents = map[string]reflect.Type{
 	"verify":       reflect.TypeFor[result](),
@@ -28,7 +31,7 @@ var documents = map[string]reflect.Type{
 	"diff":         reflect.TypeFor[compared](),
 	"show":         reflect.TypeFor[transcript.Expanded](),
 	"show-journal": reflect.TypeFor[sessions.ToldStep](),
-	"show-at":      reflect.TypeFor[transcript.State](),
+	"show-at":      reflect.TypeFor[shownState](),
 	"stats":        reflect.TypeFor[statistics](),
 	"distil":       reflect.TypeFor[distilled](),
 }
@@ -44,7 +47,8 @@ func newSchema(t *terminal) *cobra.Command {
 		Short: "Print the JSON schema of what a command prints with --json",
 		Long: `schema prints the JSON schema (2020-12) of the document that a command prints
 with --json. show prints such an object a line, of a journal one of the schema
-show-journal, and show --at one of the schema show-at.
+show-journal, and show --at one of the schema show-at; what goes wrong is said by
+the last one.
 
 There are schemas of ` + strings.Join(names, ", ") + `.
 Members may be added without notice; none changes its meaning or goes.
@@ -75,19 +79,27 @@ func schemaOf(name string, strict bool) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, err := jsonschema.ForType(documents[name], &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	options := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration]():        duration,
 		reflect.TypeFor[stats.Spread]():         spread,
 		reflect.TypeFor[turn.FaultKind]():       {Type: "string", Description: "what goes wrong"},
 		reflect.TypeFor[turn.Schedule]():        {Type: "string", Description: "as explore --only takes it"},
 		reflect.TypeFor[json.RawMessage]():      {Description: "any JSON, as a trace has it"},
 		reflect.TypeFor[transcript.HeldStash](): {Type: "object", Description: "the tree of a stash, as a trace has it"},
-	}})
+	}}
+	schema, err := jsonschema.ForType(documents[name], options)
 	if err != nil {
 		return nil, err
 	}
-	if documents[name] == reflect.TypeFor[replayed]() { // all but this is left out where it could not begin
+	if name == "replay" || name == "show-at" { // all but this is left out where it could not begin
 		schema.Required = []string{"exitCode"}
+	}
+	if slices.Contains(lines, name) {
+		failed, err := jsonschema.For[failure](options)
+		if err != nil {
+			return nil, err
+		}
+		schema = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{schema, failed}}
 	}
 	if !strict {
 		opened(schema)
@@ -108,5 +120,8 @@ func opened(schema *jsonschema.Schema) {
 	opened(schema.AdditionalProperties)
 	for _, member := range schema.Properties {
 		opened(member)
+	}
+	for _, one := range schema.AnyOf {
+		opened(one)
 	}
 }

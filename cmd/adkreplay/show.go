@@ -32,6 +32,21 @@ type showOptions struct {
 	phases   bool
 }
 
+// failure is what show --json prints of what went wrong, behind the lines that there are. Who
+// reads them from a pipe sees no exit code.
+type failure struct {
+	ExitCode int    `json:"exitCode"`
+	Error    string `json:"error"`
+}
+
+// shownState is the document of show --at.
+type shownState struct {
+	*transcript.State
+	ExitCode int `json:"exitCode"`
+	// Error says what is wrong with the trace behind the crossing, or why there is no state.
+	Error string `json:"error,omitempty"`
+}
+
 func newShow(t *terminal) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
@@ -49,7 +64,7 @@ crossing and its seam; what a line leaves out of a long text is looked through
 too. With --phases it prints what listeners heard and what user code changed, under
 the phases of the turn: its input, each iteration of each dispatch, its output.
 With --json it prints a JSON object a crossing with all that is in it, or of --at
-the one.
+the one. What goes wrong is an object too, the last one, with exitCode and error.
 
 Of a journal of sessions it prints the story: what was accepted, and epoch by
 epoch which host had the session, each attempt with its turn and the trace that
@@ -126,7 +141,7 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	content := interruptible{ctx, in}
 	switch {
 	case o.hasAt:
-		err = showState(t, trace, content, o)
+		return showState(ctx, t, trace, content, o)
 	case o.phases:
 		t.clear()
 		err = transcript.WritePhases(t.out, content, t.reading(trace))
@@ -160,16 +175,18 @@ func shown(ctx context.Context, t *terminal, recorded traceFile, err error) erro
 	return unreadable(errors.New(safetext.OfFile(recorded.name, err)))
 }
 
-func showState(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
+func showState(ctx context.Context, t *terminal, trace traceFile, content io.Reader, o showOptions) error {
 	state, err := transcript.At(content, o.at, t.reading(trace))
+	err = shown(ctx, t, trace, err)
 	switch {
 	case state == nil:
+		return err
 	case o.json:
-		err = errors.Join(err, printJSON(t, state))
-	default:
-		t.clear()
-		_, _ = state.WriteTo(t.out) // the terminal remembers what went wrong
+		exit := classified(err)
+		return concluded(t, shownState{state, exit.code, exit.said()}, exit)
 	}
+	t.clear()
+	_, _ = state.WriteTo(t.out) // the terminal remembers what went wrong
 	return err
 }
 

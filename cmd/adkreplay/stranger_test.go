@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -182,6 +183,50 @@ func TestFolded(t *testing.T) {
 	}
 }
 
+// Whatever goes wrong, the last document that --json prints has the exit code, and where there
+// is one alone it has what is said. Flags may stand before the command.
+func TestJSONOfWhatFails(t *testing.T) {
+	commands := map[string][]string{
+		"verify": {}, "merge": {}, "check": {}, "lint": {}, "explore": {"--schedules", "5"}, "replay": {"--set", "1.cancel=now"}, "diff": {good(t)},
+		"show": {}, "show --at": {"--at", "3"}, "stats": {}, "distil": {},
+	}
+	of := map[string][]string{
+		"an absent file": {"nosuch.jsonl"}, "a damaged one": {malformed(t)}, "one that was cut": {truncated(t)}, "an empty one": {put(t, "empty.jsonl", nil)},
+		"a folder": {t.TempDir()}, "an unknown flag": {"--nosuch", good(t)}, "a limit": {"--limit", "crossings=1", good(t)}, "an unknown limit": {"--limit", "x=1", good(t)},
+	}
+	for what, given := range of {
+		for name, more := range commands {
+			name, _, _ = strings.Cut(name, " ")
+			for _, args := range [][]string{slices.Concat([]string{name, "--json"}, more, given), slices.Concat([]string{"--limit", "string=100", name, "--json"}, more, given)} {
+				got := adkreplay(args...)
+				assert.GreaterOrEqual(t, got.code, exitUsage, "%s: %q", what, args)
+				var last struct {
+					ExitCode int
+					Error    string
+				}
+				documents := 0
+				decoder := json.NewDecoder(strings.NewReader(got.out))
+				for ; decoder.More(); documents++ {
+					last.ExitCode, last.Error = 0, ""
+					require.NoError(t, decoder.Decode(&last), "%q: %s", args, got.out)
+				}
+				assert.Equal(t, got.code, last.ExitCode, "%s: %q", what, args)
+				if name == "show" && len(more) == 0 {
+					assert.NotEmpty(t, last.Error, "%s: %q", what, args)
+				} else {
+					assert.Equal(t, 1, documents, "%s: %q", what, args)
+				}
+				if last.Error != "" && got.err != "" {
+					assert.Equal(t, strings.TrimPrefix(got.err, "adkreplay: "), last.Error+"\n", "%s: %q", what, args)
+				}
+			}
+		}
+	}
+	last := adkreplay("show", "--json", truncated(t))
+	assert.True(t, strings.HasSuffix(last.out, `"}`+"\n"), "a failure is a line: %s", last.out)
+	assert.Equal(t, 10, strings.Count(last.out, "\n"), "behind the 9 crossings that there are")
+}
+
 // The schema of what every --json prints names all that is in it, of results and of
 // failures.
 func TestJSONKeepsToItsSchema(t *testing.T) {
@@ -192,10 +237,10 @@ func TestJSONKeepsToItsSchema(t *testing.T) {
 		"explore": {{"explore", "--json", "--schedules", "20", "tool-round-trip", "hello"}, {"explore", "--json", "nosuch"}},
 		"replay":  {{"replay", "--json", good(t), "--set", "1.cancel=now"}, {"replay", "--json", "nosuch.jsonl", "--set", "1.cancel=now"}},
 		"diff":    {{"diff", "--json", good(t), divergent(t)}, {"diff", "--json", good(t), violated(t)}, {"diff", "--json", good(t), truncated(t)}, {"diff", "--json", good(t), "nosuch.jsonl"}, {"diff", "--json", good(t)}},
-		"show":    {{"show", "--json", put(t, "planner.jsonl", fixture(t, "planner"))}},
-		"show-at": {{"show", "--json", "--at", "30", put(t, "stash.jsonl", fixture(t, "stash"))}, {"show", "--json", "--at", "30", put(t, "planner.jsonl", fixture(t, "planner"))}},
+		"show":    {{"show", "--json", put(t, "planner.jsonl", fixture(t, "planner"))}, {"show", "--json", truncated(t)}, {"show", "--json", "nosuch.jsonl"}},
+		"show-at": {{"show", "--json", "--at", "3", truncated(t)}, {"show", "--json", "--at", "99", good(t)}, {"show", "--json", "--at", "30", put(t, "stash.jsonl", fixture(t, "stash"))}, {"show", "--json", "--at", "30", put(t, "planner.jsonl", fixture(t, "planner"))}},
 	}
-	outputs["show-journal"] = [][]string{{"show", "--json", recordedSession(t, "upgrade-key")}}
+	outputs["show-journal"] = [][]string{{"show", "--json", recordedSession(t, "upgrade-key")}, {"show", "--json", "--at", "3", recordedSession(t, "upgrade-key")}}
 	outputs["verify"] = append(outputs["verify"], []string{"verify", "--json", recordedSession(t, "upgrade-key")})
 	outputs["stats"] = [][]string{{"stats", "--json"}, {"stats", "--json", good(t), divergent(t), "--fail-if", "crossings > +0"}, {"stats", "--json", "--fail-if", "x"}}
 	outputs["distil"] = [][]string{{"distil", "--json", good(t), put(t, "planner.jsonl", fixture(t, "planner")), truncated(t)}, {"distil", "--json"}}

@@ -16,11 +16,11 @@ func Line(text string) string { return escaped(text, func(rune) bool { return fa
 // Lines is a text whose lines stay lines: each is as Line has it.
 func Lines(text string) string { return escaped(text, func(r rune) bool { return r == '\n' }) }
 
-// OfFile says in a line why a file could not be used, beginning with where: its name, and
-// the line where the error names one.
+// OfFile says why a file could not be used, beginning with where: its name, and the line where
+// the error names one. Errors that are joined have a line each.
 func OfFile(name string, err error) string {
 	name = Line(name)
-	text := strings.TrimPrefix(err.Error(), "replay: ")
+	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "replay: "), "\nreplay: ", "\n")
 	if strings.HasPrefix(text, name+":") {
 		return text
 	}

@@ -137,7 +137,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 func ReadReport(in io.Reader) (*Report, error) {
 	r := &Report{}
 	decoder := json.NewDecoder(in)
-	if err := decoder.Decode(r); err != nil {
+	if err := decoder.Decode(r); err == io.EOF {
+		return nil, errors.New("replay: this is no report of a verification: the file is empty")
+	} else if err != nil {
 		return nil, fmt.Errorf("replay: this is no report of a verification: %w", err)
 	}
 	if r.Format != Format {
