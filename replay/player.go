@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/state"
@@ -24,6 +25,39 @@ type source interface {
 	next() (*trace.Line, error)
 	spare(*trace.Line)
 }
+
+// readerSource gives the lines of a Reader, each in the place of one that is forgotten,
+// if there is any: lines are large, and making them is what most of the time went to.
+type readerSource struct {
+	r      *trace.Reader
+	spares []*trace.Line
+}
+
+func (s *readerSource) next() (*trace.Line, error) {
+	last := len(s.spares) - 1
+	if last < 0 {
+		return s.r.Next()
+	}
+	line := s.spares[last]
+	s.spares = s.spares[:last]
+	return line, s.r.NextInto(line)
+}
+
+func (s *readerSource) spare(line *trace.Line) { s.spares = append(s.spares, line) }
+
+// linesSource gives the lines of a trace that was read, which are its own.
+type linesSource struct{ rest []trace.Line }
+
+func (s *linesSource) next() (*trace.Line, error) {
+	if len(s.rest) == 0 {
+		return nil, io.EOF
+	}
+	line := &s.rest[0]
+	s.rest = s.rest[1:]
+	return line, nil
+}
+
+func (*linesSource) spare(*trace.Line) {}
 
 // passing is a recorded line from when it is read until it is forgotten.
 type passing struct {
@@ -125,6 +159,76 @@ func newPlayer(src source, known wire.Comparer) *player {
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
 	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
 	return p
+}
+
+// The run.
+
+// play replays what src gives.
+func play(ctx context.Context, header trace.Header, src source, known *wire.Sentinels) (*Report, error) {
+	p := newPlayer(src, wire.Comparer{Sentinels: known, Format: header.Version})
+	p.outdated = header.Contract < trace.ContractRevision
+	runCtx := stub.NewRunContext(ctx)
+	p.cancel = runCtx.End
+	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
+
+	again, err := p.again(header.Info)
+	if err != nil {
+		return nil, err
+	}
+	if refused, err := stub.OwnGoroutine(func() error { return again(runCtx) }); err != nil {
+		return nil, err
+	} else if refused != nil {
+		return nil, stub.Impossible(calls.LineOfFirst, fmt.Errorf("it describes a run that cannot be made: %w", refused))
+	}
+	return p.finish()
+}
+
+// again makes the recorded run ready to be run again. The error of what it gives
+// says that the engine refused what the recording says was handed in.
+func (p *player) again(info adk.RunInfo) (func(context.Context) error, error) {
+	first, err := p.opening()
+	if err != nil {
+		return nil, err
+	}
+	if info.Standalone {
+		return stub.RunStandalone(p.stage.DispatchStandalone(first, info, p, &p.listeners)), nil
+	}
+	config, raw, err := p.stage.Turn(first, info, p)
+	if err != nil {
+		return nil, err
+	}
+	return stub.RunTurn(config, raw, &p.listeners)
+}
+
+// opening is the first crossing: the call of the run. A cancel may stand before
+// it, and is made at once.
+func (p *player) opening() (*adk.Crossing, error) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	first := p.head()
+	if first == nil && p.readErr != io.EOF {
+		return nil, p.readErr
+	}
+	if err := stub.MustOpen(first); err != nil {
+		return nil, err
+	}
+	p.began = p.peek(0).At
+	p.outside()
+	return first, nil
+}
+
+// finish judges the replay when the new run is over.
+func (p *player) finish() (*Report, error) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if x := p.peek(0); x != nil && !p.Stopped {
+		p.missing(x)
+	}
+	report := &Report{Crossings: p.matched, Divergence: p.found}
+	if p.readErr != nil && p.readErr != io.EOF {
+		return report, p.readErr
+	}
+	return report, nil
 }
 
 // The cursor.
@@ -717,36 +821,10 @@ func (p *player) stop() {
 	p.wakeAll()
 }
 
-// again makes the recorded run ready to be run again. The error of what it gives
-// says that the engine refused what the recording says was handed in.
-func (p *player) again(info adk.RunInfo) (func(context.Context) error, error) {
-	first, err := p.opening()
-	if err != nil {
-		return nil, err
-	}
-	if info.Standalone {
-		return stub.RunStandalone(p.stage.DispatchStandalone(first, info, p, &p.listeners)), nil
-	}
-	config, raw, err := p.stage.Turn(first, info, p)
-	if err != nil {
-		return nil, err
-	}
-	return stub.RunTurn(config, raw, &p.listeners)
-}
-
-// opening is the first crossing: the call of the run. A cancel may stand before
-// it, and is made at once.
-func (p *player) opening() (*adk.Crossing, error) {
+// fail stops a replay that cannot go on.
+func (p *player) fail(err error) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	first := p.head()
-	if first == nil && p.readErr != io.EOF {
-		return nil, p.readErr
-	}
-	if err := stub.MustOpen(first); err != nil {
-		return nil, err
-	}
-	p.began = p.peek(0).At
-	p.outside()
-	return first, nil
+	p.readErr = err
+	p.stop()
 }

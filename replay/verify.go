@@ -10,7 +10,6 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/optional"
-	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -81,67 +80,6 @@ func verifyScripted(ctx context.Context, recorded io.Reader, r *trace.Reader, kn
 	return report, nil
 }
 
-// readerSource gives the lines of a Reader, each in the place of one that is forgotten,
-// if there is any: lines are large, and making them is what most of the time went to.
-type readerSource struct {
-	r      *trace.Reader
-	spares []*trace.Line
-}
-
-func (s *readerSource) next() (*trace.Line, error) {
-	last := len(s.spares) - 1
-	if last < 0 {
-		return s.r.Next()
-	}
-	line := s.spares[last]
-	s.spares = s.spares[:last]
-	return line, s.r.NextInto(line)
-}
-
-func (s *readerSource) spare(line *trace.Line) { s.spares = append(s.spares, line) }
-
-// play replays what src gives.
-func play(ctx context.Context, header trace.Header, src source, known *wire.Sentinels) (*Report, error) {
-	p := newPlayer(src, wire.Comparer{Sentinels: known, Format: header.Version})
-	p.outdated = header.Contract < trace.ContractRevision
-	runCtx := stub.NewRunContext(ctx)
-	p.cancel = runCtx.End
-	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
-
-	again, err := p.again(header.Info)
-	if err != nil {
-		return nil, err
-	}
-	if refused, err := stub.OwnGoroutine(func() error { return again(runCtx) }); err != nil {
-		return nil, err
-	} else if refused != nil {
-		return nil, stub.Impossible(calls.LineOfFirst, fmt.Errorf("it describes a run that cannot be made: %w", refused))
-	}
-	return p.finish()
-}
-
-// fail stops a replay that cannot go on.
-func (p *player) fail(err error) {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	p.readErr = err
-	p.stop()
-}
-
-// finish judges the replay when the new run is over.
-func (p *player) finish() (*Report, error) {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	if x := p.peek(0); x != nil && !p.Stopped {
-		p.missing(x)
-	}
-	report := &Report{Crossings: p.matched, Divergence: p.found}
-	if p.readErr != nil && p.readErr != io.EOF {
-		return report, p.readErr
-	}
-	return report, nil
-}
-
 // verifyLive is Verify with live seams: the run is made again, recorded, and the
 // two recordings are held against each other.
 func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, live Live) (*Report, error) {
@@ -189,20 +127,6 @@ func ofItself(ctx context.Context, header trace.Header, lines []trace.Line, know
 	report.Divergence.Scripted = true
 	return report.Divergence, nil
 }
-
-// linesSource gives the lines of a trace that was read, which are its own.
-type linesSource struct{ rest []trace.Line }
-
-func (s *linesSource) next() (*trace.Line, error) {
-	if len(s.rest) == 0 {
-		return nil, io.EOF
-	}
-	line := &s.rest[0]
-	s.rest = s.rest[1:]
-	return line, nil
-}
-
-func (*linesSource) spare(*trace.Line) {}
 
 // followed runs a trace once more to its end, and tells what came of the
 // crossings behind a divergence; nil where that cannot be told.
