@@ -85,12 +85,6 @@ func (p *player) extra(got *adk.Crossing) {
 	p.report(divergence(p.namer, Extra, nil, got, nil), got)
 }
 
-// impossible reports a recorded crossing that user code cannot have made where
-// it stands.
-func (p *player) impossible(want *adk.Crossing) {
-	p.report(divergence(p.namer, Missing, want, nil, nil), want)
-}
-
 func (p *player) report(d *Divergence, at *adk.Crossing) {
 	if p.Stopped {
 		return

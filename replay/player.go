@@ -610,16 +610,12 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 		case ends(x):
 			return x, nil
 		}
-		before, done := p.matched, false
+		before := p.matched
 		p.performing(x, 1)
-		p.unlocked(func() { done = p.stage.Operate(x) })
+		p.unlocked(func() { p.stage.Operate(x) })
 		p.performing(x, -1)
-		if p.matched == before && !p.Stopped {
-			if done {
-				p.missing(x)
-			} else {
-				p.impossible(x)
-			}
+		if p.matched == before && !p.Stopped { // user code cannot have made it there, or it told nothing
+			p.missing(x)
 		}
 	}
 }

@@ -25,36 +25,32 @@ func scripted(ctx context.Context) context.Context {
 func IsScripted(ctx context.Context) bool { return ctx.Value(scriptedKey{}) != nil }
 
 // ask performs the beginning of a recorded ask. It asks nobody.
-func (s *Stage) ask(ctx context.Context, x *adk.Crossing) bool {
+func (s *Stage) ask(ctx context.Context, x *adk.Crossing) {
 	request := func() (json.RawMessage, error) { return x.JSON, nil }
 	exchange, err := adk.OpenExchange(scripted(ctx), x.Name, request, adk.AskOptions{Effect: adk.Effect(x.Status)})
 	if err != nil {
 		s.director.Answered(x, err)
-		return true
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.exchanges[x.Op] = exchange
-	return exchange != nil
 }
 
-// answers performs a piece of a recorded ask, or its end. It reports whether that was
-// begun.
-func (s *Stage) answers(x *adk.Crossing, tell func(*adk.Exchange, *adk.Crossing)) bool {
+// answers performs a piece of a recorded ask that was begun, or its end.
+func (s *Stage) answers(x *adk.Crossing, tell func(*adk.Exchange, *adk.Crossing)) {
 	s.mu.Lock()
 	exchange := s.exchanges[x.Op]
 	s.mu.Unlock()
-	if exchange == nil {
-		return false
+	if exchange != nil {
+		tell(exchange, x)
 	}
-	tell(exchange, x)
-	return true
 }
 
 // passesBy says again that somebody was asked past the trace.
-func passesBy(ctx context.Context, x *adk.Crossing) bool {
+func passesBy(ctx context.Context, x *adk.Crossing) {
 	of, why, _ := strings.Cut(x.Text, ": ")
-	return adk.PassBy(scripted(ctx), of, why) == nil
+	_ = adk.PassBy(scripted(ctx), of, why)
 }
 
 // Unanswered is the answer to what the recording has none to.

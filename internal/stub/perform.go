@@ -185,28 +185,32 @@ func (o obligations) Write(ctx context.Context, s adk.Scope, _ adk.CollectionNam
 }
 
 // Operate performs one recorded operation through the handle that it was
-// recorded on. It reports whether x is something that user code can do.
-func (s *Stage) Operate(x *adk.Crossing) bool {
+// recorded on; nothing where x is nothing that user code can do there.
+func (s *Stage) Operate(x *adk.Crossing) {
 	s.mu.Lock()
 	h := s.handles[x.Call]
 	s.mu.Unlock()
 	if h == nil || h.Strand != x.Strand { // what a handle does, it does in its own strand
-		return false
+		return
 	}
 	switch {
 	case x.Kind == adk.KindContained:
-		return s.misuse(h, x)
+		s.misuse(h, x)
 	case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
-		return s.ask(h.ctx, x)
+		s.ask(h.ctx, x)
 	case x.Kind == adk.KindAsk:
-		return s.answers(x, func(x *adk.Exchange, recorded *adk.Crossing) { x.Done(recorded.JSON, recorded.Err) })
+		s.answers(x, func(x *adk.Exchange, recorded *adk.Crossing) { x.Done(recorded.JSON, recorded.Err) })
 	case x.Kind == adk.KindPiece:
-		return s.answers(x, func(x *adk.Exchange, recorded *adk.Crossing) { x.Piece(recorded.JSON, recorded.Flag) })
+		s.answers(x, func(x *adk.Exchange, recorded *adk.Crossing) { x.Piece(recorded.JSON, recorded.Flag) })
 	case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelDispatch && x.Seams != nil:
-		return s.dispatch(h, x)
-	case x.Kind.Class() != adk.ClassOperation || x.Phase == adk.Done:
-		return false
+		s.dispatch(h, x)
+	case x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
+		s.perform(h, x)
 	}
+}
+
+// perform makes an operation that a handle has a method for.
+func (s *Stage) perform(h *Handle, x *adk.Crossing) {
 	ctx, made := h.ctx, x
 	switch x.Kind {
 	case adk.KindSleep, adk.KindWaitFor:
@@ -219,21 +223,16 @@ func (s *Stage) Operate(x *adk.Crossing) bool {
 	case adk.KindOpenMedia:
 		made = s.opening(x)
 	}
-	answer, could := perform.Perform(ctx, h.by, made, recordedUser{s})
-	if could {
+	if answer, could := perform.Perform(ctx, h.by, made, recordedUser{s}); could {
 		s.answered(x, answer)
 	}
-	return could
 }
 
 // dispatch calls a dispatch from the context that the handle has.
-func (s *Stage) dispatch(h *Handle, x *adk.Crossing) bool {
-	source := h.by.Source()
-	if source == nil {
-		return false
+func (s *Stage) dispatch(h *Handle, x *adk.Crossing) {
+	if source := h.by.Source(); source != nil {
+		_, _ = perform.Dispatch(h.ctx, x.Cause, s.dispatchInput(x.Seam.Name, *x.Seams, source))
 	}
-	_, _ = perform.Dispatch(h.ctx, x.Cause, s.dispatchInput(x.Seam.Name, *x.Seams, source))
-	return true
 }
 
 // opening is the opening of a media whose bytes come from the trace: no reader of
@@ -294,21 +293,23 @@ func (u recordedUser) Off(x *adk.Crossing) func() {
 
 // misuse makes the misuse that the recorded run contained: a second next, or an
 // operation on a handle that had ended.
-func (s *Stage) misuse(h *Handle, x *adk.Crossing) bool {
-	if x.Name == adk.SecondNext || x.Name == adk.LatePrefix+adk.KindNext.String() {
-		_, could := perform.Perform(h.ctx, h.by, &adk.Crossing{Kind: adk.KindNext}, recordedUser{s})
-		return could
-	}
-	if x.Name == adk.PassedBy {
-		return passesBy(h.ctx, x)
-	}
+func (s *Stage) misuse(h *Handle, x *adk.Crossing) {
 	kind, late := strings.CutPrefix(x.Name, adk.LatePrefix)
-	if !late {
-		return false
+	switch {
+	case x.Name == adk.SecondNext || late && kind == adk.KindNext.String():
+		_, _ = perform.Perform(h.ctx, h.by, &adk.Crossing{Kind: adk.KindNext}, recordedUser{s})
+	case x.Name == adk.PassedBy:
+		passesBy(h.ctx, x)
+	case late:
+		s.late(x, adk.KindByName(kind))
 	}
+}
+
+// late makes an operation on a handle that has ended.
+func (s *Stage) late(x *adk.Crossing, kind adk.Kind) {
 	// What it was given does not matter, as long as the engine looks at it.
-	again := adk.Crossing{Kind: adk.KindByName(kind), Call: x.Call, Strand: x.Strand, Collection: adk.Messages, Name: "late", Text: "late"}
-	switch again.Kind {
+	again := adk.Crossing{Kind: kind, Call: x.Call, Strand: x.Strand, Collection: adk.Messages, Name: "late", Text: "late"}
+	switch kind {
 	case adk.KindCall:
 		again.Seam, again.Seams = adk.Seam{Label: adk.LabelDispatch, Name: "late"}, &adk.RunInfo{Executor: "late"}
 	case adk.KindRefresh:
@@ -326,7 +327,7 @@ func (s *Stage) misuse(h *Handle, x *adk.Crossing) bool {
 		again.ID = s.lastFork[x.Call]
 		s.mu.Unlock()
 	}
-	return s.Operate(&again)
+	s.Operate(&again)
 }
 
 // Records for operations that never reach a set: what a late operation is given
