@@ -300,37 +300,36 @@ type kindRow struct {
 	leadsTo  string // a label
 	causes   []Kind
 	lastWord bool
+	payload  any // of an event
 }
 
-func in(f Field, label string) FieldUse       { return useOf(f, label, Whole, true) }
-func out(f Field, label string) FieldUse      { return useOf(f, label, Whole, false) }
-func inBegin(f Field, label string) FieldUse  { return useOf(f, label, Begin, true) }
-func outBegin(f Field, label string) FieldUse { return useOf(f, label, Begin, false) }
-func inDone(f Field, label string) FieldUse   { return useOf(f, label, Done, true) }
-func outDone(f Field, label string) FieldUse  { return useOf(f, label, Done, false) }
+func in(f Field, label string) FieldUse       { return FieldUse{Field: f, Label: label, Input: true} }
+func out(f Field, label string) FieldUse      { return FieldUse{Field: f, Label: label} }
+func inBegin(f Field, label string) FieldUse  { return in(f, label).at(Begin) }
+func outBegin(f Field, label string) FieldUse { return out(f, label).at(Begin) }
+func inDone(f Field, label string) FieldUse   { return in(f, label).at(Done) }
+func outDone(f Field, label string) FieldUse  { return out(f, label).at(Done) }
 
-func useOf(f Field, label string, phase Phase, input bool) FieldUse {
-	return FieldUse{Field: f, Label: label, Phase: phase, Input: input}
-}
-
+func (u FieldUse) at(line Phase) FieldUse             { u.Phase = line; return u }
 func (u FieldUse) of(what Naming) FieldUse            { u.Names = what; return u }
 func (u FieldUse) repeating(what Repetition) FieldUse { u.Repeats = what; return u }
 
-// rowsOf begins the rows of a class.
-func rowsOf(class Class, spanning bool) func(name string, fields ...FieldUse) kindRow {
-	return func(name string, fields ...FieldUse) kindRow {
-		return kindRow{name: name, class: class, spanning: spanning, fields: fields}
-	}
+// rowOf begins a row.
+func rowOf(class Class, name string, fields []FieldUse) kindRow {
+	return kindRow{name: name, class: class, fields: fields}
 }
 
-var (
-	callRow  = rowsOf(ClassCall, false)
-	stepRow  = rowsOf(ClassOperation, false)
-	spanRow  = rowsOf(ClassOperation, true)
-	eventRow = rowsOf(ClassEvent, false)
-	factRow  = rowsOf(ClassFact, false)
-)
+func callRow(name string, fields ...FieldUse) kindRow { return rowOf(ClassCall, name, fields) }
+func stepRow(name string, fields ...FieldUse) kindRow { return rowOf(ClassOperation, name, fields) }
+func spanRow(name string, fields ...FieldUse) kindRow { return stepRow(name, fields...).spans() }
+func factRow(name string, fields ...FieldUse) kindRow { return rowOf(ClassFact, name, fields) }
 
+// eventRow begins the row of an event, with what listeners hear of it, as yet empty.
+func eventRow(name string, heard any, fields ...FieldUse) kindRow {
+	return kindRow{name: name, class: ClassEvent, fields: fields, payload: heard}
+}
+
+func (r kindRow) spans() kindRow                 { r.spanning = true; return r }
 func (r kindRow) touching(what Touch) kindRow    { r.touches = what; return r }
 func (r kindRow) calling(label string) kindRow   { r.leadsTo = label; return r }
 func (r kindRow) causing(events ...Kind) kindRow { r.causes = events; return r }
@@ -416,21 +415,21 @@ var kindTable = [kindEnd]kindRow{
 	// Events: what no earlier line gives. The rest of a payload follows from
 	// the operation, the call and the times of its start. Those that are told at last
 	// come also where the goroutine ends.
-	KindMessageEvent:       eventRow("message").touching(TouchNothing),
-	KindThoughtEvent:       eventRow("thought").touching(TouchNothing),
-	KindToolCallEvent:      eventRow("toolCall", out(FieldKey, "checksum").of(Checksum)).touching(TouchNothing),
-	KindTurnStart:          eventRow("turnStart", in(FieldName, "turn").of(MadeID)),
-	KindTurnEnd:            eventRow("turnEnd").atLast(),
-	KindDispatchStart:      eventRow("dispatchStart", in(FieldName, "dispatch").of(MadeID)).touching(TouchIDs),
-	KindDispatchEnd:        eventRow("dispatchEnd", out(FieldStatus, "status"), out(FieldN, "iterations"), out(FieldErr, "err")).atLast(),
-	KindIterationStart:     eventRow("iterationStart", out(FieldN, "iteration").of(Iteration)).touching(TouchNothing),
-	KindIterationEnd:       eventRow("iterationEnd", out(FieldN, "iteration").of(Iteration)),
-	KindTurnGateOpen:       eventRow("turnGateOpen", out(FieldName, "gate").of(GateID)).touching(TouchNothing),
-	KindTurnGateClosed:     eventRow("turnGateClosed", out(FieldName, "gate").of(GateID), out(FieldStatus, "result")).touching(TouchGates).atLast(),
-	KindToolExecutionStart: eventRow("toolExecutionStart", out(FieldKey, "callId").of(Checksum)).touching(TouchNothing),
-	KindToolExecutionEnd:   eventRow("toolExecutionEnd", out(FieldIsError, "isError")).touching(TouchNothing).atLast(),
-	KindLogEvent:           eventRow("log").touching(TouchNothing),
-	KindErrorEvent:         eventRow("error", out(FieldErr, "err")).touching(TouchNothing).atLast(),
+	KindMessageEvent:       eventRow("message", MessageEvent{}).touching(TouchNothing),
+	KindThoughtEvent:       eventRow("thought", ThoughtEvent{}).touching(TouchNothing),
+	KindToolCallEvent:      eventRow("toolCall", ToolCallEvent{}, out(FieldKey, "checksum").of(Checksum)).touching(TouchNothing),
+	KindTurnStart:          eventRow("turnStart", TurnStart{}, in(FieldName, "turn").of(MadeID)),
+	KindTurnEnd:            eventRow("turnEnd", TurnEnd{}).atLast(),
+	KindDispatchStart:      eventRow("dispatchStart", DispatchStart{}, in(FieldName, "dispatch").of(MadeID)).touching(TouchIDs),
+	KindDispatchEnd:        eventRow("dispatchEnd", DispatchEnd{}, out(FieldStatus, "status"), out(FieldN, "iterations"), out(FieldErr, "err")).atLast(),
+	KindIterationStart:     eventRow("iterationStart", IterationStart{}, out(FieldN, "iteration").of(Iteration)).touching(TouchNothing),
+	KindIterationEnd:       eventRow("iterationEnd", IterationEnd{}, out(FieldN, "iteration").of(Iteration)),
+	KindTurnGateOpen:       eventRow("turnGateOpen", TurnGateOpen{}, out(FieldName, "gate").of(GateID)).touching(TouchNothing),
+	KindTurnGateClosed:     eventRow("turnGateClosed", TurnGateClosed{}, out(FieldName, "gate").of(GateID), out(FieldStatus, "result")).touching(TouchGates).atLast(),
+	KindToolExecutionStart: eventRow("toolExecutionStart", ToolExecutionStart{}, out(FieldKey, "callId").of(Checksum)).touching(TouchNothing),
+	KindToolExecutionEnd:   eventRow("toolExecutionEnd", ToolExecutionEnd{}, out(FieldIsError, "isError")).touching(TouchNothing).atLast(),
+	KindLogEvent:           eventRow("log", LogEvent{}).touching(TouchNothing),
+	KindErrorEvent:         eventRow("error", ErrorEvent{}, out(FieldErr, "err")).touching(TouchNothing).atLast(),
 
 	// The run's context is done; told before the first crossing that finds it so.
 	KindCancel: factRow("cancel", in(FieldKey, "by"), in(FieldCause, "cause"), in(FieldErr, "err")),
@@ -485,6 +484,10 @@ func (k Kind) Event() Kind {
 	}
 	return 0
 }
+
+// Payload is what listeners hear of an event of the kind, as yet empty: a TurnStart, a
+// MessageEvent and so on. It is nil for all that is no event.
+func (k Kind) Payload() any { return kindTable[k].payload }
 
 // Reports reports whether the kind is an operation of one line that says something to
 // listeners: a report of a piece or a log. An emit says an event, and spans it.

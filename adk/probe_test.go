@@ -276,6 +276,9 @@ func onlyItsFields(t *testing.T, x adk.Crossing) {
 			assert.True(t, value.FieldByName(name).IsZero(), "%s %v has %s", x.Kind, x.Phase, name)
 		}
 	}
+	if x.Kind.Class() == adk.ClassEvent {
+		assert.IsType(t, x.Kind.Payload(), x.Payload, x.Kind.String())
+	}
 }
 
 // DET-4: the table of kinds: names, classes, and a way back from the name.
@@ -287,6 +290,7 @@ func TestKinds(t *testing.T) {
 		assert.Equal(t, k, adk.KindByName(k.String()))
 		assert.NotZero(t, k.Class())
 		assert.False(t, k.Spanning() && k.Class() != adk.ClassOperation)
+		assert.Equal(t, k.Class() == adk.ClassEvent, k.Payload() != nil, k.String())
 		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
 			for _, use := range k.Fields(phase) {
 				assert.LessOrEqual(t, int(use.Field), len(fieldNames))

@@ -122,7 +122,7 @@ func (w *watched) Tell(x *adk.Crossing) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lines = append(w.lines, line(x))
-	if x.Kind == adk.KindContained {
+	if x.Kind.Class() == adk.ClassFact && x.Kind.Uses(adk.FieldText) { // the one fact that is told in words
 		w.misuse = append(w.misuse, x.Text)
 	}
 	if x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor && w.abort != nil {

@@ -37,6 +37,10 @@ func TestExecutorSuiteFinds(t *testing.T) {
 			_, err := h.ReportMessage("m1", "I was saying", false)
 			return err
 		}).Executor("model"), "HLP-1: message m1 was never reported complete"},
+		"loses a panic": {do(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			_, err := dc.OnAck("panics", func(context.Context, *adk.DispatchContext) { panic("nobody hears of it") })
+			return err
+		}).Executor("model"), "DET-5: nothing is contained: panic: nobody hears of it"},
 		"differs": {do(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			runs++
 			return dc.Stash().Set("run", runs)
@@ -59,6 +63,15 @@ func TestExecutorSuiteFinds(t *testing.T) {
 	}
 	if err := fakes.TestExecutor(func() adk.Config { return adk.Config{} }, raw); !errors.Is(err, adk.E_INVALID_TURN_RUNNER_CONFIG) {
 		t.Errorf("got %v, want the config's faults", err)
+	}
+}
+
+// DET-5: of the facts what is contained is told in words, and nothing else.
+func TestFactInWordsIsContained(t *testing.T) {
+	for _, k := range adk.Kinds() {
+		if inWords := k.Class() == adk.ClassFact && k.Uses(adk.FieldText); inWords != (k == adk.KindContained) {
+			t.Errorf("%s: a fact in words: %t", k, inWords)
+		}
 	}
 }
 

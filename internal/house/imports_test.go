@@ -202,7 +202,7 @@ var rooms = []room{
 		because: "it copies lines and reports into a file; its scripts read them"},
 	{name: "internal/eachtrace", ours: []string{"adk", "replay/corpus", "replay/trace"}, because: "many traces are read in one way, whoever looks at their crossings"},
 	{name: "internal/modelapi", ours: []string{"adk", "internal/httpform"}, because: "it reads what models are asked and answer, whoever tells it"},
-	{name: "internal/spans", ours: []string{"adk", "internal/canonical", "internal/httpform", "internal/modelapi"},
+	{name: "internal/spans", ours: []string{"adk", "internal/canonical", "internal/httpform", "internal/modelapi", "internal/wire"},
 		because: "it makes spans of crossings, live or not, and knows no tracer and no file"},
 	{name: "internal/otlp", ours: []string{"adk", "internal/httpform", "internal/safetext", "internal/spans", "replay/trace"},
 		because: "it writes and reads spans as data"},

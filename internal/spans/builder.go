@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // Options say what spans tell.
@@ -85,16 +86,18 @@ func (b *Builder) SpanOf(id int) *Span {
 // Take takes the next crossing.
 func (b *Builder) Take(x *adk.Crossing) {
 	b.latest = x.At
-	switch x.Kind {
-	case adk.KindCall:
+	switch {
+	case x.Kind == adk.KindCall:
 		b.enter(x)
-	case adk.KindReturn:
+	case x.Kind == adk.KindReturn:
 		b.leave(x)
-	case adk.KindExecute:
+	case wire.RunsTool(x):
 		b.execute(x)
-	case adk.KindAsk:
+	case wire.ToolRan(x):
+		b.executed(x)
+	case wire.IsAsk(x):
 		b.ask(x)
-	case adk.KindPiece:
+	case wire.IsPiece(x):
 		if a := b.asks[x.Op]; a != nil {
 			a.piece(x)
 		}
@@ -226,15 +229,8 @@ func (r *executorRun) describe(s *Span) {
 	s.set(iteration, int64(r.iteration))
 }
 
-// execute begins or ends the execution of a tool.
+// execute begins the execution of a tool.
 func (b *Builder) execute(x *adk.Crossing) {
-	if x.Phase == adk.Done {
-		if t := b.tools[x.Op]; t != nil {
-			delete(b.tools, x.Op)
-			t.conclude(b, x)
-		}
-		return
-	}
 	tool, is := x.Record.(*adk.Tool)
 	if !is {
 		return
@@ -255,7 +251,13 @@ func (b *Builder) execute(x *adk.Crossing) {
 	b.within[t.of] = append(b.within[t.of], t)
 }
 
-func (t *execution) conclude(b *Builder, x *adk.Crossing) {
+// executed ends the execution of a tool.
+func (b *Builder) executed(x *adk.Crossing) {
+	t := b.tools[x.Op]
+	if t == nil {
+		return
+	}
+	delete(b.tools, x.Op)
 	open := b.within[t.of]
 	for i := len(open) - 1; i >= 0; i-- { // the last one, but in a damaged trace
 		if open[i] == t {
@@ -297,51 +299,51 @@ func (b *Builder) note(x *adk.Crossing) {
 	if s == nil {
 		return
 	}
-	switch x.Kind {
-	case adk.KindTurnStart:
+	switch {
+	case wire.BeginsTurn(x):
 		s.set(turnID, x.Name)
-	case adk.KindDispatchStart:
+	case wire.BeginsDispatch(x):
 		s.set(dispatchID, x.Name)
-	case adk.KindDispatchEnd:
+	case wire.EndsDispatch(x):
 		s.set(dispatchStatus, x.Status)
 		s.set(iterations, int64(x.N))
 		if x.Status != adk.StatusAck {
 			s.fail(failureOr(x.Err, x.Status))
 		}
-	case adk.KindErrorEvent:
+	case wire.TellsError(x):
 		b.except(s, x.At, x.Err)
 		if errors.Is(x.Err, adk.E_INPUT_PIPELINE_ERROR) || errors.Is(x.Err, adk.E_OUTPUT_PIPELINE_ERROR) {
 			s.fail(failureType(x.Err))
 		}
-	case adk.KindCancel:
+	case wire.IsCancel(x):
 		b.root.happened(x.At, cancelEvent, Attribute{cancelBy, x.Key})
 		b.root.fail(failureOr(x.Cause, "canceled"))
-	case adk.KindTurnGateOpen:
+	case wire.OpensGate(x):
 		s.happened(x.At, gateOpenEvent, Attribute{gateID, x.Name})
-	case adk.KindTurnGateClosed:
+	case wire.ClosesGate(x):
 		s.happened(x.At, gateClosedEvent, Attribute{gateID, x.Name}, Attribute{gateResult, x.Status})
-	case adk.KindReportToolCall, adk.KindToolCallEvent, adk.KindToolExecutionStart:
-		b.identify(x, s)
+	default:
+		b.identify(x)
 	}
 }
 
 // identify gives an execution the id of the call that a model made: what was reported with the
 // checksum of the execution, in the order of the reports. Where nobody reported, the id is
 // that checksum.
-func (b *Builder) identify(x *adk.Crossing, s *Span) {
+func (b *Builder) identify(x *adk.Crossing) {
 	c := b.calls[x.Call]
 	if c == nil {
 		return
 	}
-	switch x.Kind {
-	case adk.KindReportToolCall:
+	switch {
+	case wire.ReportsToolCall(x):
 		c.reported = x.Name
-	case adk.KindToolCallEvent:
+	case wire.TellsToolCall(x):
 		if ids := b.ids[x.Key]; c.reported != "" && !slices.Contains(ids, c.reported) {
 			b.ids[x.Key] = append(ids, c.reported)
 		}
 		c.reported = ""
-	case adk.KindToolExecutionStart:
+	case wire.ToolBegins(x):
 		id, ids := x.Key, b.ids[x.Key]
 		if len(ids) > 0 {
 			id = ids[0]

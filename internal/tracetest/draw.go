@@ -227,10 +227,10 @@ func drawStream(t *rapid.T) adk.StreamUpdate {
 }
 
 func drawPayload(t *rapid.T, kind adk.Kind) any {
-	switch kind {
-	case adk.KindEmitMessage:
+	switch kind.Event().Payload().(type) {
+	case adk.MessageEvent:
 		return adk.MessageEvent(drawStream(t))
-	case adk.KindEmitThought:
+	case adk.ThoughtEvent:
 		return adk.ThoughtEvent(drawStream(t))
 	default:
 		return adk.ToolCallEvent{

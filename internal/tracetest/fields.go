@@ -101,9 +101,8 @@ func errorsSaying(word string) []said {
 // eventsSaying are events that user code emits, each with the word in another
 // field.
 func eventsSaying(t *testing.T, kind adk.Kind, word string) (all []said) {
-	event := map[adk.Kind]reflect.Type{adk.KindEmitMessage: reflect.TypeFor[adk.MessageEvent](),
-		adk.KindEmitThought: reflect.TypeFor[adk.ThoughtEvent](), adk.KindEmitToolCall: reflect.TypeFor[adk.ToolCallEvent]()}[kind]
-	require.NotNil(t, event, kind)
+	require.True(t, kind.Emits(), kind)
+	event := reflect.TypeOf(kind.Event().Payload())
 	for _, field := range reflect.VisibleFields(event) {
 		if field.Anonymous {
 			continue

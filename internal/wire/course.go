@@ -52,6 +52,9 @@ func AsksForGate(x *adk.Crossing) bool { return x.Kind == adk.KindWaitFor && x.P
 // settle it.
 func OpensGate(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateOpen }
 
+// ClosesGate reports whether listeners are told that a gate is settled: its Status says how.
+func ClosesGate(x *adk.Crossing) bool { return x.Kind == adk.KindTurnGateClosed }
+
 // OpensMedia reports whether a crossing is of an opening of a media, whose bytes others
 // give again.
 func OpensMedia(x *adk.Crossing) bool { return x.Kind == adk.KindOpenMedia }
@@ -119,6 +122,12 @@ func ReportsToolCall(x *adk.Crossing) bool {
 
 // TellsMessage reports whether listeners are told a piece of a message.
 func TellsMessage(x *adk.Crossing) bool { return x.Kind == adk.KindMessageEvent }
+
+// TellsToolCall reports whether listeners are told a piece of a tool call that a model made.
+func TellsToolCall(x *adk.Crossing) bool { return x.Kind == adk.KindToolCallEvent }
+
+// BeginsTurn reports whether listeners are told that the turn begins, whose id is the Name.
+func BeginsTurn(x *adk.Crossing) bool { return x.Kind == adk.KindTurnStart }
 
 // EndsTurn reports whether listeners are told that the turn is over.
 func EndsTurn(x *adk.Crossing) bool { return x.Kind == adk.KindTurnEnd }

@@ -58,7 +58,7 @@ func (e *Encoder) opaque(v any) {
 }
 
 // eventField is one field of an event: its name in a trace, and what a row of
-// fieldRows has for a field of a crossing.
+// FieldRows has for a field of a crossing.
 type eventField[E any] struct {
 	name   string
 	append func(e *Encoder, name string, event *E) error
@@ -194,14 +194,14 @@ func (d *Decoder) payload(kind adk.Kind, raw []byte) (any, error) {
 	if len(members) == 1 && string(members[0].Name) == "$opaque" {
 		return plain.Parse(raw, nil)
 	}
-	switch kind.Event() {
-	case adk.KindMessageEvent:
+	switch kind.Event().Payload().(type) {
+	case adk.MessageEvent:
 		u, err := readEvent(d, members, streamFields)
 		return adk.MessageEvent(u), err
-	case adk.KindThoughtEvent:
+	case adk.ThoughtEvent:
 		u, err := readEvent(d, members, streamFields)
 		return adk.ThoughtEvent(u), err
-	case adk.KindToolCallEvent:
+	case adk.ToolCallEvent:
 		return readEvent(d, members, toolCallFields)
 	}
 	return nil, fmt.Errorf("%s has no payload", kind)

@@ -6,10 +6,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// since is the version of the format that a kind came with, where that is not the
-// first.
-var since = [...]int{adk.KindWait: VersionOfWait}
-
 // VersionOfWait is the first version in which waiting for strands is told,
 // versionOfFaults that in which errors have their faults, versionOfRepeats that in which
 // asks name what earlier ones said, versionOfForms that in which errors have types, and
@@ -40,7 +36,11 @@ func hasFaults(version int) bool { return version == 0 || version >= versionOfFa
 // today, and formerWords are those that had others before.
 const versionOfWords = 3
 
-var formerWords = map[string]string{adk.KindState.String(): "sight", MemberStandalone: "alone"}
+// A word of a format stays what it was, whatever today's kinds are called.
+var formerWords = map[string]string{"state": "sight", MemberStandalone: "alone"}
+
+// laterKinds are the versions that kinds came with of which the first knew nothing.
+var laterKinds = map[string]int{"wait": VersionOfWait}
 
 // WordIn is what a version of the format calls a kind or a member; version 0 is today's.
 func WordIn(version int, word string) string {
@@ -72,10 +72,10 @@ func isOld(version int) bool { return version != 0 && version < versionOfWords }
 // Knows is the error of a line of a kind that a version of the format does not
 // know.
 func Knows(version int, kind adk.Kind) error {
-	if int(kind) >= len(since) {
+	if version >= VersionOfWait { // the last one that brought a kind
 		return nil
 	}
-	if first := since[kind]; version < first {
+	if first := laterKinds[kind.String()]; version < first {
 		return fmt.Errorf("%s is a kind of version %d of the format, and the header says %d", kind, first, version)
 	}
 	return nil

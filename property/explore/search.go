@@ -306,13 +306,12 @@ func (a *attempt) consequences(n candidate) (all []int) {
 	return all
 }
 
-// isVisible reports whether an operation does something that somebody else sees.
+// isVisible reports whether an operation does something that somebody else sees: listeners
+// hear of it, a storage or the world may be changed by it, or it says how all ends, of which
+// an ack has handlers called, and all others give a reason.
 func isVisible(k adk.Kind) bool {
-	switch k {
-	case adk.KindStore, adk.KindMutate, adk.KindDelete, adk.KindExecute, adk.KindAsk, adk.KindAck, adk.KindNack, adk.KindReportMessage, adk.KindReportToolCall, adk.KindReportLog:
-		return true
-	}
-	return false
+	changes := k.Touches() == adk.TouchWriting || k.Touches() == adk.TouchSeam
+	return changes || len(k.Causes()) > 0 || k.LeadsTo() == adk.LabelOnAck || k.Uses(adk.FieldCause)
 }
 
 // recorded is the run as a trace, nil where nothing of it was told.
