@@ -35,8 +35,8 @@ func Ignore() Answer { return Answer{verb: "ignore"} }
 
 // Approver answers gates by their reason, as they open:
 //
-//	approver := fakes.NewKeeper(map[string]fakes.Answer{
-//		"delete files?": fakes.Deny(errTooRisky),
+//	approver := fakes.NewApprover(map[string]fakes.Answer{
+//		"delete files?": fakes.Deny(errors.New("too risky")),
 //	})
 //	runner.Observe(approver.Observability())
 //

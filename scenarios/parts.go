@@ -79,7 +79,7 @@ var weatherTool = sync.OnceValue(func() *adk.Tool {
 	return tool.Tool()
 })
 
-// cleanUp is a middleware whose post-step runs however things end downstream.
+// cleanUpTurn is a middleware whose post-step runs however things end downstream.
 // It marks the stash, so that the trace shows it ran.
 func cleanUpTurn(name string) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// talkMembers are the members of a request that hold what is said, and toolMembers those
-// that say what can be called.
+// talkMembers are the members of a request that hold what is said, and promptMembers those
+// that stand beside the conversation.
 var (
 	talkMembers   = []string{"messages", "input", "contents"}
 	promptMembers = []string{"system", "instructions", "systemInstruction", "system_instruction", "tools"}

@@ -131,7 +131,7 @@ type SampleTurn struct {
 	Prepare func(t *SampleKit)
 }
 
-// SampleKit is what a sampleTurn is prepared with.
+// SampleKit is what a SampleTurn is prepared with.
 type SampleKit struct {
 	testing.TB
 	Config adk.Config

@@ -18,7 +18,7 @@ import (
 // Two steps of different strands commute when neither can tell whether the other
 // came before it. Then the two orders that differ in nothing but their exchange
 // end alike, and one of them is enough. What a step can tell is read off the
-// crossings it makes (footprintOf):
+// crossings it makes (footprint.add):
 //
 //   - A step that changes what handles read (a set, the stash, the registry, the
 //     signal, the abort, a flush) commutes with nothing: code of another strand

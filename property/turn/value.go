@@ -130,7 +130,7 @@ type Failure struct {
 	// Faults are what an error with a code lists.
 	Faults []adk.Fault `json:"faults,omitempty"`
 	// Known makes it one of the values that code compares errors with, by its
-	// name in knownErrors.
+	// name in KnownErrors.
 	Known string `json:"known,omitempty"`
 	// Panic makes it an *adk.PanicError.
 	Panic bool `json:"panic,omitempty"`

@@ -107,7 +107,7 @@ type Accepted struct {
 // Accept records every trace of a report that diverged again (Rerecord), and
 // writes the new trace over its file, with the reason beside it. The names of the
 // sources are the paths of their files, and live gives the live seams for each,
-// as it gave them to VerifyAll; nil scripts every seam. One that cannot be
+// as it gave them to Verify; nil scripts every seam. One that cannot be
 // accepted keeps none of the others from it. Where a is nil nothing is written:
 // the results say what could be.
 func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name string) replay.Live, options ...trace.Options) (results []Accepted) {

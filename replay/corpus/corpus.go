@@ -33,7 +33,7 @@ type Source struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// How the names of traces end: in TraceEnding, and in packedEnding behind it where
+// How the names of traces end: in Ending, and in packedEnding behind it where
 // they are compressed.
 const (
 	Ending       = ".jsonl"
@@ -145,7 +145,7 @@ type Options struct {
 	Shard Shard
 	// Each is told of every trace as soon as all before it are done: in the order
 	// of the sources, whatever Parallel is, and on the goroutine that called
-	// VerifyAll. It must not change what it is given. Nil tells nobody.
+	// Verify. It must not change what it is given. Nil tells nobody.
 	Each func(*TraceReport)
 	// Reading is how the traces are read. Its File is not used: errors name the
 	// source.
@@ -158,14 +158,14 @@ type Options struct {
 // Verify verifies the traces of a corpus, several at once, and groups what
 // diverges by its cause. live gives the live seams for each trace, called once
 // for each from several goroutines at a time; nil scripts every seam. Where it
-// ends its goroutine, as t.FailNow does, so does VerifyAll.
+// ends its goroutine, as t.FailNow does, so does Verify.
 //
 // A trace that cannot be read does not keep the others from being verified: it
 // is a result, not an error. An error says that not everything was verified that
 // was to be, because ctx ended; the report holds what was done until then. There
 // is no report where there are no sources: a check of nothing would be green.
 //
-// The report is the same whatever Parallel is. While it works, VerifyAll holds
+// The report is the same whatever Parallel is. While it works, Verify holds
 // one read buffer and one replay for each trace under way. What stays of a trace
 // is its line in the report, and of one that diverged its divergence, with long
 // values cut: so memory is bounded by Parallel and the largest trace.
@@ -295,7 +295,7 @@ func (c *verification) work(ctx context.Context, outcomes chan<- outcome) {
 
 // attempt verifies the i-th trace, and gives what became of it. A panic of the
 // functions that the user gave, or the end of the goroutine, goes to the
-// goroutine that called VerifyAll.
+// goroutine that called Verify.
 func (c *verification) attempt(ctx context.Context, i int, buffer *bufio.Reader, give func(outcome)) {
 	o := outcome{i: i}
 	defer func() {

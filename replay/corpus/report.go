@@ -17,14 +17,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Format is the version of the JSON of a CorpusReport. It changes when a
+// Format is the version of the JSON of a Report. It changes when a
 // member changes its meaning or goes; members may be added without.
 const Format = 1
 
 // Report is what a verification of many traces found. Its JSON is written
-// by WriteJSON and read by ReadCorpusReport.
+// by WriteJSON and read by ReadReport.
 type Report struct {
-	// Format is CorpusFormat.
+	// Format is the constant Format.
 	Format int `json:"format"`
 	// Corpus is all that there was to verify, and Shard the part that this report
 	// is on; nil is the whole.

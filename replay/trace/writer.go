@@ -23,7 +23,7 @@ type Writer struct {
 	sum    hash.Hash
 	count  int
 	begun  bool
-	err    error // of the first failure, or errClosed
+	err    error // of the first failure, or ErrClosed
 	size   int64
 	limits Options // what a reader takes
 }

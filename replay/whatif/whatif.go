@@ -126,11 +126,11 @@ const (
 	wasAnswered = "answered"
 )
 
-// ErrOverride is the error of an Answer that cannot be given: its path leads
+// ErrOverride is the error of an Override that cannot be given: its path leads
 // nowhere, what it leads to is the engine's own, or it is no value for that.
 var ErrOverride = errors.New("replay: this cannot be answered differently")
 
-// overrideError is ErrAnswer with what is wrong.
+// overrideError is ErrOverride with what is wrong.
 type overrideError struct{ text string }
 
 func (e *overrideError) Error() string        { return "replay: " + e.text }
@@ -147,7 +147,7 @@ func refusef(format string, args ...any) error {
 //
 // What user code or the outside gave can be answered differently, but not what
 // the engine decided, nor what live says. An answer that cannot be given is an
-// ErrAnswer, and a trace that cannot be read to its end a *FormatError; then
+// ErrOverride, and a trace that cannot be read to its end a *FormatError; then
 // nothing was run.
 func Run(ctx context.Context, recorded io.Reader, live replay.Live, answers []Override, options ...trace.Options) (*Report, error) {
 	w, err := newWhatIf(recorded, live, options)
