@@ -96,11 +96,11 @@ func TestAnswersHaveABound(t *testing.T) {
 
 // No question to a document that is as dense as its format allows holds more than 64 MiB
 // above the body, and none takes long. With ADKREPLAY_LARGE the documents have 10 MiB, and
-// what is held is looked at in every collection; else they have 64 KiB, and all that is
-// allocated counts.
+// what is held is looked at in every collection; else they have 4 KiB, and all that is
+// allocated counts: what grows with each value of a document shows there as well.
 func TestDenseDocuments(t *testing.T) {
 	allocs.Countable(t)
-	size := 64 << 10
+	size := 4 << 10
 	large := os.Getenv("ADKREPLAY_LARGE") == "all"
 	if large {
 		size = 10 << 20
@@ -134,7 +134,7 @@ func askAll(ctx context.Context, t *testing.T, dc *adk.DispatchContext, large bo
 				held = int64(allocs.Bytes(ask))
 			}
 			if most := boundOf(tool.Name(), large); held > most {
-				t.Errorf("%s of %s: %d MiB, want at most %d", tool.Name(), asked, held>>20, most>>20)
+				t.Errorf("%s of %s: %d bytes, want at most %d", tool.Name(), asked, held, most)
 			}
 			if err != nil && !errors.Is(err, adk.E_TOOL_DOWNSTREAM_ERROR) && !errors.Is(err, adk.E_INVALID_TOOL_ARGS) {
 				t.Errorf("%s of %s: %v", tool.Name(), asked, err)
@@ -144,16 +144,18 @@ func askAll(ctx context.Context, t *testing.T, dc *adk.DispatchContext, large bo
 }
 
 // boundOf is how many bytes a question may hold above a large body, or allocate in sum for
-// a small one: what is asked of the index next to nothing, and an answer as it grows up to its
-// bound, a few times that.
+// a small one: what is asked of the index of JSON less than a tree of it takes, an answer a few
+// times what it has, and one to JSON what it takes to grow up to its bound.
 func boundOf(tool string, large bool) int64 {
 	switch {
 	case large:
 		return 64 << 20
 	case tool == "artifact_json_length", tool == "artifact_json_type":
-		return 1 << 20
-	case strings.HasPrefix(tool, "artifact_md_"), strings.HasPrefix(tool, "artifact_json_"):
-		return 128 << 20
+		return 96 << 10
+	case strings.HasPrefix(tool, "artifact_json_"):
+		return 160 << 20
+	case strings.HasPrefix(tool, "artifact_md_"):
+		return 8 << 20
 	}
-	return 16 << 20
+	return 2 << 20
 }

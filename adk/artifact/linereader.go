@@ -148,12 +148,12 @@ func (r *lineReader) Line(ctx context.Context, i int) (line string, ok bool, err
 	if err != nil || i < 0 || i >= known.lines {
 		return "", false, err
 	}
-	stream, skip, err := r.near(ctx, known, i)
+	stream, size, skip, err := r.near(ctx, known, i)
 	if err != nil {
 		return "", false, err
 	}
 	found := false
-	for next, err := range lines(stream, math.MaxInt) {
+	for next, err := range lines(stream, size, math.MaxInt) {
 		if err != nil {
 			return "", false, err
 		}
@@ -169,22 +169,21 @@ func (r *lineReader) Line(ctx context.Context, i int) (line string, ok bool, err
 	return line, true, nil // the line behind the last newline is empty
 }
 
-// near opens the body at the nearest place that is known before a line, and says how
-// many lines lie between.
-func (r *lineReader) near(ctx context.Context, known *lineIndex, i int) (stream io.ReadCloser, skip int, err error) {
+// near opens the body at the nearest place that is known before a line, and says how much
+// of it is needed, and how many lines lie between.
+func (r *lineReader) near(ctx context.Context, known *lineIndex, i int) (stream io.ReadCloser, size int64, skip int, err error) {
 	place := i / indexStep
-	from, skip := known.offsets[place], i%indexStep
+	from, end := known.offsets[place], known.bytes
+	if place+1 < len(known.offsets) {
+		end = known.offsets[place+1]
+	}
 	if known.kept {
-		return io.NopCloser(bytes.NewReader(known.body[from:])), skip, nil
+		return io.NopCloser(bytes.NewReader(known.body[from:end])), end - from, i % indexStep, nil
 	}
 	if ranges, has := r.reader.(RangeReader); has {
-		end := known.bytes
-		if place+1 < len(known.offsets) {
-			end = known.offsets[place+1]
-		}
 		stream, err = ranges.OpenRange(ctx, from, end-from)
-		return stream, skip, err
+		return stream, end - from, i % indexStep, err
 	}
 	stream, err = open(ctx, r.reader)
-	return stream, i, err
+	return stream, end, i, err
 }

@@ -64,18 +64,21 @@ func (a *Artifact) EstimateTokens(ctx context.Context, encoding adk.Encoding) (i
 // chunk is how much of a body is read at once.
 const chunk = 256 << 10
 
+// room is how much of so many bytes is read at once, the end behind them as well.
+func room(size int64) int { return int(min(max(0, size)+1, chunk)) }
+
 // line is a line of a body, which must not be kept.
 type line struct {
 	text []byte // without the newline
 	cut  bool   // there is more of it
 }
 
-// lines gives the lines of a stream, and of each so many bytes at most; what ends with a
-// newline has an empty line more (ART-13). It closes the stream.
-func lines(stream io.ReadCloser, most int) iter.Seq2[line, error] {
+// lines gives the lines of a stream of about so many bytes, and of each so many at most; what
+// ends with a newline has an empty line more (ART-13). It closes the stream.
+func lines(stream io.ReadCloser, size int64, most int) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		defer func() { _ = stream.Close() }()
-		reader, begun, isAny := bufio.NewReaderSize(stream, chunk), line{}, false
+		reader, begun, isAny := bufio.NewReaderSize(stream, room(size)), line{}, false
 		for {
 			piece, err := reader.ReadSlice('\n')
 			isAny = isAny || len(piece) > 0
@@ -111,12 +114,8 @@ func cat(ctx context.Context, b body, from, to int) ([]string, error) {
 	if from >= to {
 		return []string{}, nil
 	}
-	stream, err := b.stream(ctx)
-	if err != nil {
-		return nil, err
-	}
 	list := answerLines{list: []string{}}
-	for line, err := range between(ctx, stream, from, to, maxAnswer) {
+	for line, err := range between(ctx, b, from, to, maxAnswer) {
 		if err == nil {
 			err = list.read(line)
 		}
@@ -127,11 +126,16 @@ func cat(ctx context.Context, b body, from, to int) ([]string, error) {
 	return list.list, nil
 }
 
-// between are the lines of a range, as lines gives them.
-func between(ctx context.Context, stream io.ReadCloser, from, to, most int) iter.Seq2[line, error] {
+// between are the lines of a range of a body, as lines gives them.
+func between(ctx context.Context, b body, from, to, most int) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
+		stream, err := b.stream(ctx)
+		if err != nil {
+			yield(line{}, err)
+			return
+		}
 		i := 0
-		for next, err := range lines(stream, most) {
+		for next, err := range lines(stream, b.size(), most) {
 			if err == nil && ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
@@ -162,7 +166,7 @@ func tail(ctx context.Context, b body, n int) ([]string, error) {
 		return nil, err
 	}
 	list := answerLines{}
-	for line, err := range lines(stream, maxAnswer) {
+	for line, err := range lines(stream, b.size()-from, maxAnswer) {
 		if err == nil {
 			err = list.read(line)
 		}
@@ -208,12 +212,12 @@ func tailStreamed(ctx context.Context, b body, n int) (list []string, err error)
 		return nil, err
 	}
 	defer func() { _ = stream.Close() }() // it was read to its end, or failed
-	window, piece, lost := []byte(nil), make([]byte, chunk), false
-	for room := 2 * chunk; err == nil; {
+	window, piece, lost := []byte(nil), make([]byte, room(b.size())), false
+	for most := 2 * chunk; err == nil; {
 		var read int
 		read, err = stream.Read(piece)
 		window = append(window, piece[:read]...)
-		if len(window) < room && err == nil {
+		if len(window) < most && err == nil {
 			continue
 		}
 		from := lastOf(window, n)
@@ -222,7 +226,7 @@ func tailStreamed(ctx context.Context, b body, n int) (list []string, err error)
 			from, lost = len(window)-maxAnswer, true
 		}
 		window = append(window[:0], window[from:]...)
-		room = 2 * max(chunk, len(window))
+		most = 2 * max(chunk, len(window))
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -262,8 +266,8 @@ func grep(ctx context.Context, b body, expr *regexp.Regexp) ([]string, error) {
 	}
 	defer func() { _ = stream.Close() }()
 	g := grepper{ctx: ctx, expr: expr, size: pattern.Size(expr), needed: neededBy(expr.String()), found: answerLines{list: []string{}}}
-	buffer, held := make([]byte, chunk), 0 // what is held of a line that goes on
-	passing := false                       // the line is too long to be held, and no match so far
+	buffer, held := make([]byte, room(b.size())), 0 // what is held of a line that goes on
+	passing := false                                // the line is too long to be held, and no match so far
 	for isAny := false; ; isAny = true {
 		n, err := io.ReadFull(stream, buffer[held:])
 		data := buffer[:held+n]

@@ -156,11 +156,7 @@ func (q MarkdownQuestions) source(ctx context.Context, b body, from, to int) (so
 	if from >= to {
 		return nil, nil
 	}
-	stream, err := b.stream(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for line, err := range between(ctx, stream, from, to, maxParsed) {
+	for line, err := range between(ctx, b, from, to, maxParsed) {
 		if err != nil {
 			return nil, err
 		}

@@ -48,10 +48,12 @@ func opened(t testing.TB, construct adk.ArtifactConstructor, body string) map[st
 	return ways
 }
 
-// dripping reads a few bytes at a time.
-type dripping struct{ io.Reader }
+// dripping reads a few bytes at a time, and of a large body more.
+type dripping struct{ *strings.Reader }
 
-func (d *dripping) Read(p []byte) (int, error) { return d.Reader.Read(p[:min(len(p), 7)]) }
+func (d *dripping) Read(p []byte) (int, error) {
+	return d.Reader.Read(p[:min(len(p), 7+int(d.Size()>>9))])
+}
 
 // ART-12, ART-13, ART-14: the questions to every body.
 func TestLines(t *testing.T) {

@@ -283,15 +283,16 @@ func asks(result adk.ToolResult) adk.Config {
 	return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{fakes.NewTool("fetch", "Fetches.", result).Tool()}, Executor: executor}
 }
 
-// A turn of ten questions to a body of 1 MiB costs the bytes of that body once in the trace:
+// A turn of ten questions to a body costs the bytes of that body once in the trace:
 // where its tool gave them, or as the base64 of what was opened first. It replays, with the
 // tools live too.
 func TestEqualBytesStandOnceInTraces(t *testing.T) {
+	const size = 256 << 10
 	var text strings.Builder
-	for n := 0; text.Len() < 1<<20; n++ {
+	for n := 0; text.Len() < size; n++ {
 		fmt.Fprintf(&text, "line %d %x\n", n, sha256.Sum256([]byte{byte(n), byte(n >> 8)}))
 	}
-	body := text.String()[:1<<20]
+	body := text.String()[:size]
 	result, err := artifact.Text(t.Context(), adk.Text(body))
 	require.NoError(t, err)
 	for _, c := range []struct {
