@@ -39,8 +39,11 @@ func Compile(expr string) (re *regexp.Regexp, size int, err error) {
 // Size is the size of an expression that was compiled elsewhere.
 func Size(re *regexp.Regexp) int {
 	parsed, err := syntax.Parse(re.String(), syntax.Perl)
-	if err != nil { // one of package regexp's other syntaxes
-		return len(re.String())
+	if err != nil { // only POSIX has what is repeated twice
+		parsed, err = syntax.Parse(re.String(), syntax.POSIX)
+	}
+	if err != nil {
+		return maxInstructions
 	}
 	return sizeOf(parsed)
 }
