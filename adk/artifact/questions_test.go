@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,7 +107,7 @@ func TestLines(t *testing.T) {
 }
 
 func same(a, b []string) bool {
-	return strings.Join(a, "\n") == strings.Join(b, "\n") && len(a) == len(b)
+	return slices.Equal(a, b)
 }
 
 // ART-12: grep finds in pieces what it finds line by line.

@@ -177,15 +177,6 @@ func (d *Document) Text(n Node) string { return d.text[n:d.end(int(n))] }
 // Scalar is the value of a node that is no list and no object, as jsontree has it.
 func (d *Document) Scalar(n Node) any { return jsontree.Scalar(d.Text(n)) }
 
-// key is the text of a key that begins at a place.
-func (d *Document) key(at int) string {
-	quoted := d.text[at:d.endOfString(at)]
-	if strings.IndexByte(quoted, '\\') < 0 {
-		return quoted[1 : len(quoted)-1]
-	}
-	return jsontree.Unquote(quoted)
-}
-
 // first is the place of the first item, or of the first key, of a list or an object; ok is
 // false where it is empty.
 func (d *Document) first(n Node) (at int, ok bool) {

@@ -181,6 +181,15 @@ func TestBounds(t *testing.T) {
 	assert.NoError(t, ask(long.NewWalk(1000), func(walk *jsonindex.Walk) { walk.Value(text) }))
 	escaped := jsonindex.New(`"\n` + strings.Repeat("x", 8<<20) + `"`)
 	assert.ErrorContains(t, ask(escaped.NewWalk(plenty), func(walk *jsonindex.Walk) { walk.Value(0) }), "escapes")
+	named := jsonindex.New(`{"\n` + strings.Repeat("x", 8<<20) + `":0}`)
+	assert.ErrorContains(t, ask(named.NewWalk(plenty), func(walk *jsonindex.Walk) { walk.Member(0, "a") }), "escapes")
+	many := strings.Repeat(`"":0,`, 1_000_000)
+	within := jsonindex.New("{" + many + `"":{` + many + `"":0}}`)
+	assert.ErrorContains(t, ask(within.NewWalk(plenty), func(walk *jsonindex.Walk) {
+		for outer := range walk.Children(0) {
+			walk.Len(outer)
+		}
+	}), "2000000 keys")
 	for _, text := range []string{`[[[[[[[[[[0]]]]]]]]]]`, `"0123456789"`, `{"0123456789":0}`} {
 		_, err := jsonindex.New(text).NewWalk(plenty).Append(nil, 0, 2, 9)
 		assert.ErrorIs(t, err, jsonindex.ErrTooLong, text)

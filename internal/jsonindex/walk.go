@@ -33,6 +33,7 @@ type Walk struct {
 	lists map[Node]places
 	keyed map[Node]keys
 	kept  int // places and keys, all together
+	gone  int // keys of the objects that are gone through
 	last  cursor
 }
 
@@ -67,7 +68,7 @@ const (
 	few      = 16        // members of an object that are compared with one another
 	maxMarks = 1 << 16   // of a list
 	maxKept  = 2_000_000 // places and keys that are remembered
-	maxKeys  = 4_000_000 // of one object
+	maxKeys  = 2_000_000 // of one object, and of those around it that are gone through
 	passed   = 4 << 10   // bytes that are gone over for the price of a node
 )
 
@@ -148,11 +149,11 @@ func (w *Walk) Item(n Node, index int) (item Node, ok bool) {
 // near puts the cursor to an item before the one of an index, or to that.
 func (w *Walk) near(n Node, index int) bool {
 	if w.Size(n) <= nearby {
-		at, any := w.first(n)
-		if any {
+		at, ok := w.first(n)
+		if ok {
 			w.last = cursor{n, 0, at}
 		}
-		return any
+		return ok
 	}
 	p := w.places(n)
 	if index >= p.count {
@@ -194,7 +195,7 @@ func (w *Walk) Pass(n Node) { w.Visit(w.Size(n) / passed) }
 // members gives the places of an object's keys and values: each key once, where it stands
 // first, with the value that it has last.
 func (w *Walk) members(n Node, yield func(key, value int) bool) {
-	var all [few][2]int
+	var all [few]member
 	count := 0
 	for key, more := w.first(n); more; count++ {
 		if count == few {
@@ -202,28 +203,36 @@ func (w *Walk) members(n Node, yield func(key, value int) bool) {
 			return
 		}
 		value := w.value(key)
-		all[count] = [2]int{key, value}
+		all[count] = member{key, value, w.hash(w.key(key))}
 		key, more = w.next(value)
 	}
-	for i, member := range all[:count] {
-		name, value := w.key(member[0]), member[1]
-		same := func(other [2]int) bool { return w.key(other[0]) == name }
+	for i, m := range all[:count] {
+		same := func(other member) bool { return other.hash == m.hash && w.key(other.key) == w.key(m.key) }
 		if slices.ContainsFunc(all[:i], same) {
 			continue
 		}
+		value := m.value
 		for _, later := range all[i+1 : count] {
 			if same(later) {
-				value = later[1]
+				value = later.value
 			}
 		}
-		if !yield(member[0], value) {
+		if !yield(m.key, value) {
 			return
 		}
 	}
 }
 
+// member is where a key of an object and its value stand.
+type member struct {
+	key, value int
+	hash       uint64 // of the key, which may be long
+}
+
 func (w *Walk) manyMembers(n Node, yield func(key, value int) bool) {
 	k := w.keys(n)
+	w.gone += len(k.sorted)
+	defer func() { w.gone -= len(k.sorted) }()
 	for key, more := w.first(n); more; {
 		value := w.value(key)
 		stands := value
@@ -259,8 +268,11 @@ func (w *Walk) keys(n Node) keys {
 	for key, more := w.first(n); more; key, more = w.next(w.value(key)) {
 		count++
 	}
-	if count > maxKeys {
-		panic(TooFar(fmt.Sprintf("an object has more than %d keys", maxKeys)))
+	if w.gone+count > maxKeys {
+		panic(TooFar(fmt.Sprintf("an object, or several within one another, have more than %d keys", maxKeys)))
+	}
+	if size > small {
+		w.keep(count + 1) // before there is more of them
 	}
 	k := keys{sorted: make([]uint64, 0, count)}
 	for key, more := w.first(n); more; key, more = w.next(w.value(key)) {
@@ -271,7 +283,6 @@ func (w *Walk) keys(n Node) keys {
 		k.repeated = k.sorted[i]>>32 == k.sorted[i-1]>>32
 	}
 	if size > small { // a smaller one is not worth its place
-		w.keep(count + 1)
 		w.keyed[n] = k
 	}
 	return k
@@ -325,6 +336,9 @@ const compared = 256
 // memory of its own.
 const maxEscaped = 8 << 20
 
+// key is the text of a key that begins at a place.
+func (w *Walk) key(at int) string { return w.string(w.text[at:w.endOfString(at)]) }
+
 // Value is the value of a node that is no list and no object, as jsontree has it.
 func (w *Walk) Value(n Node) any {
 	text := w.Text(n)
@@ -336,13 +350,13 @@ func (w *Walk) Value(n Node) any {
 }
 
 func (w *Walk) string(quoted string) string {
-	if len(quoted) <= maxEscaped {
-		return jsontree.Unquote(quoted)
+	if strings.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
 	}
-	if strings.IndexByte(quoted, '\\') >= 0 {
+	if len(quoted) > maxEscaped {
 		panic(TooFar(fmt.Sprintf("a string of more than %d bytes has escapes", maxEscaped)))
 	}
-	return quoted[1 : len(quoted)-1]
+	return jsontree.Unquote(quoted)
 }
 
 // Equal reports whether two nodes are the same JSON, as jsontree.Equal has it.
@@ -413,15 +427,15 @@ func (w *writer) value(dst []byte, n Node, depth int) ([]byte, error) {
 		return jsontree.Append(dst, jsontree.Scalar(text)), nil
 	}
 	sign := w.text[n]
-	any := false
+	begun := false
 	var err error
 	item := func(key, value int) bool {
-		if any {
+		if begun {
 			dst = append(dst, ',')
 		} else {
 			dst = append(dst, sign)
 		}
-		any = true
+		begun = true
 		dst = w.line(dst, depth+1)
 		if key >= 0 {
 			if w.endOfString(key)-key > w.most {
@@ -445,7 +459,7 @@ func (w *writer) value(dst []byte, n Node, depth int) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !any:
+	case !begun:
 		dst = append(dst, sign)
 	default:
 		dst = w.line(dst, depth)
@@ -453,14 +467,16 @@ func (w *writer) value(dst []byte, n Node, depth int) ([]byte, error) {
 	return append(dst, sign+2), nil // ] and } stand two behind [ and {
 }
 
+const blanks = "                                                                "
+
 // line begins a line at a depth, where there are lines.
 func (w *writer) line(dst []byte, depth int) []byte {
 	if w.indent == 0 {
 		return dst
 	}
 	dst = append(dst, '\n')
-	for range depth * w.indent {
-		dst = append(dst, ' ')
+	for left := depth * w.indent; left > 0; left -= len(blanks) {
+		dst = append(dst, blanks[:min(left, len(blanks))]...)
 	}
 	return dst
 }

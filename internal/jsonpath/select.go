@@ -3,6 +3,7 @@ package jsonpath
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -33,7 +34,7 @@ func (s *Selection) From(root jsonindex.Node) (nodes []jsonindex.Node, err error
 type evaluation struct {
 	*jsonindex.Walk
 	root     jsonindex.Node
-	patterns map[string]compiled // those met
+	patterns map[matched]compiled // those met
 }
 
 func (e *evaluation) walk(segments []segment, from jsonindex.Node) []jsonindex.Node {
@@ -107,25 +108,28 @@ func (s sliceSelector) apply(e *evaluation, node jsonindex.Node, out []jsonindex
 	if !e.IsList(node) || s.step == 0 {
 		return out
 	}
-	lower, upper := s.bounds(e.Len(node))
-	take := func(i int) {
+	from, to := s.bounds(e.Len(node))
+	if from >= to {
+		return out
+	}
+	step, before := s.step, len(out)
+	if step < 0 { // items are found fastest in their order
+		step = -step
+		from, to = to-(to-from-1)/step*step, to+1
+	}
+	for i := from; i < to; i += step {
 		e.Visit(1)
 		item, _ := e.Item(node, i)
 		out = append(out, item)
 	}
-	if s.step > 0 {
-		for i := lower; i < upper; i += s.step {
-			take(i)
-		}
-		return out
-	}
-	for i := upper; i > lower; i += s.step {
-		take(i)
+	if s.step < 0 {
+		slices.Reverse(out[before:])
 	}
 	return out
 }
 
-// bounds are those of RFC 9535, section 2.3.4.2.2.
+// bounds are those of RFC 9535, section 2.3.4.2.2: the lower one is without, and the upper
+// one within, what a step backwards selects.
 func (s sliceSelector) bounds(n int) (lower, upper int) {
 	start, end := 0, n
 	if s.step < 0 {
@@ -318,6 +322,12 @@ func (e *evaluation) text(v value) (text string, is bool) {
 // come from the document.
 const maxPatterns = 64
 
+// matched is a pattern, and whether it has to match all of a text.
+type matched struct {
+	source string
+	whole  bool
+}
+
 // compiled is a pattern with its size; nil where it is none.
 type compiled struct {
 	*regexp.Regexp
@@ -325,23 +335,24 @@ type compiled struct {
 }
 
 func (e *evaluation) pattern(source string, whole bool) (made compiled) {
+	key := matched{source, whole}
+	if made, met := e.patterns[key]; met {
+		return made
+	}
+	e.Visit(1 + len(source))
 	source = plainDots(source)
 	if whole {
 		source = `\A(?:` + source + `)\z`
 	}
-	if made, met := e.patterns[source]; met {
-		return made
-	}
-	e.Visit(1 + len(source))
 	var err error
 	if made.Regexp, made.size, err = pattern.Compile(source); err != nil {
 		made = compiled{}
 	}
 	e.Visit(made.size)
 	if e.patterns == nil || len(e.patterns) >= maxPatterns {
-		e.patterns = map[string]compiled{}
+		e.patterns = map[matched]compiled{}
 	}
-	e.patterns[source] = made
+	e.patterns[key] = made
 	return made
 }
 
