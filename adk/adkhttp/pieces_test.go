@@ -83,7 +83,12 @@ func TestSecretNames(t *testing.T) {
 	assert.Equal(t, "grant_type=a%3Ab&client%5fsecret=…&scope=x&&%zz=…&token=…&q=a=b", formWithoutSecrets("grant_type=a%3Ab&client%5fsecret=s3cr3t&scope=x&&%zz=1&token&q=a=b"))
 	assert.True(t, unheldRequestHeader("openai-api-key"))
 	assert.True(t, unheldRequestHeader("idempotency-key"))
-	assert.False(t, unheldRequestHeader("openai-beta"))
+	for _, name := range []string{"x-amz-date", "date", "x-amz-content-sha256", "amz-sdk-invocation-id", "signature-input", "x-hub-signature-256", "x-timestamp", "x-nonce"} {
+		assert.True(t, unheldRequestHeader(name), name)
+	}
+	for _, name := range []string{"openai-beta", "x-effective-date", "amz-sdk-request", "if-unmodified-since"} {
+		assert.False(t, unheldRequestHeader(name), name)
+	}
 	assert.False(t, unheldAnswerHeader("www-authenticate"))
 	assert.True(t, unheldAnswerHeader("x-ratelimit-limit-requests"))
 }

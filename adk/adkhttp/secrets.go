@@ -14,13 +14,25 @@ import (
 const leftOut = "left out"
 
 // unheldRequestHeader reports whether a header, in small letters, is none to tell: a
-// secret, or what is another one on each machine and each time.
+// secret, what is another one on each machine and each time, and what follows from the
+// body, whose hash is another one too where an id in it is.
 func unheldRequestHeader(name string) bool {
 	switch name {
-	case "user-agent", "traceparent", "tracestate", "baggage", "content-length", "x-request-id", "x-client-request-id", "x-server-timeout":
+	case "user-agent", "traceparent", "tracestate", "baggage", "content-length", "x-request-id", "x-client-request-id", "x-server-timeout", "amz-sdk-invocation-id",
+		"x-amz-content-sha256", "content-md5", "digest", "content-digest":
 		return true
 	}
-	return httpform.IsSecretHeader(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || strings.HasPrefix(name, "idempotency")
+	return httpform.IsSecretHeader(name) || isOfSigning(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || strings.HasPrefix(name, "idempotency")
+}
+
+// isOfSigning reports whether a header, in small letters, signs a request, or is when it was
+// signed, or what keeps two of them apart.
+func isOfSigning(name string) bool {
+	switch name {
+	case "date", "x-date", "x-amz-date", "x-ms-date", "x-goog-date", "x-acs-date":
+		return true
+	}
+	return strings.Contains(name, "signature") || strings.HasSuffix(name, "timestamp") || strings.HasSuffix(name, "nonce")
 }
 
 // unheldAnswerHeader is unheldRequestHeader for an answer. Challenges are no secrets,
