@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/likeness"
+	"github.com/adkreplay/adkreplay/internal/rename"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -156,6 +157,7 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 	asked := *got
 	asked.JSON = p.ids.InText(got.JSON)
 	if a := r.asNext(c.rec, &asked); a != nil {
+		p.ids.Again(a.step.X.Seq)
 		return r.gives(a, got.Seq)
 	}
 	scopes := []func(*recordedAsk) bool{
@@ -163,7 +165,12 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 		func(a *recordedAsk) bool { return a.step.In.Strand == c.path },
 		func(*recordedAsk) bool { return true },
 	}
-	if a, recorded := r.asEqual(equalOf(&asked), scopes); a != nil {
+	a, recorded := r.asEqual(equalOf(&asked), scopes)
+	if a == nil && !recorded {
+		a = r.asEqualButForIDs(&asked, p.ids, scopes)
+	}
+	if a != nil {
+		p.ids.Again(a.step.X.Seq)
 		return r.gives(a, got.Seq)
 	} else if recorded || p.live.Strict { // its answers have been given: another's would be wrong
 		return r.givesNone(got)
@@ -174,6 +181,7 @@ func (p *causal) takeAsk(c *newCall, got *adk.Crossing) *calls.Step {
 			if rival != nil {
 				r.rivals[got.Seq] = rival.step.X.Seq
 			}
+			p.ids.PairMembers(a.step.X.JSON, asked.JSON)
 			return r.gives(a, got.Seq)
 		}
 	}
@@ -225,6 +233,23 @@ func (r *recordedAsks) asEqual(asked equalAsk, scopes []func(*recordedAsk) bool)
 		}
 	}
 	return nil, true
+}
+
+// asEqualButForIDs is asEqual up to the random ids that live code makes for a request, which
+// stand for the recorded ones from here on.
+func (r *recordedAsks) asEqualButForIDs(asked *adk.Crossing, ids *rename.IDs, scopes []func(*recordedAsk) bool) *recordedAsk {
+	r.all = withoutGone(r.all)
+	for _, in := range scopes {
+		for _, a := range r.all {
+			x := a.step.X
+			if a.gone || x.Name != asked.Name || x.Status != asked.Status || !in(a) || !ids.PairRequests(x.JSON, asked.JSON) {
+				continue
+			}
+			a.gone = true
+			return a
+		}
+	}
+	return nil
 }
 
 // sumUp finds the asks that asked the same.

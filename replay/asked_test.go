@@ -114,6 +114,39 @@ func TestLiveCodeAsksTheRecording(t *testing.T) {
 	assert.Equal(t, replay.ErrUnanswered.Error(), answers[1])
 }
 
+// WLD-6: an id that live code makes at random for a request is another one each time, and no
+// change; what else has changed is said without it. What the recording brought is no such id.
+func TestRandomIDsOfRequestsAreTheirOwn(t *testing.T) {
+	request := func(key, text string) map[string]any {
+		return map[string]any{"key": key, "messages": []any{"you are kind", text}}
+	}
+	const first, second, third, fourth = "0b6f0f0e-6c2e-4a54-9d36-0a2f3f0f8a11", "5d1c2b7a-93c8-4f0f-8e56-7b1d0c9e4f22", "9e8d7c6b-5a49-4382-b716-05f4e3d2c133", "c2d3e4f5-0a1b-4c2d-9e3f-4a5b6c7d8e44"
+	const given = "1f2e3d4c-5b6a-4798-8a9b-0c1d2e3f4a55"
+	hello := "hello there"
+	_, live := asking(t, request(first, hello), request(first, hello), request(second, hello)) // the second is a retry
+	report, answers := live(nil, request(third, hello), request(third, hello), request(fourth, hello))
+	assert.Nil(t, report.Divergence, "%s", report)
+	assert.Len(t, answers, 3)
+	assert.Contains(t, report.String(), "2 UUIDs")
+
+	report, _ = live(nil, request(third, hello), request(fourth, hello), request(second, hello))
+	assert.NotNil(t, report.Divergence, "it is no retry any more")
+
+	report, _ = live(nil, request(third, hello), request(third, hello), request(fourth, "hello you"))
+	require.NotNil(t, report.Divergence)
+	require.Len(t, report.Divergence.Fields, 1)
+	assert.Equal(t, "request.messages[1]", report.Divergence.Fields[0].Field)
+
+	echoed := fmt.Sprintf("answer to [you are kind %s]", third)
+	_, live = asking(t, saying("you are kind", third), request(third, echoed))
+	report, _ = live(nil, saying("you are kind", third), request(fourth, echoed))
+	require.NotNil(t, report.Divergence, "it is that of the first request, which stands for itself")
+	assert.Equal(t, "request.key", report.Divergence.Fields[0].Field)
+	_, live = asking(t, saying("you are kind", given), request(first, hello))
+	report, _ = live(nil, saying("you are kind", given), request(given, hello))
+	require.NotNil(t, report.Divergence, "it is recorded")
+}
+
 // WLD-6: what was most of a request may be what somebody drops or cuts: the rest is enough to
 // tell it by, and it is answered as any other that changed. A request of which a few words stand
 // in another one is another.

@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/rename"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -90,7 +91,7 @@ func TestLiveRunIsHeldAgainstTheContract(t *testing.T) {
 		if broken {
 			recorded.Lines()[at].Digest[0]++
 		}
-		r := &replayed{trace: recorded, comparison: comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines())), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines()))}}
+		r := &replayed{trace: recorded, ids: &rename.IDs{}, comparison: comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines())), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines()))}}
 		d := r.report().Divergence
 		if !broken {
 			assert.Nil(t, d)

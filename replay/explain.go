@@ -132,6 +132,9 @@ func (r *replayed) notCompared() []string {
 	if len(r.want.Strands) > 1 {
 		said = append(said, "the order between strands, but for what they share")
 	}
+	if n := r.ids.Random(); n > 0 {
+		said = append(said, "random ids that requests brought with them: "+safetext.Counted(n, "UUID"))
+	}
 	if r.loosened {
 		said = append(said, "the order of what goroutines of your own ask at once")
 	}

@@ -63,6 +63,10 @@ type Live struct {
 	// then says what changed, and of several that are as much alike that this is ambiguous;
 	// it is not as recorded.
 	//
+	// A random UUID (version 4 or 7) that live code makes for a request, and that nothing
+	// had brought before, stands for the recorded one in its place, as all ids do that live
+	// code makes. The report says how many.
+	//
 	// A request that package adkhttp makes with a context of its own, as a token source does
 	// that was made when the program began, is of no call and in no recording. It is refused
 	// too, as is every such request in the process while the replay runs, unless whom it

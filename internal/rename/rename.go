@@ -77,12 +77,19 @@ type IDs struct {
 	got    map[string]string // by the recorded one
 	known  map[string]bool   // all ids of the recording
 	byLive map[string]bool   // those that live code made, as far as can be seen
+
+	tree  *calls.Tree
+	live  func(*calls.Call) bool
+	again map[int]bool // the recorded requests that were made again
+	// origins are those of the random ids of the recording; nil until one is looked for.
+	origins map[string]origin
+	random  int // how many of those stand for others
 }
 
 // New knows the ids of a recording: live code made those that appear
 // first in one of its operations and did not come of the context.
 func New(t *calls.Tree, live func(*calls.Call) bool) *IDs {
-	r := &IDs{want: map[string]string{}, got: map[string]string{}, known: map[string]bool{}, byLive: map[string]bool{}}
+	r := &IDs{want: map[string]string{}, got: map[string]string{}, known: map[string]bool{}, byLive: map[string]bool{}, tree: t, live: live, again: map[int]bool{}}
 	note := func(id string, made bool) {
 		if id != "" && !r.known[id] {
 			r.known[id], r.byLive[id] = true, made

@@ -3,6 +3,7 @@ package rename_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -150,4 +151,67 @@ func TestInText(t *testing.T) {
 	} {
 		assert.Equal(t, want, string(ids.InText([]byte(in))), in)
 	}
+}
+
+// Random ids that requests bring with them pair one to one where all else is the same, and
+// only those that nothing had brought before.
+func TestRandomIDsOfRequests(t *testing.T) {
+	const (
+		made  = "0b6f0f0e-6c2e-4a54-9d36-0a2f3f0f8a11"
+		mine  = "5d1c2b7a-93c8-4f0f-8e56-7b1d0c9e4f22"
+		third = "018f4e2a-7c3b-7d10-a9c1-3e5f7a9b1c33" // of version 7
+		given = "c2d3e4f5-0a1b-4c2d-9e3f-4a5b6c7d8e44"
+		name  = "6ba7b810-9dad-11d1-80b4-00c04fd430c8" // of version 1, as names of things are
+	)
+	recorded := calls.Of(asked(t, `{"key":"`+made+`","see":"`+given+`","of":"`+name+`"}`, given))
+	for _, c := range []struct {
+		want, got string
+		same      bool
+	}{
+		{`{"key":"` + made + `"}`, `{"key":"` + mine + `"}`, true},
+		{`{"key":"` + made + `"}`, `{"key":"` + third + `"}`, true},
+		{`{"key":"session_` + made + `","n":1}`, `{"key":"session_` + mine + `","n":1}`, true},
+		{`{"key":"` + made + `"}`, `{"key":"` + made + `"}`, false},                 // there is nothing to pair
+		{`{"key":"` + made + `","n":1}`, `{"key":"` + mine + `","n":2}`, false},     // something else differs
+		{`{"key":"\n` + made + `"}`, `{"key":"\t` + mine + `"}`, false},             // so it does here
+		{`{"key":"` + made + `"}`, `{"key":"` + given + `"}`, false},                // that stands for itself
+		{`{"key":"` + given + `"}`, `{"key":"` + mine + `"}`, false},                // the recording gives it again
+		{`{"key":"` + third + `"}`, `{"key":"` + mine + `"}`, false},                // nobody recorded it
+		{`{"key":"` + name + `"}`, `{"key":"` + name[:35] + `9"}`, false},           // it is not random
+		{`{"key":"x` + made[1:] + `"}`, `{"key":"y` + made[1:] + `"}`, false},       // nor is what is no UUID
+		{`{"key":"` + made + `"}`, `{"key":"` + made[:9] + made[9:] + ` "}`, false}, // another length
+	} {
+		ids := rename.New(recorded, every)
+		assert.Equal(t, c.same, ids.PairRequests([]byte(c.want), []byte(c.got)), "%s %s", c.want, c.got)
+		assert.Equal(t, c.same, ids.Any(), c.got)
+		if c.same {
+			assert.Equal(t, c.want, string(ids.InText([]byte(c.got))))
+			assert.False(t, ids.PairRequests([]byte(c.want), []byte(`{"key":"`+given+`"}`)), "it is taken")
+			assert.Equal(t, 1, ids.Random())
+		}
+	}
+	ids := rename.New(recorded, every)
+	for _, x := range recorded.Lines {
+		ids.Again(x.Seq)
+	}
+	assert.False(t, ids.PairRequests([]byte(`"`+made+`"`), []byte(`"`+mine+`"`)), "it stands for itself")
+	ids = rename.New(recorded, every)
+	ids.PairMembers([]byte(`{"key":"`+made+`","n":1,"see":"`+given+`"}`), []byte(`{"n":2,"key":"`+mine+`","see":"`+third+`"}`))
+	assert.Equal(t, `"`+made+`"`, string(ids.InText([]byte(`"`+mine+`"`))), "whatever else has changed")
+	assert.Equal(t, 1, ids.Random())
+}
+
+// asked is a run whose executor asks the world once, with a turn that was given an instruction.
+func asked(t *testing.T, request, instruction string) *trace.Trace {
+	var file bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model",
+		Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			_, err := adk.Ask(ctx, "archive", json.RawMessage(request), func(_ context.Context, r json.RawMessage) (json.RawMessage, error) { return r, nil })
+			return errors.Join(err, dc.Ack())
+		}}}, replay.Record(&file)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "x", Instructions: []string{instruction}}))
+	recorded, err := trace.Read(&file)
+	require.NoError(t, err)
+	return recorded
 }

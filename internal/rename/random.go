@@ -1,0 +1,155 @@
+package rename
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// This file pairs the ids that live code makes for a request alone: its idempotency key, the
+// id of its session. No operation is about them, so nothing but their form tells them.
+
+// random are the UUIDs that are made at random, in full or but for their time: versions 4 and 7.
+var random = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
+
+// PairRequests makes the random ids of a new request stand for those of a recorded one, if the
+// two are else the same to the byte, and reports that: with no other request as well.
+func (r *IDs) PairRequests(want, got json.RawMessage) bool {
+	pairs, same := others(want, got)
+	if !same || len(pairs) == 0 {
+		return false
+	}
+	for _, p := range pairs {
+		if !r.mayInRequest(p) {
+			return false
+		}
+	}
+	r.pairAll(pairs)
+	return true
+}
+
+// PairMembers is PairRequests for the members in which a changed request is else the same.
+func (r *IDs) PairMembers(want, got json.RawMessage) {
+	if !random.Match(want) || !random.Match(got) {
+		return
+	}
+	for _, member := range compare.JSONDiff("", string(want), string(got)) {
+		if pairs, same := others([]byte(member.Want), []byte(member.Got)); same {
+			r.pairAll(pairs)
+		}
+	}
+}
+
+// Random is how many random ids of requests stand for recorded ones.
+func (r *IDs) Random() int { return r.random }
+
+func (r *IDs) pairAll(pairs []pair) {
+	for _, p := range pairs {
+		if _, paired := r.want[p.got]; !paired && r.mayInRequest(p) {
+			r.Pair(p.want, p.got)
+			r.random++
+		}
+	}
+}
+
+// pair is an id with what is around it and has the characters of ids too, as InText finds it.
+type pair struct{ want, got string }
+
+// mayInRequest reports whether a new random id may stand for a recorded one: both are live
+// code's, and neither stands for another.
+func (r *IDs) mayInRequest(p pair) bool {
+	if paired, found := r.want[p.got]; found {
+		return paired == p.want
+	}
+	if _, taken := r.got[p.want]; taken || r.known[p.got] || r.known[p.want] && !r.byLive[p.want] {
+		return false
+	}
+	if r.origins == nil {
+		r.findOrigins()
+	}
+	for _, id := range random.FindAllString(p.want, -1) {
+		if o := r.origins[id]; !o.made || slices.ContainsFunc(o.in, func(seq int) bool { return r.again[seq] }) {
+			return false
+		}
+	}
+	for _, id := range random.FindAllString(p.got, -1) {
+		if _, recorded := r.origins[id]; recorded {
+			return false
+		}
+	}
+	return true
+}
+
+// Again notes that a request was made again as the recorded one of a number is, up to ids that
+// stand for others: what else is in it stands for itself.
+func (r *IDs) Again(request int) { r.again[request] = true }
+
+// origin is where a random id of a recording comes from.
+type origin struct {
+	made bool  // it stands in a request of live code before anything else brings it
+	in   []int // the requests that it stands in
+}
+
+// findOrigins finds the random ids of the recording.
+func (r *IDs) findOrigins() {
+	r.origins = map[string]origin{}
+	fields := wire.Apart{}
+	for _, x := range r.tree.Lines {
+		by := r.tree.Calls[x.Call]
+		lives := by != nil && r.live(by)
+		asks := lives && wire.Asks(x)
+		if x.Kind.Class() == adk.ClassEvent || lives && !asks && x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done {
+			continue // it says again what others have brought, or what live code made
+		}
+		for _, use := range x.Kind.Fields(x.Phase) {
+			if use.Field == adk.FieldErr { // it may say the request again
+				continue
+			}
+			text, err := fields.Append(use.Field, x)
+			if err != nil {
+				continue
+			}
+			for _, id := range random.FindAllString(string(text), -1) {
+				o, found := r.origins[id]
+				if !found {
+					o.made = asks
+				}
+				if asks {
+					o.in = append(o.in, x.Seq)
+				}
+				r.origins[id] = o
+			}
+		}
+	}
+}
+
+// others are the ids in which two texts of JSON differ; same is false if they differ in
+// anything else.
+func others(want, got []byte) (pairs []pair, same bool) {
+	if len(want) != len(got) {
+		return nil, false
+	}
+	for from := 0; from < len(want); {
+		to := from + 1
+		switch {
+		case want[from] == '\\':
+			to = from + escapeLength(want[from:])
+		case inID[want[from]]:
+			for to < len(want) && inID[want[to]] {
+				to++
+			}
+		}
+		if w, g := string(want[from:to]), string(got[from:to]); w != g {
+			if !random.MatchString(w) || random.ReplaceAllString(w, "") != random.ReplaceAllString(g, "") {
+				return nil, false
+			}
+			pairs = append(pairs, pair{w, g})
+		}
+		from = to
+	}
+	return pairs, true
+}
