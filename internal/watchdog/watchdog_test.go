@@ -278,6 +278,32 @@ func TestRest(t *testing.T) {
 	assert.True(t, patience.Until(r.IsOver))
 }
 
+// Who was woken has the time to get as far as he can, also where others have the cores: each
+// of his turns takes longer than on a machine that has nothing else to do.
+func TestSettleOnABusyMachine(t *testing.T) {
+	calm(t)
+	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	var over atomic.Bool
+	var spinning sync.WaitGroup
+	t.Cleanup(func() { over.Store(true); spinning.Wait() })
+	for range 2 {
+		spinning.Go(func() { spin(&over) })
+	}
+	label := begin(func() {
+		for range 4 {
+			runtime.Gosched()
+		}
+		<-never
+	})
+	Settle(50*time.Millisecond, label)
+	all, whole := Of(label)
+	require.True(t, whole)
+	require.Len(t, all, 1)
+	assert.Equal(t, "chan receive", all[0].State)
+}
+
 func spin(over *atomic.Bool) {
 	for !over.Load() {
 	}
