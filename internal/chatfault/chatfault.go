@@ -1,5 +1,6 @@
 // Package chatfault breaks what models answer in the shape of Chat Completions: one JSON
-// with a message, or a stream of pieces with deltas of it.
+// with a message, or a stream of pieces with deltas of it; and says what of a conversation they
+// refuse.
 package chatfault
 
 import (

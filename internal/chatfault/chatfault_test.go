@@ -63,3 +63,20 @@ func TestBreakPieces(t *testing.T) {
 	assert.Equal(t, given[2], broken.Pieces[2])
 	assert.Contains(t, string(given[1].Value), ":1}")
 }
+
+// What providers refuse of a request in the shape of Chat Completions, as it is told of a
+// client over HTTP or of Ask, and what they take.
+func TestRefused(t *testing.T) {
+	for request, want := range map[string]string{
+		`{"city":"Oslo"}`:     "",
+		`{"messages":"none"}`: "",
+		`{"messages":[{"role":"user"},{"role":"user"},{"role":"assistant"}]}`:                                                                                            "",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},{"role":"tool","tool_call_id":"b"},{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`: "",
+		`{"messages":[{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`:                                                                                              "a result without its call, \"a\"",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]},{"role":"user"},{"role":"tool","tool_call_id":"a"}]}`:                                               "a call without its result, \"a\"",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}`:                                                                                                  "a call without its result, \"a\"",
+		`{"method":"POST","path":"/v1","body":{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}}`:                                                            "a call without its result, \"a\"",
+	} {
+		assert.Equal(t, want, chatfault.Refused(json.RawMessage(request)), request)
+	}
+}

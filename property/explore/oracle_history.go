@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/chatfault"
 	"github.com/adkreplay/adkreplay/property"
 )
 
@@ -70,7 +70,7 @@ func (r *reading) refusedIn(follows bool) (found []exhibit) {
 				found = append(found, exhibit{x.Seq, x.Seam.String(), fmt.Sprintf("the model is asked with two answers in a row: %q and %q", first, second)})
 			}
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
-			if text := refusedRequest(x.JSON); text != "" {
+			if text := chatfault.Refused(x.JSON); text != "" {
 				found = append(found, r.exhibit(x, "%s is asked with %s", x.Name, text))
 			}
 		}
@@ -131,51 +131,6 @@ func (c *conversation) twoAnswers() (first, second string) {
 		}
 	}
 	return "", ""
-}
-
-// chatMessage is what counts of a message in a request in the shape of Chat Completions.
-type chatMessage struct {
-	Role      string `json:"role"`
-	Answers   string `json:"tool_call_id"`
-	ToolCalls []struct {
-		ID string `json:"id"`
-	} `json:"tool_calls"`
-}
-
-// refusedRequest says what providers refuse a request for; it is empty for others, and
-// for what is no request of a model.
-func refusedRequest(request json.RawMessage) string {
-	if !strings.Contains(string(request), `"messages"`) {
-		return ""
-	}
-	var asked struct {
-		Messages []chatMessage
-		Body     struct{ Messages []chatMessage }
-	}
-	if json.Unmarshal(request, &asked) != nil {
-		return ""
-	}
-	var open []string
-	for _, m := range append(asked.Messages, asked.Body.Messages...) {
-		if m.Role == "tool" {
-			at := slices.Index(open, m.Answers)
-			if at < 0 {
-				return fmt.Sprintf("a result without its call, %q", m.Answers)
-			}
-			open = slices.Delete(open, at, at+1)
-			continue
-		}
-		if len(open) > 0 {
-			break
-		}
-		for _, call := range m.ToolCalls {
-			open = append(open, call.ID)
-		}
-	}
-	if len(open) > 0 {
-		return fmt.Sprintf("a call without its result, %q", open[0])
-	}
-	return ""
 }
 
 // crashing: user code panics of itself, with an error of the runtime: an index, a nil. It

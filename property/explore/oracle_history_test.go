@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 
@@ -13,23 +12,6 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
-
-// What providers refuse of a request in the shape of Chat Completions, as it is told of a
-// client over HTTP or of Ask, and what they take.
-func TestRefusedRequest(t *testing.T) {
-	for request, want := range map[string]string{
-		`{"city":"Oslo"}`:     "",
-		`{"messages":"none"}`: "",
-		`{"messages":[{"role":"user"},{"role":"user"},{"role":"assistant"}]}`:                                                                                            "",
-		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},{"role":"tool","tool_call_id":"b"},{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`: "",
-		`{"messages":[{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`:                                                                                              "a result without its call, \"a\"",
-		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]},{"role":"user"},{"role":"tool","tool_call_id":"a"}]}`:                                               "a call without its result, \"a\"",
-		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}`:                                                                                                  "a call without its result, \"a\"",
-		`{"method":"POST","path":"/v1","body":{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}}`:                                                            "a call without its result, \"a\"",
-	} {
-		assert.Equal(t, want, refusedRequest(json.RawMessage(request)), request)
-	}
-}
 
 // replying is a subject that answers with the messages, and is followed by a turn that
 // loads what is left.
