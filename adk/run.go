@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/callers"
 	"github.com/adkreplay/adkreplay/internal/strandtime"
 )
 
@@ -130,9 +131,14 @@ func (r *run) tell(x *Crossing) {
 // observed reports whether anybody is told anything.
 func (r *run) observed() bool { return r.observer != nil && !r.dropped.Load() && !r.over.Load() }
 
-// dropIfPanicked ends the observation when the observer panicked (DET-4).
+// dropIfPanicked ends the observation when the observer panicked (DET-4). One that is
+// staged is made in the place of user code, and goes on as that.
 func (r *run) dropIfPanicked() {
-	if recover() != nil {
+	value := recover()
+	if _, staged := value.(callers.Staged); staged {
+		panic(value)
+	}
+	if value != nil {
 		r.dropped.Store(true)
 	}
 }
@@ -154,11 +160,7 @@ func (r *run) tellCancel(at time.Time) {
 	if !r.observed() {
 		return
 	}
-	by := r.cancelBy
-	if by == "" {
-		by = cancelOutside
-	}
-	r.scratch = Crossing{At: at, Kind: KindCancel, Call: min(r.calls, 1), Key: by, Cause: context.Cause(r.ctx), Err: r.ctx.Err()}
+	r.scratch = Crossing{At: at, Kind: KindCancel, Call: min(r.calls, 1), Key: cmp.Or(r.cancelBy, cancelOutside), Cause: context.Cause(r.ctx), Err: r.ctx.Err()}
 	r.tell(&r.scratch)
 }
 

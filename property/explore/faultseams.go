@@ -165,12 +165,17 @@ func makeRoom() {
 // runBreakableEntry is where runBreakable begins, as stacks have it.
 var runBreakableEntry = reflect.ValueOf(runBreakable).Pointer()
 
-// breakHere ends the goroutine that the fault is to break off. Code that asks from
-// another goroutine than the one that the engine called is left alone.
+// breakHere ends the goroutine that the fault is to break off; where it is to panic it does,
+// and user code may recover. Code that asks from another goroutine than the one that the
+// engine called is left alone.
 func (f *planned) breakHere() {
-	if f.broke = isBreakable(); f.broke {
-		runtime.Goexit()
+	if f.broke = isBreakable(); !f.broke {
+		return
 	}
+	if f.Kind == turn.Panic {
+		panic(errBroken)
+	}
+	runtime.Goexit()
 }
 
 // isBreakable reports whether the present goroutine runs code for breakable: below

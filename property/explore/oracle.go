@@ -47,6 +47,7 @@ var oracles = []oracle{
 	{"what was shown is kept", "The reader saw it, and the next turn does not know of it.", shownAndLost, false},
 	{"what was shown is what is kept", "The reader saw one text, and the next turn goes on from another.", shownOtherwise, false},
 	{"half an answer is not kept as a whole", "The reader, and the next turn, take it for all there is.", halfKept, false},
+	{"a panic is no success", "Whoever called it goes on as if it had been done, and nobody looks for the cause.", panicHidden, false},
 	{"what failed is not told as done", "The reader takes it for all there is, and nobody knows better.", partTold, false},
 	{"a no makes a difference", "Whoever was asked said no, and it was done all the same.", noUnheeded, false},
 	{"a call that a model wants is done", "The model goes on as if it were, or waits for a result for ever.", callDropped, false},

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,6 +34,56 @@ func partTold(r, undisturbed *reading) []exhibit {
 		}
 	}
 	return nil
+}
+
+// panicHidden: user code panicked, recovered, and returned as if it had not; the turn was
+// acked and nobody was told. Either that was a tool, and gave nothing in the place of
+// something, or what it was about to write is never written, and the reader is told the same
+// as ever. It is silent about all else that a panic may keep from happening: a turn can do
+// without.
+func panicHidden(r, undisturbed *reading) (found []exhibit) {
+	if r.status != adk.StatusAck || r.cancelled > 0 {
+		return nil
+	}
+	for _, f := range r.faults {
+		if f.Kind != turn.Panic || !f.broke || f.call >= len(r.calls) || r.calls[f.call].outcome != adk.OutcomeOK || r.tells(f.At-1) {
+			continue
+		}
+		c, x := r.calls[f.call], &undisturbed.crossings[f.At-1]
+		switch {
+		case c.seam.Label == adk.LabelTool && isNothing(r.crossings[c.ended].Result) && !isNothing(undisturbed.crossings[undisturbed.calls[f.call].ended].Result):
+			found = append(found, exhibit{c.ended + 1, c.seam.String(), fmt.Sprintf("%s panicked, recovered, and gave nothing as its result; the turn was acked, and nobody was told", c.seam)})
+		case isWrite(x) && !r.begins(x, f.At-1) && r.said() == undisturbed.said():
+			found = append(found, exhibit{f.At, c.seam.String(), fmt.Sprintf("%s panicked before %s and recovered; it was never written, the turn was acked, and nobody was told: no error event, no log, no other answer", c.seam, x.Kind)})
+		}
+	}
+	return found
+}
+
+// isNothing reports whether a tool's result says nothing.
+func isNothing(result adk.ToolResult) bool {
+	return result == nil || slices.Contains([]string{"", "null", "[]", "{}"}, strings.TrimSpace(textOf(result)))
+}
+
+// isWrite reports whether an operation begins that writes.
+func isWrite(x *adk.Crossing) bool {
+	tool, _ := x.Record.(*adk.Tool)
+	switch {
+	case x.Phase != adk.Begin:
+		return false
+	case x.Kind == adk.KindExecute:
+		return tool != nil && tool.Effect() == adk.EffectWrites
+	case x.Kind == adk.KindAsk:
+		return x.Status == string(adk.EffectWrites)
+	}
+	return x.Kind == adk.KindStore || x.Kind == adk.KindMutate || x.Kind == adk.KindDelete
+}
+
+// begins reports whether the same operation begins from a crossing on.
+func (r *reading) begins(like *adk.Crossing, from int) bool {
+	return slices.ContainsFunc(r.crossings[from:], func(x adk.Crossing) bool {
+		return x.Kind == like.Kind && x.Phase == adk.Begin && x.Name == like.Name && keyOf(&x) == keyOf(like) && string(x.JSON) == string(like.JSON)
+	})
 }
 
 // failedAsk is where an ask that a fault broke came to its end; nil where it did not fail.

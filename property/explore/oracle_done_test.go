@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -202,4 +203,69 @@ func TestEndedContextsAreRefusedBehindAFault(t *testing.T) {
 	_, err := Explore(t.Context(), subject, Options{Workers: 1, Faults: []turn.FaultKind{turn.AskRefused}})
 	require.NoError(t, err)
 	assert.True(t, refused)
+}
+
+// A panic that somebody recovers is no success where a write is lost that everybody believes
+// in, or a tool gives nothing. Who says so, in a log, an error, other words or another
+// result, is not meant; nor is what is only read.
+func TestPanicHidden(t *testing.T) {
+	confidence := 0.5
+	tea, err := adk.NewMemory(adk.MemoryInit{ID: "tea", Content: "Tea.", Confidence: &confidence, Importance: &confidence, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
+	require.NoError(t, err)
+	safely := func(do func()) (failed bool) {
+		defer func() { failed = recover() != nil }()
+		do()
+		return false
+	}
+	looking := func(given string) func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				if safely(func() { _, _ = dc.Retrievables().Fetch(ctx) }) {
+					return adk.Text(given), nil
+				}
+				return adk.Text("4 degrees"), nil
+			}})
+		require.NoError(t, err)
+		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			_, err := dc.Execute(ctx, look, map[string]any{})
+			return errors.Join(err, saysAndAcks(ctx, dc, "Done."))
+		}
+	}
+	storing := func(failed func(h *adk.Helpers) string) func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			text := "I shall remember."
+			if safely(func() { _ = dc.Memories().Store(ctx, tea) }) {
+				text = failed(h)
+			}
+			return saysAndAcks(ctx, dc, text)
+		}
+	}
+	for name, c := range map[string]struct {
+		run     func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error
+		accused bool
+	}{
+		"a result of nothing": {looking(""), true},
+		"an empty list":       {looking("[]"), true},
+		"a result that says":  {looking("it is not known"), false},
+		"a lost write":        {storing(func(*adk.Helpers) string { return "I shall remember." }), true},
+		"other words":         {storing(func(*adk.Helpers) string { return "I could not note it." }), false},
+		"a log": {storing(func(h *adk.Helpers) string {
+			h.Log(adk.LevelError, "memory", "panicked", nil)
+			return "I shall remember."
+		}), false},
+		"what is read": {func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			safely(func() { _, _ = dc.Retrievables().Fetch(ctx) })
+			return saysAndAcks(ctx, dc, "Done.")
+		}, false},
+		"written the second time": {func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for range 2 {
+				if !safely(func() { _ = dc.Memories().Store(ctx, tea) }) {
+					break
+				}
+			}
+			return saysAndAcks(ctx, dc, "I shall remember.")
+		}, false},
+	} {
+		assert.Equal(t, c.accused, finds(t, "a panic is no success", c.run), name)
+	}
 }

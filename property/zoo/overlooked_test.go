@@ -268,4 +268,80 @@ var overlooked = []family{
 		}
 		return i
 	}},
+	{"a panic taken for success", true, func(broken bool) turn.Instance {
+		storage := conversation()
+		safely := func(do func() error) (err error) {
+			defer func() {
+				if p := recover(); p != nil && !broken {
+					err = fmt.Errorf("panic: %v", p)
+				}
+			}()
+			return do()
+		}
+		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			err := safely(func() error {
+				said, err := adk.Ask(ctx, "model", "what to keep?", func(context.Context, string) (string, error) { return "tea", nil })
+				if err != nil {
+					return err
+				}
+				first := strings.Fields(said)[0] // there is always one
+				return dc.Memories().Store(ctx, memory("likes", first))
+			})
+			if err != nil {
+				return err
+			}
+			if err := say(ctx, dc, h, "m0", "I shall remember."); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+		i.Check = func(r turn.Run) error {
+			if acked(r) && !kept(storage, "likes") {
+				return errors.New("it says that it remembers, and does not")
+			}
+			return nil
+		}
+		return i
+	}},
+	{"a tool's panic taken for an empty result", true, func(broken bool) turn.Instance {
+		guarded := func(own handles) handles {
+			return func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (result adk.ToolResult, err error) {
+				defer func() {
+					if p := recover(); p != nil {
+						result = adk.Text("")
+						if !broken {
+							result, err = nil, fmt.Errorf("panic: %v", p)
+						}
+					}
+				}()
+				return own(ctx, dc, args)
+			}
+		}
+		search := tool("search", adk.EffectReads, guarded(func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			found, err := adk.Ask(ctx, "index", "tea", func(context.Context, string) ([]string, error) { return []string{"green tea"}, nil })
+			if err != nil {
+				return nil, err
+			}
+			return adk.Text(found[0]), nil
+		}))
+		said := ""
+		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			result, err := dc.Execute(ctx, search, map[string]any{"for": "tea"})
+			if err != nil {
+				return err
+			}
+			said = "Found: " + result.(*adk.Tokenizable).String()
+			if err := say(ctx, dc, h, "m0", said); err != nil {
+				return err
+			}
+			return dc.Ack()
+		}, search)
+		i.Check = func(turn.Run) error {
+			if said == "Found: " {
+				return errors.New("nothing is told as what was found")
+			}
+			return nil
+		}
+		return i
+	}},
 }
