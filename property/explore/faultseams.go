@@ -42,12 +42,15 @@ const (
 type planned struct {
 	turn.Fault
 	moment moment
-	call   int    // the call that it is made in, but for elsewhere
-	down   string // what is down from there on
-	left   int    // for how many calls more
-	one    string // and for whom alone: of what is called for, the part that Member names; empty is for all
-	hits   int    // for how many calls it was, of the world that asked the same again
-	world  *asked // the ask that is answered with a fault, in the run without it
+	call   int            // the call that it is made in, but for elsewhere
+	down   string         // what is down from there on
+	left   int            // for how many calls more
+	one    string         // and for whom alone: of what is called for, the part that Member names; empty is for all
+	mine   string         // what the call was for with which it began
+	same   int            // for how many calls it was for that
+	each   map[string]int // where Each is wanted, how often each was called
+	hits   int            // for how many calls it was, of the world that asked the same again
+	world  *asked         // the ask that is answered with a fault, in the run without it
 	answer func() *adk.Answer
 	given  map[*asked]bool // which answers of that run were given, once the fault is made
 	place  place
@@ -74,21 +77,34 @@ func (a *attempt) enter(call int, at string, what wanted, body func() error) err
 		switch {
 		case f.call == call && f.moment != elsewhere:
 			body = a.broken(f, body)
-		case f.fired && f.down != "" && f.down == at && f.left > 0 && f.isFor(what):
-			f.left--
-			f.hits++
-			a.kept(call)
+			a.begins(f, at, what)
+		case f.fired && f.world == nil && at != "" && (f.left > 0 || f.Each) && a.failsAgain(f, call, at, what):
 			body = func() error { return errBroken }
 		}
 	}
 	return body()
 }
 
-// kept notes that the code of a call is kept from running.
-func (a *attempt) kept(call int) {
+// begins knows the call that a fault begins with which may go on.
+func (a *attempt) begins(f *planned, at string, what wanted) {
+	if f.down != "" {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		f.first(at, what)
+	}
+}
+
+// failsAgain reports whether a fault happens again to a call, whose code is then kept from
+// running.
+func (a *attempt) failsAgain(f *planned, call int, at string, what wanted) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if !f.goesOn(at, what) {
+		return false
+	}
+	f.hits++
 	a.unran = append(a.unran, call)
+	return true
 }
 
 // broken is code with a fault.

@@ -53,7 +53,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 		t.violations, t.hints = append(t.violations, found...), append(t.hints, hints...)
 	}
 	if n := len(a.faults); n > 0 && a.endless == "" {
-		t.hits = a.faults[n-1].hits
+		t.hits, t.same = a.faults[n-1].hits, a.faults[n-1].same
 	}
 	if a.isLoose() {
 		e.loose.Store(true)

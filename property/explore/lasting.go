@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -27,12 +29,12 @@ func (e *exploring) longer(t *tried) (all []candidate) {
 		return nil
 	}
 	last := n.faults[len(n.faults)-1]
-	repeated := func(kind turn.FaultKind, times int) {
-		if !slices.Contains(e.options.Faults, kind) {
+	repeated := func(kind turn.FaultKind, times int, each bool) {
+		if times < 1 || !slices.Contains(e.options.Faults, kind) {
 			return
 		}
 		p := last
-		p.Kind, p.Times, p.left = kind, times, times-1
+		p.Kind, p.Times, p.left, p.Each = kind, times, times-1, each
 		again := *n
 		again.faults = append(slices.Clone(n.faults[:len(n.faults)-1]), p)
 		again.again = false
@@ -41,17 +43,19 @@ func (e *exploring) longer(t *tried) (all []candidate) {
 	switch {
 	case last.Kind == turn.Down:
 		for times := range fewerThan(t.hits, 3) {
-			repeated(turn.Flaky, times)
+			repeated(turn.Flaky, times, false)
 		}
+		repeated(turn.Flaky, t.same-1, true)
 	case last.Kind == turn.AskDown:
 		for times := range fewerThan(t.hits, 2) {
-			repeated(turn.AskRefused, times)
+			repeated(turn.AskRefused, times, false)
 		}
+		repeated(turn.AskRefused, t.same-1, true)
 	case !last.Kind.OfWorld() || !last.Kind.Repeats() || last.Kind == turn.AskRefused: // for which it is AskDown that goes on
 	case last.Times == 0:
-		repeated(last.Kind, turn.EachTime)
+		repeated(last.Kind, turn.EachTime, false)
 	case last.Times == turn.EachTime && t.hits > 2:
-		repeated(last.Kind, t.hits-1)
+		repeated(last.Kind, t.hits-1, false)
 	}
 	return all
 }
@@ -86,13 +90,48 @@ func (p *planned) lasts(s *faultPoint) {
 	if p.Times > 0 {
 		p.left = p.Times - 1
 	}
-	if p.world == nil && p.left > 0 {
+	switch {
+	case p.world != nil:
+		p.down = p.world.of
+	case p.left > 0 || p.Each:
 		p.down = provider(s.seam)
 	}
 }
 
-// isFor reports whether a fault that goes on is for what is called.
-func (p *planned) isFor(what wanted) bool { return p.one == "" || p.one == what.part(p.Member) }
+// goesOn reports whether a fault that has happened happens again to what is called of
+// somebody, and counts it. mu is held.
+func (p *planned) goesOn(of string, what wanted) bool {
+	switch {
+	case p.Each:
+		return isTool(of) == isTool(p.down) && !strings.HasPrefix(of, adk.FaultPoints) && p.counts(of, what) <= p.Times
+	case p.left == 0 || of != p.down || p.one != "" && p.one != what.part(p.Member):
+		return false
+	}
+	p.left--
+	if p.mine == what.part("") {
+		p.same++
+	}
+	return true
+}
+
+// first knows the call that the fault begins with. mu is held.
+func (p *planned) first(of string, what wanted) {
+	p.mine, p.same = what.part(""), 1
+	if p.Each {
+		p.counts(of, what)
+	}
+}
+
+func isTool(provided string) bool { return strings.HasPrefix(provided, adk.LabelTool+"/") }
+
+// counts counts how often the same was called.
+func (p *planned) counts(of string, what wanted) int {
+	if p.each == nil {
+		p.each = map[string]int{}
+	}
+	p.each[of+" "+what.part("")]++
+	return p.each[of+" "+what.part("")]
+}
 
 // howOften says how often a fault happens, and for whom, where that is not as usual.
 func (p *planned) howOften() string {
@@ -102,6 +141,8 @@ func (p *planned) howOften() string {
 		text = ", each time"
 	case p.Kind == turn.Flaky && p.Times == 0:
 		text = ", 2 times in all"
+	case p.Each:
+		text = fmt.Sprintf(", %s each, and so does all that is called like it", inWords(p.Times, "time"))
 	case p.Times > 0:
 		text = ", " + strconv.Itoa(p.Times) + " times in all"
 	}
@@ -305,15 +346,7 @@ func sameWhole(calls []oneCall, mine int, group string) bool {
 }
 
 func shallowFirst(members map[string]string) []string {
-	paths := make([]string, 0, len(members))
-	for path := range members {
-		paths = append(paths, path)
-	}
-	slices.SortFunc(paths, func(a, b string) int {
-		if d := strings.Count(a, ".") - strings.Count(b, "."); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+	return slices.SortedFunc(maps.Keys(members), func(a, b string) int {
+		return cmp.Or(strings.Count(a, ".")-strings.Count(b, "."), strings.Compare(a, b))
 	})
-	return paths
 }

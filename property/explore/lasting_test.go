@@ -84,6 +84,48 @@ func TestFailuresLastAsLongAsItMatters(t *testing.T) {
 	assert.Regexp(t, `^ask-timeout@\d+\*all$`, again["xxxxx"])
 }
 
+// What is tried three times each fails twice each: who counts the attempts of all together
+// gives up too early.
+func TestFailuresOfEach(t *testing.T) {
+	look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("found"), nil
+		}})
+	require.NoError(t, err)
+	for kind, c := range map[turn.FaultKind]struct {
+		down turn.FaultKind
+		try  func(ctx context.Context, dc *adk.DispatchContext, what string) error
+	}{
+		turn.AskRefused: {turn.AskDown, func(ctx context.Context, _ *adk.DispatchContext, what string) error {
+			_, err := adk.Ask(ctx, what, "tea", func(context.Context, string) (string, error) { return "Assam", nil })
+			return err
+		}},
+		turn.Flaky: {turn.Down, func(ctx context.Context, dc *adk.DispatchContext, what string) error {
+			if what == "c" {
+				_, err := dc.Execute(ctx, look, map[string]any{}) // is no storage
+				return err
+			}
+			return dc.Memories().Mutate(ctx, noted(what, "x"))
+		}},
+	} {
+		s := executing("three times each", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			var said outcomes
+			for _, what := range []string{"a", "b", "c"} {
+				for range 3 {
+					err := c.try(ctx, dc, what)
+					if said.note(err); err == nil {
+						break
+					}
+				}
+			}
+			h.Log(adk.LevelInfo, "said", string(said), nil)
+			return dc.Ack()
+		})
+		want := map[turn.FaultKind]string{turn.AskRefused: "xx.xx.xx.", turn.Flaky: "xx.xx.."}[kind]
+		assert.Regexp(t, `^`+kind.String()+`@\d+\*\d-each$`, came(t, s, kind, c.down)[want])
+	}
+}
+
 // A tool is down for one of those whom the agent works for, also one that was never
 // registered; and so is somebody who is asked, and a storage, by what stands before a
 // separator in a key.

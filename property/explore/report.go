@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -384,11 +385,8 @@ func (t *tally) table() Table {
 	return table
 }
 
-func sortedPlaces(places map[place]*tallyRow) (all []place) {
-	for p := range places {
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b place) int {
+func sortedPlaces(places map[place]*tallyRow) []place {
+	return slices.SortedFunc(maps.Keys(places), func(a, b place) int {
 		switch {
 		case a.kind != b.kind:
 			return int(a.kind) - int(b.kind)
@@ -401,7 +399,6 @@ func sortedPlaces(places map[place]*tallyRow) (all []place) {
 		}
 		return 1
 	})
-	return all
 }
 
 // String is the table: numbers where a fault was tried, and letters for the

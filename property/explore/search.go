@@ -98,6 +98,7 @@ type tried struct {
 	refused []untriable
 	choices bool     // strands could go on in another order
 	hits    int      // how often the last fault happened, or what it broke was asked for again
+	same    int      // and how often to a call for the same as the first
 	shown   *display // of a run that did not come to its end, which cannot be run again
 }
 

@@ -173,6 +173,7 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 		if f := &a.faults[i]; f.world != nil && f.world.op == q.Op {
 			f.fired = true
 			f.begins()
+			f.first(q.Of, wanted{request: q.Request})
 			broken = f
 		}
 	}
@@ -180,11 +181,14 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 		return a.breaks(broken, q)
 	}
 	for i := range a.faults {
-		if f := &a.faults[len(a.faults)-1-i]; f.world != nil && f.fired && f.world.of == q.Of {
-			if f.left > 0 && f.isFor(wanted{request: q.Request}) {
-				f.left--
-				return a.breaks(f, q)
-			}
+		f := &a.faults[len(a.faults)-1-i]
+		if f.world == nil || !f.fired {
+			continue
+		}
+		if f.goesOn(q.Of, wanted{request: q.Request}) {
+			return a.breaks(f, q)
+		}
+		if f.world.of == q.Of {
 			if f.left == 0 && string(q.Request) == string(f.world.request) {
 				f.hits++
 			}

@@ -14,7 +14,7 @@ import (
 
 // FuzzParseSchedule reads any text: what it takes is written the same.
 func FuzzParseSchedule(f *testing.F) {
-	for _, text := range []string{"", "cancel@7", "cancel@7,panic@12,order@3=2", "order@1=0", "storage-after@13", "flaky@13*3", "ask-429@5*all", "down-one@4=body.id", "panic@0", "order@2=1,order@1=1", "nothing"} {
+	for _, text := range []string{"", "cancel@7", "cancel@7,panic@12,order@3=2", "order@1=0", "storage-after@13", "flaky@13*3", "flaky@13*3-each", "ask-429@5*all", "down-one@4=body.id", "panic@0", "order@2=1,order@1=1", "nothing"} {
 		f.Add(text)
 	}
 	f.Add(turn.Schedule{}.String())

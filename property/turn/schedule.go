@@ -186,6 +186,10 @@ type Fault struct {
 	// Times is how often it happens, from there on, for kinds that can be repeated
 	// (Repeats): zero is twice for Flaky and once for others, EachTime is from there on.
 	Times int
+	// Each has it happen so many times to each that is called from there on, and not once
+	// in all: to every record and every call of a tool, or every request (OfEach). Who tries
+	// often enough meets no other failure.
+	Each bool
 	// Member tells for DownOne and AskDownOne for whom it happens: for all of whom the
 	// member at this path, as in customer or body.user, is what it is at At; with a / or a
 	// : at its end, as in id/, up to that. Empty is for the same record, or request.
@@ -204,11 +208,15 @@ func (k FaultKind) Repeats() bool {
 	return false
 }
 
+// OfEach reports whether a fault of the kind can happen to each that is called: Fault.Each.
+func (k FaultKind) OfEach() bool { return k == Flaky || k == AskRefused }
+
 // OfOne reports whether a fault of the kind happens for one alone: Fault.Member.
 func (k FaultKind) OfOne() bool { return k == DownOne || k == AskDownOne }
 
 // String is the fault as schedules write it: cancel@7, flaky@13*3 for three times,
-// ask-429@5*all for each time, down-one@13=customer for one customer.
+// flaky@13*3-each for three times each, ask-429@5*all for each time,
+// down-one@13=customer for one customer.
 func (f Fault) String() string {
 	text := f.Kind.String() + "@" + strconv.Itoa(f.At)
 	switch {
@@ -217,14 +225,20 @@ func (f Fault) String() string {
 	case f.Times > 0:
 		text += "*" + strconv.Itoa(f.Times)
 	}
+	if f.Each {
+		text += toEach
+	}
 	if f.Member != "" {
 		text += "=" + f.Member
 	}
 	return text
 }
 
-// eachTime is EachTime in the text of a schedule.
-const eachTime = "all"
+// eachTime is EachTime in the text of a schedule, and toEach is Fault.Each.
+const (
+	eachTime = "all"
+	toEach   = "-each"
+)
 
 // IsMember reports whether a path can be written as Fault.Member.
 func IsMember(path string) bool { return path != "" && !strings.ContainsAny(path, ",=@* \n") }
@@ -234,14 +248,17 @@ func readFault(kind FaultKind, part, place string) (f Fault, err error) {
 	place, member, ofOne := strings.Cut(place, "=")
 	place, times, repeated := strings.Cut(place, "*")
 	f = Fault{Kind: kind, Member: member}
+	times, f.Each = strings.CutSuffix(times, toEach)
 	if f.At, err = number(place, 1); err != nil {
 		return f, fmt.Errorf("%q: want the number of a crossing after @", part)
 	}
 	switch {
 	case ofOne && (!kind.OfOne() || !IsMember(member)):
 		return f, fmt.Errorf("%q: want the path of a member after =, and down-one or ask-down-one before it", part)
+	case f.Each && !kind.OfEach():
+		return f, fmt.Errorf("%q: want flaky or ask-refused before what happens to each", part)
 	case !repeated:
-	case times == eachTime:
+	case times == eachTime && !f.Each:
 		f.Times = EachTime
 	default:
 		f.Times, err = number(times, 1)

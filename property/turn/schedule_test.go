@@ -57,6 +57,7 @@ func TestScheduleText(t *testing.T) {
 	assert.Equal(t, "undisturbed", turn.Schedule{}.String())
 	for text, f := range map[string]turn.Fault{
 		"flaky@13*3":         {Kind: turn.Flaky, At: 13, Times: 3},
+		"flaky@13*3-each":    {Kind: turn.Flaky, At: 13, Times: 3, Each: true},
 		"ask-429@5*all":      {Kind: turn.AskBusy, At: 5, Times: turn.EachTime},
 		"down-one@4=body.id": {Kind: turn.DownOne, At: 4, Member: "body.id"},
 	} {
@@ -78,6 +79,9 @@ func TestParseScheduleRefuses(t *testing.T) {
 		"cancel@7*2":          `"cancel@7*2": want how often after *, or all, and a kind that can be repeated before it`,
 		"flaky@7*0":           `"flaky@7*0": want how often after *, or all, and a kind that can be repeated before it`,
 		"flaky@7*":            `"flaky@7*": want how often after *`,
+		"flaky@7*-each":       `"flaky@7*-each": want how often after *`,
+		"flaky@7*all-each":    `"flaky@7*all-each": want how often after *`,
+		"ask-429@7*2-each":    `"ask-429@7*2-each": want flaky or ask-refused before what happens to each`,
 		"flaky@7=a":           `"flaky@7=a": want the path of a member after =, and down-one or ask-down-one before it`,
 		"down-one@7=":         `"down-one@7=": want the path of a member after =`,
 		"without@0":           `"without@0": want the number of an answer after @`,

@@ -101,4 +101,36 @@ var lasting = []family{
 		}
 		return i
 	}},
+	{"attempts of one call counted against the next", false, func(broken bool) turn.Instance {
+		const most = 3
+		early := ""
+		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			failed := 0
+			for _, what := range []string{"weather", "news", "mail"} {
+				if !broken {
+					failed = 0
+				}
+				for own := 1; ; own++ {
+					_, err := adk.Ask(ctx, what, "today", func(context.Context, string) (string, error) { return "nothing new", nil })
+					if err == nil {
+						break
+					}
+					if failed++; failed == most || ctx.Err() != nil {
+						if own < most && ctx.Err() == nil {
+							early = fmt.Sprintf("%s was asked %d times and not %d", what, own, most)
+						}
+						return err
+					}
+				}
+			}
+			return dc.Ack()
+		})
+		i.Check = func(turn.Run) error {
+			if early != "" {
+				return errors.New(early)
+			}
+			return nil
+		}
+		return i
+	}},
 }
