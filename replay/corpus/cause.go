@@ -42,6 +42,9 @@ type Cause struct {
 	// Instead is, of one trace, what came in the place of what is missing, or is missing
 	// in the place of what came: no part of the cause either.
 	Instead string `json:"instead,omitempty"`
+	// Gone is, of one trace, the operation in the place of which a call ended with an error: no
+	// part of the cause either.
+	Gone string `json:"gone,omitempty"`
 }
 
 // Change is one piece in which two values differ.
@@ -83,6 +86,9 @@ func newCause(d *replay.Divergence) *Cause {
 	}
 	c.Beside = besides(d, e)
 	c.Instead = instead(d.Class, e)
+	if was := e.Recorded; was != nil && was != x && describe.IsMade(was) && d.Class == replay.ChangedError {
+		c.Gone = describe.Gist(was)
+	}
 	again := d.Class == replay.Unanswered && e.Recorded == nil // its field says how often
 	if x != nil && (len(d.Fields) == 0 || e.Beside != nil || again) {
 		c.Kind = describe.Gist(x)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -62,6 +63,46 @@ func TestOneChangeIsOneCause(t *testing.T) {
 			assert.Equal(t, report.Traces[0], report.Causes[0].First)
 		}
 	}
+}
+
+// Who tries once alone pauses in no trace, and what is returned in the place of the pause is an
+// error where the second try had none: what was answered is data.
+func TestGivingUpIsOneCause(t *testing.T) {
+	forecast := func(tries, failures int) livetest.ExecutorFunc {
+		asked := 0
+		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for try := 1; ; try++ {
+				_, err := adk.Ask(ctx, "forecasts", "Oslo", func(context.Context, string) (string, error) {
+					if asked++; asked > failures {
+						return "rain", nil
+					}
+					return "", errors.New("the weather service is busy")
+				})
+				switch {
+				case err == nil:
+					return dc.Ack()
+				case try == tries:
+					return fmt.Errorf("no forecast: %w", err)
+				}
+				if err := dc.Sleep(ctx, time.Second); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	var sources []corpus.Source
+	for failures, name := range []string{"never", "once", "twice"} {
+		var recorded bytes.Buffer
+		runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Executor: adk.Executor{Name: "model", Run: forecast(2, failures)}, Storage: fakes.NoOpStorage()}, replay.Record(&recorded)))
+		require.NoError(t, err)
+		_ = runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "You are brief."}) // what came of it is in the trace
+		sources = append(sources, livetest.Source(name, recorded.Bytes()))
+	}
+	report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live { return replay.LiveExecutor(forecast(1, 0)) })
+	require.NoError(t, err)
+	assert.Equal(t, []string{"2 missing in executor/model: sleep"}, livetest.Texts(report))
+	assert.Equal(t, []string{"once", "twice"}, report.Causes[0].Traces)
+	assert.Equal(t, replay.Missing, report.Causes[0].First.Divergence.Class, "the headline and what is told below it are of one trace")
 }
 
 // Several changes, each in some of the traces, are as many causes.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay"
 )
 
 // group finds the causes of the divergences. Changes at one seam that hit the
@@ -17,6 +18,7 @@ func (r *Report) group() {
 	for _, traces := range r.places() {
 		r.Causes = append(r.Causes, fewestCauses(traces)...)
 	}
+	r.joinGone()
 	for _, c := range r.Causes {
 		c.Text = c.Cause.String()
 		if c.Beside != "" {
@@ -27,6 +29,29 @@ func (r *Report) group() {
 		}
 	}
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
+}
+
+// joinGone makes one cause of an operation that is missing in some traces, and of calls that end
+// with an error in its place in others: they return there what they were answered last, which is
+// data.
+func (r *Report) joinGone() {
+	reports := map[string]*TraceReport{}
+	for _, t := range r.Traces {
+		reports[t.Trace] = t
+	}
+	for _, missing := range slices.Clone(r.Causes) {
+		if missing.Class != replay.Missing || missing.Kind == "" || len(missing.Changes) > 0 {
+			continue
+		}
+		r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
+			if c.Seam != missing.Seam || slices.ContainsFunc(c.Traces, func(name string) bool { return reports[name].Cause.Gone != missing.Kind }) {
+				return false
+			}
+			missing.Traces = append(missing.Traces, c.Traces...)
+			slices.SortFunc(missing.Traces, func(a, b string) int { return cmp.Compare(reports[a].Number, reports[b].Number) })
+			return true
+		})
+	}
 }
 
 // seamHits are the changes of one kind of crossing at one seam, each with the

@@ -83,7 +83,7 @@ type CauseReport struct {
 	Cause
 	// Traces are the names of the traces that it hits, in their order.
 	Traces []string `json:"traces"`
-	// First is the first of them.
+	// First is the first of them that diverges as Text says.
 	First *TraceReport `json:"-"`
 }
 
