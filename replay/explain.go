@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/likeness"
+	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/rename"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
@@ -26,11 +27,11 @@ import (
 // replayed is a recorded run that was run again with live seams.
 type replayed struct {
 	comparison
-	trace     *trace.Trace     // of the new run
-	shown     *trace.Trace     // the same, without what the recording's redaction hides
-	secrets   []redact.Pattern // what it hides
-	redaction *redact.Writer   // what Live.Redact has found in it; nil without rules
-	lines     []trace.Line     // its crossings, with the recorded ids
+	trace     *trace.Trace      // of the new run
+	shown     *trace.Trace      // the same, without what the recording's redaction hides
+	secrets   []redact.Pattern  // what it hides
+	redaction *redacting.Writer // what Live.Redact has found in it; nil without rules
+	lines     []trace.Line      // its crossings, with the recorded ids
 	ids       *rename.IDs
 	newSeq    []int        // as causal has it
 	beside    []beside.Ask // what was refused

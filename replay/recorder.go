@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/optional"
+	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -24,8 +25,8 @@ import (
 type Recorder struct {
 	options RecordOptions
 	open    func(adk.RunInfo) (io.WriteCloser, error)
-	rules   *redact.Compiled // nil where nothing is redacted
-	invalid error            // of the options: nothing is recorded
+	rules   *redacting.Compiled // nil where nothing is redacted
+	invalid error               // of the options: nothing is recorded
 
 	behind   sync.WaitGroup // the runs that are still being written
 	mu       sync.Mutex
@@ -96,7 +97,7 @@ func Record(w io.Writer, options ...RecordOptions) *Recorder {
 func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...RecordOptions) *Recorder {
 	r := &Recorder{options: optional.First(options), open: open}
 	if redaction := r.options.Redact; redaction != nil {
-		r.rules, r.invalid = redact.Compile(redaction)
+		r.rules, r.invalid = redacting.Compile(redaction)
 	}
 	return r
 }
@@ -119,7 +120,7 @@ func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 	}
 	out = r.layered(out)
 	if r.rules != nil {
-		return &recording{recorder: r, out: out, trace: redact.NewWriter(out, trace.Header{Info: info}, r.rules, r.options.writing())}
+		return &recording{recorder: r, out: out, trace: redacting.NewWriter(out, trace.Header{Info: info}, r.rules, r.options.writing())}
 	}
 	return &recording{recorder: r, out: out, trace: trace.NewWriter(out, trace.Header{Info: info}, r.options.writing())}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -18,11 +19,11 @@ func BenchmarkRedact(b *testing.B) {
 	require.NoError(b, err)
 	recorded, err := trace.Read(bytes.NewReader(file))
 	require.NoError(b, err)
-	rules, err := redact.Compile(redact.UsualSecrets())
+	rules, err := redacting.Compile(redact.UsualSecrets())
 	require.NoError(b, err)
 	writers := map[string]func() crossingWriter{
 		"plain": func() crossingWriter { return trace.NewWriter(io.Discard, recorded.Header) },
-		"usual": func() crossingWriter { return redact.NewWriter(io.Discard, recorded.Header, rules, trace.Options{}) },
+		"usual": func() crossingWriter { return redacting.NewWriter(io.Discard, recorded.Header, rules, trace.Options{}) },
 	}
 	for _, name := range []string{"plain", "usual"} {
 		b.Run(name, func(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -92,7 +93,7 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 // withholdNames takes what is secret out of what a report does not have from the run that
 // it shows: the names of live seams and their code, and a crossing that breaks the contract.
 func (r *replayed) withholdNames(report *Report) {
-	compiled, err := redact.Compile(&redact.Rules{Patterns: r.secrets})
+	compiled, err := redacting.Compile(&redact.Rules{Patterns: r.secrets})
 	if err != nil || len(r.secrets) == 0 && r.redaction == nil {
 		return // wrong rules have made no report
 	}
@@ -121,13 +122,13 @@ func pointers(lines []trace.Line) (all []*adk.Crossing) {
 }
 
 // redacted is a run without what rules find, and what knows all that they have found.
-func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*trace.Trace, *redact.Writer, error) {
-	compiled, err := redact.Compile(rules)
+func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*trace.Trace, *redacting.Writer, error) {
+	compiled, err := redacting.Compile(rules)
 	if err != nil {
 		return nil, nil, err
 	}
 	var written bytes.Buffer
-	out := redact.NewWriter(&written, run.Header, compiled, options)
+	out := redacting.NewWriter(&written, run.Header, compiled, options)
 	out.Carry()
 	for _, line := range run.All() {
 		if err := out.Write(&line.Crossing); err != nil {

@@ -177,7 +177,8 @@ var rooms = []room{
 		because: "it keeps a run, whatever that is held against"},
 	{name: "replay/transcript", ours: []string{"adk", "internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "reading a run needs no engine that runs it again"},
-	{name: "replay/redact", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/forging", "internal/httpform", "internal/state", "internal/streamre", "internal/wire", "replay/trace"},
+	{name: "replay/redact", because: "a leaf: rules are data"},
+	{name: "internal/redacting", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/forging", "internal/httpform", "internal/state", "internal/streamre", "internal/wire", "replay/redact", "replay/trace"},
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},
 	{name: "replay/diff", ours: []string{"adk", "internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/digest", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "two traces are aligned without running either"},
@@ -185,7 +186,7 @@ var rooms = []room{
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
-	{name: "replay", ours: []string{"adk", "internal/align", "internal/beside", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/likeness", "internal/optional", "internal/plain", "internal/rename", "internal/safetext", "internal/shell",
+	{name: "replay", ours: []string{"adk", "internal/align", "internal/beside", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/likeness", "internal/optional", "internal/plain", "internal/redacting", "internal/rename", "internal/safetext", "internal/shell",
 		"internal/state", "internal/storages", "internal/stub", "internal/tape", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "internal/safetext", "internal/wire", "replay", "replay/trace"},
@@ -236,7 +237,7 @@ var rooms = []room{
 	{name: "internal/samples", ours: []string{"adk", "fakes"}, because: "a leaf: records and tools to draw from"},
 	{name: "internal/chatfault", ours: []string{"adk", "internal/httpform"}, because: "what a model answers, broken: it knows of no run"},
 	{name: "internal/steady", ours: []string{"adk", "internal/compare", "internal/describe", "internal/state"}, because: "it holds a run against another, and runs none"},
-	{name: "internal/tracetest", ours: []string{"adk", "fixtures", "internal/canonical", "internal/draws", "internal/plain", "internal/storages", "internal/wire", "replay/redact", "replay/trace"},
+	{name: "internal/tracetest", ours: []string{"adk", "fixtures", "internal/canonical", "internal/draws", "internal/plain", "internal/redacting", "internal/storages", "internal/wire", "replay/redact", "replay/trace"},
 		others: []string{"github.com/google/go-cmp/cmp", "github.com/stretchr/testify/assert",
 			"github.com/stretchr/testify/require", "pgregory.net/rapid"}, // it is a part of tests
 		because: "tests alone use it, those of the rooms below replay too"},

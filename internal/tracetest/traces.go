@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -107,10 +108,10 @@ func (c *Crossings) Tell(x *adk.Crossing) {
 // Redacted writes a trace again, as a recorder with a Redaction would have.
 func Redacted(t testing.TB, recorded *trace.Trace, r redact.Rules) []byte {
 	t.Helper()
-	rules, err := redact.Compile(&r)
+	rules, err := redacting.Compile(&r)
 	require.NoError(t, err)
 	var file bytes.Buffer
-	w := redact.NewWriter(&file, trace.Header{Info: recorded.Info}, rules, trace.Options{})
+	w := redacting.NewWriter(&file, trace.Header{Info: recorded.Info}, rules, trace.Options{})
 	for _, line := range recorded.All() {
 		require.NoError(t, w.Write(&line.Crossing))
 	}

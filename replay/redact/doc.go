@@ -8,6 +8,4 @@
 //     stream.
 //  3. A placeholder such as [redacted:key:1] stands in the place of a secret, the same
 //     one wherever it was, so that a redacted trace replays.
-//
-// A Writer (Compile, NewWriter) redacts crossings that come from elsewhere.
 package redact

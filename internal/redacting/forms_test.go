@@ -1,4 +1,4 @@
-package redact_test
+package redacting_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -106,14 +107,14 @@ func TestASecretIsFoundInEveryForm(t *testing.T) {
 // A pattern finds a secret also where only Go's JSON has written it, and one secret has
 // one placeholder.
 func TestAPatternFindsWhatJSONEscapes(t *testing.T) {
-	r := redact.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key<[a-z&]+>`}}}))
+	r := redacting.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key<[a-z&]+>`}}}))
 	assert.Equal(t, `{"a":"é [redacted:key:1]."} [redacted:key:1]`, r.Text(`{"a":"é key\u003cab\u0026c\u003e."} key<ab&c>`))
 	assert.Equal(t, `\u00e9 \u0026 & nothing`, r.Text(`\u00e9 \u0026 & nothing`))
 }
 
 // In a text that comes whole a secret is found however often it was escaped, and by whom.
 func TestASecretIsFoundBelowEscapes(t *testing.T) {
-	r := redact.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key<[a-z&"\\é😀\n]+>`}}}))
+	r := redacting.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key<[a-z&"\\é😀\n]+>`}}}))
 	const secret = "key<a&\"\\é😀\nb>"
 	assert.Equal(t, "[redacted:key:1]", r.Text(secret))
 	said := strings.NewReplacer("é", `\u00E9`, "😀", `\uD83D\uDE00`, "&", `\u0026`, `\"`, `\u0022`).Replace(unquotedJSON(secret))
@@ -183,7 +184,7 @@ func TestFormsOfASecretInPieces(t *testing.T) {
 		assert.Equal(t, 2, strings.Count(whole, "[redacted:key:1]"), "cut at %d", at)
 		verifies(t, written, "pieces")
 	}
-	r := redact.NewRedactor(mustRules(t, rules))
+	r := redacting.NewRedactor(mustRules(t, rules))
 	assert.NotContains(t, r.Text(secret+" is "+encoded), encoded[:8])
 }
 

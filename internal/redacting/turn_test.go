@@ -1,4 +1,4 @@
-package redact_test
+package redacting_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -158,7 +159,7 @@ func TestASecretInDeltas(t *testing.T) {
 	whole := "it is " + secret + ", isn't it? hunt!"
 	for at := range len(whole) + 1 {
 		for second := at; second <= len(whole); second++ {
-			s := redact.NewRedactStream(redact.NewRedactor(mustRules(t, secretPattern)))
+			s := redacting.NewRedactStream(redacting.NewRedactor(mustRules(t, secretPattern)))
 			var places [][2]int
 			for _, delta := range []string{whole[:at], whole[at:second], whole[second:]} {
 				from, to := s.Add(delta, false)
@@ -178,8 +179,8 @@ func TestASecretInDeltas(t *testing.T) {
 	}
 }
 
-func mustRules(t require.TestingT, r *redact.Rules) *redact.Compiled {
-	rules, err := redact.Compile(r)
+func mustRules(t require.TestingT, r *redact.Rules) *redacting.Compiled {
+	rules, err := redacting.Compile(r)
 	require.NoError(t, err)
 	return rules
 }
@@ -188,7 +189,7 @@ func mustRules(t require.TestingT, r *redact.Rules) *redact.Compiled {
 // told.
 func TestLinesWaitForAStreamNoLongerThanTheyMust(t *testing.T) {
 	var file bytes.Buffer
-	w := redact.NewWriter(&file, trace.Header{}, mustRules(t, secretPattern), trace.Options{})
+	w := redacting.NewWriter(&file, trace.Header{}, mustRules(t, secretPattern), trace.Options{})
 	lines := func() int { return bytes.Count(file.Bytes(), []byte("\n")) - 1 }
 	seq := 0
 	tell := func(c adk.Crossing) {
@@ -230,7 +231,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	file := recordedWith(t, func(kit *tracetest.SampleKit) {
 		kit.Config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			_ = tracetest.Must(h.ReportMessage("m", "a BEGIN of ", false))
-			for range 3 * redact.MaxHeld / 1000 {
+			for range 3 * redacting.MaxHeld / 1000 {
 				_ = tracetest.Must(h.ReportMessage("m", strings.Repeat("x", 1000), false))
 			}
 			_ = tracetest.Must(h.ReportMessage("m", "the end! and more", true))
@@ -238,7 +239,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 		}
 	}, replay.RecordOptions{Redact: &redact.Rules{Patterns: []redact.Pattern{{Kind: "block", Expr: `BEGIN[^!]*!`}}}})
 	require.NotNil(t, rules)
-	assert.Less(t, len(file), 3*redact.MaxHeld/2, "the text was cut")
+	assert.Less(t, len(file), 3*redacting.MaxHeld/2, "the text was cut")
 	assert.NotContains(t, string(file), "xxx")
 	assert.NotContains(t, string(file), "more", "it is taken for a secret to the end of its stream")
 	assert.Contains(t, string(file), `a [redacted:unended:1]`)

@@ -1,4 +1,4 @@
-package redact_test
+package redacting_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
@@ -38,18 +39,18 @@ func TestUsualSecrets(t *testing.T) {
 		{"private-key", dashes + "BEGIN EC PRIVATE KEY" + dashes + "\nProc-Type: 4,ENCRYPTED\n\n" + alnum + "\n" + dashes + "END EC PRIVATE KEY" + dashes, "private key"},
 		{"private-key", dashes + "BEGIN RSA PRIVATE KEY" + dashes + "\n" + alnum + "\n" + dashes + "END RSA PRIVATE KEY" + dashes, dashes + "BEGIN CERTIFICATE" + dashes + alnum},
 	} {
-		r := redact.NewRedactor(mustRules(t, redact.UsualSecrets()))
+		r := redacting.NewRedactor(mustRules(t, redact.UsualSecrets()))
 		got := r.Text("before " + c.secret + ", after")
 		assert.Regexp(t, `^before (authorization: |")?\[redacted:`+c.kind+`:1\].*after$`, got, c.secret)
 		assert.Equal(t, 1, r.Count, c.secret)
 		assert.Equal(t, "before "+c.miss+", after", r.Text("before "+c.miss+", after"))
 	}
 	cut := "a key: " + dashes + "BEGIN OPENSSH PRIVATE KEY" + dashes + "\n" + alnum
-	assert.Equal(t, "a key: [redacted:private-key:1]", redact.NewRedactor(mustRules(t, redact.UsualSecrets())).Text(cut), "its end is missing")
+	assert.Equal(t, "a key: [redacted:private-key:1]", redacting.NewRedactor(mustRules(t, redact.UsualSecrets())).Text(cut), "its end is missing")
 }
 
 func TestUsualPaths(t *testing.T) {
-	r := redact.NewRedactor(mustRules(t, redact.UsualSecrets()))
+	r := redacting.NewRedactor(mustRules(t, redact.UsualSecrets()))
 	line := `{"kind":"report-log","payload":{"headers":{"Authorization":"x","Cookie":["a","b"],"Accept":"json"},"login":{"user":"ann","Password":5,"passwords":"two"}}}`
 	got, err := r.Line([]byte(line), false)
 	assert.NoError(t, err)
@@ -61,7 +62,7 @@ func TestUsualPaths(t *testing.T) {
 // again and again: no matcher reads a character more often than a few times.
 func TestRedactingIsLinear(t *testing.T) {
 	for _, hostile := range []string{"sk-", "-----BEGIN ", "eyJaaaaaaaa.", "password=", "a://b:", "Bearer ", "aaaa"} {
-		s := redact.NewRedactStream(redact.NewRedactor(mustRules(t, redact.UsualSecrets())))
+		s := redacting.NewRedactStream(redacting.NewRedactor(mustRules(t, redact.UsualSecrets())))
 		for range 500 {
 			s.Add(strings.Repeat(hostile, 5), false)
 		}

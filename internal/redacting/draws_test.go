@@ -1,3 +1,3 @@
-package redact_test
+package redacting_test
 
 import _ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run

@@ -1,4 +1,4 @@
-package redact
+package redacting
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 // secret.
 const maxHeld = 4 << 20
 
-// Writer writes a redacted trace (see Redaction). A crossing becomes a
+// Writer writes a redacted trace (see redact.Rules). A crossing becomes a
 // line as it was told; the line waits while a stream in it is undecided; then it
 // is redacted, read back, completed with what follows from its inputs, and
 // written. So nothing of a Crossing is kept, and what is written can be read.

@@ -1,4 +1,4 @@
-package redact_test
+package redacting_test
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/streamre"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
@@ -173,7 +174,7 @@ func TestTheMatcherFindsWhatRegexpFinds(t *testing.T) {
 		}
 		assert.Equal(t, want, streamre.NewMatcher(p, 0).Whole(text), "%s in %q", expr, text)
 
-		s := redact.NewRedactStream(redact.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})))
+		s := redacting.NewRedactStream(redacting.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})))
 		for rest := text; ; {
 			n := rapid.IntRange(0, len(rest)).Draw(t, "delta")
 			last := n == len(rest) && rapid.Bool().Draw(t, "last")
@@ -196,7 +197,7 @@ func FuzzMatcher(f *testing.F) {
 		if _, err := streamre.Compile("x", expr); err != nil || len(expr) > 50 || len(text) > 500 || cut < 0 || cut > len(text) {
 			return
 		}
-		s := redact.NewRedactStream(redact.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})))
+		s := redacting.NewRedactStream(redacting.NewRedactor(mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})))
 		s.Add(text[:cut], false)
 		s.Add(text[cut:], true)
 		var want, got [][]int
@@ -216,11 +217,11 @@ func FuzzMatcher(f *testing.F) {
 // match there, it could choose the one that hides no secret.
 func TestAPatternThatMatchesNothingIsRefused(t *testing.T) {
 	for _, expr := range []string{``, `a*`, `\b|a`, `a|\b`, `$`, `^`, `(?:\ba?)`, `(?m)a?$`, `\Ba*`} {
-		_, err := redact.Compile(&redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})
+		_, err := redacting.Compile(&redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})
 		assert.ErrorContains(t, err, "it matches the empty text", "%q", expr)
 	}
 	for _, expr := range []string{`\ba`, `a\b`, `(?m)^a$`, `(?:\b|a)b`} {
-		_, err := redact.Compile(&redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})
+		_, err := redacting.Compile(&redact.Rules{Patterns: []redact.Pattern{{Kind: "x", Expr: expr}}})
 		assert.NoError(t, err, "%q", expr)
 	}
 }

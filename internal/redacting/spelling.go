@@ -1,4 +1,4 @@
-package redact
+package redacting
 
 import (
 	"encoding/base64"

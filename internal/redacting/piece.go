@@ -1,4 +1,4 @@
-package redact
+package redacting
 
 import (
 	"github.com/adkreplay/adkreplay/adk"

@@ -1,4 +1,4 @@
-package redact
+package redacting
 
 // What the tests of streams look at.
 const MaxHeld = maxHeld

@@ -1,0 +1,75 @@
+package redact
+
+// Rules says what must never be written into a trace. A recorder that has
+// one takes it out before anything is written (RecordOptions.Redact).
+//
+// # What stands in its place
+//
+// A text becomes [redacted:kind:n]: the same secret is the same placeholder all
+// over a trace, and two secrets are two, so what was equal stays equal and what
+// was different stays different. A whole number becomes 0, another number 0.0,
+// true becomes false, a time the beginning of 1970; what is nothing stays
+// nothing. So a placeholder has the type of what it stands for.
+//
+// # Streams
+//
+// What a model streams is looked at as one text: a secret that is spread over
+// several deltas is found. Its placeholder stands in the delta in which it
+// began, and the rest of it is cut from the deltas that follow; every delta
+// keeps its line. For that, lines wait from the first delta in which a secret
+// may have begun until it is clear whether it has, and not longer. A crash loses
+// what waits. So it is with the texts at one place of the pieces of an answer.
+//
+// # What a path finds is looked for everywhere
+//
+// A text of eight bytes or more that was found by its path is a secret from
+// there on: it is also replaced in texts, names and streams that no path and no
+// pattern says anything about. What was written before it was known stays.
+//
+// So it goes with the other ways to write any secret that was found: quoted, within JSON
+// as Go and others escape it, within a URL, in hex, and in base64, where it may stand
+// within other data.
+//
+// # Replays
+//
+// A redacted trace replays as any other, and nothing in it is left out of the
+// comparison. What the engine makes of its inputs (the digests of states, the
+// checksums of calls, the validated arguments) is made anew of the redacted
+// inputs when the trace is written, so that it is what an engine makes of them
+// again. Where what was recorded was not what its inputs lead to, it is kept: a
+// redacted trace of a broken engine shows the same break.
+//
+// A placeholder may break a tool's schema, or mend arguments that broke it. Then
+// the arguments are not validated again: the line of the execution gets a
+// variant of the tool whose schema leads to the recorded verdict, the footer
+// counts it, and the report of a replay says so. There is no variant where the
+// verdict on a redacted value hangs on a keyword that combines schemas and was
+// not met, as anyOf; nor has a gate's value such a way out. A placeholder that
+// changes the verdict there is a divergence when the trace is replayed.
+//
+// # What is left alone
+//
+// What the format itself says is no field: kinds, phases, outcomes, roles, error
+// codes, times and digests. Whether a secret shows in something that is made of
+// it in another way than those above, as in its hash, a pattern of its own must
+// say. But the hash of an artifact's body, which may hold secrets, is taken from its mark,
+// whatever the rules; its length stays. The footer counts the placeholders.
+type Rules struct {
+	// Paths name fields by the last names on the way to them, as a trace writes
+	// them: "password" is every field of that name, "args.password" one that
+	// stands directly in arguments, and "stash.auth.token" a path of the stash.
+	// Case does not matter, * is any one name, and places in lists do not
+	// count. All that lies in such a field is redacted.
+	Paths []string
+	// Patterns find secrets in texts, in whatever field.
+	Patterns []Pattern
+}
+
+// Pattern finds secrets of one kind in texts.
+type Pattern struct {
+	// Kind is what placeholders say: lowercase letters, digits and dashes.
+	Kind string
+	// Expr is a regular expression as package regexp has them. All that it
+	// matches is replaced; it must not match the empty text.
+	Expr string
+}
