@@ -26,8 +26,41 @@ const mutantsVariable = "ADKREPLAY_MUTANTS"
 const sample = "internal/steady/other-values"
 
 // least is how many mutants there are at least in a folder.
-var least = map[string]int{"adk/artifact": 8, "adk/budget": 10, "adk/envelope": 10, "adk/prompt": 12, "adk/session": 15, "fakes": 6, "internal/compare": 4, "internal/errtree": 2, "internal/jsonindex": 4, "internal/pattern": 2, "internal/chatfault": 1, "internal/redacting": 7, "internal/page": 7, "internal/modelapi": 1, "internal/distil": 3, "internal/review": 2, "internal/stats": 4, "internal/spans": 3, "internal/otlp": 1, "internal/perform": 2, "replay/whatif": 2, "internal/state": 2, "replay/trace": 2, "replay/redact": 7, "replay": 33, "replay/corpus": 6, "replay/sessions": 4, "replay/golden": 9,
-	"property": 6, "property/turn": 15, "property/explore": 20, "property/sessions": 15, "internal/steady": 2, "cmd/adkreplay": 7}
+var least = map[string]int{
+	"adk/artifact":       8,
+	"adk/budget":         10,
+	"adk/envelope":       10,
+	"adk/prompt":         12,
+	"adk/session":        15,
+	"cmd/adkreplay":      7,
+	"fakes":              6,
+	"internal/chatfault": 1,
+	"internal/compare":   4,
+	"internal/distil":    3,
+	"internal/errtree":   2,
+	"internal/jsonindex": 4,
+	"internal/modelapi":  1,
+	"internal/otlp":      1,
+	"internal/page":      7,
+	"internal/pattern":   2,
+	"internal/perform":   2,
+	"internal/redacting": 7,
+	"internal/review":    2,
+	"internal/spans":     3,
+	"internal/state":     2,
+	"internal/stats":     4,
+	"internal/steady":    2,
+	"property":           6,
+	"property/explore":   20,
+	"property/sessions":  15,
+	"property/turn":      15,
+	"replay":             33,
+	"replay/corpus":      6,
+	"replay/golden":      9,
+	"replay/sessions":    4,
+	"replay/trace":       2,
+	"replay/whatif":      2,
+}
 
 // harness are the mutants of the harness.
 func harness(t *testing.T) []mutant.Mutant {
