@@ -1,6 +1,7 @@
 package artifact_test
 
 import (
+	"context"
 	"io"
 	"regexp"
 	"strings"
@@ -96,4 +97,37 @@ func TestStreamsHoldLittle(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Less(t, allocated, uint64(1<<20), name)
 	}
+}
+
+// A line that is not asked for is not held, however long it is, and one that is too long to be
+// given is not read to its end.
+func TestLongLinesAreNotHeld(t *testing.T) {
+	allocs.Countable(t)
+	body := strings.Repeat("x", 20<<20) + "\nERROR second\nthird"
+	read := 0
+	media := made(t, artifact.Text, body).WithReader(adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(&counting{strings.NewReader(body), &read}), nil
+	}))
+	a, err := artifact.Open(t.Context(), &reading{}, media, artifact.Config{})
+	require.NoError(t, err)
+	_, err = a.Head(t.Context(), 1)
+	assert.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT)
+	assert.Less(t, read, 9<<20)
+	var found []string
+	allocated := allocs.Bytes(func() { found, err = a.Cat(t.Context(), new(1), new(3)) })
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ERROR second", "third"}, found)
+	assert.Less(t, allocated, uint64(1<<20))
+}
+
+// counting counts what was read.
+type counting struct {
+	io.Reader
+	read *int
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	*c.read += n
+	return n, err
 }

@@ -152,21 +152,13 @@ func (r *lineReader) Line(ctx context.Context, i int) (line string, ok bool, err
 	if err != nil {
 		return "", false, err
 	}
-	found := false
-	for next, err := range lines(stream, size, math.MaxInt) {
-		if err != nil {
-			return "", false, err
-		}
-		if skip == 0 {
-			line, found = validText(next.text), true
-			break
-		}
-		skip--
+	for next, err := range lines(ctx, stream, size, skip, math.MaxInt) {
+		return validText(next.text), err == nil, err
 	}
-	if !found && skip > 0 {
+	if skip > 0 {
 		return "", false, &adk.Error{Code: adk.E_ARTIFACT_CHANGED, Message: "the body has fewer lines than it had"}
 	}
-	return line, true, nil // the line behind the last newline is empty
+	return "", true, nil // the line behind the last newline is empty
 }
 
 // near opens the body at the nearest place that is known before a line, and says how much

@@ -73,31 +73,50 @@ type line struct {
 	cut  bool   // there is more of it
 }
 
-// lines gives the lines of a stream of about so many bytes, and of each so many at most; what
-// ends with a newline has an empty line more (ART-13). It closes the stream.
-func lines(stream io.ReadCloser, size int64, most int) iter.Seq2[line, error] {
+// lines gives the lines of a stream of about so many bytes, from one on, and of each so many
+// bytes at most: no more is held of a line, and nothing of those before. What ends with a
+// newline has an empty line more (ART-13). It closes the stream.
+func lines(ctx context.Context, stream io.ReadCloser, size int64, from, most int) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		defer func() { _ = stream.Close() }()
 		reader, begun, isAny := bufio.NewReaderSize(stream, room(size)), line{}, false
-		for {
+		for i := 0; ; {
 			piece, err := reader.ReadSlice('\n')
+			goesOn := errors.Is(err, bufio.ErrBufferFull)
 			isAny = isAny || len(piece) > 0
 			switch {
-			case errors.Is(err, bufio.ErrBufferFull):
-				begun.extend(piece, most)
-			case err == nil || err == io.EOF:
-				whole := line{text: bytes.TrimSuffix(piece, newline)}
-				if begun.text != nil {
-					begun.extend(whole.text, most)
-					whole, begun = begun, line{}
+			case ctx.Err() != nil:
+				yield(line{}, context.Cause(ctx))
+				return
+			case err != nil && err != io.EOF && !goesOn:
+				yield(line{}, err)
+				return
+			case !isAny: // an empty body has no line
+				return
+			}
+			text := bytes.TrimSuffix(piece, newline)
+			switch {
+			case i < from || begun.cut: // not asked for, or given already
+			case goesOn:
+				begun.extend(text, most)
+				if begun.cut && !yield(begun, nil) {
+					return
 				}
-				// An empty body has no line.
-				if isAny && !yield(whole, nil) || err != nil {
+			case begun.text != nil:
+				begun.extend(text, most)
+				if !yield(begun, nil) {
 					return
 				}
 			default:
-				yield(line{}, err)
+				if !yield(line{text: text}, nil) {
+					return
+				}
+			}
+			if err == io.EOF {
 				return
+			}
+			if !goesOn {
+				i, begun = i+1, line{}
 			}
 		}
 	}
@@ -134,15 +153,9 @@ func between(ctx context.Context, b body, from, to, most int) iter.Seq2[line, er
 			yield(line{}, err)
 			return
 		}
-		i := 0
-		for next, err := range lines(stream, b.size(), most) {
-			if err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			if (err != nil || i >= from) && !yield(next, err) {
-				return
-			}
-			if i++; i >= to {
+		i := from
+		for next, err := range lines(ctx, stream, b.size(), from, most) {
+			if i++; !yield(next, err) || i >= to {
 				return
 			}
 		}
@@ -166,7 +179,7 @@ func tail(ctx context.Context, b body, n int) ([]string, error) {
 		return nil, err
 	}
 	list := answerLines{}
-	for line, err := range lines(stream, b.size()-from, maxAnswer) {
+	for line, err := range lines(ctx, stream, b.size()-from, 0, maxAnswer) {
 		if err == nil {
 			err = list.read(line)
 		}
@@ -305,7 +318,7 @@ func grep(ctx context.Context, b body, expr *regexp.Regexp) ([]string, error) {
 			}
 		}
 		if held = copy(buffer, data); held > len(buffer)/2 { // a line longer than what is read at once
-			buffer = append(buffer, make([]byte, len(buffer))...)
+			buffer = append(buffer, make([]byte, min(len(buffer), maxLine+chunk-len(buffer)))...)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (a *Artifact) outlineOf(ctx context.Context, b body) (*outline, error) {
 		return nil, err
 	}
 	o := &outliner{outline: &outline{}}
-	for line, err := range lines(stream, b.size(), maxMarkup) {
+	for line, err := range lines(ctx, stream, b.size(), 0, maxMarkup) {
 		if err != nil {
 			return nil, err
 		}
