@@ -69,6 +69,7 @@ type attempt struct {
 	crashed atomic.Bool             // it was broken off, as the schedule wants it
 	halted  atomic.Bool             // it is not to go on, for one of these reasons, or many crossings
 	cut     atomic.Bool             // operations are refused: the exploration is over
+	clients atomic.Int64            // how many clients of net/http were broken off in runs with the label
 	stalled chan<- stall            // takes one thing: that the run was given up
 
 	mu      sync.Mutex
@@ -397,7 +398,7 @@ func (a *attempt) before(f *planned, step adk.Step) {
 	case f.Kind == turn.Crash && a.fires(f):
 		a.crash()
 	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation && a.fires(f):
-		f.breakHere()
+		a.breakHere(f)
 	}
 }
 

@@ -184,14 +184,29 @@ var runBreakableEntry = reflect.ValueOf(runBreakable).Pointer()
 // breakHere ends the goroutine that the fault is to break off; where it is to panic it does,
 // and user code may recover. Code that asks from another goroutine than the one that the
 // engine called is left alone.
-func (f *planned) breakHere() {
+func (a *attempt) breakHere(f *planned) {
 	if f.broke = isBreakable(); !f.broke {
 		return
+	}
+	if isWithin(clientSends) {
+		a.clients.Add(1)
 	}
 	if f.Kind == turn.Panic {
 		panic(errBroken)
 	}
 	runtime.Goexit()
+}
+
+// isWithin reports whether a function is under way on the present goroutine.
+func isWithin(function string) bool {
+	callers := make([]uintptr, 256)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	for {
+		frame, more := frames.Next()
+		if frame.Function == function || !more {
+			return frame.Function == function
+		}
+	}
 }
 
 // isBreakable reports whether the present goroutine runs code for breakable: below

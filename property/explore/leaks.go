@@ -42,6 +42,25 @@ const (
 	awaitsResponse   = "bufio.(*Reader).Peek"
 )
 
+// What a client of net/http sends a request with, and what has it keep to its timeout
+// meanwhile. That ends with the request, which has no end where the client is broken off: no
+// world does that.
+const (
+	clientSends  = "net/http.send"
+	clientWaiter = "net/http.setRequestCancel."
+)
+
+// ofClients are so many goroutines as clients left that were broken off, if there are any.
+func (l leaks) ofClients(brokenOff int) (left []stray) {
+	for _, s := range l.now() {
+		if slices.ContainsFunc(s.Stack, func(f watchdog.Frame) bool { return strings.HasPrefix(f.Function, clientWaiter) }) {
+			s.Count = brokenOff
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
 // mayStay reports whether a goroutine with such a stack may outlive a turn.
 func (l leaks) mayStay(s stray) bool {
 	calls := func(function string) bool {

@@ -8,13 +8,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -72,6 +75,40 @@ func TestConnectionsKeptAlive(t *testing.T) {
 	assert.Equal(t, "nothing is left behind", result.Violations[0].Invariant)
 	assert.Regexp(t, `started by net/http.* in net/http\.\(\*persistConn\)\.readLoop at .*: the body of a response was neither read to its end nor closed`,
 		result.Violations[0].Text)
+}
+
+// A client with a timeout that is broken off by the explorer leaves who waits for that: the
+// standard library's, and nothing that user code could end. A body that nobody closes leaves
+// the same, and is found.
+func TestClientsWithATimeout(t *testing.T) {
+	timing := func(read func(io.ReadCloser) error) turn.Subject {
+		return executing("timing", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			client := &http.Client{Timeout: time.Hour, Transport: adkhttp.NewTransport(okay{})}
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://weather.example/now", nil)
+			if err != nil {
+				return err
+			}
+			response, err := client.Do(request)
+			if err != nil {
+				return dc.Nack(err)
+			}
+			return errors.Join(read(response.Body), dc.Ack())
+		})
+	}
+	result := explored(t, timing(readAll), explore.Options{Faults: []turn.FaultKind{turn.Fail, turn.Panic}})
+	assert.Empty(t, result.Violations, result)
+
+	forgetful := func(body io.ReadCloser) error { return nil }
+	result = explored(t, timing(forgetful), explore.Options{Faults: []turn.FaultKind{turn.Fail, turn.Panic}})
+	require.NotEmpty(t, result.Violations, result)
+	assert.Contains(t, result.Violations[0].Text, "net/http.setRequestCancel")
+}
+
+// okay answers everything with a text.
+type okay struct{}
+
+func (okay) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("rain")), ContentLength: 4}, nil
 }
 
 // What a run needs is opened and closed for each: once, when it is over, also where

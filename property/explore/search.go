@@ -574,7 +574,7 @@ func (e *exploring) repeats(n candidate) int {
 // there, and finds the first schedule that leaves one by running them again. Once
 // is enough: what has stayed behind cannot be told from what stays.
 func (e *exploring) lookBehind(results [][]tried) {
-	if e.lost || len(e.leaks.beyond(nil)) == 0 {
+	if e.lost || len(e.leaks.beyond(e.leaks.ofClients(e.brokenClients()))) == 0 {
 		return
 	}
 	e.lost = true
@@ -583,14 +583,23 @@ func (e *exploring) lookBehind(results [][]tried) {
 			if slices.ContainsFunc(all[i].violations, func(v property.Violation) bool { return v.Invariant == hangs }) {
 				return // a turn that hangs leaves all of it behind
 			}
-			before := e.leaks.now()
+			before, broken := e.leaks.now(), e.brokenClients()
 			e.workers[0].run(all[i].candidate, nil, false, false)
+			before = append(before, e.leaks.ofClients(e.brokenClients()-broken)...)
 			if left := e.leaks.beyond(before); len(left) > 0 {
 				all[i].violations = append(all[i].violations, property.Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun, Text: strayText(left)})
 				return
 			}
 		}
 	}
+}
+
+// brokenClients is how many clients of net/http were broken off.
+func (e *exploring) brokenClients() (count int) {
+	for _, w := range e.workers {
+		count += int(w.attempt.Load().clients.Load())
+	}
+	return count
 }
 
 func strayText(strays []stray) string {
