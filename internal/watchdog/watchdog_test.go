@@ -108,7 +108,7 @@ func TestVisits(t *testing.T) {
 		"a lock":     {func() { lock.Lock(); defer lock.Unlock() }, toTheEnd, lockPatience, "sync.Mutex.Lock"},
 		"a Once":     {func() { once.Do(func() {}) }, toTheEnd, Usual, "sync.Mutex.Lock"},
 		"a channel":  {func() { <-never }, toTheEnd, Usual, "chan receive"},
-		"a deadline": {func() { time.Sleep(time.Minute) }, []Action{Hang}, systemPatience, "sleep"},
+		"a deadline": {func() { time.Sleep(time.Hour) }, []Action{Hang}, systemPatience, "sleep"},
 		"the system": {func() { _, _ = connection.Read(make([]byte, 1)) }, []Action{Hang}, systemPatience, "IO wait"},
 	} {
 		label := begin(c.run)
