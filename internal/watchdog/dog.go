@@ -3,9 +3,11 @@ package watchdog
 import (
 	"fmt"
 	"hash/maphash"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -564,7 +566,7 @@ func (g Goroutine) library() string {
 // isUsers reports whether a call is one of user code, and not of a library: the standard
 // one, this project's, or one that the go command fetched or that was copied to vendor.
 func (f Frame) isUsers() bool {
-	return !isStandard(f.Function) && !f.isProjects() && !strings.Contains(f.Place, "/pkg/mod/") &&
+	return !isStandard(f.Function, ownModule()) && !f.isProjects() && !strings.Contains(f.Place, "/pkg/mod/") &&
 		!strings.Contains(f.Place, "/vendor/") && !strings.Contains(f.Place, "@v") // by which -trimpath names modules
 }
 
@@ -584,9 +586,19 @@ func (f Frame) String() string { return f.name() + " at " + f.Place }
 
 func (f Frame) name() string { return f.Function[strings.LastIndex(f.Function, "/")+1:] }
 
+// ownModule is the module of the program, or of the test; empty where nobody knows.
+var ownModule = sync.OnceValue(func() string {
+	info, known := debug.ReadBuildInfo()
+	if !known {
+		return ""
+	}
+	return info.Main.Path
+})
+
 // isStandard reports whether a function is the standard library's: the first part of
-// its package's path has no dot.
-func isStandard(function string) bool {
+// its package's path has no dot, and is not that of the program's own module, which need not
+// have one.
+func isStandard(function, own string) bool {
 	path := function
 	if slash := strings.LastIndex(function, "/"); slash >= 0 {
 		path = function[:slash]
@@ -594,5 +606,6 @@ func isStandard(function string) bool {
 		path, _, _ = strings.Cut(function, ".")
 	}
 	first, _, _ := strings.Cut(path, "/")
-	return !strings.Contains(first, ".") && first != "main"
+	own, _, _ = strings.Cut(own, "/")
+	return !strings.Contains(first, ".") && first != "main" && (own == "" || strings.TrimSuffix(first, "_test") != own)
 }

@@ -639,3 +639,16 @@ func TestRunsBeginWithoutALook(t *testing.T) {
 	}
 	assert.Less(t, cost(t), alone+100)
 }
+
+// Calls of a program whose module has a name without a dot are user code, and not the standard
+// library's.
+func TestModulesWithoutADot(t *testing.T) {
+	for function, standard := range map[string]bool{
+		"sync.(*Mutex).Lock": true, "net/http.Get": true, "main.main": false, "example.com/agent.Run": false,
+		"agent.Run": false, "agent/tools.Look": false, "agent_test.TestRun": false, "agents.Run": true,
+	} {
+		assert.Equal(t, standard, isStandard(function, "agent"), function)
+	}
+	assert.True(t, isStandard("agent.Run", ""))
+	assert.False(t, isStandard("agent.Run", "agent/cmd"))
+}
