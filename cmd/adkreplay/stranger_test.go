@@ -104,8 +104,12 @@ func TestFilesThatAreNoTraces(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	empty, gz, none := put(t, "empty.jsonl", nil), put(t, "packed.jsonl", packed.Bytes()), t.TempDir()
+	marked, wide := put(t, "marked.jsonl", slices.Concat([]byte("\ufeff"), fixture(t, "hello"))), put(t, "wide.jsonl", []byte("\xff\xfe{\x00"))
 	for _, command := range []string{"verify", "check", "lint", "show", "shrink"} {
-		for path, says := range map[string]string{empty: ":1: truncated trace: the file is empty", gz: ":1: version trace: the file is gzip: unpack it with gzip -d"} {
+		for path, says := range map[string]string{
+			empty: ":1: truncated trace: the file is empty", gz: ":1: version trace: the file is gzip: unpack it with gzip -d",
+			marked: ":1: version trace: the file begins with a byte order mark", wide: ":1: version trace: the file is UTF-16",
+		} {
 			got := adkreplay(command, path)
 			assert.Equal(t, exitUnreadable, got.code, command)
 			assert.Contains(t, got.out+got.err, path+says, command)

@@ -96,6 +96,8 @@ func Sources(fsys fs.FS) ([]Source, error) {
 func openRegular(fsys fs.FS, name string) (io.ReadCloser, error) {
 	info, err := fs.Stat(fsys, name)
 	switch {
+	case !fs.ValidPath(name):
+		return nil, errors.New("its name is not UTF-8, and no folder gives such a file: give it by its own name, or another name to it")
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() && !info.IsDir():

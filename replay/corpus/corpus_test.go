@@ -338,6 +338,10 @@ func TestSourcesThatAreNoFiles(t *testing.T) {
 	in, err := sources[4].Open()
 	require.NoError(t, err)
 	require.NoError(t, in.Close())
+	sources, err = corpus.Sources(fstest.MapFS{"c\xff.jsonl": {}})
+	require.NoError(t, err)
+	_, err = sources[0].Open()
+	assert.ErrorContains(t, err, "its name is not UTF-8, and no folder gives such a file: give it by its own name")
 }
 
 // A check of nothing is not green.

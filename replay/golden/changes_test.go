@@ -60,7 +60,7 @@ var changes = []change{
 	{"a stash value", []edit{{"middleware.go", `units := "metric"`, `units := "imperial"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, value: "metric" → "imperial"`, "greeting"}, ""},
 	{"a retry of whatever the service gives", []edit{{"tool.go", ask, strings.Replace(ask, "text, err :=", "_, _ =", 1) + ask}}, replay.Unanswered, []string{"in strand/city: ask forecasts", "once more than recorded"}, "adk.Ask(ctx"},
 	{"a retry more", []edit{{"tool.go", "mostAttempts = 2", "mostAttempts = 3"}}, replay.Extra, []string{"in strand/city: sleep, once more than recorded", "in-circles"}, "dc.Sleep(ctx, pause)"},
-	{"no retry", []edit{{"tool.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/city: sleep in 2 traces", "busy-and-unknown", "in-circles"}, "adk.Ask(ctx"},
+	{"no retry", []edit{{"tool.go", "mostAttempts = 2", "mostAttempts = 1"}}, replay.Missing, []string{"in strand/city: sleep", "in 2 traces: testdata/turns/busy-and-unknown.jsonl"}, "adk.Ask(ctx"},
 	{"a longer pause", []edit{{"tool.go", "= time.Second", "= 2 * time.Second"}}, replay.ChangedInput, []string{"in strand/city", `sleep, for: "1s" → "2s"`}, "dc.Sleep(ctx, pause)"},
 	{"an extra fetch", []edit{{"middleware.go", "tc.Messages().Fetch(ctx)\n", "tc.Messages().Fetch(ctx)\n\t_, _ = tc.Messages().Fetch(ctx)\n"}}, replay.Unanswered, []string{"in turn-input/history: fetch"}, "_, _ = tc.Messages().Fetch(ctx)"},
 	{"a fetch less", []edit{{"middleware.go", "tc.Memories().Fetch(ctx)\n", "[]*adk.Memory(nil), error(nil)\n"}}, replay.Missing, []string{"in turn-input/profile: fetch memories"}, ""},

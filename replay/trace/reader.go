@@ -101,13 +101,20 @@ func (r *Reader) read(line *Line) error {
 // most of the time would go to.
 const linesAtOnce = 32
 
-// gzipMagic is how a file begins that gzip has compressed.
-var gzipMagic = []byte{0x1f, 0x8b}
+// foreign is how files begin that are no traces as they stand, and what they are.
+var foreign = []struct{ begin, reason string }{
+	{"\x1f\x8b", "the file is gzip: unpack it with gzip -d, or compress it with zstd"},
+	{"\xef\xbb\xbf", "the file begins with a byte order mark: something wrote it anew, and a trace is UTF-8 without one"},
+	{"\xff\xfe", "the file is UTF-16: something wrote it anew, and a trace is UTF-8"},
+	{"\xfe\xff", "the file is UTF-16: something wrote it anew, and a trace is UTF-8"},
+}
 
 func (r *Reader) readHeader() error {
-	if begin, _ := r.in.Peek(len(gzipMagic)); bytes.Equal(begin, gzipMagic) {
-		r.number++
-		return r.fail(FaultVersion, "the file is gzip: unpack it with gzip -d, or compress it with zstd", nil)
+	for _, f := range foreign {
+		if begin, _ := r.in.Peek(len(f.begin)); string(begin) == f.begin {
+			r.number++
+			return r.fail(FaultVersion, f.reason, nil)
+		}
 	}
 	line, err := r.next()
 	if err != nil {
