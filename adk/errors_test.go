@@ -69,7 +69,7 @@ func TestCodes(t *testing.T) {
 			delete(declared, name)
 		}
 	}
-	assert.Empty(t, declared, "the contract knows no other codes")
+	assert.Empty(t, declared, "the lists above, which are the contract's, have no others")
 	assert.False(t, adk.Code("E_UNKNOWN").Known())
 }
 
