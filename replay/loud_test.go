@@ -70,7 +70,7 @@ func (l *loud) listeners() (adk.Functional, adk.Observability) {
 		}
 }
 
-// executor does something of everything: in its second call it fails.
+// loudExecutor does something of everything: in its second call it fails.
 func loudExecutor(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	if dc.Iteration() == 1 {
 		return fmt.Errorf("the model is gone")

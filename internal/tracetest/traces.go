@@ -105,7 +105,7 @@ func (c *Crossings) Tell(x *adk.Crossing) {
 	c.All = append(c.All, *x)
 }
 
-// Redacted writes a trace again, as a recorder with a Redaction would have.
+// Redacted writes a trace again, as a recorder with such rules would have.
 func Redacted(t testing.TB, recorded *trace.Trace, r redact.Rules) []byte {
 	t.Helper()
 	rules, err := redacting.Compile(&r)

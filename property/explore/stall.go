@@ -146,7 +146,7 @@ func (a *attempt) finish() bool {
 	}
 }
 
-// giveUp gives the run up that began with a phase, unless it has ended.
+// abandon gives the run up that began with a phase, unless it has ended.
 func (a *attempt) abandon(phase int64, s stall) bool {
 	s.length = int(a.told.Load())
 	if phase%2 == 0 || !a.phase.CompareAndSwap(phase, givenUp) {

@@ -58,7 +58,7 @@ func TestTheSecondRunIsCompared(t *testing.T) {
 	}
 }
 
-// told is the trace of a turn that runs a tool, and what the callers in it were
+// toldTurn is the trace of a turn that runs a tool, and what the callers in it were
 // answered.
 func toldTurn(t *testing.T) (*trace.Trace, answers) {
 	t.Helper()
