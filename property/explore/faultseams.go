@@ -8,6 +8,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/storages"
+	"github.com/adkreplay/adkreplay/internal/strays"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -188,25 +189,13 @@ func (a *attempt) breakHere(f *planned) {
 	if f.broke = isBreakable(); !f.broke {
 		return
 	}
-	if isWithin(clientSends) {
+	if strays.InClient() {
 		a.clients.Add(1)
 	}
 	if f.Kind == turn.Panic {
 		panic(errBroken)
 	}
 	runtime.Goexit()
-}
-
-// isWithin reports whether a function is under way on the present goroutine.
-func isWithin(function string) bool {
-	callers := make([]uintptr, 256)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
-	for {
-		frame, more := frames.Next()
-		if frame.Function == function || !more {
-			return frame.Function == function
-		}
-	}
 }
 
 // isBreakable reports whether the present goroutine runs code for breakable: below

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/strays"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -121,7 +122,7 @@ type exploring struct {
 	subject turn.Subject
 	options Options
 	begun   time.Time
-	leaks   leaks
+	strays  strays.Watch
 	workers []*worker
 	watcher *watcher
 	stalls  stalls
@@ -151,7 +152,7 @@ func newExplorer(ctx context.Context, subject turn.Subject, options Options) *ex
 	for range options.Workers {
 		e.workers = append(e.workers, newWorker(subject))
 	}
-	e.leaks = leaks{e.labels, options.Background, e.over}
+	e.strays = strays.Watch{Labels: e.labels, Background: options.Background, Over: e.over}
 	e.watcher = watch(ctx, e.workers, options.realBudget())
 	return e
 }
@@ -574,7 +575,7 @@ func (e *exploring) repeats(n candidate) int {
 // there, and finds the first schedule that leaves one by running them again. Once
 // is enough: what has stayed behind cannot be told from what stays.
 func (e *exploring) lookBehind(results [][]tried) {
-	if e.lost || len(e.leaks.beyond(e.leaks.ofClients(e.brokenClients()))) == 0 {
+	if e.lost || len(e.strays.Beyond(e.strays.OfClients(e.brokenClients()))) == 0 {
 		return
 	}
 	e.lost = true
@@ -583,11 +584,11 @@ func (e *exploring) lookBehind(results [][]tried) {
 			if slices.ContainsFunc(all[i].violations, func(v property.Violation) bool { return v.Invariant == hangs }) {
 				return // a turn that hangs leaves all of it behind
 			}
-			before, broken := e.leaks.now(), e.brokenClients()
+			before, broken := e.strays.Now(), e.brokenClients()
 			e.workers[0].run(all[i].candidate, nil, false, false)
-			before = append(before, e.leaks.ofClients(e.brokenClients()-broken)...)
-			if left := e.leaks.beyond(before); len(left) > 0 {
-				all[i].violations = append(all[i].violations, property.Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun, Text: strayText(left)})
+			before = append(before, e.strays.OfClients(e.brokenClients()-broken)...)
+			if left := e.strays.Beyond(before); len(left) > 0 {
+				all[i].violations = append(all[i].violations, property.Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun, Text: strays.Text(left)})
 				return
 			}
 		}
@@ -600,15 +601,6 @@ func (e *exploring) brokenClients() (count int) {
 		count += int(w.attempt.Load().clients.Load())
 	}
 	return count
-}
-
-func strayText(strays []stray) string {
-	count, each := 0, ""
-	for _, s := range strays {
-		count += s.Count
-		each += "\n" + strayLine(s)
-	}
-	return inWords(count, "goroutine") + " had not ended when the turn had: started by user code, and waited for by nobody" + each
 }
 
 // follow is how many schedules with one fault more follow from runs.

@@ -1,26 +1,27 @@
-package explore
+package strays
 
 import (
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// This file finds the goroutines that runs leave behind, and says where they were
-// started. Every goroutine inherits the label of the one that starts it, so those
-// of a program's other parts, and of other explorations, are not seen.
+// Stray is what several goroutines are doing that are still there.
+type Stray = watchdog.Group
 
-// stray is what several goroutines are doing that are still there.
-type stray = watchdog.Group
-
-// leaks looks for strays of explored runs.
-type leaks struct {
-	labels     func() []watchdog.Label
-	background []string    // functions whose goroutines may stay
-	over       func() bool // reports whether the exploration has no time left
+// Watch looks for strays of explored runs.
+type Watch struct {
+	// Labels gives those of the runs.
+	Labels func() []watchdog.Label
+	// Background are the functions whose goroutines may stay.
+	Background []string
+	// Over reports whether there is no time left to wait for those that are about to end.
+	Over func() bool
 }
 
 // explorerLane is the function that an explorer's own goroutines run.
@@ -50,9 +51,22 @@ const (
 	clientWaiter = "net/http.setRequestCancel."
 )
 
-// ofClients are so many goroutines as clients left that were broken off, if there are any.
-func (l leaks) ofClients(brokenOff int) (left []stray) {
-	for _, s := range l.now() {
+// InClient reports whether the present goroutine sends a request with a client of net/http.
+func InClient() bool {
+	callers := make([]uintptr, 256)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	for {
+		frame, more := frames.Next()
+		if frame.Function == clientSends || !more {
+			return frame.Function == clientSends
+		}
+	}
+}
+
+// OfClients are as many goroutines as clients left that were broken off in InClient, if there
+// are any.
+func (w Watch) OfClients(brokenOff int) (left []Stray) {
+	for _, s := range w.Now() {
 		if slices.ContainsFunc(s.Stack, func(f watchdog.Frame) bool { return strings.HasPrefix(f.Function, clientWaiter) }) {
 			s.Count = brokenOff
 			left = append(left, s)
@@ -62,29 +76,29 @@ func (l leaks) ofClients(brokenOff int) (left []stray) {
 }
 
 // mayStay reports whether a goroutine with such a stack may outlive a turn.
-func (l leaks) mayStay(s stray) bool {
+func (w Watch) mayStay(s Stray) bool {
 	calls := func(function string) bool {
 		return slices.ContainsFunc(s.Stack, func(f watchdog.Frame) bool { return f.Function == function })
 	}
 	for _, f := range s.Stack {
-		if strings.HasSuffix(f.Function, explorerLane) || pooled.MatchString(f.Function) || slices.Contains(l.background, f.Function) {
+		if strings.HasSuffix(f.Function, explorerLane) || pooled.MatchString(f.Function) || slices.Contains(w.Background, f.Function) {
 			return true
 		}
 	}
 	return calls(connectionReader) && calls(awaitsResponse)
 }
 
-// now are the strays of this moment.
-func (l leaks) now() []stray { return slices.DeleteFunc(watchdog.Labelled(l.labels()...), l.mayStay) }
+// Now are the strays of this moment.
+func (w Watch) Now() []Stray { return slices.DeleteFunc(watchdog.Labelled(w.Labels()...), w.mayStay) }
 
-// beyond are the strays beyond those that there were. Those that are about to end are given
+// Beyond are the strays beyond those that there were. Those that are about to end are given
 // the time to do so; where there is none left, nobody is said to be one.
-func (l leaks) beyond(before []stray) []stray {
+func (w Watch) Beyond(before []Stray) []Stray {
 	for rest := (watchdog.Rest{}); ; rest.Pause() {
 		over := rest.IsOver() // it is those who are there behind it who stay
-		left := moreThan(before, l.now())
+		left := moreThan(before, w.Now())
 		switch {
-		case len(left) == 0, !over && rest.IsLong() && l.over():
+		case len(left) == 0, !over && rest.IsLong() && w.Over():
 			return nil
 		case over:
 			return withOrigins(left)
@@ -93,7 +107,7 @@ func (l leaks) beyond(before []stray) []stray {
 }
 
 // moreThan are the strays of one moment that were not there at another.
-func moreThan(before, strays []stray) (left []stray) {
+func moreThan(before, strays []Stray) (left []Stray) {
 	known := map[string]int{}
 	for _, s := range before {
 		known[s.Key()] += s.Count
@@ -110,7 +124,7 @@ func moreThan(before, strays []stray) (left []stray) {
 
 // withOrigins fills in what only a trace of all goroutines says, which knows no
 // labels: it is the same stack that tells which they are.
-func withOrigins(strays []stray) []stray {
+func withOrigins(strays []Stray) []Stray {
 	byStack := map[string]watchdog.Goroutine{}
 	for _, g := range watchdog.All() {
 		byStack[g.Key()] = g
@@ -122,9 +136,19 @@ func withOrigins(strays []stray) []stray {
 	return strays
 }
 
-// strayLine says how many they are, where they were started and where they are.
-func strayLine(s stray) string {
-	text := inWords(s.Count, "goroutine")
+// Text says how many there are in all, and of each how many, where they were started and where
+// they are.
+func Text(strays []Stray) string {
+	count, each := 0, ""
+	for _, s := range strays {
+		count += s.Count
+		each += "\n" + line(s)
+	}
+	return safetext.Counted(count, "goroutine") + " had not ended when the turn had: started by user code, and waited for by nobody" + each
+}
+
+func line(s Stray) string {
+	text := safetext.Counted(s.Count, "goroutine")
 	if s.Origin.Function != "" {
 		text += fmt.Sprintf(" started by %s at %s", s.Origin.Function, s.Origin.Place)
 	}
