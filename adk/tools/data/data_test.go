@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/tools/data"
@@ -140,4 +141,24 @@ func TestDeepAnswersAreNotWritten(t *testing.T) {
 		assert.Equal(t, "Error: result too long: more than 1 MiB, ask for less", answer, tool.Name())
 		assert.Less(t, held, int64(64<<20), tool.Name())
 	}
+}
+
+// BAT-4: an operation that would look for each of many keys in each of many items is refused.
+func TestManyKeysInManyItems(t *testing.T) {
+	items := "[" + strings.Repeat("{},", 99_999) + "{}]"
+	keys := make([]any, 50_000)
+	for i := range keys {
+		keys[i] = "a"
+	}
+	for want, operation := range map[string]map[string]any{
+		`Error in operation 1 ("select_keys"): 50000 keys in each of 100000 items: want at most 2000000 together`:    {"op": "select_keys", "keys": keys},
+		`Error in operation 1 ("map_template"): 100000 marks in each of 100000 items: want at most 2000000 together`: {"op": "map_template", "template": strings.Repeat("{{a}}", 100_000)},
+	} {
+		answer, err := trial.Answer(data.JSONTransform(), trial.Object("data", items, "operations", []any{operation}))
+		require.NoError(t, err)
+		assert.Equal(t, want, answer)
+	}
+	answer, err := trial.Answer(data.JSONTransform(), trial.Object("data", `[{"a":{"b":1}},{}]`, "operations", []any{map[string]any{"op": "map_template", "template": "<{{ a.b }}{{a}}>" + strings.Repeat(" ", 3) + "{{b}}!"}}))
+	require.NoError(t, err)
+	assert.JSONEq(t, `["<1{\"b\":1}>   !","<>   !"]`, answer)
 }

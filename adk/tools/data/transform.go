@@ -280,6 +280,9 @@ func (s step) selectKeys(list []any) (any, error) {
 	if !is {
 		return nil, errors.New("keys: want a list of keys")
 	}
+	if err := affordable(len(list), len(keys), "keys"); err != nil {
+		return nil, err
+	}
 	selected := make([]any, len(list))
 	for i, item := range list {
 		o := &jsontree.Object{}
@@ -296,6 +299,16 @@ func (s step) selectKeys(list []any) (any, error) {
 		selected[i] = o
 	}
 	return selected, nil
+}
+
+// maxLooked is how many values an operation looks for at most: each of its keys in each item.
+const maxLooked = 2_000_000
+
+func affordable(items, each int, what string) error {
+	if items*each > maxLooked {
+		return fmt.Errorf("%d %s in each of %d items: want at most %d together", each, what, items, maxLooked)
+	}
+	return nil
 }
 
 func (s step) pluck(list []any) (any, error) {
@@ -511,19 +524,29 @@ func (s step) template(list []any) (any, error) {
 	if !is {
 		return nil, errors.New("template: want a text with {{path}}")
 	}
-	texts, size := make([]any, len(list)), 0
+	marks := placeholder.FindAllStringSubmatchIndex(template, -1)
+	if err := affordable(len(list), len(marks), "marks"); err != nil {
+		return nil, err
+	}
+	texts, left := make([]any, len(list)), maxTemplated
 	for i, item := range list {
-		text := placeholder.ReplaceAllStringFunc(template, func(mark string) string {
-			value, found := at(item, placeholder.FindStringSubmatch(mark)[1])
-			if !found {
-				return ""
+		var text strings.Builder
+		end := 0
+		for _, mark := range marks {
+			text.WriteString(template[end:mark[0]])
+			end = mark[1]
+			if value, found := at(item, template[mark[2]:mark[3]]); found {
+				text.WriteString(word(value))
 			}
-			return word(value)
-		})
-		if size += len(text); size > maxTemplated {
+			if text.Len() > left {
+				break
+			}
+		}
+		text.WriteString(template[end:])
+		if left -= text.Len(); left < 0 {
 			return nil, errors.New("result too long")
 		}
-		texts[i] = text
+		texts[i] = text.String()
 	}
 	return texts, nil
 }
