@@ -103,56 +103,64 @@ func regexReplace(s string, o options) (any, error) {
 	if matches*(re.NumSubexp()+1) > maxPlaces {
 		return nil, fmt.Errorf("more than %d matches, groups counted each", maxPlaces)
 	}
+	pieces := piecesOf(replacement, re)
+	if matches*len(pieces) > maxPieces {
+		return nil, fmt.Errorf("%d matches to replace by %d texts and groups each: want at most %d together", matches, len(pieces), maxPieces)
+	}
 	var out strings.Builder
 	last := 0
 	for _, place := range re.FindAllStringSubmatchIndex(s, -1) {
 		out.WriteString(s[last:place[0]])
 		last = place[1]
-		if expand(&out, replacement, s, re, place); out.Len() > maxWork {
-			return nil, errTooLong
+		for _, p := range pieces {
+			out.WriteString(p.text)
+			if p.group >= 0 && place[2*p.group] >= 0 {
+				out.WriteString(s[place[2*p.group]:place[2*p.group+1]])
+			}
+			if out.Len() > maxWork {
+				return nil, errTooLong
+			}
 		}
 	}
 	out.WriteString(s[last:])
 	return out.String(), nil
 }
 
-// expand writes a replacement as ECMAScript does: $1, $&, $<name> and $$.
-func expand(out *strings.Builder, replacement, s string, re *regexp.Regexp, place []int) {
-	group := func(i int) {
-		if place[2*i] >= 0 {
-			out.WriteString(s[place[2*i]:place[2*i+1]])
-		}
-	}
-	for {
+// maxPieces is how many pieces of replacements are put together.
+const maxPieces = 5_000_000
+
+// piece is a piece of a replacement: a text, and behind it what a group matched; -1 for none.
+type piece struct {
+	text  string
+	group int
+}
+
+// piecesOf reads a replacement as ECMAScript does: $1, $&, $<name> and $$.
+func piecesOf(replacement string, re *regexp.Regexp) (all []piece) {
+	named := strings.LastIndexByte(replacement, '>') // no name ends behind that
+	for whole := len(replacement); ; {
 		at := strings.IndexByte(replacement, '$')
-		if at < 0 || at+1 == len(replacement) || out.Len() > maxWork {
-			out.WriteString(replacement)
-			return
+		if at < 0 || at+1 == len(replacement) {
+			return append(all, piece{replacement, -1})
 		}
-		out.WriteString(replacement[:at])
-		replacement = replacement[at+1:]
-		switch c := replacement[0]; {
+		text, rest := replacement[:at], replacement[at+1:]
+		switch c := rest[0]; {
 		case c == '$':
-			out.WriteByte('$')
-			replacement = replacement[1:]
+			all, rest = append(all, piece{replacement[:at+1], -1}), rest[1:]
 		case c == '&':
-			group(0)
-			replacement = replacement[1:]
+			all, rest = append(all, piece{text, 0}), rest[1:]
 		case c >= '1' && c <= '9' && int(c-'0') <= re.NumSubexp():
 			i, size := int(c-'0'), 1
-			if len(replacement) > 1 && replacement[1] >= '0' && replacement[1] <= '9' && 10*i+int(replacement[1]-'0') <= re.NumSubexp() {
-				i, size = 10*i+int(replacement[1]-'0'), 2
+			if len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9' && 10*i+int(rest[1]-'0') <= re.NumSubexp() {
+				i, size = 10*i+int(rest[1]-'0'), 2
 			}
-			group(i)
-			replacement = replacement[size:]
-		case c == '<' && strings.IndexByte(replacement, '>') > 0:
-			end := strings.IndexByte(replacement, '>')
-			if i := re.SubexpIndex(replacement[1:end]); i >= 0 {
-				group(i)
-			}
-			replacement = replacement[end+1:]
+			all, rest = append(all, piece{text, i}), rest[size:]
+		case c == '<' && named > whole-len(rest):
+			end := strings.IndexByte(rest, '>')
+			all, rest = append(all, piece{text, re.SubexpIndex(rest[1:end])}), rest[end+1:]
 		default:
-			out.WriteByte('$')
+			all = append(all, piece{replacement[:at+1], -1})
 		}
+		replacement = rest
 	}
 }
