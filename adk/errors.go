@@ -89,7 +89,8 @@ const (
 	// what no tool call can hold.
 	E_ARTIFACT_CONSTRUCTOR Code = "E_ARTIFACT_CONSTRUCTOR"
 	// E_ARTIFACT_FORMAT occurs when a body is not of the format that a question asks
-	// for, the question's own path is none, or its answer would be longer than 8 MiB.
+	// for, the question's own path is none, it would take too much to answer it, or its
+	// answer would be longer than 8 MiB. Who asks mends it: the error says what to ask instead.
 	E_ARTIFACT_FORMAT Code = "E_ARTIFACT_FORMAT"
 	// E_ARTIFACT_CHANGED occurs when the body that was found is another than the one
 	// that the artifact was made of.
