@@ -3,6 +3,7 @@ package jsontree_test
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -127,6 +128,13 @@ func TestEqual(t *testing.T) {
 
 // Plain data of Go become trees, with sorted keys.
 func TestPlain(t *testing.T) {
+	for _, n := range []int64{9007199254740993, -9007199254740993, 1 << 62, math.MaxInt64, math.MinInt64} {
+		number, ok := jsontree.Plain(n)
+		assert.True(t, ok)
+		read, err := jsontree.Parse(strconv.FormatInt(n, 10), deep)
+		require.NoError(t, err)
+		assert.Equal(t, read, number)
+	}
 	tree, ok := jsontree.Plain(map[string]any{"b": []string{"x"}, "a": []any{1, int64(2), nil, map[string]any{}}})
 	require.True(t, ok)
 	assert.Equal(t, `{"a":[1,2,null,{}],"b":["x"]}`, jsontree.Text(tree))

@@ -111,16 +111,17 @@ func (o *Object) Keys() []string {
 }
 
 // Plain is the value as a tree of this package, where v is JSON data in the
-// types that Go has for it: maps become objects with sorted keys, every number
-// a float64. A value of any other type is refused (ok is false).
+// types that Go has for it: maps become objects with sorted keys, a number a
+// float64, or its Digits where that is not its worth. A value of any other type is
+// refused (ok is false).
 func Plain(v any) (value any, ok bool) {
 	switch v := v.(type) {
 	case nil, bool, float64, Digits, string, *Object:
 		return v, true
 	case int:
-		return float64(v), true
+		return integer(int64(v)), true
 	case int64:
-		return float64(v), true
+		return integer(v), true
 	case []string:
 		list := make([]any, len(v))
 		for i, text := range v {
@@ -139,6 +140,15 @@ func Plain(v any) (value any, ok bool) {
 		return plainObject(v)
 	}
 	return nil, false
+}
+
+// integer is a whole number as it is read of JSON.
+func integer(n int64) any {
+	const all = 1 << 53 // up to it a float64 holds them
+	if -all <= n && n <= all {
+		return float64(n)
+	}
+	return Scalar(strconv.FormatInt(n, 10))
 }
 
 func plainObject(m map[string]any) (any, bool) {
