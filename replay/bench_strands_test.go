@@ -2,11 +2,14 @@ package replay_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -27,4 +30,43 @@ func BenchmarkVerifyStrands(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*crossings), "ns/crossing")
 		})
 	}
+}
+
+// BenchmarkLiveStrands doubles the strands of live code that are under way at once and wait
+// for one another, each to report before the next: ns/strand grow little.
+func BenchmarkLiveStrands(b *testing.B) {
+	for _, strands := range []int{250, 500, 1000, 2000} {
+		recorded, live := reporting(b, strands)
+		b.Run(fmt.Sprint(strands), func(b *testing.B) {
+			for b.Loop() {
+				report, err := replay.Verify(b.Context(), bytes.NewReader(recorded), live)
+				require.NoError(b, err)
+				require.Nil(b, report.Divergence)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*strands), "ns/strand")
+		})
+	}
+}
+
+// reporting is a recorded turn in which so many strands report a message each, and the live
+// code that does so again.
+func reporting(t testing.TB, strands int) ([]byte, replay.Live) {
+	run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for i := range strands {
+			_, err := dc.Fork(ctx, fmt.Sprint("strand ", i), func(_ context.Context, dc *adk.DispatchContext) error {
+				_, err := dc.Helpers().ReportMessage(fmt.Sprint("message ", i), "hello", true)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	}
+	var recorded bytes.Buffer
+	config := adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: run}}
+	runner, err := adk.NewRunner(fakes.Deterministic(config, replay.Record(&recorded)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Be brief."}))
+	return recorded.Bytes(), replay.LiveExecutor(run)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,8 +50,8 @@ type causal struct {
 	callers   codeplace.Callers
 	noAnswerChecks
 
-	stub.Timers   // with the lock that guards what follows
-	moved         *sync.Cond
+	stub.Timers             // with the lock that guards what follows
+	waiters       []*waiter // in the order in which they came
 	now           time.Time
 	failed        error // why it stopped before its end
 	calls         map[int]*newCall
@@ -62,9 +61,10 @@ type causal struct {
 	scopes        map[string]int               // of the dispatches that operations are in, numbered
 	scopeOf       map[*calls.Call]int
 	byStrand      map[int][]*adk.Crossing // the lines of each recorded strand
-	abortLines    []*adk.Crossing         // cancels, and operations that abort the run
-	counterparts  map[int]int             // the recorded numbers of strands, -1 of none, by those of the new run
-	consumed      map[*calls.Step]bool    // those that were taken
+	unmade        toMake
+	abortLines    []*adk.Crossing      // cancels, and operations that abort the run
+	counterparts  map[int]int          // the recorded numbers of strands, -1 of none, by those of the new run
+	consumed      map[*calls.Step]bool // those that were taken
 	ids           *rename.IDs
 	asks          recordedAsks
 	newCalls      map[*calls.Call]*newCall     // recorded calls, and their counterparts
@@ -120,7 +120,6 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
-	p.moved = sync.NewCond(&p.Mu)
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
 	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
@@ -144,6 +143,7 @@ func asRecorded(tree *calls.Tree) []int {
 
 // index prepares what is looked up while the run goes on.
 func (p *causal) index() {
+	p.unmade.index(p.tree, p.strands[0])
 	for _, x := range p.tree.Lines {
 		key := adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
 		p.lists[key] = append(p.lists[key], x)
@@ -356,7 +356,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 		p.listeners.Expect(got, p.faults[next.Seq])
 	}
 	p.outside()
-	p.moved.Broadcast()
+	p.wake()
 }
 
 // fact is the recorded counterpart of a fact: among what its strand comes to before
@@ -520,6 +520,7 @@ func (p *causal) forked(got, next *adk.Crossing) {
 		if s.fork = p.take(c, got); s.fork != nil {
 			p.newSeq[s.fork.X.Seq] = got.Seq
 			s.rec, s.cursor = s.fork.X.ID, s.fork.X.Seq
+			p.unmade.begins(s)
 		}
 	}
 	p.strands[got.ID] = s
@@ -554,8 +555,10 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
-		if open := p.gateOp(got.Name); got.Kind == adk.KindWaitFor && (open == nil || open.over) { // a second one of the id does not open (GAT-5)
-			op.gate = got.Name
+		if got.Kind == adk.KindWaitFor {
+			if open := p.gateOp(got.Name); open == nil || open.over { // a second one of the id does not open (GAT-5)
+				op.gate = got.Name
+			}
 		}
 		p.ops[got.Op] = op
 		c.open = append(c.open, op)
@@ -768,5 +771,7 @@ func (p *causal) stop() {
 		}
 	}
 	p.cancel(stub.ErrStopped, context.Canceled)
-	p.moved.Broadcast()
+	for _, w := range p.waiters {
+		w.wake()
+	}
 }

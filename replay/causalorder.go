@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -26,7 +27,8 @@ type newStrand struct {
 	cursor  int         // the last recorded crossing that it has passed
 	waiting []*waiter
 	parked  func() bool // the ready of a strand that waits inside the engine
-	now     time.Time   // that of its last step
+	ended   bool
+	now     time.Time // that of its last step
 }
 
 // waiter is a goroutine that asks for its step.
@@ -37,8 +39,9 @@ type waiter struct {
 	// instead is what the recorded strand came to, as the run was aborted before the
 	// engine took this step.
 	instead *adk.Crossing
-	let     bool // it goes on, whatever the order
-	last    bool // it comes behind all that every other strand has to do before it
+	let     bool       // it goes on, whatever the order
+	last    bool       // it comes behind all that every other strand has to do before it
+	moved   *sync.Cond // nil until it has to wait
 }
 
 // seq is the place of the step in the recorded order.
@@ -118,17 +121,38 @@ func (p *causal) present(w *waiter) time.Time {
 // wait blocks until the step of a waiter may be taken, and gives it that.
 func (p *causal) wait(w *waiter) {
 	w.strand.waiting = append(w.strand.waiting, w)
-	for arrived := false; !p.Stopped && !p.admitted(w); arrived = true {
-		if !arrived { // what was recorded before, and is not made now, holds nobody back any more
-			p.moved.Broadcast()
+	for !p.Stopped && !p.admitted(w) {
+		if w.moved == nil {
+			w.moved = sync.NewCond(&p.Mu)
+			p.waiters = append(p.waiters, w)
+			p.wake() // what was recorded before, and is not made now, holds nobody back any more
 		}
 		if !p.act() {
-			p.moved.Wait()
+			w.moved.Wait()
 		}
 	}
-	w.strand.waiting = state.Without(w.strand.waiting, w)
+	w.strand.waiting, p.waiters = state.Without(w.strand.waiting, w), state.Without(p.waiters, w)
 	p.turn = w
 }
+
+// wake wakes who may take a step now: one of them, for the next may when that is over. Where
+// nobody may and nobody is on the way, one is woken to act. mu is held.
+func (p *causal) wake() {
+	if p.turn != nil {
+		return
+	}
+	for _, w := range p.waiters {
+		if p.admitted(w) {
+			w.wake()
+			return
+		}
+	}
+	if len(p.waiters) > 0 && p.stuck() {
+		p.waiters[0].wake()
+	}
+}
+
+func (w *waiter) wake() { w.moved.Signal() }
 
 // leaving holds back a goroutine that ends itself where that cancelled the recorded
 // run: nobody asks before such a cancel, and it has its place in the order too. What
@@ -179,7 +203,7 @@ func (p *causal) offer(x *adk.Crossing) *outsideEvent {
 func (p *causal) give(s *newStrand) {
 	if p.turn != nil && p.turn.strand == s {
 		p.turn = nil
-		p.moved.Broadcast()
+		p.wake()
 	}
 }
 
@@ -290,17 +314,7 @@ func (p *causal) admitted(w *waiter) bool {
 	if p.turn != nil {
 		return false
 	}
-	return w.let || p.tree.Order == nil && !p.behindCancel(w) && !p.overtakes(w) && !(w.last && p.isBehind(w))
-}
-
-// isBehind reports whether another strand has still to do anything before the step.
-func (p *causal) isBehind(w *waiter) bool {
-	for _, other := range p.strands {
-		if other != w.strand && p.stillMakes(other, w.seq(), func(*adk.Crossing) bool { return true }) {
-			return true
-		}
-	}
-	return false
+	return w.let || p.tree.Order == nil && !p.behindCancel(w) && !p.overtakes(w) && !(w.last && p.unmade.before(w, &p.unmade.every))
 }
 
 // behindCancel reports whether a cancel comes before the step.
@@ -326,38 +340,11 @@ func (p *causal) overtakes(w *waiter) bool {
 	if !shares && gate == "" && !p.aborts {
 		return false
 	}
-	meets := func(x *adk.Crossing) bool {
-		return aborts || wire.Aborts(x) || shares && p.tree.Shares(x) || gate != "" && calls.GateID(x) == gate
+	if aborts {
+		return p.unmade.before(w, &p.unmade.every)
 	}
-	for _, other := range p.strands {
-		if other != w.strand && p.stillMakes(other, w.seq(), meets) {
-			return true
-		}
-	}
-	return false
-}
-
-// stillMakes reports whether a strand has still to make a wanted crossing before a place:
-// itself, or a strand that it has not forked yet.
-func (p *causal) stillMakes(s *newStrand, seq int, wanted func(*adk.Crossing) bool) bool {
-	if s.rec < 0 {
-		return false
-	}
-	strands := append(make([]int, 0, 4), s.rec)
-	for from := s.ahead(); len(strands) > 0; strands = strands[1:] {
-		for _, x := range p.from(strands[0], from) {
-			if x.Seq >= seq {
-				break
-			}
-			if !wire.IsCancel(x) && wanted(x) {
-				return true
-			}
-			if wire.Forks(x) {
-				strands = append(strands, x.ID)
-			}
-		}
-	}
-	return false
+	return p.aborts && p.unmade.before(w, &p.unmade.aborting) || shares && p.unmade.before(w, &p.unmade.shared) ||
+		gate != "" && p.unmade.before(w, p.unmade.ofGate[gate])
 }
 
 // ahead is the place from which on a strand has not passed what was recorded.
@@ -367,6 +354,99 @@ func (s *newStrand) ahead() int {
 		from = max(from, w.seq())
 	}
 	return from
+}
+
+// toMake are the recorded crossings that strands have still to make: those that others wait
+// for, by why. They are looked through from the first that is not made on, or every step
+// would look at every strand.
+type toMake struct {
+	every, shared, aborting unmade
+	ofGate                  map[string]*unmade
+	by                      map[int]*newStrand    // the strands of the new run, by the recorded ones
+	forks                   map[int]*adk.Crossing // of the recorded strands
+}
+
+// unmade are recorded crossings in their order. Those before next are made, or will not be.
+type unmade struct {
+	lines []*adk.Crossing
+	next  int
+}
+
+func (m *toMake) index(t *calls.Tree, first *newStrand) {
+	m.by, m.forks, m.ofGate = map[int]*newStrand{0: first}, map[int]*adk.Crossing{}, map[string]*unmade{}
+	for _, x := range t.Lines {
+		if wire.Forks(x) {
+			m.forks[x.ID] = x
+		}
+		if wire.IsCancel(x) {
+			continue
+		}
+		m.every.lines = append(m.every.lines, x)
+		if t.Shares(x) {
+			m.shared.lines = append(m.shared.lines, x)
+		}
+		if wire.Aborts(x) {
+			m.aborting.lines = append(m.aborting.lines, x)
+		}
+		if id := calls.GateID(x); id != "" {
+			if m.ofGate[id] == nil {
+				m.ofGate[id] = &unmade{}
+			}
+			m.ofGate[id].lines = append(m.ofGate[id].lines, x)
+		}
+	}
+}
+
+// begins notes that a strand was forked. It may be later than in the recording, where what it
+// makes was given up already.
+func (m *toMake) begins(s *newStrand) {
+	m.by[s.rec] = s
+	for _, u := range []*unmade{&m.every, &m.shared, &m.aborting} {
+		u.rewind(s.cursor)
+	}
+	for _, u := range m.ofGate {
+		u.rewind(s.cursor)
+	}
+}
+
+func (u *unmade) rewind(seq int) {
+	if u.next > 0 && u.lines[u.next-1].Seq > seq {
+		u.next = sort.Search(u.next, func(i int) bool { return u.lines[i].Seq > seq })
+	}
+}
+
+// before reports whether another strand has still to make one of some crossings before a
+// step: itself, or a strand that it has not forked yet.
+func (m *toMake) before(w *waiter, u *unmade) bool {
+	if u == nil {
+		return false
+	}
+	for i := u.next; i < len(u.lines) && u.lines[i].Seq < w.seq(); i++ {
+		switch by, never := m.maker(u.lines[i]); {
+		case never && i == u.next:
+			u.next++
+		case by != nil && by != w.strand:
+			return true
+		}
+	}
+	return false
+}
+
+// maker is the strand that makes a crossing, or forks the one that does; nil where it has
+// passed that, and never where it cannot come back to it.
+func (m *toMake) maker(x *adk.Crossing) (by *newStrand, never bool) {
+	for m.by[x.Strand] == nil {
+		if x = m.forks[x.Strand]; x == nil {
+			return nil, true
+		}
+	}
+	switch by = m.by[x.Strand]; {
+	case by.ended, x.Seq <= by.cursor:
+		return nil, true
+	case x.Seq < by.ahead():
+		return nil, false
+	}
+	return by, false
 }
 
 // ahead is the place of the next recorded crossing of a strand that is of some
@@ -394,11 +474,12 @@ func (p *causal) Park(n int, ready func() bool) {
 	p.give(s)
 	s.parked = ready
 	if ready == nil {
+		s.ended = true
 		delete(p.strands, n)
 	}
 	for p.act() {
 	}
-	p.moved.Broadcast()
+	p.wake()
 }
 
 // Resume notes that a strand goes on. Its next step is asked for, but for what the
@@ -469,7 +550,7 @@ func (p *causal) act() bool {
 		p.do(next)
 	case first != nil:
 		first.let = true
-		p.moved.Broadcast()
+		p.wake()
 	default:
 		return p.giveUp()
 	}
@@ -547,7 +628,7 @@ func (p *causal) do(a *outsideEvent) {
 	case a.cancel != nil:
 		p.now, p.aborted = later(p.now, a.at), true
 		p.cancel(a.cancel.Cause, a.cancel.Err)
-		p.moved.Broadcast() // steps may have waited for it
+		p.wake() // steps may have waited for it
 	case a.timer != nil:
 		p.reached(a)
 		a.timer.Expire()
@@ -560,7 +641,7 @@ func (p *causal) do(a *outsideEvent) {
 		defer func() {
 			p.Mu.Lock()
 			p.acting--
-			p.moved.Broadcast()
+			p.wake()
 		}()
 		if a.settle == nil {
 			a.gate.Reject(wire.ByReplay, stub.ErrUnanswered)
@@ -569,7 +650,7 @@ func (p *causal) do(a *outsideEvent) {
 		}
 		return
 	}
-	p.moved.Broadcast()
+	p.wake()
 }
 
 // reached notes the time of an act for the strand that waits for it.
