@@ -41,6 +41,10 @@ func explored(t *testing.T, s turn.Subject, o explore.Options) *explore.Explorat
 	return result
 }
 
+// blocking are the families whose runs block most often outside the engine, and are looked at
+// as often: their bugs come before what other bugs leave behind.
+var blocking = []string{"a WaitGroup that an error forgets", "a lock kept when a wait is cancelled", "a channel that is full when its reader has left"}
+
 // The bars of the zoo: half of the bugs are found without a check and all with one
 // assertion, in at most three entries each; no twin is accused; the line that a
 // violation ends with fails with the bug and passes with the twin. Twins come first:
@@ -52,6 +56,7 @@ func TestZoo(t *testing.T) {
 		t.Run("twin of "+f.name, func(t *testing.T) { accused[f.name] = f.exploreTwin(t) })
 	}
 	var rows []row
+	slices.SortStableFunc(all, func(a, b family) int { return slices.Index(blocking, b.name) - slices.Index(blocking, a.name) })
 	for _, f := range all {
 		t.Run(f.name, func(t *testing.T) {
 			r := f.exploreBug(t)
