@@ -109,6 +109,23 @@ func TestCommandsEndWithoutOwnerOrTool(t *testing.T) {
 	}
 }
 
+// A strand that waits for itself would never end, and no run has one.
+func TestCommandsEndOnAStrandThatAwaitsItself(t *testing.T) {
+	for _, name := range []string{"parallel-tools", "sub-agents-side-by-side"} {
+		f := tracetest.FixtureNamed(t, name)
+		lines := slices.Clone(f.Trace.Lines())
+		at := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == adk.KindWait })
+		wait := lines[at]
+		within := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Strand == wait.ID && l.Kind == adk.KindCall })
+		path := filepath.Join(t.TempDir(), "turn.jsonl")
+		for _, by := range []int{wait.Call, lines[within].ID} {
+			wait.Strand, wait.Call = lines[within].Strand, by
+			moved := slices.Insert(slices.Clone(lines), within+1, wait)
+			endAll(t, fmt.Sprintf("%s: a wait of call %d", name, by), path, tracetest.Sealed(f, slices.Delete(moved, at, at+1)))
+		}
+	}
+}
+
 // endAll holds every command to its end on an edited trace, which need not be one that
 // can be written.
 func endAll(t *testing.T, name, path string, edited *trace.Trace) {

@@ -34,7 +34,7 @@ func (s *Stage) answered(x *adk.Crossing, got perform.Answer) {
 		return
 	case adk.KindFork:
 		s.mu.Lock()
-		s.strands[x.ID], s.lastFork[x.Call] = got.Strand, x.ID
+		s.strands[x.ID], s.forkedBy[x.ID], s.lastFork[x.Call] = got.Strand, x.Call, x.ID
 		s.mu.Unlock()
 		return
 	case adk.KindOnAck:

@@ -26,6 +26,7 @@ type Stage struct {
 	handles   map[int]*Handle             // by the number of the recorded call
 	offAck    map[calls.AckHandler]func() // by the recorded handler
 	strands   map[int]*adk.Strand         // by the number of the recorded strand
+	forkedBy  map[int]int                 // the recorded call that forked a strand, by its recorded number
 	lastFork  map[int]int                 // the number of the strand that a recorded call forked last
 	cancels   map[int]func(error)         // of the contexts given to scripted waits, by recorded operation
 	tools     map[*adk.Tool]*adk.Tool     // the recorded ones, with their handlers of today
@@ -50,7 +51,7 @@ type Director interface {
 
 // NewStage is a stage whose calls d directs.
 func NewStage(d Director) *Stage {
-	return &Stage{director: d, handles: map[int]*Handle{}, offAck: map[calls.AckHandler]func(){}, strands: map[int]*adk.Strand{}, lastFork: map[int]int{},
+	return &Stage{director: d, handles: map[int]*Handle{}, offAck: map[calls.AckHandler]func(){}, strands: map[int]*adk.Strand{}, forkedBy: map[int]int{}, lastFork: map[int]int{},
 		cancels: map[int]func(error){}, tools: map[*adk.Tool]*adk.Tool{}, exchanges: map[int]*adk.Exchange{}}
 }
 
@@ -277,10 +278,15 @@ func (u recordedUser) Code(*adk.Crossing) func(context.Context, perform.Handle) 
 	}
 }
 
-// Strand is the strand of the new run that was forked as the recorded one.
+// Strand is the strand of the new run that was forked as the recorded one; nil for a wait of
+// another call than that which forked it, which the engine tells of none: a strand that waited
+// for itself would never end.
 func (u recordedUser) Strand(x *adk.Crossing) *adk.Strand {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.forkedBy[x.ID] != x.Call {
+		return nil
+	}
 	return u.strands[x.ID]
 }
 

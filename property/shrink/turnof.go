@@ -46,6 +46,8 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 			return turn.Turn{}, impossible(i+2, fmt.Sprintf("of: a %s is of a collection, and this one of none", x.Kind))
 		case x.Kind == adk.KindCall && x.Call == 0 && tr.begun:
 			return turn.Turn{}, impossible(i+2, "in: somebody makes every call but the first, and this one nobody")
+		case x.Kind == adk.KindWait && tr.isForeign(x):
+			return turn.Turn{}, impossible(i+2, "in: the call that forked a strand waits for it, and this one is another")
 		}
 		tr.take(x)
 	}
@@ -55,6 +57,13 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 	t := tr.finish()
 	t.Order = orderOf(t, tr.lines)
 	return t, nil
+}
+
+// isForeign reports whether a wait is of another call than the one that forked the strand. The
+// engine tells of none, and a strand that waited for itself would never end.
+func (tr *translation) isForeign(wait *adk.Crossing) bool {
+	fork := tr.forks[wait.ID]
+	return wait.Phase == adk.Begin && fork != nil && (fork.call != wait.Call || fork.strand != wait.Strand)
 }
 
 // isOfCollection reports whether a crossing is an operation on a collection.
@@ -110,10 +119,12 @@ type handlerRef struct {
 }
 
 type forkRef struct {
-	name  string
-	by    *turn.Body
-	body  *turn.Body
-	ended int // the number of the crossing that ended the strand
+	call   int // that forked the strand
+	strand int // the one that the call is in
+	name   string
+	by     *turn.Body
+	body   *turn.Body
+	ended  int // the number of the crossing that ended the strand
 }
 
 // askRef is where the operation stands that asks.
@@ -462,7 +473,7 @@ func (tr *translation) operation(x *adk.Crossing) {
 			break
 		}
 		op.Do = &turn.Body{}
-		tr.forks[x.ID] = &forkRef{name: x.Name, by: tr.performing(x.Strand), body: op.Do}
+		tr.forks[x.ID] = &forkRef{call: x.Call, strand: x.Strand, name: x.Name, by: tr.performing(x.Strand), body: op.Do}
 	case adk.KindOnAck:
 		op.Do = &turn.Body{}
 		h := &handlerRef{id: x.ID, name: x.Name, off: x.Name, body: op.Do}

@@ -73,14 +73,17 @@ func TestTurnOfNothing(t *testing.T) {
 // What no run can be is said with its line and the field.
 func TestTurnOfWhatNoRunCanBe(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind adk.Kind
-		edit func(*adk.Crossing)
-		want string
+		fixture string
+		kind    adk.Kind
+		edit    func(*adk.Crossing)
+		want    string
 	}{
-		"an execute of no tool":    {adk.KindExecute, func(x *adk.Crossing) { x.Record = nil }, "tool: "},
-		"a call that nobody makes": {adk.KindDispatchStart, func(x *adk.Crossing) { x.Kind, x.Call = adk.KindCall, 0 }, "in: "},
+		"an execute of no tool":       {"tool-round-trip", adk.KindExecute, func(x *adk.Crossing) { x.Record = nil }, "tool: "},
+		"a call that nobody makes":    {"tool-round-trip", adk.KindDispatchStart, func(x *adk.Crossing) { x.Kind, x.Call = adk.KindCall, 0 }, "in: "},
+		"a strand that awaits itself": {"parallel-tools", adk.KindWait, func(x *adk.Crossing) { x.Strand = x.ID }, "in: "},
+		"a wait of another call":      {"parallel-tools", adk.KindWait, func(x *adk.Crossing) { x.Call = 1 }, "in: "},
 	} {
-		f := tracetest.FixtureNamed(t, "tool-round-trip")
+		f := tracetest.FixtureNamed(t, c.fixture)
 		lines := slices.Clone(f.Trace.Lines())
 		at := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == c.kind })
 		c.edit(&lines[at].Crossing)
