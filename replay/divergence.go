@@ -63,7 +63,7 @@ type Divergence struct {
 	Expected string `json:"expected,omitempty"`
 	Got      string `json:"got,omitempty"`
 	// Fields are the fields that differ, where both are of one kind.
-	Fields []compare.FieldDiff `json:"fields,omitempty"`
+	Fields []FieldDiff `json:"fields,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
 	// Place is where the code of the live seam begins that it happened in.

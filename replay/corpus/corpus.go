@@ -33,12 +33,10 @@ type Source struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// How the names of traces end: in Ending, and in packedEnding behind it where
-// they are compressed.
-const (
-	Ending       = ".jsonl"
-	packedEnding = ".zst"
-)
+// Ending is how the names of traces end, and of compressed ones what goes before .zst.
+const Ending = ".jsonl"
+
+const packedEnding = ".zst"
 
 // IsTrace reports whether a file is one of the traces of its folder, by its name.
 func IsTrace(name string) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Options say what Diff is to compare and to count.
+// Options say what Traces is to compare and to count.
 type Options struct {
 	// Times makes times differences too: how long after the crossing before it
 	// each happened, and the times in records and in plain data.
@@ -46,7 +46,7 @@ type Change struct {
 	LineB string `json:"lineB,omitempty"`
 	// Fields are the fields that differ, down to the member of a record or of
 	// arguments; Want is a's and Got is b's.
-	Fields []compare.FieldDiff `json:"fields,omitempty"`
+	Fields []FieldDiff `json:"fields,omitempty"`
 }
 
 // Counts are how many crossings came out in which way. A crossing that both
@@ -68,10 +68,14 @@ type Renaming struct {
 	B string `json:"b"`
 }
 
-// Diff is in what two traces differ. It is made by Diff.
+// FieldDiff is one field in which two crossings differ, or the headers: Want is a's and Got
+// is b's, each as a trace writes it, which is JSON; empty where the field is absent.
+type FieldDiff = compare.FieldDiff
+
+// Diff is in what two traces differ. Traces makes it.
 type Diff struct {
 	// Header are the names of seams in which the headers differ.
-	Header []compare.FieldDiff `json:"header,omitempty"`
+	Header []FieldDiff `json:"header,omitempty"`
 	// Changes are the differences, in the order of what happened.
 	Changes   []Change `json:"changes"`
 	Crossings Counts   `json:"crossings"`
@@ -103,7 +107,7 @@ func (d *Diff) Same() bool {
 // that this package does not know are not compared. Prefixes of traces are
 // compared as far as they go.
 //
-// Diff(b, a) finds the same with a and b exchanged. Of traces that are much
+// Traces(b, a) finds the same with a and b exchanged. Of traces that are much
 // alike the time is linear in their length.
 func Traces(a, b *trace.Trace, options ...Options) *Diff {
 	var o Options

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // FormatVersion is the version of the format that this package writes. It reads
@@ -28,16 +27,16 @@ type Header struct {
 	// crossing when written.
 	Start time.Time
 	// Extra are the members that this package does not know.
-	Extra []wire.Member
+	Extra []Member
 
-	SeamsExtra []wire.Member // within seams
+	SeamsExtra []Member // within seams
 }
 
 // Line is one crossing as it stands in a trace.
 type Line struct {
 	adk.Crossing
 	// Extra are the members that this package does not know.
-	Extra []wire.Member
+	Extra []Member
 }
 
 // Options are what the reading and writing of traces can be told. Functions take

@@ -28,7 +28,7 @@ type Reader struct {
 	header  Header
 	former  *formerDigests
 	lines   []Line // to be given out, made many at a time
-	footer  []wire.Member
+	footer  []Member
 	err     error // that Next gives from now on
 }
 
@@ -62,10 +62,7 @@ func (r *Reader) Compressed() bool { return r.packed != nil }
 func (r *Reader) Options() Options { return r.options }
 
 // Footer are the members of the footer that nobody knows: nil until that was read.
-func (r *Reader) Footer() []wire.Member { return r.footer }
-
-// Sentinels are the errors that the reader knows by name.
-func (r *Reader) Sentinels() *wire.Sentinels { return r.dec.Sentinels }
+func (r *Reader) Footer() []Member { return r.footer }
 
 // Next reads a crossing, in a Line of the caller's own. Behind a valid footer
 // the error is io.EOF. A file that ends before its footer gives all its lines,

@@ -17,7 +17,7 @@ type Trace struct {
 	// written. Setting it seals a trace that was made or cut by hand.
 	Sealed bool
 	// FooterExtra are the members of the footer that this package does not know.
-	FooterExtra []wire.Member
+	FooterExtra []Member
 
 	options Options        // with which it was read
 	media   *wire.Openings // what the openings of media in it gave

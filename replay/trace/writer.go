@@ -55,7 +55,7 @@ func (w *Writer) Write(c *adk.Crossing) error { return w.write(c, nil) }
 // package does not know.
 func (w *Writer) WriteLine(l *Line) error { return w.write(&l.Crossing, l.Extra) }
 
-func (w *Writer) write(c *adk.Crossing, extra []wire.Member) error {
+func (w *Writer) write(c *adk.Crossing, extra []Member) error {
 	if !w.begun && w.header.Start.IsZero() {
 		w.header.Start = c.At
 	}
@@ -96,8 +96,9 @@ func (w *Writer) begin() {
 // underlying writer.
 func (w *Writer) Close() error { return w.CloseWith(nil) }
 
-// CloseWith writes the footer, with members of another one.
-func (w *Writer) CloseWith(extra []wire.Member) error {
+// CloseWith is Close for a copy of a trace: its footer also says what Reader.Footer gave of
+// the other one.
+func (w *Writer) CloseWith(extra []Member) error {
 	w.begin()
 	if w.err != nil {
 		return w.err

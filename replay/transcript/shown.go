@@ -51,7 +51,12 @@ func Expand(recorded io.Reader, options ...trace.Options) iter.Seq2[*Expanded, e
 			yield(nil, err)
 			return
 		}
-		s := &shower{namer: describe.New(state.New()), comparer: wire.Comparer{Sentinels: r.Sentinels()}}
+		known, err := wire.NewSentinels(r.Options().Sentinels)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s := &shower{namer: describe.New(state.New()), comparer: wire.Comparer{Sentinels: known}}
 		for {
 			line, err := r.Next()
 			switch {

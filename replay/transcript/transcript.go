@@ -86,7 +86,7 @@ type depth struct {
 	outside int
 }
 
-// New writes a transcript to w. It is written line by line; Close
+// New makes a transcript that is written to w, line by line; Close
 // writes the last one.
 func New(w io.Writer) *Transcript {
 	n := describe.New(state.New())
@@ -395,7 +395,7 @@ func Write(w io.Writer, recorded io.Reader, options ...trace.Options) error {
 	return WriteRange(w, recorded, 1, math.MaxInt, options...)
 }
 
-// WriteRange is WriteTranscript of the lines that begin with one of the
+// WriteRange is Write of the lines that begin with one of the
 // crossings from the first to the last, which are numbers from 1. Of a last one
 // that is beyond the end it writes what there is; a first one is an error.
 func WriteRange(w io.Writer, recorded io.Reader, first, last int, options ...trace.Options) error {

@@ -91,7 +91,7 @@ type Applied struct {
 	Crossing int    `json:"crossing"`
 	Seam     string `json:"seam"`
 	// Fields are what it changed; none where the recording has that value already.
-	Fields []compare.FieldDiff `json:"fields"`
+	Fields []replay.FieldDiff `json:"fields"`
 	// Reached tells that it came to pass. It did not where the new run took
 	// another way before, or where the engine does not take it from there.
 	Reached bool `json:"reached"`
@@ -116,7 +116,7 @@ type AsRecorded struct {
 	Crossing int    `json:"crossing"`
 	Line     string `json:"line"`
 	// Fields are what differs; Want is what was recorded.
-	Fields []compare.FieldDiff `json:"fields"`
+	Fields []replay.FieldDiff `json:"fields"`
 }
 
 // What a scripted seam can take no notice of.
