@@ -39,6 +39,22 @@ func (c *call) eventIf(admitted func() bool, kind Kind, complete func(at time.Ti
 	return true
 }
 
+// emit tells the observer of an event of the engine's own, with a time of its own, which
+// complete puts into it, and lets the listeners hear it. fill puts into its line what no
+// earlier one says; nil is nothing.
+func emit[E any](c *call, kind Kind, e *E, complete func(at time.Time), fill func(*Crossing), pick func(*Observability) func(E)) {
+	c.event(kind, func(at time.Time, x *Crossing) {
+		complete(at)
+		if x == nil {
+			return
+		}
+		if x.Payload = *e; fill != nil {
+			fill(x)
+		}
+	})
+	publishObservability(c, kind, e, pick)
+}
+
 // follow tells the observer of an event that an operation caused: it has the
 // operation's time, and so has its line, whatever time other strands have come to
 // meanwhile (EVT-6).
@@ -86,25 +102,15 @@ func (c *call) emitLog(e LogEvent) {
 
 func (t *turn) emitTurnStart() {
 	var e TurnStart
-	t.call.event(KindTurnStart, func(at time.Time, x *Crossing) {
+	emit(t.call, KindTurnStart, &e, func(at time.Time) {
 		t.turnID, t.startedAt = t.newID(), at
 		e.TurnID, e.StartedAt = t.turnID, at
-		if x != nil {
-			x.Payload, x.Name = e, e.TurnID
-		}
-	})
-	publishObservability(t.call, KindTurnStart, &e, func(l *Observability) func(TurnStart) { return l.TurnStart })
+	}, func(x *Crossing) { x.Name = e.TurnID }, func(l *Observability) func(TurnStart) { return l.TurnStart })
 }
 
 func (t *turn) emitTurnEnd() {
 	e := TurnEnd{TurnID: t.turnID, Span: Span{StartedAt: t.startedAt}}
-	t.call.event(KindTurnEnd, func(at time.Time, x *Crossing) {
-		e.EndedAt = at
-		if x != nil {
-			x.Payload = e
-		}
-	})
-	publishObservability(t.call, KindTurnEnd, &e, func(l *Observability) func(TurnEnd) { return l.TurnEnd })
+	emit(t.call, KindTurnEnd, &e, func(at time.Time) { e.EndedAt = at }, nil, func(l *Observability) func(TurnEnd) { return l.TurnEnd })
 }
 
 func (d *dispatch) emitDispatchStart() {
@@ -112,29 +118,21 @@ func (d *dispatch) emitDispatchStart() {
 	if d.above != nil {
 		e.ParentID = d.above.id
 	}
-	d.call.event(KindDispatchStart, func(at time.Time, x *Crossing) {
+	emit(d.call, KindDispatchStart, &e, func(at time.Time) {
 		d.id, d.startedAt = d.run.newID(), at
 		e.DispatchID, e.StartedAt = d.id, at
-		if x != nil {
-			x.Payload, x.Name = e, e.DispatchID
-		}
-	})
-	publishObservability(d.call, KindDispatchStart, &e, func(l *Observability) func(DispatchStart) { return l.DispatchStart })
+	}, func(x *Crossing) { x.Name = e.DispatchID }, func(l *Observability) func(DispatchStart) { return l.DispatchStart })
 }
 
 // emitDispatchEnd judges the dispatch in the step that tells its end, so that an
 // abort comes before both or after both.
 func (d *dispatch) emitDispatchEnd() {
 	e := DispatchEnd{TurnID: d.run.turnID, DispatchID: d.id, Name: d.name, Span: Span{StartedAt: d.startedAt}, Iterations: d.started}
-	d.call.event(KindDispatchEnd, func(at time.Time, x *Crossing) {
+	emit(d.call, KindDispatchEnd, &e, func(at time.Time) {
 		e.EndedAt = at
 		e.Status, e.Error = d.conclude()
 		d.ended = e
-		if x != nil {
-			x.Payload, x.Status, x.Err, x.N = e, e.Status, e.Error, e.Iterations
-		}
-	})
-	publishObservability(d.call, KindDispatchEnd, &e, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
+	}, func(x *Crossing) { x.Status, x.Err, x.N = e.Status, e.Error, e.Iterations }, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
 }
 
 // emitIterationStart reports whether the iteration has begun. It is numbered and
@@ -160,14 +158,10 @@ func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {
 // before both or after both.
 func (d *dispatch) emitIterationEnd(startedAt time.Time) {
 	e := IterationEnd{Origin: d.call.origin(), Span: Span{StartedAt: startedAt}}
-	d.call.event(KindIterationEnd, func(at time.Time, x *Crossing) {
+	emit(d.call, KindIterationEnd, &e, func(at time.Time) {
 		e.EndedAt = at
 		d.flush()
-		if x != nil {
-			x.Payload, x.N = e, e.Iteration
-		}
-	})
-	publishObservability(d.call, KindIterationEnd, &e, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
+	}, func(x *Crossing) { x.N = e.Iteration }, func(l *Observability) func(IterationEnd) { return l.IterationEnd })
 }
 
 // emitToolExecutionStart reports whether the execution has begun.
@@ -187,24 +181,13 @@ func (c *call) emitToolExecutionStart(tool *Tool, callID string, args map[string
 
 func (c *call) emitToolExecutionEnd(tool *Tool, callID string, startedAt time.Time, failed bool) {
 	e := ToolExecutionEnd{Origin: c.origin(), ToolName: tool.Name(), CallID: callID, IsError: failed, Span: Span{StartedAt: startedAt}}
-	c.event(KindToolExecutionEnd, func(at time.Time, x *Crossing) {
-		e.EndedAt = at
-		if x != nil {
-			x.Payload, x.IsError = e, failed
-		}
-	})
-	publishObservability(c, KindToolExecutionEnd, &e, func(l *Observability) func(ToolExecutionEnd) { return l.ToolExecutionEnd })
+	emit(c, KindToolExecutionEnd, &e, func(at time.Time) { e.EndedAt = at }, func(x *Crossing) { x.IsError = failed },
+		func(l *Observability) func(ToolExecutionEnd) { return l.ToolExecutionEnd })
 }
 
 func (r *run) emitError(c *call, failure *Error) {
 	e := ErrorEvent{Origin: c.origin(), Error: failure}
-	c.event(KindErrorEvent, func(at time.Time, x *Crossing) {
-		e.At = at
-		if x != nil {
-			x.Payload, x.Err = e, failure
-		}
-	})
-	publishObservability(c, KindErrorEvent, &e, func(l *Observability) func(ErrorEvent) { return l.Error })
+	emit(c, KindErrorEvent, &e, func(at time.Time) { e.At = at }, func(x *Crossing) { x.Err = failure }, func(l *Observability) func(ErrorEvent) { return l.Error })
 }
 
 // EmitMessage emits a message event as it is given (EVT-10): keeping the

@@ -374,13 +374,8 @@ func (g *TurnGate) emitClosed() {
 		c.waitFor(before.closed)
 	}
 	e := TurnGateClosed{Origin: c.origin(), GateID: g.raw.ID, Result: g.result, By: g.by}
-	c.event(KindTurnGateClosed, func(at time.Time, x *Crossing) {
-		e.SettledAt = at
-		if x != nil {
-			x.Payload, x.Name, x.Status = e, e.GateID, e.Result
-		}
-	})
-	publishObservability(c, KindTurnGateClosed, &e, func(l *Observability) func(TurnGateClosed) { return l.TurnGateClosed })
+	emit(c, KindTurnGateClosed, &e, func(at time.Time) { e.SettledAt = at },
+		func(x *Crossing) { x.Name, x.Status = e.GateID, e.Result }, func(l *Observability) func(TurnGateClosed) { return l.TurnGateClosed })
 }
 
 func isClosed(c <-chan struct{}) bool {
