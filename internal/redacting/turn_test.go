@@ -79,8 +79,8 @@ func secretiveTurn(text func() string, deltas func(string) []string) func(*trace
 			_, _ = e.Gate.Resolve(named("mallory"), 5)
 			_, _ = e.Gate.Resolve(named("alice"), map[string]any{"why": text()})
 		}
-		t.Kept.Messages.Kept = []*adk.Message{tracetest.AMessage(named("m"), adk.RoleUser, text())}
-		t.Kept.Memories.Refuse = errors.New(text())
+		t.Kept[adk.Messages].Kept = []adk.Record{tracetest.AMessage(named("m"), adk.RoleUser, text())}
+		t.Kept[adk.Memories].Refuse = errors.New(text())
 		t.Config.Tools = []*adk.Tool{tool}
 		t.Config.TurnInput = []adk.TurnMiddleware{tracetest.TurnStep(named("hydrate"), tracetest.Hydrate), tracetest.TurnStep(named("emits"), func(ctx context.Context, tc *adk.TurnContext) error {
 			full := ""

@@ -52,25 +52,22 @@ func (c *countedIDs) NewID() string {
 	return fmt.Sprintf("id-%d", c.n)
 }
 
-// keptShelf is a collection in memory; refuse makes every write fail, and while
-// it stores it calls storing.
-type keptShelf[T adk.Record] struct {
+// shelf is a collection in memory; Refuse makes every write fail, and while it stores it
+// calls storing.
+type shelf struct {
 	mu     sync.Mutex
-	Kept   []T
+	Kept   []adk.Record
 	Refuse error
 
 	storing func()
 }
 
-func (s *keptShelf[T]) Fetch(context.Context, adk.Scope) ([]T, error) {
+func (s *shelf) write(verb adk.Kind, record adk.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.Kept), nil
-}
-
-func (s *keptShelf[T]) Store(_ context.Context, _ adk.Scope, record T) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if verb != adk.KindStore {
+		return s.Refuse
+	}
 	if s.storing != nil {
 		s.storing()
 	}
@@ -80,28 +77,27 @@ func (s *keptShelf[T]) Store(_ context.Context, _ adk.Scope, record T) error {
 	return s.Refuse
 }
 
-func (s *keptShelf[T]) Mutate(context.Context, adk.Scope, T) error { return s.Refuse }
+// shelves are the obligations of a storage whose parts a test can reach.
+type shelves map[adk.CollectionName]*shelf
 
-func (s *keptShelf[T]) Delete(context.Context, adk.Scope, string) error { return s.Refuse }
-
-type keptTools struct{ all []*adk.Tool }
-
-func (k keptTools) Fetch(context.Context, adk.Scope) ([]*adk.Tool, error) { return k.all, nil }
-
-// keptShelves is a storage whose parts a test can reach.
-type keptShelves struct {
-	Messages     keptShelf[*adk.Message]
-	Memories     keptShelf[*adk.Memory]
-	retrievables keptShelf[*adk.Retrievable]
-	thoughts     keptShelf[*adk.Thought]
-	toolCalls    keptShelf[*adk.ToolCall]
-	instructions keptShelf[*adk.Tokenizable]
-	tools        keptTools
+func newShelves() shelves {
+	all := shelves{}
+	for _, of := range adk.Collections() {
+		all[of] = &shelf{}
+	}
+	return all
 }
 
-func (s *keptShelves) storage() adk.Storage {
-	return adk.Storage{Messages: &s.Messages, Memories: &s.Memories, Retrievables: &s.retrievables, Thoughts: &s.thoughts,
-		ToolCalls: &s.toolCalls, Instructions: &s.instructions, Tools: s.tools}
+// Fetch gives what a shelf holds.
+func (s shelves) Fetch(_ context.Context, _ adk.Scope, of adk.CollectionName) ([]adk.Record, error) {
+	s[of].mu.Lock()
+	defer s[of].mu.Unlock()
+	return slices.Clone(s[of].Kept), nil
+}
+
+// Write stores a record, and does nothing else.
+func (s shelves) Write(_ context.Context, _ adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, _ string) error {
+	return s[of].write(verb, record)
 }
 
 // copying is a probe that copies what it is told, with all that its owner may
@@ -136,7 +132,7 @@ type SampleKit struct {
 	testing.TB
 	Config adk.Config
 	Raw    adk.RawTurn
-	Kept   keptShelves
+	Kept   shelves
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
@@ -160,12 +156,12 @@ func (s SampleTurn) RunUnobserved(t testing.TB) { s.runWith(t, nil) }
 
 func (s SampleTurn) runWith(t testing.TB, probe adk.Probe) {
 	t.Helper()
-	kit := &SampleKit{TB: t, Raw: adk.RawTurn{SystemPrompt: "You are a weather assistant."}}
+	kit := &SampleKit{TB: t, Raw: adk.RawTurn{SystemPrompt: "You are a weather assistant."}, Kept: newShelves()}
 	kit.ctx, kit.cancel = context.WithCancelCause(t.Context())
 	kit.Config = adk.Config{Clock: &stillClock{now: FoldStart}, IDs: &countedIDs{}, Probe: probe,
 		Executor: adk.Executor{Name: "model", Run: acks}}
 	s.Prepare(kit)
-	kit.Config.Storage = kit.Kept.storage()
+	kit.Config.Storage = storages.Of(kit.Kept)
 	runner, err := adk.NewRunner(kit.Config)
 	require.NoError(t, err)
 	returned, ended := error(nil), make(chan bool)

@@ -30,14 +30,14 @@ var AllTurns = []SampleTurn{
 	{"flush refused", func(t *SampleKit) {
 		collectionsTurn(t)
 		t.Config.WriteBehind = true
-		t.Kept.thoughts.Refuse = errors.New("the disk is full")
+		t.Kept[adk.Thoughts].Refuse = errors.New("the disk is full")
 	}},
 	{"flush aborted", func(t *SampleKit) { // the iteration ends, and what it stored stays out of the turn (DEL-3)
 		twoIterations(t, (*adk.DispatchContext).Ack)
 		t.Config.WriteBehind = true
-		t.Kept.Messages.storing = func() { t.cancel(errors.New("the user has left")) }
+		t.Kept[adk.Messages].storing = func() { t.cancel(errors.New("the user has left")) }
 	}},
-	{"storage refuses", func(t *SampleKit) { WeatherTurn(t); t.Kept.Messages.Refuse = errors.New("the disk is full") }},
+	{"storage refuses", func(t *SampleKit) { WeatherTurn(t); t.Kept[adk.Messages].Refuse = errors.New("the disk is full") }},
 	{"nack in the output", func(t *SampleKit) {
 		twoIterations(t, func(dc *adk.DispatchContext) error { return dc.Nack(errors.New("not good enough")) })
 	}},
@@ -79,7 +79,7 @@ var AllTurns = []SampleTurn{
 // WeatherTurn is the turn that everybody writes first: two iterations, of which
 // the first runs a tool and the second answers.
 func WeatherTurn(t *SampleKit) {
-	t.Kept.Messages.Kept = []*adk.Message{AMessage("msg-7f3a", adk.RoleUser, "What is the weather in Oslo?")}
+	t.Kept[adk.Messages].Kept = []adk.Record{AMessage("msg-7f3a", adk.RoleUser, "What is the weather in Oslo?")}
 	t.Raw.Instructions = []string{"Answer in one sentence."}
 	tool := weatherTool()
 	t.Config.Tools = []*adk.Tool{tool}
@@ -123,8 +123,8 @@ func answerWeather(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers)
 // and on the dispatch.
 func collectionsTurn(t *SampleKit) {
 	t.Raw.Instructions = []string{"Be brief.", "Be kind."}
-	t.Kept.Messages.Kept = []*adk.Message{AMessage("a", adk.RoleUser, "one"), AMessage("b", adk.RoleUser, "two")}
-	t.Kept.Memories.Kept = []*adk.Memory{AMemory("a", "likes tea")}
+	t.Kept[adk.Messages].Kept = []adk.Record{AMessage("a", adk.RoleUser, "one"), AMessage("b", adk.RoleUser, "two")}
+	t.Kept[adk.Memories].Kept = []adk.Record{AMemory("a", "likes tea")}
 	t.Config.TurnInput = []adk.TurnMiddleware{TurnStep("hydrate", func(ctx context.Context, tc *adk.TurnContext) error {
 		_, _ = tc.Memories().Add(Must(tc.Memories().Fetch(ctx))[0])
 		_, _ = tc.Retrievables().Add(aRetrievable("a", "Oslo is cold"))
@@ -175,8 +175,8 @@ func (w *toldWaits) Tell(x *adk.Crossing) {
 
 // strandsTurn fetches in two strands, whose steps interleave in one order.
 func strandsTurn(t *SampleKit) {
-	t.Kept.Messages.Kept = []*adk.Message{AMessage("a", adk.RoleUser, "Hello")}
-	t.Kept.Memories.Kept = []*adk.Memory{AMemory("b", "likes tea")}
+	t.Kept[adk.Messages].Kept = []adk.Record{AMessage("a", adk.RoleUser, "Hello")}
+	t.Kept[adk.Memories].Kept = []adk.Record{AMemory("b", "likes tea")}
 	// A strand goes on when it was told that somebody waits for it: so one thing
 	// happens after the other, however the machine is loaded.
 	waited := []chan bool{make(chan bool), make(chan bool)}
@@ -288,7 +288,7 @@ func stashTurn(t *SampleKit) {
 
 func toolsTurn(t *SampleKit) {
 	t.Config.Tools = []*adk.Tool{weatherTool()}
-	t.Kept.tools.all = []*adk.Tool{ATool("map", "Shows a map.", true, Weatherless)}
+	t.Kept[adk.Tools].Kept = []adk.Record{ATool("map", "Shows a map.", true, Weatherless)}
 	t.Config.TurnInput = []adk.TurnMiddleware{TurnStep("fetch", func(ctx context.Context, tc *adk.TurnContext) error {
 		for _, tool := range Must(tc.Tools().Fetch(ctx)) {
 			_ = tc.Tools().Register(tool)
@@ -346,7 +346,7 @@ func emitsTurn(t *SampleKit) {
 // something of its own meanwhile, and twice at once.
 func mediaTurn(t *SampleKit) {
 	photo := aMedia("photo", adk.MediaBytes([]byte("a cat\x00\xff")))
-	t.Kept.Messages.Kept = []*adk.Message{Must(adk.NewMessage(adk.MessageInit{ID: "q", Role: adk.RoleUser,
+	t.Kept[adk.Messages].Kept = []adk.Record{Must(adk.NewMessage(adk.MessageInit{ID: "q", Role: adk.RoleUser,
 		Attachments: []*adk.Media{photo, aMedia("unopened", adk.MediaBytes([]byte("nobody looks")))}, CreatedAt: FoldStart, UpdatedAt: FoldStart}))}
 	t.Config.TurnInput = []adk.TurnMiddleware{TurnStep("look", func(ctx context.Context, tc *adk.TurnContext) error {
 		if err := Hydrate(ctx, tc); err != nil {
