@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -94,4 +95,22 @@ func TestSameAgainWhereTheSecondRunIsShorter(t *testing.T) {
 	found := sameAgain(first, second(3), &stall{})
 	require.Len(t, found, 1)
 	assert.Equal(t, 1, found[0].Crossing)
+}
+
+// Whom a check has seen is not what is wrong: names, and lists of them, are data, and the
+// other words say what it is.
+func TestChecksOfOneBug(t *testing.T) {
+	for _, c := range []struct {
+		one, other string
+		same       bool
+	}{
+		{"the prompt is another one: Rome,Bern", "the prompt is another one: Bern,Rome", true},
+		{"the prompt is another one: tea,milk", "the prompt is another one: milk,tea", false},
+		{"Bern is told Oslo: 4", "Rome is told Bern: 3", true},
+		{"the seat is taken", "the seat is lost", false},
+		{"a seat, and no ticket", "a ticket, and no seat", false},
+	} {
+		key := func(text string) string { return groupOf(property.Violation{Invariant: checkGiven, Text: text}) }
+		assert.Equal(t, c.same, key(c.one) == key(c.other), c.one)
+	}
 }

@@ -144,15 +144,16 @@ func groupOf(v property.Violation) string {
 	case unbounded:
 		_, said, _ = strings.Cut(said, ": in ")
 	case checkGiven: // which says what it has seen
-		said = quoted.ReplaceAllString(said, "#")
+		said = named.ReplaceAllString(quoted.ReplaceAllString(said, "#"), "#")
 	}
 	return v.Invariant + "\n" + numbers.ReplaceAllString(said+"\n"+v.Seam, "#")
 }
 
-// numbers, and what is quoted, are what differs in texts that say the same.
+// numbers, what is quoted, and names, are what differs in texts that say the same.
 var (
 	numbers = regexp.MustCompile(`\d+`)
 	quoted  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	named   = regexp.MustCompile(`\b\p{Lu}\p{Ll}+\b(?:,\s*\p{Lu}\p{Ll}+\b)*`)
 )
 
 // Summary is the line that can be quoted, such as
