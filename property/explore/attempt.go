@@ -398,7 +398,7 @@ func (a *attempt) before(f *planned, step adk.Step) {
 	case f.Kind == turn.Crash && a.fires(f):
 		a.crash()
 	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation && a.fires(f):
-		a.breakHere(f)
+		a.breakHere(f, step)
 	}
 }
 

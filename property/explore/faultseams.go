@@ -185,11 +185,11 @@ var runBreakableEntry = reflect.ValueOf(runBreakable).Pointer()
 // breakHere ends the goroutine that the fault is to break off; where it is to panic it does,
 // and user code may recover. Code that asks from another goroutine than the one that the
 // engine called is left alone.
-func (a *attempt) breakHere(f *planned) {
+func (a *attempt) breakHere(f *planned, step adk.Step) {
 	if f.broke = isBreakable(); !f.broke {
 		return
 	}
-	if strays.InClient() {
+	if step.Kind == adk.KindAsk && strays.InClient() {
 		a.clients.Add(1)
 	}
 	if f.Kind == turn.Panic {
