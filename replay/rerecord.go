@@ -32,7 +32,7 @@ import (
 //   - the new run asked for what the recording has no answer to;
 //   - the recording holds what a new one would lose: members that this version
 //     does not know, or redacted values where live seams say others and Live.Redact
-//     does not say what to take out of them;
+//     does not say what to take out of them, or not all of it;
 //   - the new trace itself diverges when it is verified with every seam
 //     scripted, or with the live seams where it is harmless to run them again.
 func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, options ...trace.Options) (*Report, error) {
@@ -87,6 +87,9 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	footer := recorded.FooterExtra
 	if isRedacted(recorded, live) {
 		if again.trace, _, err = redacted(again.trace, live.Redact, trace.Options{Sentinels: r.Options().Sentinels}); err != nil {
+			return nil, err
+		}
+		if err := again.saysSecret(again.trace); err != nil {
 			return nil, err
 		}
 		footer = again.trace.FooterExtra

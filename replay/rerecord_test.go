@@ -23,6 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
@@ -423,6 +424,35 @@ func TestRerecordLosesNothing(t *testing.T) {
 
 	live := replay.Live{Turn: adk.RawTurn{SystemPrompt: "Be kind."}, Seams: []string{replay.Prompt}}
 	assert.Contains(t, refusedToRerecord(t, header, live), "it is redacted, and what live seams say is not")
+}
+
+// What live code says in the place of a secret is written by no new recording: not where the rules
+// know the secret by a path alone, whose seam is played.
+func TestRerecordWritesNoSecret(t *testing.T) {
+	const secret = "correct-horse"
+	byPath := &redact.Rules{Paths: []string{"stash.password"}}
+	raw := adk.RawTurn{SystemPrompt: "The key is " + secret + ".", Stash: map[string]any{"password": secret}}
+	var recorded bytes.Buffer
+	executor := adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }}
+	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Executor: executor, Storage: fakes.NoOpStorage()}, replay.Record(&recorded, replay.RecordOptions{Redact: byPath})))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), raw))
+	require.NotContains(t, recorded.String(), secret)
+
+	live := replay.Live{Turn: raw, Seams: []string{replay.Prompt}, Redact: byPath}
+	assert.Equal(t, "replay: crossing 1: live code says in the clear what is [redacted:password:1] in the recording, and Live.Redact does not take it out: "+
+		"a pattern finds it wherever it is said, a path where the seam that names it is live", refusedToRerecord(t, recorded.Bytes(), live))
+
+	live.Redact = &redact.Rules{Patterns: []redact.Pattern{{Kind: "password", Expr: secret}}}
+	_, again := rerecorded(t, recorded.Bytes(), live)
+	assert.NotContains(t, string(again), secret)
+	live.Redact, live.Seams = byPath, []string{replay.Prompt, replay.Stash}
+	_, again = rerecorded(t, recorded.Bytes(), live)
+	assert.NotContains(t, string(again), secret)
+	live.Turn.SystemPrompt = "There is no key."
+	live.Seams = []string{replay.Prompt}
+	_, again = rerecorded(t, recorded.Bytes(), live)
+	assert.Contains(t, string(again), "There is no key.")
 }
 
 func changedTrace(t *testing.T, recorded []byte, change func(*trace.Trace)) []byte {

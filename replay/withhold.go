@@ -60,9 +60,8 @@ func isClear(recorded *trace.Trace) bool {
 // where it hides nothing.
 func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.Trace, error) {
 	run := r.trace
-	w := &withholding{known: r.known, fields: wire.Apart{Sentinels: r.known.Sentinels},
-		want: r.want.Lines, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
-	if err := w.read(); err != nil || !w.marked && rules == nil {
+	w, err := r.withholding()
+	if err != nil || !w.marked && rules == nil {
 		return run, err
 	}
 	if rules != nil {
@@ -71,9 +70,7 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 			return nil, err
 		}
 	}
-	raw := r.comparison // of its own: it is made again of what is left
-	raw.compare()
-	w.beside, w.got = raw.counterparts, pointers(r.ids.Apply(run.Lines()))
+	w.hold(r, run)
 	if err := w.learn(rules == nil); err != nil {
 		return nil, err
 	}
@@ -88,6 +85,53 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 	r.secrets = w.secrets
 	shown, _, err := redacted(&left, &redact.Rules{Patterns: w.secrets}, options)
 	return shown, err
+}
+
+// withholding has read the recording.
+func (r *replayed) withholding() (*withholding, error) {
+	w := &withholding{known: r.known, fields: wire.Apart{Sentinels: r.known.Sentinels},
+		want: r.want.Lines, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
+	return w, w.read()
+}
+
+// hold puts a new run beside the recording.
+func (w *withholding) hold(r *replayed, run *trace.Trace) {
+	raw := r.comparison // of its own: it is made again of what is left
+	raw.compare()
+	w.beside, w.got = raw.counterparts, pointers(r.ids.Apply(run.Lines()))
+}
+
+// saysSecret is an error where a run that the rules have redacted still says what the recording
+// has a placeholder for, between the same words: a path finds a secret only where its seam is
+// live, and code may know it from elsewhere.
+func (r *replayed) saysSecret(run *trace.Trace) error {
+	w, err := r.withholding()
+	if err != nil || !w.marked {
+		return err
+	}
+	w.hold(r, run)
+	for i, want := range w.want {
+		at := w.beside[i]
+		if at == 0 {
+			continue
+		}
+		said := ""
+		err := w.pairs(want, w.got[at-1], func(_ adk.Field, _, template, text string) {
+			for j, secret := range inPlace(template, text) {
+				if w.isSecret(secret) && !wire.Placeholder.MatchString(secret) { // from which the rules took what they find
+					said = wire.Placeholder.FindAllString(template, -1)[j]
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if said != "" {
+			return fmt.Errorf("replay: crossing %d: live code says in the clear what is %s in the recording, and Live.Redact does not take it out: "+
+				"a pattern finds it wherever it is said, a path where the seam that names it is live", at, said)
+		}
+	}
+	return nil
 }
 
 // withholdNames takes what is secret out of what a report does not have from the run that
@@ -237,8 +281,18 @@ func (w *withholding) usual(text string) {
 	}
 }
 
-// pair learns from two crossings that correspond: what stands at one place in both.
+// pair learns from two crossings that correspond.
 func (w *withholding) pair(want, got *adk.Crossing) error {
+	return w.pairs(want, got, func(f adk.Field, place, template, text string) {
+		if !w.held(template, text) {
+			w.placed[placeOf(got, f, place)] = wire.PlaceholderOf(liveKind(template), 1)
+		}
+	})
+}
+
+// pairs gives the texts with placeholders of a recorded crossing, each with what stands at its
+// place in one that corresponds.
+func (w *withholding) pairs(want, got *adk.Crossing, give func(f adk.Field, place, template, text string)) error {
 	recorded := map[string]string{}
 	err := w.texts(want, func(use adk.FieldUse, place, text string) {
 		if wire.Placeholder.MatchString(text) {
@@ -249,8 +303,8 @@ func (w *withholding) pair(want, got *adk.Crossing) error {
 		return err
 	}
 	return w.texts(got, func(use adk.FieldUse, place, text string) {
-		if template, is := recorded[use.Label+place]; is && !w.held(template, text) {
-			w.placed[placeOf(got, use.Field, place)] = wire.PlaceholderOf(liveKind(template), 1)
+		if template, is := recorded[use.Label+place]; is {
+			give(use.Field, place, template, text)
 		}
 	})
 }
@@ -270,29 +324,39 @@ func (w *withholding) held(template, text string) bool {
 	if template == text || !wire.Placeholder.MatchString(template) {
 		return true
 	}
+	found := inPlace(template, text)
+	if found == nil {
+		return false
+	}
+	kinds := wire.Placeholder.FindAllString(template, -1)
+	all := true
+	for i, secret := range found {
+		all = w.secret(liveKind(kinds[i]), secret) && all
+	}
+	return all
+}
+
+// inPlace is what a text has in the places of a template's placeholders; nil where the words
+// between them are others.
+func inPlace(template, text string) []string {
 	between := wire.Placeholder.Split(template, -1)
 	for i, part := range between {
 		between[i] = regexp.QuoteMeta(part)
 	}
 	found := regexp.MustCompile(`(?s)^` + strings.Join(between, `(.*?)`) + `$`).FindStringSubmatch(text)
 	if found == nil {
-		return false
+		return nil
 	}
-	kinds := wire.Placeholder.FindAllString(template, -1)
-	all := true
-	for i, secret := range found[1:] {
-		all = w.secret(liveKind(kinds[i]), secret) && all
-	}
-	return all
+	return found[1:]
 }
 
 // secret has a text looked for, and reports whether it is, or need not be: what the
 // recording says in the clear is none.
 func (w *withholding) secret(kind, text string) bool {
-	switch {
-	case text == "" || wire.Placeholder.FindString(text) == text:
+	if text == "" || wire.Placeholder.FindString(text) == text {
 		return true
-	case len(text) < leastWithheld || !utf8.ValidString(text) || strings.Contains(w.clear.String(), text):
+	}
+	if !w.isSecret(text) {
 		return false
 	}
 	pattern := redact.Pattern{Kind: kind, Expr: regexp.QuoteMeta(text)}
@@ -300,6 +364,12 @@ func (w *withholding) secret(kind, text string) bool {
 		w.secrets = append(w.secrets, pattern)
 	}
 	return true
+}
+
+// isSecret reports whether what stands in the place of a placeholder is one that can be looked
+// for.
+func (w *withholding) isSecret(text string) bool {
+	return len(text) >= leastWithheld && wire.Placeholder.FindString(text) != text && utf8.ValidString(text) && !strings.Contains(w.clear.String(), text)
 }
 
 // replace puts placeholders in the place of whole texts.
