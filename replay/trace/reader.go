@@ -108,7 +108,7 @@ var foreign = []struct{ begin, reason string }{
 
 func (r *Reader) readHeader() error {
 	for _, f := range foreign {
-		if begin, _ := r.in.Peek(len(f.begin)); string(begin) == f.begin {
+		if begin, _ := r.in.Peek(len(f.begin)); bytes.Equal(begin, []byte(f.begin)) {
 			r.number++
 			return r.fail(FaultVersion, f.reason, nil)
 		}
