@@ -474,10 +474,16 @@ func Settle(limit time.Duration, labels ...Label) {
 		now := time.Now()
 		waited, looked = waited+min(now.Sub(looked), 2*pause), now
 		all, whole := Of(labels...)
-		if whole && !slices.ContainsFunc(all, func(g Goroutine) bool { return conditionOf(g) == Running }) {
+		if whole && !slices.ContainsFunc(all, Goroutine.isToSettle) {
 			return
 		}
 	}
+}
+
+// isToSettle reports whether a goroutine runs, or could, and is to come to rest. One that waits
+// in Settle itself is at rest but for its looks: two would wait for each other.
+func (g Goroutine) isToSettle() bool {
+	return conditionOf(g) == Running && !slices.ContainsFunc(g.Stack, func(f Frame) bool { return f.Function == module+"internal/watchdog.Settle" })
 }
 
 // Describe says in a line each what goroutines do, where in user code, and how they

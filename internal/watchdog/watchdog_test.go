@@ -304,6 +304,17 @@ func TestSettleOnABusyMachine(t *testing.T) {
 	assert.Equal(t, "chan receive", all[0].State)
 }
 
+// A look of one that waits for others to settle is no work that another would wait for.
+func TestWhoSettlesIsAtRest(t *testing.T) {
+	looking := []Frame{{"runtime.Stack", "r:1"}, {"github.com/adkreplay/adkreplay/internal/watchdog.All", "g:1"}, {"github.com/adkreplay/adkreplay/internal/watchdog.Settle", "d:1"}}
+	working := []Frame{{"example.com/agent.work", "a:1"}}
+	for _, state := range []string{"running", "runnable", "semacquire"} {
+		assert.False(t, Goroutine{State: state, Stack: looking}.isToSettle(), state)
+		assert.True(t, Goroutine{State: state, Stack: working}.isToSettle(), state)
+	}
+	assert.False(t, Goroutine{State: "chan receive", Stack: working}.isToSettle())
+}
+
 func spin(over *atomic.Bool) {
 	for !over.Load() {
 	}

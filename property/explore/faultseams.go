@@ -189,7 +189,7 @@ func (a *attempt) breakHere(f *planned, step adk.Step) {
 	if f.broke = isBreakable(); !f.broke {
 		return
 	}
-	if step.Kind == adk.KindAsk && strays.InClient() {
+	if step.Kind.Touches() == adk.TouchSeam && strays.InClient() { // as what asks the world does
 		a.clients.Add(1)
 	}
 	if f.Kind == turn.Panic {
