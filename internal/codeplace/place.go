@@ -5,8 +5,10 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -34,11 +36,31 @@ func (p Place) String() string {
 	}
 }
 
+// What may stand before a place.
+const (
+	behind = "behind "
+	madeIn = "made in "
+)
+
 // Behind says that something is missing behind the place; empty for none.
-func (p Place) Behind() string { return p.with("behind ") }
+func (p Place) Behind() string { return p.with(behind) }
 
 // MadeIn says that something was made in the place; empty for none.
-func (p Place) MadeIn() string { return p.with("made in ") }
+func (p Place) MadeIn() string { return p.with(madeIn) }
+
+// said is a place as String, Behind and MadeIn say it.
+var said = regexp.MustCompile(`^(?:` + behind + `|` + madeIn + `)?(.+\.go):([0-9]+) \(`)
+
+// Parse is the file and the line of a place as String, Behind and MadeIn say it; known is
+// false where it has none.
+func Parse(text string) (file string, line int, known bool) {
+	found := said.FindStringSubmatch(text)
+	if found == nil {
+		return "", 0, false
+	}
+	line, err := strconv.Atoi(found[2])
+	return found[1], line, err == nil
+}
 
 func (p Place) with(words string) string {
 	if p == (Place{}) {

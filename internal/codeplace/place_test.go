@@ -89,3 +89,18 @@ func TestOfFunc(t *testing.T) {
 	assert.Empty(t, codeplace.OfEntry(0).String())
 	assert.Empty(t, codeplace.OfFunc(adk.NewRunner).String(), "nobody mends an agent in the engine")
 }
+
+// Whatever words stand before a place, it is read as it was said.
+func TestParse(t *testing.T) {
+	place := codeplace.Place{File: "agent/tool.go", Line: 12, Func: "agent.Tool"}
+	for _, text := range []string{place.String(), place.Behind(), place.MadeIn()} {
+		file, line, known := codeplace.Parse(text)
+		assert.True(t, known, text)
+		assert.Equal(t, place.File, file, text)
+		assert.Equal(t, place.Line, line, text)
+	}
+	for _, text := range []string{"", "agent.Tool", "behind agent.Tool"} {
+		_, _, known := codeplace.Parse(text)
+		assert.False(t, known, text)
+	}
+}

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
-	"github.com/adkreplay/adkreplay/replay"
 )
 
 // WriteAnnotations writes the report as workflow commands of GitHub Actions, a
@@ -26,7 +24,7 @@ func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string
 		fmt.Fprintf(&b, "::error title=%s::%s\n", property("not everything was verified"), message(r.Error))
 	}
 	for _, c := range r.Causes {
-		file, line, known := CodeAt(c.First.Divergence)
+		file, line, known := codeplace.Parse(c.First.Divergence.Place)
 		if known && inRepository(file, files) == "" {
 			known = false
 		}
@@ -59,20 +57,6 @@ func inRepository(file string, files []func(string) string) string {
 		return file
 	}
 	return ""
-}
-
-// codePlace is a place as Divergence.Place says it.
-var codePlace = regexp.MustCompile(`^(.+\.go):([0-9]+) \(`)
-
-// CodeAt is the file and the line of the live code that a divergence is in, as its Place
-// says them; known is false where it does not.
-func CodeAt(d *replay.Divergence) (file string, line int, known bool) {
-	found := codePlace.FindStringSubmatch(d.Place)
-	if found == nil {
-		return "", 0, false
-	}
-	line, err := strconv.Atoi(found[2])
-	return found[1], line, err == nil
 }
 
 // The escapes of workflow commands, as @actions/core has them.

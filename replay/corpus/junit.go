@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
@@ -125,7 +126,7 @@ func junitCaseOf(t *TraceReport) junitCase {
 	text := ""
 	if t.Divergence != nil {
 		text = safetext.Lines(t.Divergence.String())
-		c.File, c.Line, _ = CodeAt(t.Divergence)
+		c.File, c.Line, _ = codeplace.Parse(t.Divergence.Place)
 		c.Failure = &junitProblem{Type: string(t.Divergence.Class), Message: safetext.Lines(t.Cause.String()), Text: text}
 	}
 	if t.Error != "" {
