@@ -135,7 +135,7 @@ func (r *run) observed() bool { return r.observer != nil && !r.dropped.Load() &&
 // staged is made in the place of user code, and goes on as that.
 func (r *run) dropIfPanicked() {
 	value := recover()
-	if _, staged := value.(callers.Staged); staged {
+	if callers.IsStaged(value) {
 		panic(value)
 	}
 	if value != nil {

@@ -17,13 +17,21 @@ func Of(skip int) Place {
 	return append(Place(nil), calls[:runtime.Callers(own+skip, calls[:])]...)
 }
 
-// Staged is the value of a panic that somebody made on purpose and knows the place of: to
-// keep where it happened takes longer than to panic.
-type Staged interface{ Staged() }
+// Staged is embedded in the value of a panic that this project makes on purpose, in the place of
+// user code. To keep where that happened takes longer than to panic.
+type Staged struct{}
+
+func (Staged) staged() {}
+
+// IsStaged reports whether a panic has such a value.
+func IsStaged(value any) bool {
+	_, is := value.(interface{ staged() })
+	return is
+}
 
 // OfPanic is Of for a panic with a value; nowhere, where that is Staged.
 func OfPanic(value any, skip int) Place {
-	if _, is := value.(Staged); is {
+	if IsStaged(value) {
 		return nil
 	}
 	return Of(skip + 1)

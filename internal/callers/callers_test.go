@@ -30,13 +30,19 @@ func TestPlace(t *testing.T) {
 	assert.Empty(t, callers.Place(nil).Text())
 }
 
-type staged struct{}
+// staged is what a project's own code panics with; theirs only looks like it.
+type (
+	staged struct{ callers.Staged }
+	theirs struct{}
+)
 
-func (staged) Staged() {}
+func (theirs) staged() {}
 
 // PIP-11: where a panic happened that was made on purpose is asked by nobody.
 func TestOfPanic(t *testing.T) {
 	assert.Empty(t, callers.OfPanic(staged{}, 0))
+	assert.NotEmpty(t, callers.OfPanic(theirs{}, 0))
+	assert.False(t, callers.IsStaged(nil))
 	line, _, _ := strings.Cut(string(callers.OfPanic("of itself", 0).Text()), "\n")
 	assert.Contains(t, line, "TestOfPanic")
 }

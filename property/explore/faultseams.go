@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/callers"
 	"github.com/adkreplay/adkreplay/internal/storages"
 	"github.com/adkreplay/adkreplay/internal/strays"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -20,12 +21,9 @@ import (
 // errBroken is what code fails with that the explorer breaks.
 var errBroken error = brokenError{}
 
-type brokenError struct{}
+type brokenError struct{ callers.Staged }
 
 func (brokenError) Error() string { return "broken by the explorer" }
-
-// Staged keeps panics of the explorer's own from being traced back to the explorer.
-func (brokenError) Staged() {}
 
 // moment is when a call fails that a fault was made for.
 type moment uint8
