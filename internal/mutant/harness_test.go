@@ -50,7 +50,7 @@ var least = map[string]int{
 	"internal/state":     2,
 	"internal/stats":     4,
 	"internal/steady":    2,
-	"internal/watchdog":  4,
+	"internal/watchdog":  6,
 	"property":           6,
 	"property/explore":   20,
 	"property/sessions":  15,

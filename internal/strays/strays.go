@@ -104,7 +104,7 @@ func (w Watch) Beyond(before []Stray) []Stray {
 		case len(left) == 0, !over && rest.IsLong() && w.Over():
 			return nil
 		case over:
-			return withOrigins(left)
+			return left
 		}
 	}
 }
@@ -123,20 +123,6 @@ func moreThan(before, strays []Stray) (left []Stray) {
 		}
 	}
 	return left
-}
-
-// withOrigins fills in what only a trace of all goroutines says, which knows no
-// labels: it is the same stack that tells which they are.
-func withOrigins(strays []Stray) []Stray {
-	byStack := map[string]watchdog.Goroutine{}
-	for _, g := range watchdog.All() {
-		byStack[g.Key()] = g
-	}
-	for i, s := range strays {
-		traced := byStack[s.Key()]
-		strays[i].State, strays[i].Origin = traced.State, traced.Origin
-	}
-	return strays
 }
 
 // Text says how many there are in all, and of each how many, where they were started and where

@@ -27,7 +27,7 @@ const (
 	Waiting
 	// Running is that a goroutine runs, or could.
 	Running
-	// Unseen is that the look did not see all goroutines.
+	// Unseen is that the look saw none.
 	Unseen
 )
 
@@ -358,7 +358,7 @@ var seed = maphash.MakeSeed()
 
 // look looks at a run that made no progress. Only what two looks see is so.
 func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, outside []Goroutine) {
-	all, others, whole := apart(labels)
+	all, others := apart(labels)
 	condition = Locked
 	var saw maphash.Hash
 	saw.SetSeed(seed)
@@ -370,7 +370,7 @@ func (d *Dog) look(now time.Time, labels ...Label) (condition Condition, all, ou
 		}
 		_, _ = saw.WriteString(strconv.Itoa(g.ID) + g.State + g.Key())
 	}
-	if !whole || len(all) == 0 { // it has not begun, or has ended a moment ago
+	if len(all) == 0 { // it has not begun, or has ended a moment ago
 		condition = Unseen
 	}
 	looked := saw.Sum64()
@@ -470,8 +470,7 @@ func Settle(limit time.Duration, labels ...Label) {
 	pause := firstPause
 	for begun := time.Now(); time.Since(begun) < limit; pause = min(2*pause, longestPause) {
 		time.Sleep(pause) // who was woken a moment ago runs: to look at once is to look twice
-		all, whole := Of(labels...)
-		if whole && !slices.ContainsFunc(all, func(g Goroutine) bool { return conditionOf(g) == Running }) {
+		if !slices.ContainsFunc(Of(labels...), func(g Goroutine) bool { return conditionOf(g) == Running }) {
 			return
 		}
 	}

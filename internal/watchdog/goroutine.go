@@ -1,8 +1,8 @@
 package watchdog
 
 import (
-	"bytes"
 	"context"
+	"os"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -29,20 +29,18 @@ type Goroutine struct {
 	Origin Frame
 
 	parent  int    // who started it
-	run     string // the text of the label of the run that it descends from, where that is known
+	run     string // the number of the run whose label it has; empty for none
 	starter string // the call of user code that it comes from, where it has none itself
 }
 
-// keyFrames is how many calls Key looks at: neither a trace nor a profile has all of a
-// deep stack.
+// keyFrames is how many calls Key looks at: a trace has not all of a deep stack.
 const keyFrames = 32
 
 // Key tells stacks apart, by their innermost calls.
 func (g Goroutine) Key() string {
 	var text strings.Builder
 	for _, f := range g.Stack[:min(keyFrames, len(g.Stack))] {
-		// The profile leaves some of the runtime's calls out, and others have another name.
-		if !strings.HasPrefix(f.Function, "runtime.") && f.Function != "panic" {
+		if !strings.HasPrefix(f.Function, "runtime.") && f.Function != "panic" { // who has woken a moment ago is where it was
 			text.WriteString(f.Place + "\n")
 		}
 	}
@@ -57,21 +55,20 @@ var labels atomic.Int64
 // Label tells the goroutines of one run from all others.
 type Label struct {
 	context context.Context
-	text    []byte
+	run     string // its number
 }
 
 // NewLabel makes a label that nobody has.
 func NewLabel() Label {
-	number := strconv.FormatInt(labels.Add(1), 10)
-	return Label{pprof.WithLabels(context.Background(), pprof.Labels(labelKey, number)),
-		[]byte(strconv.Quote(labelKey) + ":" + strconv.Quote(number))}
+	run := strconv.FormatInt(labels.Add(1), 10)
+	return Label{pprof.WithLabels(context.Background(), pprof.Labels(labelKey, run)), run}
 }
 
 // Set gives the label to the present goroutine, and to all that it starts from here
 // on.
 func (l Label) Set() { pprof.SetGoroutineLabels(l.context) }
 
-// roots are the goroutines that began runs, by their numbers, with the texts of labels.
+// roots are the goroutines that began runs, by their numbers, with the numbers of the runs.
 var roots sync.Map
 
 // Begin gives the label to the present goroutine, as the one that the run begins with.
@@ -79,18 +76,18 @@ var roots sync.Map
 func (l Label) Begin() (end func()) {
 	l.Set()
 	id := ID()
-	roots.Store(id, string(l.text))
+	roots.Store(id, l.run)
 	return func() { roots.Delete(id) }
 }
 
-// lost are the texts of the labels of runs that were given up.
+// lost are the numbers of the runs that were given up.
 var lost sync.Map
 
 // Lose says that the run is given up: what its goroutines have nobody else will get.
-func (l Label) Lose() { lost.Store(string(l.text), true) }
+func (l Label) Lose() { lost.Store(l.run, true) }
 
-func isLost(label string) bool {
-	_, is := lost.Load(label)
+func isLost(run string) bool {
+	_, is := lost.Load(run)
 	return is
 }
 
@@ -100,35 +97,28 @@ type Group struct {
 	Goroutine
 }
 
-// Labelled are the goroutines that have one of the labels, by their stacks; their
-// states are not known.
+// Labelled are the goroutines that have one of the labels, by their stacks, the present one
+// among them.
 func Labelled(labels ...Label) (all []Group) {
-	var profile bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
-		return nil
-	}
-	for text := range bytes.SplitSeq(profile.Bytes(), []byte("\n\n")) {
-		if slices.ContainsFunc(labels, func(l Label) bool { return bytes.Contains(text, l.text) }) {
-			all = append(all, readGroup(string(text)))
+	at := map[string]int{}
+	for _, g := range All() {
+		if !g.has(labels) {
+			continue
 		}
+		key := g.Key()
+		i, known := at[key]
+		if !known {
+			i, at[key] = len(all), len(all)
+			all = append(all, Group{0, g})
+		}
+		all[i].Count++
 	}
 	return all
 }
 
-// readGroup reads what a profile says of goroutines with one stack: how many they
-// are, and a line for each call.
-func readGroup(text string) (g Group) {
-	for line := range strings.Lines(text) {
-		parts := strings.Fields(line)
-		switch {
-		case len(parts) > 1 && parts[1] == "@": // the first group stands below a heading
-			g.Count, _ = strconv.Atoi(parts[0])
-		case len(parts) == 4 && parts[0] == "#":
-			function, _, _ := cutLast(parts[2], "+0x")
-			g.Stack = append(g.Stack, Frame{function, parts[3]})
-		}
-	}
-	return g
+// has reports whether the goroutine has one of the labels.
+func (g Goroutine) has(labels []Label) bool {
+	return g.run != "" && slices.ContainsFunc(labels, func(l Label) bool { return l.run == g.run })
 }
 
 // cutLast is strings.Cut around the last separator.
@@ -197,6 +187,7 @@ var traces = sync.Pool{New: func() any { room := make([]byte, 1<<16); return &ro
 
 // stacks is the trace of all goroutines.
 func stacks() string {
+	nameLabels()
 	room := traces.Get().(*[]byte)
 	defer traces.Put(room)
 	for {
@@ -207,18 +198,39 @@ func stacks() string {
 	}
 }
 
-// readTraceback reads the trace of one goroutine: a heading with its number and its
-// state, two lines for each call, and two for where it was started.
+// nameLabels has traces name the labels of goroutines, which Go 1.26 does where GODEBUG says
+// so. Nothing else says which goroutine has which label: a profile knows the labels and no
+// goroutines, and what moves is not the same in both.
+func nameLabels() {
+	const setting = "tracebacklabels=1"
+	if settings := os.Getenv("GODEBUG"); !strings.Contains(settings, setting) {
+		_ = os.Setenv("GODEBUG", strings.TrimPrefix(settings+","+setting, ",")) // of two settings the last counts
+	}
+}
+
+// elided begins the line of a trace that stands for the calls in the midst of a deep stack.
+const elided = "..."
+
+// readTraceback reads the trace of one goroutine: a heading with its number, its state and
+// its labels, two lines for each call, and two for where it was started.
 func readTraceback(text string) (g Goroutine) {
 	heading, calls, _ := strings.Cut(text, "\n")
 	number, state, _ := strings.Cut(strings.TrimPrefix(heading, "goroutine "), " [")
 	g.ID, _ = strconv.Atoi(number)
+	state, labelled, _ := strings.Cut(state, " labels:{")
+	if _, run, has := strings.Cut(labelled, strconv.Quote(labelKey)+`: "`); has {
+		g.run, _, _ = strings.Cut(run, `"`)
+	}
 	state, _, _ = strings.Cut(state, "]")
 	g.State, state, _ = strings.Cut(state, ",") // behind it stands since when, and where
 	g.State = strings.TrimSuffix(g.State, " (durable)")
 	g.Bubbled = strings.Contains(state, "synctest bubble")
 	lines := strings.Split(strings.TrimSuffix(calls, "\n"), "\n")
 	for i := 0; i+1 < len(lines); i += 2 {
+		if strings.HasPrefix(lines[i], elided) {
+			i--
+			continue
+		}
 		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
 		if creator, is := strings.CutPrefix(lines[i], "created by "); is {
 			creator, parent, _ := strings.Cut(creator, " in goroutine ")
@@ -232,50 +244,30 @@ func readTraceback(text string) (g Goroutine) {
 	return g
 }
 
-// Of are the goroutines that have one of the labels, but for the present one. It
-// reports whether these are all of them. Who descends from the goroutine that began a
-// run is known at one look; of those whose parents have ended a profile says it, and
-// while such a one moves, its stack is not the same in both.
-func Of(labels ...Label) (all []Goroutine, whole bool) {
-	all, _, whole = apart(labels)
-	return all, whole
+// Of are the goroutines that have one of the labels, but for the present one.
+func Of(labels ...Label) []Goroutine {
+	all, _ := apart(labels)
+	return all
 }
 
 // apart is Of, and the goroutines that have none of the labels, but for those of runs that
-// were given up.
-func apart(labels []Label) (all, others []Goroutine, whole bool) {
+// were given up. User code may label its goroutines by itself, and lose the run's: who
+// descends from the goroutine that began a run is of it too, as far as the ancestors live.
+func apart(labels []Label) (all, others []Goroutine) {
 	present := All()
 	alive := byID(present)
-	var orphans []Goroutine
-	looks := 0 // the present goroutine is one of them
-	for i, g := range present {
-		label, known := ancestry(g, alive)
-		ours := known && slices.ContainsFunc(labels, func(l Label) bool { return label == string(l.text) })
+	for _, g := range present[1:] { // the first one looks
+		if g.run == "" {
+			g.run = ancestry(g, alive)
+		}
 		switch {
-		case i == 0 && ours:
-			looks = 1
-		case i == 0:
-		case ours:
+		case g.has(labels):
 			all = append(all, g)
-		case !known && !isForeign(g, labels):
-			orphans = append(orphans, g)
-		case !isLost(label):
-			g.run = label
+		case !isLost(g.run):
 			others = append(others, g)
 		}
 	}
-	if len(orphans) == 0 {
-		return withStarters(all, alive), others, true
-	}
-	found, strangers, missing := adopted(orphans, all, labels)
-	if missing == looks {
-		for _, g := range strangers {
-			for _, l := range labels {
-				foreign.Store(stranger{g.ID, string(l.text)}, true)
-			}
-		}
-	}
-	return withStarters(append(all, found...), alive), append(others, strangers...), missing == looks
+	return withStarters(all, alive), others
 }
 
 // withStarters fills in where goroutines without user code come from.
@@ -288,59 +280,16 @@ func withStarters(all []Goroutine, alive map[int]Goroutine) []Goroutine {
 	return all
 }
 
-// foreign are the goroutines that are known not to have a label: labels are inherited,
-// and stay.
-var foreign sync.Map
-
-type stranger struct {
-	id    int
-	label string
-}
-
-func isForeign(g Goroutine, labels []Label) bool {
-	return !slices.ContainsFunc(labels, func(l Label) bool {
-		_, known := foreign.Load(stranger{g.ID, string(l.text)})
-		return !known
-	})
-}
-
-// ancestry is the label of the run that a goroutine descends from, empty for none. It is
-// not known where an ancestor has ended.
-func ancestry(g Goroutine, alive map[int]Goroutine) (label string, known bool) {
-	for {
+// ancestry is the number of the run that a goroutine descends from; empty where it is of none,
+// and where an ancestor has ended.
+func ancestry(g Goroutine, alive map[int]Goroutine) (run string) {
+	for known := true; known; g, known = alive[g.parent] {
 		if root, ok := roots.Load(g.ID); ok {
-			return root.(string), true
+			return root.(string)
 		}
-		if g.parent == 0 {
-			return "", true
-		}
-		if g, known = alive[g.parent]; !known {
-			return "", false
+		if g.run != "" {
+			return g.run
 		}
 	}
-}
-
-// adopted are the orphans that have one of the labels, by their stacks, those of which
-// that is not seen, and how many more goroutines have one than are known to.
-func adopted(orphans, known []Goroutine, labels []Label) (all, others []Goroutine, missing int) {
-	wanted := map[string]int{}
-	for _, g := range Labelled(labels...) {
-		wanted[g.Key()] += g.Count
-		missing += g.Count
-	}
-	for _, g := range known {
-		wanted[g.Key()]--
-		missing--
-	}
-	for _, g := range orphans {
-		key := g.Key()
-		if wanted[key] <= 0 {
-			others = append(others, g)
-			continue
-		}
-		wanted[key]--
-		missing--
-		all = append(all, g)
-	}
-	return all, others, missing
+	return ""
 }

@@ -1,10 +1,12 @@
 package watchdog
 
 import (
+	"context"
 	"math"
 	"net"
 	"net/http"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -58,8 +60,8 @@ func numbered(id int) func() []Goroutine {
 // of looks for the goroutines of a run; it sees none before it sees all of them.
 func of(label Label, goroutines int) func() []Goroutine {
 	return func() []Goroutine {
-		all, whole := Of(label)
-		if !whole || len(all) != goroutines {
+		all := Of(label)
+		if len(all) != goroutines {
 			return nil
 		}
 		return all
@@ -363,8 +365,7 @@ func TestOf(t *testing.T) {
 		<-never
 	})
 	arrives(t, "chan receive", of(label, 2))
-	all, _ := Of(label)
-	for _, g := range all {
+	for _, g := range Of(label) {
 		assert.NotZero(t, g.ID)
 		assert.Contains(t, g.Origin.Function, "watchdog.")
 	}
@@ -443,12 +444,52 @@ func TestStarters(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _, _ = connection.Close(), listener.Close() })
 	require.True(t, patience.Until(func() bool {
-		all, _ := Of(label)
-		return strings.Contains(Describe(all), "a goroutine of net/http, started by watchdog.TestStarters")
+		return strings.Contains(Describe(Of(label)), "a goroutine of net/http, started by watchdog.TestStarters")
 	}))
 }
 
-// Deep stacks, and those that panic, are the same in a profile and in a trace.
+// Every look sees all goroutines of a run, whose parents have ended too, while they move, and
+// others are where they were a moment ago.
+func TestOfWhatMoves(t *testing.T) {
+	var stop atomic.Bool
+	defer stop.Store(true)
+	hops := func() {
+		for !stop.Load() {
+			here()
+			there()
+		}
+	}
+	var runs []Label
+	for range 4 {
+		label := begin(func() { go hops() })
+		require.True(t, patience.Until(func() bool { return len(Of(label)) == 1 }), "the one that began has ended")
+		runs = append(runs, label)
+	}
+	for range 200 {
+		for _, label := range runs {
+			require.Len(t, Of(label), 1)
+		}
+	}
+}
+
+func here() { runtime.Gosched() }
+
+func there() { runtime.Gosched() }
+
+// User code that labels its goroutines by itself stays in the run that it descends from, and
+// that it says what is to be written to traces hides nobody.
+func TestOfThoseWithLabelsOfTheirOwn(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	label := begin(func() {
+		go pprof.Do(t.Context(), pprof.Labels("agent", "]labels:{"), func(context.Context) { <-never })
+		<-never
+	})
+	t.Setenv("GODEBUG", "tracebacklabels=0")
+	arrives(t, "chan receive", of(label, 2))
+}
+
+// Deep stacks are seen, and those that panic.
 func TestOfDeepAndPanicking(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })

@@ -46,7 +46,7 @@ const settling = 50 * time.Millisecond
 func (s *stall) look(a *attempt) {
 	if s.goroutines == nil && s.kind == deadlocked {
 		watchdog.Settle(settling, a.label, a.built)
-		s.goroutines, _ = watchdog.Of(a.label, a.built)
+		s.goroutines = watchdog.Of(a.label, a.built)
 	}
 }
 

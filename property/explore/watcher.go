@@ -194,7 +194,7 @@ func (w *watcher) end(a *attempt, phase int64, f watchdog.Finding, now time.Time
 	case !f.AtWork || f.Silence < max(overtimeGrace, w.dogs[0].Patience/2):
 		a.abandon(phase, stall{kind: overtime})
 	default:
-		all, _ := watchdog.Of(a.label, a.built)
+		all := watchdog.Of(a.label, a.built)
 		a.abandon(phase, stall{kind: silent, goroutines: all, after: f.Silence})
 	}
 }
