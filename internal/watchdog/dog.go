@@ -247,7 +247,7 @@ type Dog struct {
 }
 
 // Forget makes the dog see the next visit as that of another run.
-func (d *Dog) Forget() { d.since = time.Time{} }
+func (d *Dog) Forget() { d.since, d.condition = time.Time{}, 0 }
 
 // IsBlocked reports whether the last look at the run has seen that all of it waits for
 // others.
@@ -465,15 +465,24 @@ const (
 )
 
 // Settle waits until no goroutine with one of the labels runs any more, but for the
-// present one, and no longer than limit.
+// present one, and no longer than limit. Where the machine is busy a pause takes long, and
+// who was woken gets no core meanwhile: much time between two looks counts as little.
 func Settle(limit time.Duration, labels ...Label) {
-	pause := firstPause
-	for begun := time.Now(); time.Since(begun) < limit; pause = min(2*pause, longestPause) {
+	pause, looked := firstPause, time.Now()
+	for waited := time.Duration(0); waited < limit; pause = min(2*pause, longestPause) {
 		time.Sleep(pause) // who was woken a moment ago runs: to look at once is to look twice
-		if !slices.ContainsFunc(Of(labels...), func(g Goroutine) bool { return conditionOf(g) == Running }) {
+		now := time.Now()
+		waited, looked = waited+min(now.Sub(looked), 2*pause), now
+		if !slices.ContainsFunc(Of(labels...), Goroutine.isToSettle) {
 			return
 		}
 	}
+}
+
+// isToSettle reports whether a goroutine runs, or could, and is to come to rest. One that waits
+// in Settle itself is at rest but for its looks: two would wait for each other.
+func (g Goroutine) isToSettle() bool {
+	return conditionOf(g) == Running && !slices.ContainsFunc(g.Stack, func(f Frame) bool { return f.Function == module+"internal/watchdog.Settle" })
 }
 
 // Describe says in a line each what goroutines do, where in user code, and how they

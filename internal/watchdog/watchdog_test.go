@@ -280,6 +280,42 @@ func TestRest(t *testing.T) {
 	assert.True(t, patience.Until(r.IsOver))
 }
 
+// Who was woken has the time to get as far as he can, also where others have the cores: each
+// of his turns takes longer than on a machine that has nothing else to do.
+func TestSettleOnABusyMachine(t *testing.T) {
+	calm(t)
+	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	var over atomic.Bool
+	var spinning sync.WaitGroup
+	t.Cleanup(func() { over.Store(true); spinning.Wait() })
+	for range 2 {
+		spinning.Go(func() { spin(&over) })
+	}
+	label := begin(func() {
+		for range 4 {
+			runtime.Gosched()
+		}
+		<-never
+	})
+	Settle(50*time.Millisecond, label)
+	all := Of(label)
+	require.Len(t, all, 1)
+	assert.Equal(t, "chan receive", all[0].State)
+}
+
+// A look of one that waits for others to settle is no work that another would wait for.
+func TestWhoSettlesIsAtRest(t *testing.T) {
+	looking := []Frame{{"runtime.Stack", "r:1"}, {"github.com/adkreplay/adkreplay/internal/watchdog.All", "g:1"}, {"github.com/adkreplay/adkreplay/internal/watchdog.Settle", "d:1"}}
+	working := []Frame{{"example.com/agent.work", "a:1"}}
+	for _, state := range []string{"running", "runnable", "semacquire"} {
+		assert.False(t, Goroutine{State: state, Stack: looking}.isToSettle(), state)
+		assert.True(t, Goroutine{State: state, Stack: working}.isToSettle(), state)
+	}
+	assert.False(t, Goroutine{State: "chan receive", Stack: working}.isToSettle())
+}
+
 func spin(over *atomic.Bool) {
 	for !over.Load() {
 	}

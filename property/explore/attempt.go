@@ -218,6 +218,7 @@ type presentRun struct {
 	began     atomic.Pointer[time.Time] // start by the run's clock, once it is known
 	waited    atomic.Bool               // until the caller gave up
 	passed    atomic.Bool               // a strand lost the turn where it was blocked
+	settling  atomic.Bool               // one that has the turn waits for those that it has woken
 }
 
 func newPresentRun(n candidate) *presentRun {
@@ -255,8 +256,15 @@ func (a *attempt) standsStill() {
 func (p *presentRun) passOn(limit time.Time, label watchdog.Label) {
 	p.passed.Store(true)
 	if scheduler := p.scheduler.Load(); scheduler != nil {
-		scheduler.PassOn(limit, func() { watchdog.Settle(settling, label) })
+		scheduler.PassOn(limit, func() { p.settle(label) })
 	}
+}
+
+// settle waits for those that the strand which has the turn has woken.
+func (p *presentRun) settle(label watchdog.Label) {
+	p.settling.Store(true)
+	defer p.settling.Store(false)
+	watchdog.Settle(settling, label)
 }
 
 var errWaited = fmt.Errorf("the caller waited for %s in vain", patience)

@@ -143,6 +143,10 @@ func (w *watcher) visit(worker int, a *attempt, now time.Time) {
 		told += 1<<31 + b.told.Load()
 	}
 	run := present.present.Load()
+	if run != nil && run.settling.Load() && !w.over(now) { // it looks itself, and goes on
+		dog.Forget()
+		return
+	}
 	if s := &w.silences[worker]; s.beside == nil || s.progress != phase<<32+told {
 		*s = silence{phase<<32 + told, w.underWay(s.beside[:0])}
 	}
