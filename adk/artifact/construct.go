@@ -95,11 +95,11 @@ func Wrap(ctx context.Context, tool *adk.Tool, callID string, result adk.ToolRes
 	case !textual:
 		return result, IsTool(tool), nil
 	}
-	make := tool.ArtifactConstructor()
-	if make == nil {
-		make = Text
+	constructor := tool.ArtifactConstructor()
+	if constructor == nil {
+		constructor = Text
 	}
-	made, err := make(ctx, result)
+	made, err := constructor(ctx, result)
 	if err == nil {
 		made, err = owned(ctx, tool, callID, made)
 	}

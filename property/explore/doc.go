@@ -30,7 +30,8 @@
 //
 // User code may block by other means than the engine's: a strand that waits for a lock
 // or a channel loses its turn to another one. An exploration ends with its budget,
-// whatever user code does.
+// whatever user code does. To see whose goroutine is blocked it adds tracebacklabels=1 to
+// GODEBUG in the environment of the process.
 //
 // One strand runs at a time, and what that orders the race detector does not see. So
 // under go test -race a turn of several strands is run with free ones as well, some
