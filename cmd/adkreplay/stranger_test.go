@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 // What a person meets in the first quarter of an hour.
@@ -150,7 +152,7 @@ func TestReportsFitOnATerminal(t *testing.T) {
 		_ = run(t.Context(), term, args)
 		for _, line := range strings.Split(out.String(), "\n") {
 			words := strings.Fields(line)
-			if utf8.RuneCountInString(line) > 80 && !isCommand(strings.TrimSpace(line)) {
+			if utf8.RuneCountInString(line) > 80 && !safetext.IsCommand(strings.TrimSpace(line)) {
 				assert.LessOrEqual(t, len(words), 2, "%q", line)
 			}
 		}
@@ -171,20 +173,6 @@ func TestHelpsFitOnATerminal(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "one two\nthree four\n  a table  as it is\n\nfive", filled("one\ntwo three\nfour\n  a table  as it is\n\nfive", 10))
-}
-
-func TestFolded(t *testing.T) {
-	for _, c := range [][2]string{
-		{"short", "short"},
-		{"one two three four five six", "one two three four\n    five six"},
-		{"  one two three four five six", "  one two three four\n      five six"},
-		{"averyveryverylongwordindeed and more", "averyveryverylongwordindeed\n    and more"},
-		{"next: adkreplay show a/long/path --at 5", "next: adkreplay show a/long/path --at 5"},
-		{"é é é é é é é é é é é", "é é é é é é é é é é\n    é"},
-	} {
-		assert.Equal(t, c[1], folded(c[0], 20))
-		assert.Equal(t, c[0], folded(c[0], 0))
-	}
 }
 
 // Whatever goes wrong, the last document that --json prints has the exit code, and where there

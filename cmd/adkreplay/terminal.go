@@ -96,13 +96,13 @@ func (o *output) Write(text []byte) (int, error) {
 // printf writes a line of a result. What is drawn of the progress goes first.
 func (t *terminal) printf(format string, args ...any) {
 	t.clear()
-	fmt.Fprintln(t.out, folded(safetext.Lines(fmt.Sprintf(format, args...)), t.columns))
+	fmt.Fprintln(t.out, safetext.Folded(safetext.Lines(fmt.Sprintf(format, args...)), t.columns))
 }
 
 // judged writes a result that begins with a verdict, which has a colour.
 func (t *terminal) judged(colour, verdict, result string) {
 	t.clear()
-	rest, _ := strings.CutPrefix(folded(verdict+" "+safetext.Lines(result), t.columns), verdict)
+	rest, _ := strings.CutPrefix(safetext.Folded(verdict+" "+safetext.Lines(result), t.columns), verdict)
 	fmt.Fprintln(t.out, t.paint(colour, verdict)+rest)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -454,7 +455,12 @@ func TestLinesOfUserCode(t *testing.T) {
 	b := result.Violations[0]
 	require.Len(t, b.Code, 1)
 	assert.Regexp(t, `^met by explore_test\.TestLinesOfUserCode\.func1 at .*explore_test\.go:\d+$`, b.Code[0])
-	assert.Contains(t, result.String(), b.Code[0])
+	assert.Contains(t, strings.Join(strings.Fields(result.String()), " "), b.Code[0])
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if len(strings.Fields(line)) > 2 && !strings.Contains(b.Stretch, strings.TrimSpace(line)) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), 72, "go test sets it in by eight")
+		}
+	}
 	assert.Regexp(t, `(?s)fetch memories .*broken by the explorer\n.*report-log warn memories: "none".*\n.*ack\n`, b.Stretch)
 
 	result = explored(t, executing("crashes", func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

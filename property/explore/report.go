@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -77,6 +79,10 @@ type Breach struct {
 	from candidate // that shows it first
 	last int       // the number of the last one that does
 }
+
+// reportColumns is how long lines are that say what is violated, where they can be folded: go
+// test sets them in by eight more.
+const reportColumns = 72
 
 // shownBreaches is how many violations String shows.
 const shownBreaches = 10
@@ -200,7 +206,7 @@ func (x *Exploration) brief() string {
 	for _, what := range x.NotCovered {
 		text += fmt.Sprintf("  not covered: %s\n", what)
 	}
-	return text
+	return safetext.Folded(text, reportColumns)
 }
 
 // String says what is violated, by which schedule, where, and how to see it again.
@@ -211,35 +217,23 @@ func (f Breach) String() string {
 }
 
 func (f Breach) write(b *strings.Builder) {
-	fmt.Fprintf(b, "  %s: crossing %d: %s", f.Schedule, f.Crossing, f.Invariant)
+	rule := ""
 	if f.Rule != "" {
-		fmt.Fprintf(b, " (%s)", f.Rule)
+		rule = " (" + f.Rule + ")"
 	}
-	first, more, _ := strings.Cut(f.Text, "\n")
-	fmt.Fprintf(b, ": %s\n", first)
-	if more != "" {
-		b.WriteString(inset(more) + "\n")
-	}
-	for _, where := range f.Where {
-		fmt.Fprintf(b, "    %s\n", where)
-	}
-	for _, code := range f.Code {
-		fmt.Fprintf(b, "    %s\n", code)
+	said := []string{fmt.Sprintf("  %s: crossing %d: %s%s: %s", f.Schedule, f.Crossing, f.Invariant, rule, strings.ReplaceAll(f.Text, "\n", "\n"+setIn))}
+	for _, line := range slices.Concat(f.Where, f.Code) {
+		said = append(said, setIn+line)
 	}
 	if f.Schedules > 1 {
-		fmt.Fprintf(b, "    %s show it; this is the simplest\n", inWords(f.Schedules, "schedule"))
+		said = append(said, setIn+inWords(f.Schedules, "schedule")+" show it; this is the simplest")
 	}
-	if f.Strands != "" {
-		b.WriteString(inset(f.Strands) + "\n")
+	for _, text := range []string{f.Strands, f.Stretch, cmp.Or(f.Command, f.Test)} {
+		if text != "" {
+			said = append(said, inset(text))
+		}
 	}
-	if f.Stretch != "" {
-		b.WriteString(inset(f.Stretch) + "\n")
-	}
-	if f.Command != "" {
-		fmt.Fprintf(b, "    %s\n", f.Command)
-	} else {
-		fmt.Fprintf(b, "    %s\n", f.Test)
-	}
+	b.WriteString(safetext.Folded(strings.Join(said, "\n"), reportColumns) + "\n")
 }
 
 // notCovered says what was known to follow and was not run.
@@ -473,7 +467,10 @@ func (t Table) shows(k turn.FaultKind) bool {
 	})
 }
 
+// setIn is how far to the right stands what is below a line.
+const setIn = "    "
+
 // inset is a text that stands below a line.
 func inset(text string) string {
-	return "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
+	return setIn + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+setIn)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -180,8 +181,12 @@ func (f Breach) GoTest() string {
 	var b strings.Builder
 	name := "Test" + inCamelCase(f.Invariant) + inCamelCase(f.Schedule.String())
 	said, _, _ := strings.Cut(f.Text, "\n")
-	fmt.Fprintf(&b, "// %s: %s: %s\n//\n", name, f.Invariant, said)
-	for _, line := range append(slices.Clone(f.Where), strings.Split(strings.TrimSuffix(f.Stretch, "\n"), "\n")...) {
+	for line := range strings.SplitSeq(safetext.Folded(name+": "+f.Invariant+": "+said, reportColumns), "\n") {
+		b.WriteString("// " + strings.TrimLeft(line, " ") + "\n")
+	}
+	b.WriteString("//\n")
+	shown := strings.Join(append(slices.Clone(f.Where), strings.TrimSuffix(f.Stretch, "\n")), "\n")
+	for line := range strings.SplitSeq(safetext.Folded(shown, reportColumns), "\n") {
 		b.WriteString(strings.TrimRight("//\t"+line, " \t") + "\n")
 	}
 	fmt.Fprintf(&b, "func %s(t *testing.T) {\n\t%s\n}\n", name, f.Test)

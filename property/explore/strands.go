@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
@@ -13,11 +14,13 @@ import (
 // This file shows strands side by side where an order of theirs is what goes wrong.
 
 // The most rows that are shown, how many of them stand before the first at which the
-// order is another one, and how wide a column is at most.
+// order is another one, what stands between two columns, and how wide one is at least:
+// where strands are so many that they have no room for that, they have one together.
 const (
 	strandRows  = 16
 	rowsBefore  = 2
-	columnWidth = 36
+	columnGap   = "  "
+	leastColumn = 16
 )
 
 // besideEachOther are the operations of strands in a column each, from where the order of
@@ -55,34 +58,49 @@ func besideEachOther(usual, ordered []adk.Crossing) string {
 
 // columns are rows with a column for each strand.
 func columns(rows []*adk.Crossing, strands []int) string {
-	table := [][]string{make([]string, len(strands))}
-	for at, strand := range strands {
-		table[0][at] = fmt.Sprintf("strand %d", strand)
-	}
-	for _, x := range rows {
-		row := make([]string, len(strands))
-		row[slices.Index(strands, x.Strand)] = operationText(x)
-		table = append(table, row)
+	most := (reportColumns-len(setIn)+len(columnGap))/len(strands) - len(columnGap)
+	if most < leastColumn {
+		return oneColumn(rows)
 	}
 	width := 0
-	for _, row := range table {
-		for _, cell := range row {
-			width = max(width, len([]rune(cell)))
-		}
+	for _, x := range rows {
+		width = max(width, utf8.RuneCountInString(operationText(x, most)))
 	}
 	var b strings.Builder
-	for _, row := range table {
+	write := func(text func(strand int) string) {
 		line := ""
-		for _, cell := range row {
-			line += fmt.Sprintf("%-*s  ", width, cell)
+		for _, strand := range strands {
+			line += fmt.Sprintf("%-*s", width, text(strand)) + columnGap
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	write(nameOf)
+	for _, x := range rows {
+		write(func(strand int) string {
+			if strand != x.Strand {
+				return ""
+			}
+			return operationText(x, most)
+		})
 	}
 	return b.String()
 }
 
-// operationText is an operation in a few words: what is done, to what.
-func operationText(x *adk.Crossing) string {
+func nameOf(strand int) string { return fmt.Sprintf("strand %d", strand) }
+
+// oneColumn are rows that say which strand they are of.
+func oneColumn(rows []*adk.Crossing) string {
+	var b strings.Builder
+	for _, x := range rows {
+		name := nameOf(x.Strand) + ":" + columnGap
+		b.WriteString(name + operationText(x, reportColumns-len(setIn)-len(name)) + "\n")
+	}
+	return b.String()
+}
+
+// operationText is an operation in a few words: what is done, to what. It has most
+// characters at most.
+func operationText(x *adk.Crossing, most int) string {
 	parts := []string{x.Kind.String()}
 	for _, of := range []string{string(x.Collection), x.Name} {
 		if of != "" {
@@ -93,8 +111,8 @@ func operationText(x *adk.Crossing) string {
 		parts = append(parts, key)
 	}
 	text := []rune(safetext.Line(strings.Join(parts, " ")))
-	if len(text) > columnWidth {
-		text = append(text[:columnWidth-1], '…')
+	if len(text) > most {
+		text = append(text[:most-1], '…')
 	}
 	return string(text)
 }

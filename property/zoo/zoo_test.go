@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -109,8 +111,27 @@ func (f family) exploreBug(t *testing.T) row {
 	for _, b := range r.checked.Violations {
 		assert.True(t, fails(t, bug, b), "%s does not reproduce", b.Test)
 		assert.False(t, fails(t, twin, b), "%s fails with the twin", b.Test)
+		comment, _, _ := strings.Cut(b.GoTest(), "func ")
+		isNarrow(t, strings.ReplaceAll(comment, "//\t", inByTab), 80)
 	}
+	isNarrow(t, r.checked.String(), inGoTest)
 	return r
+}
+
+// Of the 80 columns of a terminal, go test sets reports in by eight, as a tab does.
+const (
+	inByTab  = "        "
+	inGoTest = 80 - len(inByTab)
+)
+
+// isNarrow holds that no line of a text has more columns, but for what is to be pasted, and
+// for names and paths that are longer, which stand alone.
+func isNarrow(t *testing.T, text string, columns int) {
+	t.Helper()
+	for line := range strings.SplitSeq(text, "\n") {
+		alone := len(strings.Fields(line)) == 1 || safetext.IsCommand(strings.TrimSpace(line))
+		assert.True(t, alone || utf8.RuneCountInString(line) <= columns, "%q has %d columns", line, utf8.RuneCountInString(line))
+	}
 }
 
 // exploreTwin explores the corrected twin with one thing wrong, and where everything is asked
@@ -122,6 +143,7 @@ func (f family) exploreTwin(t *testing.T) (accused int) {
 	}
 	result := explored(t, f.subject(false, true), explore.Options{Bound: bound})
 	assert.Empty(t, result.Violations, "the twin is accused: %s", result)
+	isNarrow(t, result.String(), inGoTest)
 	return len(result.Violations)
 }
 

@@ -1,4 +1,4 @@
-package main
+package safetext
 
 import (
 	"strings"
@@ -9,10 +9,10 @@ import (
 // A line that is folded goes on below itself, this much to the right.
 const hanging = "    "
 
-// folded is a text with no line that is longer than it may be, where it has a place to be
+// Folded is a text with no line that is longer than it may be, where it has a place to be
 // folded at: a space. The rest of a line stands below it, to the right of where it begins.
 // Commands stay whole, so that they can be copied. columns 0 folds nothing.
-func folded(text string, columns int) string {
+func Folded(text string, columns int) string {
 	if columns == 0 {
 		return text
 	}
@@ -25,7 +25,7 @@ func folded(text string, columns int) string {
 
 func foldedLine(line string, columns int) string {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-	if utf8.RuneCountInString(line) <= columns || isCommand(line[len(indent):]) || len(indent)+len(hanging) >= columns/2 {
+	if utf8.RuneCountInString(line) <= columns || IsCommand(line[len(indent):]) || len(indent)+len(hanging) >= columns/2 {
 		return line
 	}
 	var b strings.Builder
@@ -40,9 +40,9 @@ func foldedLine(line string, columns int) string {
 	}
 }
 
-// isCommand reports whether a line is a command to be copied.
-func isCommand(line string) bool {
-	return strings.HasPrefix(line, "next: ") || strings.HasPrefix(line, "adkreplay ") || strings.HasPrefix(line, "go ")
+// IsCommand reports whether a line is a command to be copied.
+func IsCommand(line string) bool {
+	return strings.HasPrefix(line, "next: ") || strings.HasPrefix(line, "explore.") || strings.HasPrefix(line, "adkreplay ") || strings.HasPrefix(line, "go ")
 }
 
 // foldAt is where a line is folded to have room for what stands before: at its last space
