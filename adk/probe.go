@@ -131,7 +131,7 @@ type multiObserver []*oneObserver
 
 func (m multiObserver) each(tell func(Observer)) {
 	for _, o := range m {
-		o.tell(func() { tell(o.observer) })
+		o.tell(tell)
 	}
 }
 
@@ -153,7 +153,7 @@ func (m multiObserver) Tell(c *Crossing) { m.each(func(o Observer) { o.Tell(c) }
 func (m multiObserver) Handler(tool *Tool, own ToolHandler) (h ToolHandler) {
 	for _, o := range m {
 		if server, serves := o.observer.(ToolServer); serves && h == nil {
-			o.tell(func() { h = server.Handler(tool, own) })
+			o.tell(func(Observer) { h = server.Handler(tool, own) })
 		}
 	}
 	return h
@@ -163,7 +163,7 @@ func (m multiObserver) Handler(tool *Tool, own ToolHandler) (h ToolHandler) {
 func (m multiObserver) Context(call int, beneath context.Context) context.Context {
 	for _, o := range m {
 		if adding, adds := o.observer.(ContextObserver); adds {
-			o.tell(func() { beneath = cmp.Or(adding.Context(call, beneath), beneath) })
+			o.tell(func(Observer) { beneath = cmp.Or(adding.Context(call, beneath), beneath) })
 		}
 	}
 	return beneath
@@ -189,8 +189,14 @@ type oneObserver struct {
 	dropped  atomic.Bool
 }
 
-func (o *oneObserver) tell(what func()) {
-	if !o.dropped.Load() && guarded(func() error { what(); return nil }) != nil {
-		o.dropped.Store(true)
+func (o *oneObserver) tell(what func(Observer)) {
+	if o.dropped.Load() {
+		return
 	}
+	defer func() {
+		if recover() != nil {
+			o.dropped.Store(true)
+		}
+	}()
+	what(o.observer)
 }

@@ -78,7 +78,8 @@ func (e *Encoder) Free() {
 		return
 	}
 	clear(e.records)
-	*e = Encoder{Out: e.Out[:0], records: e.records, paths: e.paths}
+	clear(e.path[:cap(e.path)])
+	*e = Encoder{Out: e.Out[:0], records: e.records, paths: e.paths, path: e.path[:0]}
 	encoders.Put(e)
 }
 

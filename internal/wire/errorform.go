@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ const (
 // errorForm is a type of errors. What a trace keeps of one are texts by their names; an
 // empty one is left out.
 type errorForm struct {
+	of reflect.Type
 	// split gives the texts of an error of the type; nil for any other.
 	split func(err error) map[string]string
 	// build makes an error of them; nil where that cannot be.
@@ -41,6 +43,7 @@ type errorForm struct {
 // formOf is the form of the errors of type E.
 func formOf[E error](split func(E) map[string]string, build func(with map[string]string, cause error) error) errorForm {
 	return errorForm{
+		of: reflect.TypeFor[E](),
 		split: func(err error) map[string]string {
 			if one, ok := err.(E); ok && !isNil(err) {
 				return split(one)
@@ -156,9 +159,14 @@ var errorForms = map[string]errorForm{
 		}),
 }
 
-// errorFormNames are the names in their order, so that what is written does not depend
-// on a map.
-var errorFormNames = slices.Sorted(maps.Keys(errorForms))
+// errorFormNames are the names of the forms by their types.
+var errorFormNames = func() map[reflect.Type]string {
+	names := map[reflect.Type]string{}
+	for name, form := range errorForms {
+		names[form.of] = name
+	}
+	return names
+}()
 
 func nothing[E error](E) map[string]string { return map[string]string{} }
 
@@ -341,12 +349,13 @@ func formIn(err error) (form string, with map[string]string) {
 	if one, ok := err.(*formed); ok {
 		return one.form, one.with
 	}
-	for _, name := range errorFormNames {
-		if with := errorForms[name].split(err); with != nil {
-			return name, with
-		}
+	if form = errorFormNames[reflect.TypeOf(err)]; form != "" {
+		with = errorForms[form].split(err)
 	}
-	return "", nil
+	if with == nil {
+		return "", nil
+	}
+	return form, with
 }
 
 // formedError makes an error of a form, which is of its type as it is where that says

@@ -102,7 +102,9 @@ func (e *cut) Error() string { return e.text }
 func (e *Encoder) ErrorField(label string, err error) {
 	if err != nil {
 		e.Key(label)
-		e.nodes, e.path, e.endless = 0, e.path[:0], boundless(err)
+		w := walker{path: e.path[:0], left: 10 * MaxErrorNodes}
+		e.endless = w.boundless(err)
+		e.nodes, e.path = 0, w.path[:0]
 		e.errorNode(err)
 	}
 }
@@ -140,7 +142,7 @@ func (e *Encoder) errorMembers(err error) {
 		e.always(errorCut, x.text)
 		return
 	}
-	if name, ok := e.sentinels.nameOf(err); ok {
+	if name, ok := e.sentinels.ofItself(err); ok {
 		e.sentinel(name, e.textOf(err))
 		return
 	}
@@ -298,18 +300,13 @@ func (e *Encoder) panicText(value error) string {
 	return adk.PanicText(value)
 }
 
-// boundless reports whether err leads back to itself, or branches without end.
-func boundless(err error) bool {
-	w := walker{left: 10 * MaxErrorNodes}
-	return w.boundless(err)
-}
-
 // walker goes through an error's tree from cause to cause.
 type walker struct {
 	path []error
 	left int // how many nodes may still come
 }
 
+// boundless reports whether err leads back to itself, or branches without end.
 func (w *walker) boundless(err error) bool {
 	if err == nil {
 		return false

@@ -44,11 +44,20 @@ var commonSentinels = map[string]error{
 type Sentinels struct {
 	names  []string // sorted, so that what is written does not depend on a map
 	byName map[string]error
+	nameOf map[error]string // the first name of each
 }
 
 // OnlyCommon are the sentinels of everybody who adds none, sorted once for all
 // runs.
-var OnlyCommon = &Sentinels{slices.Sorted(maps.Keys(commonSentinels)), commonSentinels}
+var OnlyCommon = sentinelsOf(commonSentinels)
+
+func sentinelsOf(byName map[string]error) *Sentinels {
+	s := &Sentinels{names: slices.Sorted(maps.Keys(byName)), byName: byName, nameOf: map[error]string{}}
+	for _, name := range slices.Backward(s.names) {
+		s.nameOf[byName[name]] = name
+	}
+	return s
+}
 
 // NewSentinels adds the user's sentinels to the common ones.
 func NewSentinels(users map[string]error) (*Sentinels, error) {
@@ -63,7 +72,10 @@ func NewSentinels(users map[string]error) (*Sentinels, error) {
 		}
 		byName[name] = users[name]
 	}
-	return &Sentinels{slices.Sorted(maps.Keys(byName)), byName}, errors.Join(wrong...)
+	if wrong != nil {
+		return nil, errors.Join(wrong...)
+	}
+	return sentinelsOf(byName), nil
 }
 
 func checkSentinel(name string, err error) error {
@@ -81,17 +93,15 @@ func checkSentinel(name string, err error) error {
 	return nil
 }
 
-// nameOf is the name of err itself, if it has one.
-func (s *Sentinels) nameOf(err error) (string, bool) {
+// ofItself is the name of err itself, if it has one. An error that cannot be compared is
+// none of those that have.
+func (s *Sentinels) ofItself(err error) (name string, has bool) {
 	if code, ok := err.(adk.Code); ok {
 		return codeSentinel + string(code), true
 	}
-	for _, name := range s.names {
-		if sameError(err, s.byName[name]) {
-			return name, true
-		}
-	}
-	return "", false
+	defer func() { _ = recover() }()
+	name, has = s.nameOf[err]
+	return name, has
 }
 
 // sameError compares as errors.Is does; a value that has a part which cannot be
