@@ -48,13 +48,14 @@ type RecordOptions struct {
 	// no bound, and with Compress trace.DefaultMaxUnpacked: readers unpack no more
 	// unless their trace.Options raise it.
 	MaxBytes int64
-	// MaxLine is the longest line, in bytes: a crossing that says more ends its trace
-	// before it, without a footer. Zero is trace.DefaultMaxLine, beyond which nobody
-	// reads whose trace.Options do not raise it too.
+	// MaxLine is the longest line, in bytes: a crossing that says more is cut into
+	// several. Zero is trace.DefaultMaxLine, beyond which nobody reads whose
+	// trace.Options do not raise it too.
 	MaxLine int64
-	// MaxCrossings and MaxValues are of the same kind: how many crossings a trace has,
-	// and how many JSON values a line. Zero is what readers take.
-	MaxCrossings, MaxValues int64
+	// MaxSaid, MaxCrossings and MaxValues are how many bytes a crossing says, how many
+	// crossings a trace has, and how many JSON values a crossing: the trace ends before
+	// the one that is beyond, without a footer. Zero is what readers take.
+	MaxSaid, MaxCrossings, MaxValues int64
 	// Redact is what must not be written; nil is nothing.
 	Redact *redact.Rules
 	// Sample reports of a run that begins whether it is recorded; nil is every run.
@@ -76,7 +77,7 @@ type RecordOptions struct {
 
 // writing is what of the options the writer of a trace is told.
 func (o RecordOptions) writing() trace.Options {
-	return trace.Options{Sentinels: o.Sentinels, MaxLine: o.MaxLine, MaxCrossings: o.MaxCrossings, MaxValues: o.MaxValues}
+	return trace.Options{Sentinels: o.Sentinels, MaxLine: o.MaxLine, MaxSaid: o.MaxSaid, MaxCrossings: o.MaxCrossings, MaxValues: o.MaxValues}
 }
 
 // Record makes a Recorder that writes the trace of one run to w. A second run

@@ -191,7 +191,7 @@ func newKept(p *causal, options trace.Options, whole bool) kept {
 		return &keptTape{tape.New(p.known, p.tree.Lines, options)}
 	}
 	k := &keptTrace{options: options}
-	k.Recorder = Record(&k.written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine,
+	k.Recorder = Record(&k.written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine, MaxSaid: options.MaxSaid,
 		MaxCrossings: options.MaxCrossings, MaxValues: options.MaxValues})
 	return k
 }

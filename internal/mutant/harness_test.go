@@ -59,7 +59,7 @@ var least = map[string]int{
 	"replay/corpus":      6,
 	"replay/golden":      9,
 	"replay/sessions":    4,
-	"replay/trace":       2,
+	"replay/trace":       14,
 	"replay/whatif":      2,
 }
 

@@ -47,11 +47,12 @@ func TraceOf(told []*adk.Crossing) *trace.Trace {
 // HeaderLine is the first line of a trace of nothing.
 const HeaderLine = `{"adkreplay":"trace","version":5,"contract":1,"start":"2025-01-01T00:00:00Z","seams":{"executor":"m","turn-input":[],"turn-output":[],"dispatch-input":[],"dispatch-output":[]}}`
 
-// Seal makes a trace of lines: the header, the crossings, and a footer that
-// begins with extra.
+// Seal makes a trace of lines: the header, the crossings, of which each that is cut into
+// parts counts as one, and a footer that begins with extra.
 func Seal(lines []string, extra string) []byte {
 	body := strings.Join(lines, "\n") + "\n"
-	return fmt.Appendf([]byte(body), `{%s"end":%d,"sha256":"%x"}`+"\n", extra, len(lines)-1, sha256.Sum256([]byte(body)))
+	parts := strings.Count(body, "\n{\"left\":") - strings.Count(body, "\n{\"left\":0,")
+	return fmt.Appendf([]byte(body), `{%s"end":%d,"sha256":"%x"}`+"\n", extra, len(lines)-1-parts, sha256.Sum256([]byte(body)))
 }
 
 // ReadError reads what no trace is, and gives what is wrong with it.
@@ -78,6 +79,7 @@ var FuzzLines = []string{
 	`{"kind":"wait-for","phase":"begin","schema":{"type":"object"}}`,
 	`{"kind":"report-tool-call","args":[{"$opaque":"chan int"}],"results":{"text":""},"isError":true}`,
 	`{"kind":"state","digest":"000102030405060708090a0b0c0d0e0f"}`,
+	`{"left":1,"part":"{\"kind\":"}`, `{"left":0,"part":"\"now\",\"in\":1}"}`,
 }
 
 // Crossings keeps what it is told, as an observer must: by value.

@@ -102,10 +102,13 @@
 // (redacted), and for how many calls of tools a variant of the tool stands
 // (unvalidated): see package redact.
 //
-// A line may have 64 MiB, its end included. What a crossing says beyond that, such as
-// a media of 50 MB or a fetch of a million records, is not written: whoever reads may
-// raise the limit (Options.MaxLine), and then whoever writes has to. So it is with the
-// number of crossings, and with that of the JSON values in a line.
+// A line may have 64 MiB, its end included. A crossing that says more, such as a media of
+// 50 MB or a fetch of a million records, is cut into lines of about a megabyte:
+// {"left":n,"part":text} is a part of its line, as text, which n more follow; joined, they
+// are the line. Behind them the number of a line no longer says that of its crossing. What
+// a crossing says beyond 256 MiB is not written: whoever reads may raise the limit
+// (Options.MaxSaid), and then whoever writes has to. So it is with the number of
+// crossings, and with that of the JSON values of one.
 //
 // A trace may be compressed with zstd as a whole; its first bytes say so.
 //

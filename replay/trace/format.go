@@ -51,8 +51,8 @@ type Options struct {
 	// The limits of reading, of which zero is the usual one; Limits says what each
 	// counts. What is beyond one is a FormatError of FaultTooLarge that names it.
 	// MaxMemory is for traces that are held whole, and not for those that are read
-	// line by line; MaxLine, MaxCrossings and MaxValues are limits of writing, too.
-	MaxLine, MaxBytes, MaxCrossings, MaxNesting, MaxValues, MaxRestored, MaxMemory int64
+	// line by line; MaxLine, MaxSaid, MaxCrossings and MaxValues are limits of writing, too.
+	MaxLine, MaxSaid, MaxBytes, MaxCrossings, MaxNesting, MaxValues, MaxRestored, MaxMemory int64
 	// File is the name that a FormatError says. It is not opened.
 	File string
 }

@@ -25,6 +25,7 @@ type Limit struct {
 // limits are all of them.
 var limits = []Limit{
 	limitLine:      {"line", DefaultMaxLine, "bytes of the longest line", "MaxLine", func(o *Options) *int64 { return &o.MaxLine }},
+	limitSaid:      {"said", 256 << 20, "bytes of one crossing, in all lines that it is cut into", "MaxSaid", func(o *Options) *int64 { return &o.MaxSaid }},
 	limitBytes:     {"bytes", DefaultMaxUnpacked, "bytes of a compressed trace when it is unpacked", "MaxBytes", func(o *Options) *int64 { return &o.MaxBytes }},
 	limitCrossings: {"crossings", 4 << 20, "crossings of a trace", "MaxCrossings", func(o *Options) *int64 { return &o.MaxCrossings }},
 	limitNesting:   {"nesting", 20_000, "seam calls that are open within one another", "MaxNesting", func(o *Options) *int64 { return &o.MaxNesting }},
@@ -36,6 +37,7 @@ var limits = []Limit{
 // The places of the limits.
 const (
 	limitLine = iota
+	limitSaid
 	limitBytes
 	limitCrossings
 	limitNesting

@@ -59,6 +59,7 @@ func TestLimits(t *testing.T) {
 		"line":      {repeated(`{"kind":"new-id","id":"`+strings.Repeat("x", 2000)+`"}`, 1), 1000},
 		"crossings": {repeated(`{"kind":"now"}`, 30), 20},
 		"nesting":   {tracetest.Seal(nested, ""), 20},
+		"said":      {repeated(`{"left":0,"part":"{\"kind\":\"now\",\"x\":\"`+strings.Repeat("x", 100)+`\"}"}`, 1), 90},
 		"values":    {repeated(`{"kind":"execute","phase":"begin","args":{"of":[`+strings.Repeat("1,", 40)+`1]}}`, 1), 20},
 		"restored": {tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"ask","phase":"begin","op":1,"of":"m","request":"` + strings.Repeat("x", 98) + `"}`,
 			`{"kind":"ask","phase":"begin","op":2,"of":"m","request":{"$from":1,"head":100}}`}, ""), 90},

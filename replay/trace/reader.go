@@ -132,20 +132,22 @@ func (r *Reader) readHeader() error {
 }
 
 func (r *Reader) readLine(l *Line) error {
-	line, err := r.next()
+	line, err := r.scanned()
 	if err != nil {
 		return err
-	}
-	if err := r.dec.Scan(trim(line)); err != nil {
-		return r.malformed(err)
 	}
 	if r.dec.IsFooter() {
 		return r.readFooter()
 	}
+	r.sum.Write(line)
+	if r.dec.IsPart() {
+		if err := r.join(); err != nil {
+			return err
+		}
+	}
 	if int64(r.dec.Values) > r.options.MaxValues {
 		return r.beyond(limitValues)
 	}
-	r.sum.Write(line)
 	l.Extra, err = r.dec.Crossing(&l.Crossing)
 	switch {
 	case errors.Is(err, wire.ErrTextTooLong):
@@ -162,6 +164,50 @@ func (r *Reader) readLine(l *Line) error {
 		return r.beyond(limitNesting)
 	}
 	r.former.read(&l.Crossing)
+	return nil
+}
+
+// scanned is a line with its end, whose members are in the decoder.
+func (r *Reader) scanned() ([]byte, error) {
+	line, err := r.next()
+	if err == nil {
+		if err := r.dec.Scan(trim(line)); err != nil {
+			return nil, r.malformed(err)
+		}
+	}
+	return line, err
+}
+
+// join reads the parts that follow the one in the decoder, and has the line scanned that
+// they are together.
+func (r *Reader) join() error {
+	var whole []byte
+	for want := -1; ; want-- {
+		text, left, err := r.dec.Part()
+		switch {
+		case err != nil:
+			return r.malformed(err)
+		case want >= 0 && left != want:
+			return r.malformed(fmt.Errorf("a part of a line with %d behind it follows one with %d: one is missing, or out of its place", left, want+1))
+		}
+		if want = left; int64(len(whole)+len(text)) > r.options.MaxSaid {
+			return r.beyond(limitSaid)
+		}
+		if whole = append(whole, text...); left == 0 {
+			break
+		}
+		line, err := r.scanned()
+		if err != nil {
+			return err
+		}
+		if !r.dec.IsPart() {
+			return r.malformed(fmt.Errorf("a line was cut into parts, of which %d are missing here", left))
+		}
+		r.sum.Write(line)
+	}
+	if err := r.dec.Scan(whole); err != nil {
+		return r.malformed(fmt.Errorf("the line that its parts make: %w", err))
+	}
 	return nil
 }
 

@@ -21,7 +21,8 @@ type Writer struct {
 	former *formerDigests
 	enc    *wire.Encoder
 	sum    hash.Hash
-	count  int
+	count  int // of crossings
+	lines  int // that are written
 	begun  bool
 	err    error // of the first failure, or ErrClosed
 	size   int64
@@ -31,10 +32,10 @@ type Writer struct {
 // NewWriter makes a Writer. Its header is written with the first crossing,
 // whose time is the start of a header that has none.
 //
-// What it writes can be read with the same Options: a line beyond MaxLine or MaxValues,
-// and a crossing beyond MaxCrossings, are refused, and the trace ends before them. No
-// line is cut into several, since the number of a line says that of its crossing. Calls
-// that lie deeper than MaxNesting are not counted.
+// What it writes can be read with the same Options: a crossing whose line would be beyond
+// MaxLine is written as parts, each a line of its own; one beyond MaxSaid, MaxValues or
+// MaxCrossings is refused, and the trace ends before it. Calls that lie deeper than
+// MaxNesting are not counted.
 func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
 	o := optional.First(options)
 	known, err := wire.NewSentinels(o.Sentinels)
@@ -119,6 +120,9 @@ func (w *Writer) readable() error {
 	if int64(w.count) > w.limits.MaxCrossings {
 		return fmt.Errorf("no reader takes more than %d crossings: Options.MaxCrossings can allow more, to both", w.limits.MaxCrossings)
 	}
+	if int64(len(w.enc.Out)) > w.limits.MaxSaid {
+		return fmt.Errorf("it says %d bytes, and no reader takes more than %d: Options.MaxSaid can allow more, to both", len(w.enc.Out), w.limits.MaxSaid)
+	}
 	restored := int64(w.enc.RestoredValues)
 	if int64(len(w.enc.Out))+restored <= w.limits.MaxValues {
 		return nil
@@ -135,23 +139,33 @@ func (w *Writer) readable() error {
 
 // line hands out the line that stands in the encoder, which is of crossing n.
 func (w *Writer) line(err error, n int) {
-	if err == nil && int64(len(w.enc.Out)) > w.limits.MaxLine {
+	switch {
+	case err != nil:
+	case int64(len(w.enc.Out)) <= w.limits.MaxLine:
+		_, err = w.put(w.enc.Out)
+	case n == 0 || n > w.count:
 		err = fmt.Errorf("it has %d bytes, and no reader takes more than %d: Options.MaxLine can allow more, to both", len(w.enc.Out), w.limits.MaxLine)
-	}
-	if err == nil {
-		err = w.put(w.enc.Out)
+	default:
+		err = wire.CutLine(writerFunc(w.put), trim(w.enc.Out), w.limits.MaxLine)
 	}
 	if err != nil {
-		w.err = fmt.Errorf("replay: writing line %d of a trace: %w", n+1, err)
+		w.err = fmt.Errorf("replay: writing line %d of a trace: %w", w.lines+1, err)
 	}
 }
 
-func (w *Writer) put(line []byte) error {
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(line []byte) (int, error) { return f(line) }
+
+func (w *Writer) put(line []byte) (int, error) {
 	w.sum.Write(line)
 	n, err := w.w.Write(line)
 	w.size += int64(n)
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite
 	}
-	return err
+	if err == nil {
+		w.lines++
+	}
+	return n, err
 }

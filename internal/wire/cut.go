@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
+)
+
+// The members of a line that is a part of a longer one: how many more follow it, and the
+// text of the part.
+const (
+	MemberLeft = "left"
+	MemberPart = "part"
+)
+
+// A part has about a megabyte, which any tool reads; what it has beside its text is shorter
+// than partFrame.
+const (
+	partSize  = 1 << 20
+	partFrame = 64
+)
+
+// CutLine writes a line to w as parts, each of at most mostLine bytes with its end and in one
+// write. The error says that so short lines hold no part of it, or is w's.
+func CutLine(w io.Writer, line []byte, mostLine int64) error {
+	size := int(min(partSize, (mostLine-partFrame)/2)) // an escape has two bytes for one
+	if size < utf8.UTFMax {
+		return fmt.Errorf("it has %d bytes, and lines of %d hold no parts of it", len(line), mostLine)
+	}
+	if !utf8.Valid(line) {
+		return fmt.Errorf("it has %d bytes, of which some are no UTF-8, and is not cut into lines of at most %d", len(line), mostLine)
+	}
+	left := 0
+	for rest := line; len(rest) > size; rest = rest[partEnd(rest, size):] {
+		left++
+	}
+	var e Encoder
+	for rest := line; len(rest) > 0; left-- {
+		end := partEnd(rest, size)
+		e.Begin(nil)
+		e.Key(MemberLeft)
+		e.Out = strconv.AppendInt(e.Out, int64(left), 10)
+		e.Key(MemberPart)
+		e.Out = canonical.AppendString(e.Out, string(rest[:end]))
+		if err := e.End(); err != nil {
+			return err
+		}
+		if _, err := w.Write(e.Out); err != nil {
+			return err
+		}
+		rest = rest[end:]
+	}
+	return nil
+}
+
+// partEnd is where a part of at most size bytes ends, between two characters.
+func partEnd(rest []byte, size int) int {
+	if len(rest) <= size {
+		return len(rest)
+	}
+	for !utf8.RuneStart(rest[size]) {
+		size--
+	}
+	return size
+}
+
+// IsPart reports whether the line is a part of a longer one.
+func (d *Decoder) IsPart() bool {
+	return d.Member(memberKind) == nil && d.Member(MemberPart) != nil
+}
+
+// Part reads a line that is a part: its text, and how many parts follow it.
+func (d *Decoder) Part() (text []byte, left int, err error) {
+	if len(d.Members) != 2 || d.Member(MemberLeft) == nil {
+		return nil, 0, fmt.Errorf("a part of a line has %s and %s, and nothing else", MemberLeft, MemberPart)
+	}
+	if left, err = IntOfJSON(d.Member(MemberLeft)); err == nil && left < 0 {
+		err = errors.New("fewer than none cannot follow")
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", MemberLeft, err)
+	}
+	if text, err = bytesOfString(d.Member(MemberPart)); err != nil {
+		err = fmt.Errorf("%s: %w", MemberPart, err)
+	}
+	return text, left, err
+}
