@@ -19,9 +19,9 @@ type Trace struct {
 	// FooterExtra are the members of the footer that this package does not know.
 	FooterExtra []Member
 
-	options Options        // with which it was read
-	media   *wire.Openings // what the openings of media in it gave
-	body    *body          // the crossings; nil is none
+	options Options   // with which it was read
+	media   *Openings // what the openings of media in it gave
+	body    *body     // the crossings; nil is none
 }
 
 // New is a trace of lines, which it takes over. It is not sealed.
@@ -68,9 +68,12 @@ func (r *Reader) Rest() (*Trace, error) {
 	return t, r.err
 }
 
-// Openings are what the openings of media gave, which are read where the turn is run
-// again.
-func (t *Trace) Openings() *wire.Openings { return t.media }
+// Openings are what the openings of media in a trace gave: the media that are read from it
+// read their bytes there. Package replay moves through them; readers of a trace need none.
+type Openings = wire.Openings
+
+// Openings are those of the trace.
+func (t *Trace) Openings() *Openings { return t.media }
 
 // Options are the options with which the trace was read.
 func (t *Trace) Options() Options { return t.options }

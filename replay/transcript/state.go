@@ -80,7 +80,7 @@ type HeldContext struct {
 	Stash HeldStash `json:"stash,omitempty"`
 	// Streams are what was reported in the dispatch, in the order in which it
 	// was met.
-	Streams []state.HeldStream `json:"streams,omitempty"`
+	Streams []HeldStream `json:"streams,omitempty"`
 }
 
 // sets goes through the sets and the registry, in the order of a state.
@@ -97,6 +97,9 @@ func (h *HeldContext) sets() iter.Seq2[adk.CollectionName, *[]adk.Record] {
 		}
 	}
 }
+
+// HeldStream is a message, a thought or a tool call that was being reported.
+type HeldStream = state.HeldStream
 
 // HeldStash is the nested tree of a stash. As JSON it is what a trace writes.
 type HeldStash map[string]any

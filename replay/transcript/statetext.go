@@ -165,7 +165,7 @@ func (t *stateText) leaves(above string, tree map[string]any) {
 	}
 }
 
-func (t *stateText) streams(all []state.HeldStream) {
+func (t *stateText) streams(all []HeldStream) {
 	if len(all) == 0 {
 		return
 	}
