@@ -2,15 +2,14 @@ package replay_test
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -59,36 +58,19 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 // largeVariable has the tests run that need hundreds of megabytes.
 const largeVariable = "ADKREPLAY_LARGE"
 
-// A media of 51 MB is more than a line: the recorder says so, and with a limit that is
-// raised for both it is written, read and run again.
-func TestALargeMedia(t *testing.T) {
+// A media of 51 MB, and a fetch of a million messages, are more than a line: they are
+// recorded, read and run again as anything else.
+func TestALargeCrossing(t *testing.T) {
 	if os.Getenv(largeVariable) == "" {
-		t.Skipf("it takes half a gigabyte: `make heavy` sets %s", largeVariable)
+		t.Skipf("it takes more than a gigabyte: `make heavy` sets %s", largeVariable)
 	}
-	bytesOf := make([]byte, 51_000_000)
-	media, err := adk.NewMedia(adk.MediaInit{ID: "film", Kind: adk.MediaVideo, MIMEType: "video/mp4", Filename: "film.mp4",
-		TrustTier: adk.TrustFirstParty, ModalityHazard: adk.HazardInert,
-		Reader: adk.MediaFunc(func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(bytesOf)), nil })})
-	require.NoError(t, err)
-	for _, most := range []int64{0, 128 << 20} {
+	for name, size := range map[string]int{"film": 68, "fetch": 100} {
+		at := slices.IndexFunc(large.Heavy, func(s large.Shape) bool { return s.Name == name })
 		var out bytes.Buffer
-		recorder := replay.Record(&out, replay.RecordOptions{MaxLine: most})
-		runner, err := adk.NewRunner(adk.Config{Storage: noStorage, Probe: recorder, Executor: adk.Executor{Name: "model",
-			Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-				_, err := dc.OpenMedia(ctx, media)
-				require.NoError(t, err)
-				return dc.Ack()
-			}}})
-		require.NoError(t, err)
-		require.NoError(t, runner.Run(t.Context(), rawTurn))
-		report, readErr := replay.Verify(t.Context(), bytes.NewReader(out.Bytes()), replay.Live{}, trace.Options{MaxLine: most})
-		if most == 0 {
-			require.ErrorContains(t, recorder.Err(), "Options.MaxLine can allow more")
-			assertFault(t, readErr, trace.FaultTruncated)
-			continue
-		}
-		require.NoError(t, recorder.Err())
-		require.NoError(t, readErr)
-		assert.Nil(t, report.Divergence)
+		require.NoError(t, large.Heavy[at].Write(&out, size))
+		assert.Greater(t, bytes.Count(out.Bytes(), []byte("\n{\"left\":")), 60, name)
+		report, err := replay.Verify(t.Context(), bytes.NewReader(out.Bytes()), replay.Live{})
+		require.NoError(t, err, name)
+		assert.Nil(t, report.Divergence, name)
 	}
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
+
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -75,9 +75,9 @@ func written(path string, write func(io.Writer) error) (err error) {
 // lastState is the digest of the state at the end of a turn.
 var lastState = regexp.MustCompile(`("kind":"state".*"digest":")[0-9a-f]{8}`)
 
-// writeOther writes the trace with another digest in its last state, sealed.
+// writeOther writes the trace with another digest in its last states, sealed.
 func (k task) writeOther() error {
-	crossings, _, err := sizeOf(k.file)
+	crossings, size, err := sizeOf(k.file)
 	if err != nil {
 		return err
 	}
@@ -89,19 +89,25 @@ func (k task) writeOther() error {
 	return written(k.other, func(w io.Writer) error {
 		sum := sha256.New()
 		both, in := io.MultiWriter(w, sum), bufio.NewReaderSize(f, 1<<20)
-		for n := 0; n <= crossings; n++ {
+		for left := size; ; {
 			line, err := in.ReadBytes('\n')
-			if n > crossings-20 && err == nil {
+			if left -= int64(len(line)); err != nil || left == 0 { // the footer
+				break
+			}
+			if left < 8<<10 {
 				line = lastState.ReplaceAll(line, []byte("${1}00000000"))
 			}
-			if _, failed := both.Write(line); err != nil || failed != nil {
-				return errors.Join(err, failed)
+			if _, err := both.Write(line); err != nil {
+				return err
 			}
 		}
 		_, err := fmt.Fprintf(w, "{\"end\":%d,\"sha256\":\"%x\"}\n", crossings, sum.Sum(nil))
 		return err
 	})
 }
+
+// footer has how many crossings the lines before it are.
+var footer = regexp.MustCompile(`\{"end":(\d+),[^\n]*\}\n$`)
 
 // sizeOf is how many crossings and bytes a trace has.
 func sizeOf(path string) (crossings int, size int64, err error) {
@@ -110,16 +116,22 @@ func sizeOf(path string) (crossings int, size int64, err error) {
 		return 0, 0, err
 	}
 	defer f.Close()
-	lines := -2 // the header and the footer
-	for block := make([]byte, 1<<20); err == nil; {
-		n := 0
-		n, err = f.Read(block)
-		lines, size = lines+bytes.Count(block[:n], []byte{'\n'}), size+int64(n)
+	if size, err = f.Seek(0, io.SeekEnd); err != nil {
+		return 0, 0, err
 	}
-	if err == io.EOF {
-		err = nil
+	if _, err := f.Seek(max(0, size-1<<10), io.SeekStart); err != nil {
+		return 0, 0, err
 	}
-	return lines, size, err
+	end, err := io.ReadAll(f)
+	if err != nil {
+		return 0, 0, err
+	}
+	found := footer.FindSubmatch(end)
+	if found == nil {
+		return 0, 0, fmt.Errorf("%s has no footer", path)
+	}
+	crossings, err = strconv.Atoi(string(found[1]))
+	return crossings, size, err
 }
 
 func (k task) live(ctx context.Context, shape large.Shape) error {

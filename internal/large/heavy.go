@@ -1,8 +1,10 @@
 package large
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -25,6 +27,8 @@ var Heavy = []Shape{
 	{"asks", of(asks, 1_750)},
 	{"strands", strands},
 	{"fetches", fetches},
+	{"fetch", fetch},
+	{"film", film},
 }
 
 // of is a turn by its megabytes, of which each is so many crossings.
@@ -109,16 +113,24 @@ func strands(megabytes int) adk.Config {
 // fetches are of ten thousand messages each, all of them others.
 func fetches(megabytes int) adk.Config {
 	const each, ofOne = 10_000, 150 // the bytes of a message
-	config := agent(nil)
-	config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+	return fetching(each, megabytes*1_000_000/(each*ofOne))
+}
+
+// fetch is one fetch of all that there is, a million messages in 150 MB.
+func fetch(megabytes int) adk.Config { return fetching(megabytes*10_000, 0) }
+
+// fetching fetches so many messages in the first iteration, and so many others in each of
+// so many more.
+func fetching(each, more int) adk.Config {
+	config := agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if _, err := dc.Messages().Fetch(ctx); err != nil {
 			return err
 		}
-		if dc.Iteration() >= megabytes*1_000_000/(each*ofOne) {
+		if dc.Iteration() >= more {
 			return dc.Ack()
 		}
 		return nil
-	}
+	})
 	round := 0
 	messages := fakes.NewStorage().Storage()
 	messages.Messages = fetched{messages.Messages, func() ([]*adk.Message, error) {
@@ -134,6 +146,24 @@ func fetches(megabytes int) adk.Config {
 	}}
 	config.Storage = messages
 	return config
+}
+
+// film is one media, which the model opens.
+func film(megabytes int) adk.Config {
+	return agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		media, err := adk.NewMedia(adk.MediaInit{ID: "film", Kind: adk.MediaVideo, MIMEType: "video/mp4", Filename: "film.mp4",
+			TrustTier: adk.TrustFirstParty, ModalityHazard: adk.HazardInert,
+			Reader: adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
+				return io.NopCloser(bytes.NewReader(make([]byte, megabytes*750_000))), nil // of base64, a third more
+			})})
+		if err != nil {
+			return err
+		}
+		if _, err := dc.OpenMedia(ctx, media); err != nil {
+			return err
+		}
+		return dc.Ack()
+	})
 }
 
 // fetched is a shelf of messages that are made when they are fetched.

@@ -54,6 +54,31 @@ func (d *Decoder) Scan(line []byte) (err error) {
 	return err
 }
 
+// DataValues is Values without those that make the records of a list: each record, and its
+// own members, are held in a value that takes no more than their text does.
+func (d *Decoder) DataValues() int {
+	var x adk.Crossing
+	if d.KindAndPhase(&x) != nil {
+		return d.Values
+	}
+	left, fields := d.Values, x.Kind.Fields(x.Phase)
+	for _, m := range d.Members {
+		if use := FieldNamed(fields, m.Name); use == nil || use.Field != adk.FieldRecords {
+			continue
+		}
+		list, _ := Elements(m.Value) // which Crossing refuses where it is none
+		for _, one := range list {
+			record, _ := ScanMembers(nil, one)
+			left -= 1 + len(record)
+			if len(record) == 2 {
+				own, _ := ScanMembers(record, record[1].Value)
+				left -= len(own) - len(record)
+			}
+		}
+	}
+	return left
+}
+
 // Member is the value of a member of the line, or nil.
 func (d *Decoder) Member(name string) []byte {
 	for _, m := range d.Members {

@@ -29,7 +29,7 @@ var limits = []Limit{
 	limitBytes:     {"bytes", DefaultMaxUnpacked, "bytes of a compressed trace when it is unpacked", "MaxBytes", func(o *Options) *int64 { return &o.MaxBytes }},
 	limitCrossings: {"crossings", 4 << 20, "crossings of a trace", "MaxCrossings", func(o *Options) *int64 { return &o.MaxCrossings }},
 	limitNesting:   {"nesting", 20_000, "seam calls that are open within one another", "MaxNesting", func(o *Options) *int64 { return &o.MaxNesting }},
-	limitValues:    {"values", 1 << 20, "JSON values of one line", "MaxValues", func(o *Options) *int64 { return &o.MaxValues }},
+	limitValues:    {"values", 1 << 20, "JSON values of one crossing, beside those that records are made of", "MaxValues", func(o *Options) *int64 { return &o.MaxValues }},
 	limitRestored:  {"restored", 1 << 30, "bytes of requests, pieces and media that name an earlier one, as they were", "MaxRestored", func(o *Options) *int64 { return &o.MaxRestored }},
 	limitMemory:    {"memory", 640 << 20, "bytes that a trace takes which is held whole, about", "MaxMemory", func(o *Options) *int64 { return &o.MaxMemory }},
 }

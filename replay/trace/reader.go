@@ -145,7 +145,7 @@ func (r *Reader) readLine(l *Line) error {
 			return err
 		}
 	}
-	if int64(r.dec.Values) > r.options.MaxValues {
+	if r.hasTooManyValues() {
 		return r.beyond(limitValues)
 	}
 	l.Extra, err = r.dec.Crossing(&l.Crossing)
@@ -156,7 +156,7 @@ func (r *Reader) readLine(l *Line) error {
 		return r.beyond(limitRestored)
 	case err != nil:
 		return r.malformed(err)
-	case int64(r.dec.Values) > r.options.MaxValues:
+	case r.hasTooManyValues():
 		return r.beyond(limitValues)
 	case int64(l.Seq) > r.options.MaxCrossings:
 		return r.beyond(limitCrossings)
@@ -165,6 +165,10 @@ func (r *Reader) readLine(l *Line) error {
 	}
 	r.former.read(&l.Crossing)
 	return nil
+}
+
+func (r *Reader) hasTooManyValues() bool {
+	return int64(r.dec.Values) > r.options.MaxValues && int64(r.dec.DataValues()) > r.options.MaxValues
 }
 
 // scanned is a line with its end, whose members are in the decoder.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -213,6 +214,38 @@ func FuzzLine(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, once.String(), twice.String(), "what was written is not read as it was")
 	})
+}
+
+// Records, and what they say in members of their own, count as no values of a crossing: a
+// history may be as long as lines allow. What lies deeper in one counts.
+func TestRecordsOfAListCountAsNoValues(t *testing.T) {
+	o := trace.Options{MaxValues: 20}
+	for deep, fits := range map[int]bool{18: true, 19: false} {
+		told := adk.Crossing{Kind: adk.KindReturn, At: tracetest.TestStart, ID: 1, Outcome: adk.OutcomeOK}
+		for i := range 50 {
+			message, err := adk.NewMessage(adk.MessageInit{ID: strconv.Itoa(i), Role: adk.RoleUser, Content: "a question", CreatedAt: tracetest.TestStart, UpdatedAt: tracetest.TestStart})
+			require.NoError(t, err)
+			told.Records = append(told.Records, message)
+		}
+		call, err := adk.NewToolCall(adk.ToolCallInit{ID: "c", Tool: "t", Args: map[string]any{"of": make([]any, deep)}, Results: adk.NewTokenizable("done"), CreatedAt: tracetest.TestStart, UpdatedAt: tracetest.TestStart, CompletedAt: tracetest.TestStart})
+		require.NoError(t, err)
+		told.Records = append(told.Records, call)
+		var out bytes.Buffer
+		w := trace.NewWriter(&out, trace.Header{}, o)
+		if err := w.Write(&told); !fits {
+			assert.ErrorContains(t, err, "it has 21 JSON values, and no reader takes more than 20: Options.MaxValues")
+			continue
+		} else {
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close())
+		read, err := trace.Read(bytes.NewReader(out.Bytes()), o)
+		require.NoError(t, err)
+		assert.Len(t, read.Lines()[0].Records, 51)
+		o := trace.Options{MaxValues: 19}
+		whole, _ := tooLarge(t, out.Bytes(), o)
+		assert.Contains(t, whole.Reason, "values: more than 19 ")
+	}
 }
 
 // What is written can be read: whoever raises a limit for both writes and reads more.

@@ -127,11 +127,11 @@ func (w *Writer) readable() error {
 	if int64(len(w.enc.Out))+restored <= w.limits.MaxValues {
 		return nil
 	}
-	var d wire.Decoder
+	d := wire.Decoder{Format: w.header.Version}
 	if err := d.Scan(trim(w.enc.Out)); err != nil {
 		return err
 	}
-	if values := int64(d.Values) + restored; values > w.limits.MaxValues {
+	if values := int64(d.DataValues()) + restored; values > w.limits.MaxValues {
 		return fmt.Errorf("it has %d JSON values, and no reader takes more than %d: Options.MaxValues can allow more, to both", values, w.limits.MaxValues)
 	}
 	return nil
