@@ -102,11 +102,3 @@ func (m *Memory) AppendJSON(dst []byte) []byte {
 	j.Moment("updatedAt", m.updatedAt)
 	return j.Close()
 }
-
-func parseMemory(data []byte) (*Memory, error) {
-	var init MemoryInit
-	if err := decodeRecord(E_INVALID_INITIAL_MEMORY_VALUE, data, &init); err != nil {
-		return nil, err
-	}
-	return NewMemory(init)
-}

@@ -35,6 +35,15 @@ func decodeRecord(code Code, data []byte, shape any) error {
 	return nil
 }
 
+// parseInit reads a record of whose fields JSON holds what its constructor is given.
+func parseInit[Init any, R Record](code Code, data []byte, construct func(Init) (R, error)) (Record, error) {
+	var init Init
+	if err := decodeRecord(code, data, &init); err != nil {
+		return nil, err
+	}
+	return asRecord(construct(init))
+}
+
 // plain reads the plain data of a field; no text is nil.
 func (p RecordParser) plain(code Code, field string, raw json.RawMessage) (any, error) {
 	if raw == nil {

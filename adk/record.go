@@ -94,13 +94,13 @@ func (p RecordParser) Parse(kind RecordKind, data []byte) (Record, error) {
 	case RecordMessage:
 		return asRecord(p.message(data))
 	case RecordMemory:
-		return asRecord(parseMemory(data))
+		return parseInit(E_INVALID_INITIAL_MEMORY_VALUE, data, NewMemory)
 	case RecordThought:
 		return asRecord(p.thought(data))
 	case RecordToolCall:
 		return asRecord(p.toolCall(data))
 	case RecordRetrievable:
-		return asRecord(parseRetrievable(data))
+		return parseInit(E_INVALID_INITIAL_RETRIEVABLE_VALUE, data, NewRetrievable)
 	case RecordInstruction:
 		return asRecord(parseInstruction(data))
 	case RecordMedia:

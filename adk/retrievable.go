@@ -141,11 +141,3 @@ func (r *Retrievable) AppendJSON(dst []byte) []byte {
 	j.Moment("updatedAt", r.init.UpdatedAt)
 	return j.Close()
 }
-
-func parseRetrievable(data []byte) (*Retrievable, error) {
-	var init RetrievableInit
-	if err := decodeRecord(E_INVALID_INITIAL_RETRIEVABLE_VALUE, data, &init); err != nil {
-		return nil, err
-	}
-	return NewRetrievable(init)
-}
