@@ -92,6 +92,19 @@ func (c *call) step(kind Kind, do func(at time.Time, x *Crossing)) error {
 	return nil
 }
 
+// begin numbers a spanning operation and tells that it has begun: say fills in what the
+// line says beside, and is called where somebody observes. run.mu is held.
+func (c *call) begin(kind Kind, say func(x *Crossing)) (op int) {
+	at, r := c.now(), c.run
+	op = r.nextOp()
+	if x := r.crossing(c, kind, Begin, at); x != nil {
+		x.Op = op
+		say(x)
+		r.tell(x)
+	}
+	return op
+}
+
 // done tells that a spanning operation has had its effect, which it makes in
 // the same step.
 func (c *call) done(kind Kind, op int, err error, effect func()) {
@@ -325,13 +338,8 @@ func (s *Strand) Wait() error {
 	if err := c.enter(KindWait); err != nil {
 		return err
 	}
-	r := c.run
-	at, op := c.now(), r.nextOp()
-	if x := r.crossing(c, KindWait, Begin, at); x != nil {
-		x.Op, x.Name, x.ID = op, s.name, s.number
-		r.tell(x)
-	}
-	r.mu.Unlock()
+	op := c.begin(KindWait, func(x *Crossing) { x.Name, x.ID = s.name, s.number })
+	c.run.mu.Unlock()
 	c.awaitEnd(s)
 	c.done(KindWait, op, s.err, nil)
 	return s.err

@@ -216,13 +216,8 @@ func (c *call) emitGiven(kind Kind, payload func() any, emit func(*call)) error 
 	if err := c.enter(kind); err != nil {
 		return err
 	}
-	r := c.run
-	at, op := c.now(), r.nextOp()
-	if x := r.crossing(c, kind, Begin, at); x != nil {
-		x.Op, x.Payload = op, payload()
-		r.tell(x)
-	}
-	r.mu.Unlock()
+	op := c.begin(kind, func(x *Crossing) { x.Payload = payload() })
+	c.run.mu.Unlock()
 	emit(c)
 	c.done(kind, op, nil, nil)
 	return nil

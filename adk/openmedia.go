@@ -29,11 +29,7 @@ func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err e
 		return nil, err
 	}
 	r := c.run
-	at, op := c.now(), r.nextOp()
-	if x := r.crossing(c, KindOpenMedia, Begin, at); x != nil {
-		x.Op, x.Record = op, media
-		r.tell(x)
-	}
+	op := c.begin(KindOpenMedia, func(x *Crossing) { x.Record = media })
 	if err = r.refusal(); err != nil {
 		r.mu.Unlock()
 		c.tellOpened(op, nil, err)

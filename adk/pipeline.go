@@ -137,11 +137,7 @@ func (c *call) next(ctx context.Context) {
 		return
 	}
 	n.used = true
-	at, op := c.now(), r.nextOp()
-	if x := r.crossing(c, KindNext, Begin, at); x != nil {
-		x.Op = op
-		r.tell(x)
-	}
+	op := c.begin(KindNext, func(*Crossing) {})
 	r.mu.Unlock()
 	defer c.done(KindNext, op, nil, n.finish)
 	if ctx == nil {

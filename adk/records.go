@@ -213,16 +213,13 @@ func (r Records[T]) span(ctx context.Context, kind Kind, rec Record, key string,
 	if err := c.enter(kind); err != nil {
 		return err
 	}
-	run := c.run
-	at, op := c.now(), run.nextOp()
-	if x := run.crossing(c, kind, Begin, at); x != nil {
-		x.Op, x.Collection, x.Record = op, r.spec.row().name, rec
+	op := c.begin(kind, func(x *Crossing) {
+		x.Collection, x.Record = r.spec.row().name, rec
 		if rec == nil {
 			x.Key = key
 		}
-		run.tell(x)
-	}
-	run.mu.Unlock()
+	})
+	c.run.mu.Unlock()
 
 	err := body(c)
 	if err != nil {

@@ -58,11 +58,7 @@ func (dc *DispatchContext) Ack() error {
 		d.signal.acked = true
 		handlers = slices.Clone(d.signal.handlers)
 	}
-	at, op := c.now(), r.nextOp()
-	if x := r.crossing(c, KindAck, Begin, at); x != nil {
-		x.Op = op
-		r.tell(x)
-	}
+	op := c.begin(KindAck, func(*Crossing) {})
 	r.mu.Unlock()
 	defer c.done(KindAck, op, err, nil)
 	for _, h := range handlers {

@@ -121,11 +121,7 @@ func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (T
 		return nil, err
 	}
 	r := c.run
-	at, op := c.now(), r.nextOp()
-	if x := r.crossing(c, KindExecute, Begin, at); x != nil {
-		x.Op, x.Record, x.Args = op, tool, givenArguments(args)
-		r.tell(x)
-	}
+	op := c.begin(KindExecute, func(x *Crossing) { x.Record, x.Args = tool, givenArguments(args) })
 	err := r.refusal()
 	r.mu.Unlock()
 
