@@ -680,19 +680,28 @@ func TestResume(t *testing.T) {
 	assert.Zero(t, n)
 }
 
+// armedClock tells of each timer of a length once it is set.
+type armedClock struct {
+	*fakes.Clock
+	after time.Duration
+	armed chan bool
+}
+
+func (c *armedClock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
+	stop = c.Clock.AfterFunc(d, fire)
+	if d == c.after {
+		c.armed <- true
+	}
+	return stop
+}
+
 // SES-26: the lease is renewed while a turn waits, and one that is lost aborts the turn.
 func TestLease(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		w := newWorld(t)
 		c := w.config(nil)
 		s := &faultyStore{Store: c.Store}
-		renewed := make(chan bool, 16)
-		s.after = func(call string) error {
-			if call == "Renew" {
-				renewed <- true
-			}
-			return nil
-		}
+		clock := &armedClock{Clock: w.clock, after: time.Minute, armed: make(chan bool, 16)}
 		if lost {
 			s.before = func(call string) error {
 				if call == "Renew" {
@@ -701,20 +710,20 @@ func TestLease(t *testing.T) {
 				return nil
 			}
 		}
-		c.Store, c.NoWait, c.Lease = s, true, 3*time.Minute
+		c.Store, c.NoWait, c.Lease, c.Agent.Clock = s, true, 3*time.Minute, clock
 		var cause error
 		c.Agent.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			if !lost {
 				for range 5 { // longer than the lease
+					<-clock.armed
 					w.clock.Advance(time.Minute)
-					<-renewed
 				}
+				<-clock.armed // which the last renewal was before
 				_, err := s.Claim(ctx, delivery("one", "a").SessionID(), "other", w.clock.Now(), w.clock.Now().Add(time.Minute))
 				assert.ErrorIs(t, err, adk.E_SESSION_BUSY)
 				return errors.Join(counting(ctx, dc), dc.Ack())
 			}
 			w.clock.Advance(time.Minute)
-			<-renewed
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return cause
