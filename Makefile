@@ -40,6 +40,7 @@ example: ## copy the example out of the tree, and build and test it there
 
 .PHONY: tutorial
 tutorial: ## follow the tutorial as a stranger does, and hold it to what it says
+	$(GO) mod download # what its commands want is at hand
 	ADKREPLAY_TUTORIAL=all $(GO) test -count=1 ./docs
 
 .PHONY: mutants
