@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/jsonscan"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -194,26 +196,64 @@ func TestAnErrorOfTheReaderIsNoFormatError(t *testing.T) {
 }
 
 // FuzzLine reads a trace of one good header and one line: what is taken must be
-// written so that it is read as the same, and never be refused.
+// written so that it is read as the same, and never be refused. Cut into parts, before it is
+// read or where it is written, it is what it is whole.
 func FuzzLine(f *testing.F) {
 	for _, line := range tracetest.FuzzLines {
 		f.Add(line)
 	}
+	short := trace.Options{MaxLine: int64(len(tracetest.HeaderLine) + 1)}
 	f.Fuzz(func(t *testing.T, line string) {
 		first, err := trace.Read(bytes.NewReader(tracetest.Seal([]string{tracetest.HeaderLine, line}, "")))
+		if parts := inParts(t, line); len(parts) > 0 {
+			joined, inParts := trace.Read(bytes.NewReader(tracetest.Seal(append([]string{tracetest.HeaderLine}, parts...), "")))
+			requireSameRead(t, first, err, joined, inParts)
+		}
 		if err != nil {
 			require.ErrorAs(t, err, new(*trace.FormatError))
 			return
 		}
-		var once, twice bytes.Buffer
-		_, err = first.WriteTo(&once)
-		require.NoError(t, err)
-		second, err := trace.Read(bytes.NewReader(once.Bytes()))
-		require.NoError(t, err, "%s", once.String())
-		_, err = second.WriteTo(&twice)
-		require.NoError(t, err)
-		require.Equal(t, once.String(), twice.String(), "what was written is not read as it was")
+		once := writeAgain(t, first, trace.Options{})
+		second, err := trace.Read(bytes.NewReader(once))
+		require.NoError(t, err, "%s", once)
+		require.Equal(t, string(once), string(writeAgain(t, second, trace.Options{})), "what was written is not read as it was")
+		cut := writeAgain(t, first, short)
+		for line := range bytes.Lines(cut) {
+			require.LessOrEqual(t, int64(len(line)), short.MaxLine)
+		}
+		second, err = trace.Read(bytes.NewReader(cut), short)
+		require.NoError(t, err, "%s", cut)
+		require.Equal(t, string(once), string(writeAgain(t, second, trace.Options{})), "what was cut is not read as it is whole")
 	})
+}
+
+// inParts are the parts of a line of a few bytes each: none of what is more than a line, or
+// no crossing whatever its members are, or cannot be cut.
+func inParts(t *testing.T, line string) []string {
+	if strings.Contains(line, "\n") || !utf8.ValidString(line) {
+		return nil
+	}
+	d := wire.Decoder{Format: trace.FormatVersion}
+	if d.Scan([]byte(line)) == nil && (d.IsPart() || d.IsFooter()) {
+		return nil
+	}
+	var parts bytes.Buffer
+	require.NoError(t, wire.CutLine(&parts, []byte(line), 80))
+	return strings.FieldsFunc(parts.String(), func(r rune) bool { return r == '\n' })
+}
+
+// requireSameRead holds what was read of a line in parts against what was of it whole.
+func requireSameRead(t *testing.T, whole *trace.Trace, wholeErr error, joined *trace.Trace, joinedErr error) {
+	if wholeErr == nil {
+		require.NoError(t, joinedErr)
+		require.Equal(t, string(writeAgain(t, whole, trace.Options{})), string(writeAgain(t, joined, trace.Options{})), "what was in parts is not read as it is whole")
+		return
+	}
+	var want, got *trace.FormatError
+	require.ErrorAs(t, wholeErr, &want)
+	require.ErrorAs(t, joinedErr, &got)
+	require.Equal(t, want.Fault, got.Fault)
+	require.Equal(t, want.Reason, strings.TrimPrefix(got.Reason, "the line that its parts make: "))
 }
 
 // Records, and what they say in members of their own, count as no values of a crossing: a
