@@ -77,6 +77,46 @@ func TestConnectionsKeptAlive(t *testing.T) {
 		result.Violations[0].Text)
 }
 
+// Which schedule leaves a goroutine behind is looked for by running them again, and no longer
+// than there is time: what was not found is said.
+func TestNobodyIsLookedForBehindTheBudget(t *testing.T) {
+	const budget, asks = time.Minute, 40
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	left, since := false, 0 // runs since one has left a goroutine
+	s := executing("leaves a goroutine behind a failure", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for n := range asks {
+			_, err := adk.Ask(ctx, "bank", n, func(context.Context, int) (string, error) { return "paid", nil }, adk.AskOptions{})
+			if err != nil && n == asks-1 && !left {
+				left = true
+				go func() { <-release }()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	})
+	build := s.Build
+	s.Build = func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		if left {
+			since++
+		}
+		return build(cancel)
+	}
+	const until = 10 // runs again, of the forty that come before the one that leaves it
+	begun := time.Now()
+	result := explored(t, s, explore.Options{Workers: 1, Faults: []turn.FaultKind{turn.AskRefused}, UsualInput: true, Budget: budget, Now: func() time.Time {
+		if since >= until {
+			return begun.Add(budget)
+		}
+		return begun
+	}})
+	require.Greater(t, result.Schedules, asks, result)
+	assert.Equal(t, until, since, "runs when time is up, and at the end")
+	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "which schedule leaves goroutines behind, as one of those tried does: the budget of 1m0s was used up")
+}
+
 // A client with a timeout that is broken off by the explorer leaves who waits for that: the
 // standard library's, and nothing that user code could end. A body that nobody closes leaves
 // the same, and is found.

@@ -141,6 +141,7 @@ type exploring struct {
 
 	leftover int         // what was known and is not to be run any more
 	lost     bool        // goroutines stayed behind, and that has been said
+	unfound  bool        // which schedule leaves them behind there was no time to find
 	unsteady bool        // the undisturbed turn is another one every time, and that has been said
 	loose    atomic.Bool // code asks from goroutines of its own
 	stopped  string
@@ -583,6 +584,10 @@ func (e *exploring) lookBehind(results [][]tried) {
 		for i := range all {
 			if slices.ContainsFunc(all[i].violations, func(v property.Violation) bool { return v.Invariant == hangs }) {
 				return // a turn that hangs leaves all of it behind
+			}
+			if e.over() {
+				e.unfound = true
+				return
 			}
 			before, broken := e.strays.Now(), e.brokenClients()
 			e.workers[0].run(all[i].candidate, nil, false, false)

@@ -102,8 +102,9 @@ func (e *exploring) gaveUp(w *worker, n candidate, s *stall) {
 	if s.kind == crashed {
 		return
 	}
+	over := e.over()
 	e.stalls.mu.Lock()
-	probe := !e.stalls.probed && n.cost > 0 && s.kind == deadlocked
+	probe := !e.stalls.probed && n.cost > 0 && s.kind == deadlocked && !over
 	e.stalls.probed = e.stalls.probed || probe
 	e.stalls.mu.Unlock()
 	keeps := false
