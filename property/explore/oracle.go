@@ -570,9 +570,10 @@ func (r *reading) neverRan(call int) bool {
 	return slices.Contains(r.unran, call) || slices.ContainsFunc(r.faults, func(f planned) bool { return f.call == call && f.moment == beforeBody })
 }
 
-// neverAsked reports whether an ask did not reach anybody, or was turned away.
+// neverAsked reports whether an ask did not reach anybody, or was turned away: an aborted
+// turn asks nothing.
 func (r *reading) neverAsked(x *adk.Crossing) bool {
-	return slices.Contains(r.unasked, x.Op)
+	return slices.Contains(r.unasked, x.Op) || r.cancelled > 0 && x.Seq > r.cancelled
 }
 
 // openCalls: the model asked for a tool, and is asked again in the same dispatch

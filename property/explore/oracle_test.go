@@ -63,6 +63,22 @@ func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	})).Violations, oracle), "the undisturbed turn pays twice too")
 }
 
+// What is asked to be undone again and again in a turn that was aborted does not heed the
+// abort, but is done not even once.
+func TestRefusedWritesAreNotDone(t *testing.T) {
+	found := exploredAll(t, executor("books", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		err := pay(ctx, "book")
+		for n := 0; err != nil && n < 3; n++ {
+			if pay(context.WithoutCancel(ctx), "undo") == nil {
+				break
+			}
+		}
+		return errors.Join(err, dc.Ack())
+	})).Violations
+	assert.Len(t, breaches(found, "an abort is heeded"), 1, found)
+	assert.Empty(t, breaches(found, "what writes is done once"))
+}
+
 // Who asks several things at once is refused each of them once in a turn that was aborted;
 // who asks for the same again, goes through a list, or goes on to pay does not heed the abort.
 func TestAsksInAnAbortedTurn(t *testing.T) {
