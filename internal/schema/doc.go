@@ -11,5 +11,6 @@
 // tools have, which accept without an allocation (quick.go); jsonschema-go, which
 // has the verdict; and, where it refuses, a walk that says what is wrong (walk.go),
 // since the library names one fault, in map order, and prints the value. Tests hold
-// all three together. The plain values that pass between them are those of plain.go.
+// all three together, and internal/sidebyside holds them against another library and
+// the suite that JSON Schema itself has. The plain values that pass between them are those of plain.go.
 package schema

@@ -15,12 +15,14 @@ import (
 //
 // The verdict on a value is the library's. The library stops at the first fault
 // it meets in map order, and prints the value; so where it refuses, a walk of
-// our own tells every fault by its path and keyword (DET-3, ERR-3).
+// our own tells every fault by its path and keyword (DET-3, ERR-3). The library
+// divides floats for multipleOf, so of a schema that has it the verdict is the walk's.
 type Schema struct {
 	root     *schemaNode
 	resolved *jsonschema.Resolved
 	quick    *quickSchema // nil where only the library can say
 	draft7   bool
+	walked   bool            // the verdict is the walk's
 	closed   json.RawMessage // what it was compiled of, where CompileClosed made it
 }
 
@@ -101,12 +103,31 @@ func Compile(raw json.RawMessage) (_ *Schema, err error) {
 	if s.root, err = linkSchema(&parsed); err != nil {
 		return nil, err
 	}
+	s.walked = s.root.walkDecides()
 	s.quick = quickSchemaOf(&parsed)
-	s.resolved, err = parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	s.resolved, err = parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: !s.walked})
+	if err == nil && s.walked {
+		err = s.checkDefaults()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
 	}
 	return s, nil
+}
+
+// checkDefaults is the error of a default that breaks its schema, as the library has it
+// of those that it decides about.
+func (s *Schema) checkDefaults() error {
+	for _, node := range s.root.index {
+		if node.Default == nil {
+			continue
+		}
+		value, err := decodeJSON(node.Default)
+		if err != nil || !(schemaWalk{draft7: s.draft7}).holds(node, Numbers(value)) {
+			return errors.New("a default breaks it")
+		}
+	}
+	return nil
 }
 
 // Of is the schema of a Go type as its JSON tags and jsonschema tags have it.
@@ -136,12 +157,16 @@ func (s *Schema) Check(value any) (withDefaults any, faults []Fault) {
 		return copied, nil
 	}
 	comparable := Numbers(copied)
-	if s.accepts(comparable) {
+	if !s.walked && s.accepts(comparable) {
 		return copied, nil
 	}
 	walk := schemaWalk{draft7: s.draft7}
 	faults = walk.value(s.root, comparable, "")
-	if len(faults) == 0 {
+	switch {
+	case len(faults) > 0:
+	case s.walked:
+		return copied, nil
+	default:
 		// The library refuses for a reason that the walk does not know, such as
 		// unevaluatedItems. Failing without a place beats passing.
 		faults = []Fault{{Keyword: "schema"}}

@@ -92,6 +92,26 @@ func TestSchemaTakesEveryNumber(t *testing.T) {
 	assert.Equal(t, "/0: minimum; /1: type, want integer; /2: type, want integer", FaultsText(faults))
 }
 
+// TOL-2: a multiple is one of the numbers as they are written, wherever the keyword
+// stands, and a default is held to it too.
+func TestMultiplesAreOfDecimals(t *testing.T) {
+	price := mustSchema(t, `{"type":"object","properties":{"price":{"type":"number","multipleOf":0.01,"default":19.99}}}`)
+	for value, fits := range map[any]bool{19.99: true, 0.07: true, 1.1: true, 19.995: false, 3: true, float32(0.1): true, "1": false, json.Number("4.35"): true} {
+		_, faults := price.Check(map[string]any{"price": value})
+		assert.Equal(t, fits, len(faults) == 0, "%v: %s", value, FaultsText(faults))
+	}
+	_, faults := price.Check(map[string]any{"price": 0.001})
+	assert.Equal(t, "/price: multipleOf", FaultsText(faults))
+	for value, even := range map[any]bool{json.Number("9007199254740993"): false, json.Number("9007199254740994"): true, uint64(1<<63 + 1): false, 1e300: true} {
+		_, faults := mustSchema(t, `{"multipleOf":2}`).Check(value)
+		assert.Equal(t, even, len(faults) == 0, value)
+		_, faults = mustSchema(t, `{"not":{"multipleOf":2}}`).Check(value)
+		assert.Equal(t, even, len(faults) != 0, "not %v", value)
+	}
+	_, err := Compile(json.RawMessage(`{"multipleOf":0.01,"default":0.001}`))
+	assert.ErrorContains(t, err, "a default breaks it")
+}
+
 // TOL-2: a hostile value is a fault, never a panic.
 func TestSchemaBearsHostileValues(t *testing.T) {
 	cycle := map[string]any{}
@@ -113,7 +133,7 @@ func TestSchemaBearsHostileValues(t *testing.T) {
 func TestCompileSchemaRefuses(t *testing.T) {
 	for name, raw := range map[string]string{
 		"no json": `{`, "more": `{} {}`, "array": `[]`, "null": `null`, "number": `4`, "bad type": `{"type":4}`,
-		"null inside": `{"properties":{"a":null}}`, "bad pattern": `{"pattern":"("}`, "bad key pattern": `{"patternProperties":{"(":true}}`,
+		"null inside": `{"properties":{"a":null}}`, "bad pattern": `{"pattern":"("}`, "multiple of nothing": `{"multipleOf":0}`, "bad key pattern": `{"patternProperties":{"(":true}}`,
 		"self": `{"$ref":"#"}`, "cycle": `{"$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`,
 		"remote": `{"$ref":"https://example.com/x"}`, "dangling": `{"$ref":"#/$defs/none"}`, "dynamic": `{"$dynamicRef":"#a","$dynamicAnchor":"a"}`,
 		"nested id": `{"properties":{"a":{"$id":"https://example.com/a"}}}`, "draft": `{"$schema":"http://json-schema.org/draft-04/schema#"}`,

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,10 +33,23 @@ type schemaNode struct {
 	index map[*jsonschema.Schema]*schemaNode
 }
 
-// schemaLeaf is one keyword, as a schema of its own that the library checks.
+// schemaLeaf is one keyword by itself.
 type schemaLeaf struct {
 	keyword, want string
-	resolved      *jsonschema.Resolved
+	accepts       func(value any) bool
+}
+
+// walkDecides reports whether the library cannot decide about a schema, and the walk can,
+// which knows all keywords but unevaluatedItems.
+func (n *schemaNode) walkDecides() bool {
+	decides := false
+	for s := range n.index {
+		if s.UnevaluatedItems != nil {
+			return false
+		}
+		decides = decides || s.MultipleOf != nil
+	}
+	return decides
 }
 
 func (n *schemaNode) sub(s *jsonschema.Schema) *schemaNode { return n.index[s] }
@@ -215,6 +230,9 @@ func countInPlace(node *schemaNode, counts map[*schemaNode]int) int {
 }
 
 func newSchemaNode(s *jsonschema.Schema, index map[*jsonschema.Schema]*schemaNode) (*schemaNode, error) {
+	if s.MultipleOf != nil && *s.MultipleOf <= 0 {
+		return nil, errors.New("multipleOf: want a number above 0")
+	}
 	node := &schemaNode{Schema: s, index: index, patterns: map[string]*regexp.Regexp{}, names: slices.Sorted(maps.Keys(s.Properties))}
 	for pattern := range s.PatternProperties {
 		compiled, err := regexp.Compile(pattern)
@@ -247,7 +265,7 @@ func schemaLeaves(s *jsonschema.Schema) []schemaLeaf {
 		{leafSchema{"type", strings.Join(types, " or "), &jsonschema.Schema{Type: s.Type, Types: s.Types}}, s.Type != "" || s.Types != nil},
 		{leafSchema{"enum", "", &jsonschema.Schema{Enum: s.Enum}}, s.Enum != nil},
 		{leafSchema{"const", "", &jsonschema.Schema{Const: s.Const}}, s.Const != nil},
-		{leafSchema{"multipleOf", "", &jsonschema.Schema{MultipleOf: s.MultipleOf}}, s.MultipleOf != nil},
+		{leafSchema{"multipleOf", "", nil}, s.MultipleOf != nil},
 		{leafSchema{"minimum", "", &jsonschema.Schema{Minimum: s.Minimum}}, s.Minimum != nil},
 		{leafSchema{"maximum", "", &jsonschema.Schema{Maximum: s.Maximum}}, s.Maximum != nil},
 		{leafSchema{"exclusiveMinimum", "", &jsonschema.Schema{ExclusiveMinimum: s.ExclusiveMinimum}}, s.ExclusiveMinimum != nil},
@@ -266,11 +284,40 @@ func schemaLeaves(s *jsonschema.Schema) []schemaLeaf {
 		if !leaf.present {
 			continue
 		}
+		if leaf.keyword == "multipleOf" {
+			present = append(present, schemaLeaf{leaf.keyword, leaf.want, multiplesOf(*s.MultipleOf)})
+			continue
+		}
 		if resolved, err := leaf.alone.Resolve(nil); err == nil {
-			present = append(present, schemaLeaf{leaf.keyword, leaf.want, resolved})
+			present = append(present, schemaLeaf{leaf.keyword, leaf.want, func(value any) bool { return resolved.Validate(value) == nil }})
 		}
 	}
 	return present
+}
+
+// multiplesOf accepts what is no number, and the multiples of one, as both are written in
+// decimals: 19.99 is a multiple of 0.01, but divided as floats it is not.
+func multiplesOf(divisor float64) func(value any) bool {
+	of := decimal(reflect.ValueOf(divisor))
+	return func(value any) bool {
+		n := decimal(reflect.ValueOf(value))
+		return n == nil || n.Quo(n, of).IsInt()
+	}
+}
+
+// decimal is the shortest decimal that a number is read from, exactly; nil of what is no number.
+func decimal(v reflect.Value) *big.Rat {
+	r := new(big.Rat)
+	switch {
+	case v.CanInt():
+		return r.SetInt64(v.Int())
+	case v.CanUint():
+		return r.SetUint64(v.Uint())
+	case v.CanFloat():
+		r, _ = r.SetString(strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits()))
+		return r
+	}
+	return nil
 }
 
 // schemaWalk tells every fault of a value that the library has refused.
@@ -288,7 +335,7 @@ func (w schemaWalk) value(node *schemaNode, value any, path string) []Fault {
 		}
 	}
 	for _, leaf := range node.leaves() {
-		if leaf.resolved.Validate(value) != nil {
+		if !leaf.accepts(value) {
 			faults = append(faults, Fault{path, leaf.keyword, leaf.want})
 		}
 	}
