@@ -16,7 +16,8 @@ import (
 // The verdict on a value is the library's. The library stops at the first fault
 // it meets in map order, and prints the value; so where it refuses, a walk of
 // our own tells every fault by its path and keyword (DET-3, ERR-3). The library
-// divides floats for multipleOf, so of a schema that has it the verdict is the walk's.
+// divides floats for multipleOf, so of a schema that has it the verdict is the walk's,
+// unless it has unevaluatedItems, which the walk does not know.
 type Schema struct {
 	root     *schemaNode
 	resolved *jsonschema.Resolved

@@ -9,7 +9,9 @@ require (
 	github.com/nlpodyssey/openai-agents-go v0.1.0
 	github.com/openai/openai-go/v2 v2.5.0
 	github.com/openai/openai-go/v3 v3.96.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/stretchr/testify v1.12.1
+	pgregory.net/rapid v1.3.0
 )
 
 require (

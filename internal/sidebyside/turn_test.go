@@ -1,6 +1,7 @@
 // Package sidebyside holds a turn of package adk/chat against the same turn of others who
 // speak Chat Completions: eino's component, openai-agents-go, and a loop around OpenAI's own
-// library. It is a module of its own, so that nobody compiles them but this benchmark.
+// library; and the check of values by schemas against another library. It is a module of its
+// own, so that nobody compiles them but these tests.
 package sidebyside
 
 import (
