@@ -9,6 +9,14 @@ type edits struct {
 	// marks are those that no later one lies before, and so sorted by place as by number:
 	// what has happened behind a later edit tells nobody anything.
 	marks []mark
+	room  [1]mark // of most sets it holds the marks, and spares a slice for them
+}
+
+// newEdits are the edits of a new set.
+func newEdits() *edits {
+	e := &edits{}
+	e.marks = e.room[:0]
+	return e
 }
 
 // mark is an edit by its number, and the place from which on it changed the set.
@@ -43,7 +51,7 @@ func (e *edits) become(other *edits) {
 // note takes in that the set changes from a place on.
 func (s *Set[K, V]) note(place int) {
 	if s.edits == nil {
-		s.edits = &edits{}
+		s.edits = newEdits()
 	}
 	s.edits.note(place)
 }
@@ -55,7 +63,7 @@ func (s *Set[K, V]) become(other *edits) {
 	case other == nil:
 		s.edits.become(&edits{})
 	case s.edits == nil:
-		s.edits = &edits{}
+		s.edits = newEdits()
 		fallthrough
 	default:
 		s.edits.become(other)

@@ -83,3 +83,17 @@ func TestCopiesAreFree(t *testing.T) {
 	assert.Equal(t, 10_000, set.At(10_000))
 	assert.Equal(t, -1, copied.At(10_000))
 }
+
+// DSP-9: what a copy needs to know of where its set was edited is had in one allocation.
+func TestCopiesOfEditedSets(t *testing.T) {
+	set := &ordered.Set[int, int]{}
+	for i := range 100 {
+		set.Add(i, i)
+	}
+	set.Add(1, -1)
+	copied := &ordered.Set[int, int]{}
+	allocs.AtMost(t, 1, 100, func() {
+		*copied = ordered.Set[int, int]{}
+		copied.CopyFrom(set)
+	}, "copying")
+}
