@@ -128,7 +128,7 @@ func (r *repeats) noteResult(x *adk.Crossing, reads bool) {
 	var data []byte
 	switch result := x.Result.(type) {
 	case *adk.Tokenizable:
-		if result != nil {
+		if result != nil && len(result.String()) >= minResult { // most are shorter, and are not copied
 			data = []byte(result.String())
 		}
 	case adk.Bytes:
