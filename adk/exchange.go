@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/handed"
 	"github.com/adkreplay/adkreplay/internal/schema"
 	"github.com/adkreplay/adkreplay/internal/timelimit"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 	"github.com/adkreplay/adkreplay/internal/unheld"
 )
 
@@ -401,4 +402,4 @@ func Unheld(why string) json.RawMessage { return unheld.Because(why) }
 func IsUnheld(raw json.RawMessage) bool { return unheld.Is(raw) }
 
 // toJSON is a value as JSON, with the characters that it has.
-func toJSON(v any) (json.RawMessage, error) { return schema.Marshal(v) }
+func toJSON(v any) (json.RawMessage, error) { return unescaped.Marshal(v) }

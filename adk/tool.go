@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/schema"
 	"github.com/adkreplay/adkreplay/internal/stash"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // ToolHandler does a tool's work. It is given the validated arguments with
@@ -125,7 +126,7 @@ func NewTool(init ToolInit) (*Tool, error) {
 	t := &Tool{handler: init.Handler, spec: &toolSpec{schema: compiled, code: cmp.Or(init.code, reflect.ValueOf(init.Handler).Pointer())}}
 	init.InputSchema, init.Meta, init.Handler = effective, meta, nil
 	t.spec.init = init
-	data, err := schema.Marshal(toolJSONOf(init)) // it is described once, for every use to come
+	data, err := unescaped.Marshal(toolJSONOf(init)) // it is described once, for every use to come
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "the tool has no JSON form", Cause: err}
 	}

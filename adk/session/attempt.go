@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // attempt is one turn that is run for a delivery, under a claim.
@@ -207,7 +208,7 @@ func (a *attempt) changed() (puts map[string]Value, deletes []string, err error)
 			size += len(held.Body)
 		} else if !has {
 			deletes = append(deletes, key)
-		} else if before, _ := marshal(held); string(before) == string(leaf) {
+		} else if before, _ := unescaped.Marshal(held); string(before) == string(leaf) {
 			size += len(held.Body)
 			delete(a.turn.left.values, key)
 		}

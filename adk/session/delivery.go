@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // The bounds of what a session takes (SES-29).
@@ -215,22 +216,11 @@ func Canonical(raw json.RawMessage) json.RawMessage {
 	if decoder.Decode(&tree) != nil || decoder.More() {
 		return raw
 	}
-	text, err := marshal(tree)
+	text, err := unescaped.Marshal(tree)
 	if err != nil {
 		return raw
 	}
 	return text
-}
-
-// marshal is json.Marshal that leaves <, > and & alone.
-func marshal(value any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // asMillis is a time as stores keep it: UTC, in whole milliseconds.

@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/schema"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // defaultMaxBytes is how many bytes a value has where its key says nothing.
@@ -206,14 +207,14 @@ func (k *Key[T]) Has(h Stasher) bool { return h.Stash().Has(k.path()) }
 // E_SESSION_OUTSIDE. What a dispatch sets is kept if it is acked, what a turn sets if it
 // comes to its output.
 func (k *Key[T]) Set(h Stasher, value T) error {
-	body, err := marshal(value)
+	body, err := unescaped.Marshal(value)
 	if err != nil {
 		return &adk.Error{Code: adk.E_INVALID_SESSION_VALUE, Message: fmt.Sprintf("the value of %q has no JSON", k.name), Cause: err}
 	}
 	if err := k.check(body); err != nil {
 		return err
 	}
-	leaf, err := marshal(Value{k.version, body})
+	leaf, err := unescaped.Marshal(Value{k.version, body})
 	if err != nil {
 		return err
 	}

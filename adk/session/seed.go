@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/stash"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // Where a host puts what it has for a turn in the stash (SES-3). All of it is JSON but the
@@ -55,7 +56,7 @@ type auth struct {
 // commits a turn whose leaf is another than the host's.
 func authOf(raw json.RawMessage) (who auth, err error) {
 	if len(raw) > 0 && !json.Valid(raw) {
-		text, err := marshal(string(raw))
+		text, err := unescaped.Marshal(string(raw))
 		return auth{text, text}, err
 	}
 	return who, json.Unmarshal(raw, &who)
@@ -141,7 +142,7 @@ func stashOf(seed Seed, l Loaded, known func(key string) bool) (map[string]any, 
 	for _, path := range slices.Sorted(maps.Keys(leaves)) {
 		leaf := leaves[path]
 		if _, text := leaf.(string); !text {
-			raw, err := marshal(leaf)
+			raw, err := unescaped.Marshal(leaf)
 			if err != nil {
 				return nil, err
 			}

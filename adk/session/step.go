@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // StepKind is what a host did.
@@ -63,7 +64,7 @@ func Digest(values map[string]Value) string {
 	if values == nil {
 		values = map[string]Value{} // no value is one thing
 	}
-	text, err := marshal(values)
+	text, err := unescaped.Marshal(values)
 	if err != nil {
 		return "" // of a body that is no JSON
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // Answer is what was answered: Value, or Pieces where they are not nil. HTTP says that the
@@ -111,7 +112,7 @@ func (p *part) read(text json.RawMessage) bool {
 
 // json is the piece with what was changed of it.
 func (p *part) json() json.RawMessage {
-	raw, _ := httpform.Marshal(p.tree) // what was read from JSON has one
+	raw, _ := unescaped.Marshal(p.tree) // what was read from JSON has one
 	if !p.http {
 		return raw
 	}

@@ -241,14 +241,3 @@ func IsCompact(data []byte) bool {
 
 // IsText reports whether data is UTF-8.
 func IsText(data []byte) bool { return utf8.Valid(data) }
-
-// Marshal is JSON with the characters as they are, so that bodies stay verbatim.
-func Marshal(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}

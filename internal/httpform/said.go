@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // IsRequest reports whether what is asked is a request over HTTP, as package adkhttp tells it.
@@ -113,7 +114,7 @@ func WithLength(head json.RawMessage, n int) json.RawMessage {
 	o := canonical.Open(nil)
 	o.Field("status")
 	o.Out = strconv.AppendInt(o.Out, int64(h.Status), 10)
-	headers, _ := Marshal(h.Headers) // what was read from JSON has one
+	headers, _ := unescaped.Marshal(h.Headers) // what was read from JSON has one
 	someJSON(&o, "headers", headers)
 	return o.Close()
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // This file makes what was said, as the conventions have it, the request and the answer of a
@@ -44,7 +44,7 @@ func saidIn(n *node, key string, v any) bool {
 }
 
 func jsonOf(v any) json.RawMessage {
-	raw, err := httpform.Marshal(v)
+	raw, err := unescaped.Marshal(v)
 	if err != nil {
 		return nil // of a number that JSON has no word for
 	}

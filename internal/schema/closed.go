@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"weak"
+
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // closedSchemas are the closed schemas that somebody still holds, as weak pointers by the
@@ -47,7 +49,7 @@ func compileClosed(raw json.RawMessage) (*Schema, json.RawMessage, error) {
 		return nil, nil, errors.New(`want a schema with "type": "object"`)
 	}
 	closeSchema(root)
-	effective, err := Marshal(root)
+	effective, err := unescaped.Marshal(root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,7 +112,7 @@ func CompileValue(raw json.RawMessage) (*Schema, error) {
 		return nil, err
 	}
 	closeSchema(tree)
-	closed, err := Marshal(tree)
+	closed, err := unescaped.Marshal(tree)
 	if err != nil {
 		return nil, err
 	}

@@ -165,18 +165,6 @@ func plainNumber(number json.Number) any {
 	return f
 }
 
-// Marshal is the JSON of a value: map keys sorted, no white space, and <, >
-// and & as they are.
-func Marshal(value any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
-}
-
 // decodeJSON reads one JSON value, keeping each number as it is written.
 func decodeJSON(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))

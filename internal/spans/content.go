@@ -3,12 +3,12 @@ package spans
 import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
-	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // jsonText is a value that was read from JSON.
 func jsonText(v any) string {
-	text, err := httpform.Marshal(v)
+	text, err := unescaped.Marshal(v)
 	if err != nil {
 		return ""
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/chatfault"
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -344,8 +345,8 @@ func answering(status int) func(*asked, int) (*brokenAnswer, string) {
 	if status == http.StatusTooManyRequests {
 		headers["retry-after"] = retryAfter
 	}
-	head, _ := httpform.Marshal(httpform.Head{Status: status, Headers: headers}) // texts always have a JSON
-	body, _ := httpform.Marshal(map[string]any{"error": map[string]any{"code": status, "message": http.StatusText(status)}})
+	head, _ := unescaped.Marshal(httpform.Head{Status: status, Headers: headers}) // texts always have a JSON
+	body, _ := unescaped.Marshal(map[string]any{"error": map[string]any{"code": status, "message": http.StatusText(status)}})
 	pieces := []adk.Piece{{Value: head}, {Value: httpform.PieceOf(httpform.Whole, body).JSON()}}
 	return func(w *asked, _ int) (*brokenAnswer, string) {
 		if !w.http {

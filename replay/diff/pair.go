@@ -3,13 +3,13 @@ package diff
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -444,11 +444,9 @@ func leafText(v any) string {
 	case json.Number:
 		return v.String()
 	}
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
+	text, err := unescaped.Marshal(v)
+	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(text)
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // askReader says what is asked of the world: of a request that is long, what is new in
@@ -200,7 +200,7 @@ func toolNameIn(tool any) string {
 
 // jsonWords is a part of a request as JSON.
 func jsonWords(v any) string {
-	raw, _ := httpform.Marshal(v) // what was read from JSON has one
+	raw, _ := unescaped.Marshal(v) // what was read from JSON has one
 	return string(raw)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/sessionrows"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // Sessions is the store of sessions beside the records: what a turn stores and what its
@@ -187,11 +188,7 @@ func asJSON(value any, empty bool) ([]byte, error) {
 	if empty {
 		return nil, nil
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+	return unescaped.Marshal(value)
 }
 
 // fromJSON reads a column of the row of a session or a delivery.

@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/sessionrows"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // Sessions is the store of sessions beside the records: what a turn stores and what its
@@ -51,15 +53,13 @@ type value struct {
 
 // sealed is what a file holds: a line that tells whether the rest is what was written.
 func sealed(head any, body []byte) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(head); err != nil {
+	line, err := unescaped.Marshal(head)
+	if err != nil {
 		return nil, err
 	}
-	out.Write(body)
-	sum := sha256.Sum256(out.Bytes())
-	return append([]byte(hex.EncodeToString(sum[:])+"\n"), out.Bytes()...), nil
+	content := slices.Concat(line, []byte("\n"), body)
+	sum := sha256.Sum256(content)
+	return append([]byte(hex.EncodeToString(sum[:])+"\n"), content...), nil
 }
 
 // unsealed reads what sealed has written.
