@@ -443,8 +443,16 @@ func TestRerecordWritesNoSecret(t *testing.T) {
 	assert.Equal(t, "replay: crossing 1: live code says in the clear what is [redacted:password:1] in the recording, and Live.Redact does not take it out: "+
 		"a pattern finds it wherever it is said, a path where the seam that names it is live", refusedToRerecord(t, recorded.Bytes(), live))
 
+	live.Turn.SystemPrompt = "Open with " + secret + ", kindly."
+	assert.Equal(t, "replay: crossing 1: live code says in other words what had [redacted:password:1] in the recording, and may say that in the clear: "+
+		"a pattern of that kind in Live.Redact finds it wherever it is said, a path where the seam that names it is live", refusedToRerecord(t, recorded.Bytes(), live))
+
 	live.Redact = &redact.Rules{Patterns: []redact.Pattern{{Kind: "password", Expr: secret}}}
 	_, again := rerecorded(t, recorded.Bytes(), live)
+	assert.Contains(t, string(again), "Open with [redacted:password:")
+	assert.NotContains(t, string(again), secret)
+	live.Turn = raw
+	_, again = rerecorded(t, recorded.Bytes(), live)
 	assert.NotContains(t, string(again), secret)
 	live.Redact, live.Seams = byPath, []string{replay.Prompt, replay.Stash}
 	_, again = rerecorded(t, recorded.Bytes(), live)

@@ -3,13 +3,16 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -102,8 +105,8 @@ func (w *withholding) hold(r *replayed, run *trace.Trace) {
 }
 
 // saysSecret is an error where a run that the rules have redacted still says what the recording
-// has a placeholder for, between the same words: a path finds a secret only where its seam is
-// live, and code may know it from elsewhere.
+// has a placeholder for, between the same words, or may say it between others: a path finds a
+// secret only where its seam is live, and code may know it from elsewhere.
 func (r *replayed) saysSecret(run *trace.Trace) error {
 	w, err := r.withholding()
 	if err != nil || !w.marked {
@@ -115,16 +118,28 @@ func (r *replayed) saysSecret(run *trace.Trace) error {
 		if at == 0 {
 			continue
 		}
-		said := ""
+		said, about := "", ""
 		err := w.pairs(want, w.got[at-1], func(_ adk.Field, _, template, text string) {
-			for j, secret := range inPlace(template, text) {
+			found := inPlace(template, text)
+			for j, secret := range found {
 				if w.isSecret(secret) && !wire.Placeholder.MatchString(secret) { // from which the rules took what they find
 					said = wire.Placeholder.FindAllString(template, -1)[j]
 				}
 			}
+			if found == nil {
+				aroundPlace(template, text, func(placeholder, word string) {
+					if w.isSecret(word) && !r.live.hasPattern(placeholder) {
+						about = placeholder
+					}
+				})
+			}
 		})
 		if err != nil {
 			return err
+		}
+		if about != "" {
+			return fmt.Errorf("replay: crossing %d: live code says in other words what had %s in the recording, and may say that in the clear: "+
+				"a pattern of that kind in Live.Redact finds it wherever it is said, a path where the seam that names it is live", at, about)
 		}
 		if said != "" {
 			return fmt.Errorf("replay: crossing %d: live code says in the clear what is %s in the recording, and Live.Redact does not take it out: "+
@@ -348,6 +363,69 @@ func inPlace(template, text string) []string {
 		return nil
 	}
 	return found[1:]
+}
+
+// aroundPlace gives the words of a text that stand where a template has a placeholder and
+// other words around it than the text: any of them may be the secret.
+func aroundPlace(template, text string, give func(placeholder, word string)) {
+	want, got := placeWords(template), placeWords(text)
+	i, j := 0, 0
+	between := func(toI, toJ int) {
+		at := slices.IndexFunc(want[i:toI], wire.Placeholder.MatchString)
+		if at < 0 {
+			return
+		}
+		for _, word := range got[j:toJ] {
+			give(want[i+at], word)
+		}
+	}
+	for _, pair := range align.Common(slices.Collect(kindsOf(want)), slices.Collect(kindsOf(got))) {
+		between(pair.A, pair.B)
+		i, j = pair.A+1, pair.B+1
+	}
+	between(len(want), len(got))
+}
+
+// placeWords are the words of a text, without the signs around them, and its placeholders.
+func placeWords(text string) (words []string) {
+	end := 0
+	add := func(text string) {
+		for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+			return unicode.IsSpace(r) || strings.ContainsRune("\"'`,;:()[]{}<>", r)
+		}) {
+			if word = strings.Trim(word, ".!?"); word != "" {
+				words = append(words, word)
+			}
+		}
+	}
+	for _, at := range wire.Placeholder.FindAllStringIndex(text, -1) {
+		add(text[end:at[0]])
+		words = append(words, text[at[0]:at[1]])
+		end = at[1]
+	}
+	add(text[end:])
+	return words
+}
+
+// kindsOf are words of which a placeholder says its kind alone: the rules number anew what
+// they find in live code.
+func kindsOf(words []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, word := range words {
+			if found := wire.Placeholder.FindStringSubmatch(word); found != nil {
+				word = wire.PlaceholderOf(found[1], 0)
+			}
+			if !yield(word) {
+				return
+			}
+		}
+	}
+}
+
+// hasPattern reports whether what a placeholder stands for is found wherever it is said.
+func (l Live) hasPattern(placeholder string) bool {
+	kind := wire.Placeholder.FindStringSubmatch(placeholder)[1]
+	return slices.ContainsFunc(l.Redact.Patterns, func(p redact.Pattern) bool { return p.Kind == kind })
 }
 
 // secret has a text looked for, and reports whether it is, or need not be: what the
