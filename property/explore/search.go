@@ -364,16 +364,20 @@ func (e *exploring) conclude() {
 	e.result.Elapsed = e.options.Now().Sub(e.begun)
 }
 
-// chunk is how many schedules are run between two looks at the whole: few enough
-// that progress is told of slow turns too, and many enough that looking is cheap.
-const chunk = 1024
+// chunk and firstChunk are how many schedules are run between two looks at the whole, at
+// most and at first: few enough that progress is told of slow turns too, and that it is seen
+// what they leave behind before time is up, and many enough that looking is cheap.
+const (
+	chunk      = 1024
+	firstChunk = 64
+)
 
 // runLevel runs the schedules of one cost, and gives those that have one thing
 // more wrong.
 func (e *exploring) runLevel(level []candidate) (next []candidate) {
 	level = usualFirst(level)
 	for len(level) > 0 && e.stopped == "" {
-		size := min(chunk, len(level), e.remaining())
+		size := min(chunk, max(firstChunk, e.result.Schedules), len(level), e.remaining())
 		results := e.parallel(level[:size])
 		e.lookBehind(results)
 		level = level[size:]
@@ -488,7 +492,7 @@ type part struct {
 // next sets an attempt up for the next run: a second one, one of the search for
 // orders, or a schedule that nobody has taken.
 func (p *part) next(a *attempt) bool {
-	if p.again > 0 {
+	if p.again > 0 && (p.doubt != nil || !p.e.over()) {
 		n := p.nodes[p.at]
 		n.askers = p.doubt != nil
 		a.reset(n, nil, false, false)

@@ -78,7 +78,7 @@ const mostAnswers = 20
 // script leaves out answers of the world that do not matter, where something else makes the
 // violation: what was left out could make one itself. What shows it gets shorter by each.
 func (s *shortening) script() {
-	if len(s.best.Schedule.Faults) == 0 {
+	if len(s.best.Schedule.Faults) == 0 || s.e.over() {
 		return
 	}
 	for n := min(mostAnswers, len(s.e.answers)); n > 0; n-- {
@@ -100,7 +100,7 @@ func bare(s turn.Schedule) turn.Schedule { return turn.Schedule{Input: s.Input, 
 // length is how many crossings the turn of a schedule has.
 func (s *shortening) length(of turn.Schedule) int {
 	n, err := s.e.resolve(of)
-	if err != nil {
+	if err != nil || s.e.over() {
 		return 0
 	}
 	a, _ := s.e.workers[0].run(n, nil, false, false)
@@ -129,7 +129,7 @@ const mostSingles = 200
 // order has strands decide less: once in the place of several times, or as in the first
 // few decisions, or without any one of them.
 func (s *shortening) order() {
-	if len(s.best.Schedule.Order) < 2 || s.single() {
+	if len(s.best.Schedule.Order) < 2 || s.e.over() || s.single() {
 		return
 	}
 	for keep := 1; keep < len(s.best.Schedule.Order); keep *= 2 {

@@ -313,6 +313,42 @@ func TestARunIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// Behind the budget no run is begun: none to see who left a goroutine, whether a second run
+// is the same, or whether one that never ends keeps what others need.
+func TestNoRunBeginsBehindTheBudget(t *testing.T) {
+	t.Parallel() // one waits
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	for name, leave := range map[string]func(){
+		"leaves a goroutine": func() { go func() { <-never }() },
+		"waits for ever":     func() { <-never },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var late atomic.Bool
+			var behind atomic.Int64
+			s := executing(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				if late.Load() {
+					behind.Add(1)
+				}
+				if _, err := dc.Messages().Fetch(ctx); err != nil {
+					late.Store(true)
+					leave()
+				}
+				return dc.Ack()
+			})
+			result := explored(t, s, explore.Options{Workers: 1, Budget: time.Hour, Faults: []turn.FaultKind{turn.StorageBefore}, Now: func() time.Time {
+				if late.Load() {
+					return fakes.Epoch.Add(time.Hour)
+				}
+				return fakes.Epoch
+			}})
+			assert.True(t, late.Load())
+			assert.Zero(t, behind.Load(), "runs behind the budget")
+			assert.Contains(t, strings.Join(result.NotCovered, "\n"), "the budget of 1h0m0s was used up")
+		})
+	}
+}
+
 // The same holds where the undisturbed turn hangs.
 func TestUndisturbedHang(t *testing.T) {
 	t.Parallel() // it waits
