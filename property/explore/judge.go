@@ -83,11 +83,7 @@ func (e *exploring) asked(a *attempt, n candidate, crashed bool) []property.Viol
 	if a.after != nil {
 		run.Next = &a.after.run
 	}
-	err := e.subject.Judge(a.instance, run)
-	if err == nil {
-		return nil
-	}
-	return []property.Violation{{Invariant: checkGiven, Crossing: len(a.crossings) + 1, Seam: adk.LabelRun, Text: err.Error()}}
+	return e.check(a.instance, run, len(a.crossings))
 }
 
 // isDeceived reports whether the world gave an answer that looks right and is not. What the

@@ -241,6 +241,9 @@ func (e *exploring) notCovered() (all []string) {
 	if left := slices.DeleteFunc(turn.FaultKinds(), func(k turn.FaultKind) bool { return slices.Contains(e.options.Faults, k) }); len(left) > 0 {
 		all = append(all, fmt.Sprintf("the kinds of faults that were not asked for: %v", left))
 	}
+	if e.left.Load() {
+		all = append(all, "what comes behind a check or a Close of the subject's that had not returned: "+e.whyOver())
+	}
 	if e.unfound {
 		all = append(all, "which schedule leaves goroutines behind, as one of those tried does: "+e.whyOver())
 	}

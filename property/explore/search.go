@@ -126,6 +126,7 @@ type exploring struct {
 	workers []*worker
 	watcher *watcher
 	stalls  stalls
+	limit   *watchdog.Limit // of what nobody watches
 	// undisturbed is the turn in which nothing goes wrong; nil if it does not end.
 	undisturbed *reading
 	choices     int // that its strands have
@@ -141,6 +142,7 @@ type exploring struct {
 
 	leftover int         // what was known and is not to be run any more
 	lost     bool        // goroutines stayed behind, and that has been said
+	left     atomic.Bool // a check or a Close was left behind
 	unfound  bool        // which schedule leaves them behind there was no time to find
 	unsteady bool        // the undisturbed turn is another one every time, and that has been said
 	loose    atomic.Bool // code asks from goroutines of its own
@@ -150,8 +152,9 @@ type exploring struct {
 func newExplorer(ctx context.Context, subject turn.Subject, options Options) *exploring {
 	e := &exploring{ctx: ctx, subject: subject, options: options, begun: options.Now(), table: newTally(options.Faults),
 		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Breach{}, command: options.Command, test: options.test}}
+	e.limit = watchdog.NewLimit(ctx, options.realBudget(), overtimeGrace)
 	for range options.Workers {
-		e.workers = append(e.workers, newWorker(subject))
+		e.workers = append(e.workers, newWorker(e.closing(subject)))
 	}
 	e.strays = strays.Watch{Labels: e.labels, Background: options.Background, Over: e.over}
 	e.watcher = watch(ctx, e.workers, options.realBudget())
@@ -168,6 +171,7 @@ func (e *exploring) labels() (all []watchdog.Label) {
 
 // close ends the workers. It may be called twice.
 func (e *exploring) close() {
+	e.limit.Close()
 	e.watcher.close()
 	for _, w := range e.workers {
 		w.close()

@@ -313,6 +313,47 @@ func TestARunIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// A check that does not return, and a Close, are waited for as long as there is time.
+func TestWhatHangsBesideTheRuns(t *testing.T) {
+	t.Parallel() // it waits
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	s := executing("is checked for ever", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
+	result := within(t, checked(s, func(turn.Run) error { <-never; return nil }), 5*time.Second, explore.Options{})
+	require.NotEmpty(t, result.Violations)
+	assert.Equal(t, "a check comes to its end", result.Violations[0].Invariant)
+
+	build := s.Build
+	s.Name, s.Build = "is closed for ever", nil
+	var closed atomic.Int64
+	s.Open = func(cancel context.CancelCauseFunc) (i turn.Instance) {
+		i.Config, i.Raw = build(cancel)
+		i.Close = func() {
+			if closed.Add(1) > 10 {
+				<-never
+			}
+		}
+		return i
+	}
+	result = within(t, s, time.Second, explore.Options{})
+	assert.Empty(t, result.Violations, result)
+	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "what comes behind a check or a Close of the subject's that had not returned: the budget of 1s was used up")
+}
+
+// A check that ends the test ends it.
+func TestCheckThatEndsTheTest(t *testing.T) {
+	s := checked(executing("fails now", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }),
+		func(turn.Run) error { runtime.Goexit(); return nil })
+	came, over := false, make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = explore.Explore(t.Context(), s, explore.Options{Workers: 1})
+		came = true
+	}()
+	<-over
+	assert.False(t, came)
+}
+
 // Behind the budget no run is begun: none to see who left a goroutine, whether a second run
 // is the same, or whether one that never ends keeps what others need.
 func TestNoRunBeginsBehindTheBudget(t *testing.T) {

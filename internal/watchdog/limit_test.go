@@ -1,0 +1,39 @@
+package watchdog_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
+)
+
+// What hangs is left behind when its time is over, or its context; what comes to its end is
+// waited for, behind the limit too.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	hangs := func() { <-never }
+	none := watchdog.NewLimit(t.Context(), 0, patience.Long)
+	defer none.Close()
+	assert.True(t, none.Wait(func() {}))
+
+	short := watchdog.NewLimit(t.Context(), time.Millisecond, time.Millisecond)
+	assert.False(t, short.Wait(hangs))
+	assert.False(t, short.Wait(hangs))
+	short.Close()
+	short.Close()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := watchdog.NewLimit(ctx, 0, 10*time.Millisecond)
+	defer stopped.Close()
+	assert.False(t, stopped.Wait(func() { cancel(); hangs() }))
+
+	late := watchdog.NewLimit(t.Context(), patience.Long, patience.Long)
+	late.Close() // it has come
+	assert.True(t, late.Wait(func() {}))
+}
