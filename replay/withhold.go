@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -379,7 +378,7 @@ func aroundPlace(template, text string, give func(placeholder, word string)) {
 			give(want[i+at], word)
 		}
 	}
-	for _, pair := range align.Common(slices.Collect(kindsOf(want)), slices.Collect(kindsOf(got))) {
+	for _, pair := range align.Common(kindsOf(want), kindsOf(got)) {
 		between(pair.A, pair.B)
 		i, j = pair.A+1, pair.B+1
 	}
@@ -409,17 +408,14 @@ func placeWords(text string) (words []string) {
 
 // kindsOf are words of which a placeholder says its kind alone: the rules number anew what
 // they find in live code.
-func kindsOf(words []string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, word := range words {
-			if found := wire.Placeholder.FindStringSubmatch(word); found != nil {
-				word = wire.PlaceholderOf(found[1], 0)
-			}
-			if !yield(word) {
-				return
-			}
+func kindsOf(words []string) []string {
+	kinds := slices.Clone(words)
+	for i, word := range words {
+		if found := wire.Placeholder.FindStringSubmatch(word); found != nil {
+			kinds[i] = wire.PlaceholderOf(found[1], 0)
 		}
 	}
+	return kinds
 }
 
 // hasPattern reports whether what a placeholder stands for is found wherever it is said.
