@@ -175,7 +175,9 @@ func (a *attempt) run(subject turn.Subject) {
 	config.Outside, config.FaultPoints = a.aroundWorld(config.Outside), true
 	config.Probe, config.Clock, config.IDs = a, clock, fakes.NewIDs()
 	if a.free {
-		config.Clock = freeClock{clock}
+		var moving sync.WaitGroup
+		defer moving.Wait()
+		config.Clock = freeClock{clock, &moving}
 	}
 	runner, err := adk.NewRunner(config)
 	if err != nil {

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -45,14 +46,18 @@ func (freeOrder) Resume(int)                                               {}
 func (freeOrder) Tell(*adk.Crossing)                                       {}
 
 // freeClock is a clock by which nobody waits: who sleeps goes on at once, and it is later
-// then.
-type freeClock struct{ *fakes.Clock }
+// then. Who moves it tells the run's observer of every sleeper, and may come to that when the
+// turn is over: the run is, when moving is.
+type freeClock struct {
+	*fakes.Clock
+	moving *sync.WaitGroup
+}
 
 // AfterFunc moves time as soon as somebody waits for it.
 func (c freeClock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
 	stop = c.Clock.AfterFunc(d, fire)
 	if d > 0 && d < patience {
-		go c.Advance(d)
+		c.moving.Go(func() { c.Advance(d) })
 	}
 	return stop
 }

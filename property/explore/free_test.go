@@ -68,3 +68,28 @@ func TestNothingToBeFree(t *testing.T) {
 	one := executing("one", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
 	assert.Zero(t, explored(t, one, explore.Options{Free: 5}).Free)
 }
+
+// A free run is over when all is told that time has brought: the next one has its observer.
+func TestFreeRunsEndWithTheirTimers(t *testing.T) {
+	s := executing("sleepers", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var strands []*adk.Strand
+		for range 4 {
+			one, err := dc.Fork(ctx, "worker", func(ctx context.Context, dc *adk.DispatchContext) error {
+				return dc.Sleep(ctx, time.Second)
+			})
+			if err != nil {
+				return err
+			}
+			strands = append(strands, one)
+		}
+		for _, one := range strands {
+			if err := one.Wait(); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	})
+	some := explored(t, s, explore.Options{Faults: []turn.FaultKind{}, Schedules: 1, Free: 2000, Workers: 1})
+	assert.Equal(t, 2000, some.Free)
+	assert.Empty(t, some.Violations, some)
+}
