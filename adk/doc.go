@@ -43,8 +43,9 @@
 //
 // # What runs concurrently
 //
-// The goroutine that called Run runs everything, but for strands ([DispatchContext.Fork]). User code
-// is never called under a lock of the engine, but for the clock and the observer's Tell.
+// The goroutine that called Run runs everything, but for strands ([DispatchContext.Fork]).
+// User code is never called under a lock of the engine, but for the clock and the
+// observer's Tell.
 //
 // # Determinism
 //

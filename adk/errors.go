@@ -53,7 +53,8 @@ const (
 	E_INVALID_INITIAL_THOUGHT_VALUE Code = "E_INVALID_INITIAL_THOUGHT_VALUE"
 	// E_INVALID_INITIAL_TOOL_CALL_VALUE occurs when NewToolCall is given invalid fields.
 	E_INVALID_INITIAL_TOOL_CALL_VALUE Code = "E_INVALID_INITIAL_TOOL_CALL_VALUE"
-	// E_INVALID_INITIAL_IDENTITY_VALUE occurs when an identity has no identifier or no representation.
+	// E_INVALID_INITIAL_IDENTITY_VALUE occurs when an identity has no identifier or no
+	// representation.
 	E_INVALID_INITIAL_IDENTITY_VALUE Code = "E_INVALID_INITIAL_IDENTITY_VALUE"
 	// E_INVALID_INITIAL_MEDIA_VALUE occurs when NewMedia is given invalid fields.
 	E_INVALID_INITIAL_MEDIA_VALUE Code = "E_INVALID_INITIAL_MEDIA_VALUE"
@@ -392,8 +393,8 @@ func newPanicError(value any) *PanicError {
 }
 
 // Stack says where it happened, the innermost call first, a function and its
-// place each, for the innermost 32; it is empty for an error that no panic made here. It is never part
-// of the text, so that nothing observable depends on it.
+// place each, for the innermost 32; it is empty for an error that no panic made here. It is
+// never part of the text, so that nothing observable depends on it.
 func (e *PanicError) Stack() []byte { return e.place.Text() }
 
 // Error is "panic: " and the panic's text.

@@ -125,9 +125,9 @@ func (h Handle) Log(level Level, kind, message string, payload any) {
 	h.call.helpers.Log(level, kind, message, payload)
 }
 
-// timer starts a timer that a strand waits for. run.mu is held, up to the telling of the operation that
-// waits for it, so that an observer that is also the clock knows whose it is.
-// Where the clock panics the wait is over at once: better than never.
+// timer starts a timer that a strand waits for. run.mu is held, up to the telling of the
+// operation that waits for it, so that an observer that is also the clock knows whose it
+// is. Where the clock panics the wait is over at once: better than never.
 func (r *run) timer(d time.Duration, strand int) (passed <-chan struct{}, stop func() bool) {
 	fired := make(chan struct{})
 	defer func() {

@@ -13,10 +13,10 @@ import (
 // caller's. As memory and trace hold the bytes whole, this is for what a model
 // could be given, and not for films.
 //
-// The reader is given ctx, without the handle (WLD-3); when to give up, also in a turn that is aborted
-// meanwhile, is its to decide. Its error is given as it is, and its panic as a
-// *PanicError. In a turn that was aborted before it is not asked: the answer is the
-// abort's cause (ABT-7).
+// The reader is given ctx, without the handle (WLD-3); when to give up, also in a turn that
+// is aborted meanwhile, is its to decide. Its error is given as it is, and its panic as a
+// *PanicError. In a turn that was aborted before it is not asked: the answer is the abort's
+// cause (ABT-7).
 func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err error) {
 	if !made(media) {
 		return nil, errors.New("adk: open of a nil media or a zero one: give it one that NewMedia made")

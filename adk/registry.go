@@ -50,7 +50,8 @@ func (r *Registry) Register(tool *Tool) error {
 }
 
 // Replace registers a tool over one of its name, which keeps its place in the
-// order; with no such tool it adds it at the end (TOL-6). Only a tool that NewTool did not make fails.
+// order; with no such tool it adds it at the end (TOL-6). Only a tool that NewTool did not
+// make fails.
 func (r *Registry) Replace(tool *Tool) error {
 	if !made(tool) {
 		return errNoTool()

@@ -251,9 +251,9 @@ func (t *Tool) Describe() ToolDescription {
 }
 
 // Validate gives a copy of the arguments with the schema's defaults filled in
-// where a property is absent and not required, or E_INVALID_TOOL_ARGS naming every offending path, sorted, with the keyword
-// that failed and never the value (TOL-2). Nothing is converted: "1" is no
-// number. Nil arguments are an empty object.
+// where a property is absent and not required, or E_INVALID_TOOL_ARGS naming every
+// offending path, sorted, with the keyword that failed and never the value (TOL-2). Nothing
+// is converted: "1" is no number. Nil arguments are an empty object.
 func (t *Tool) Validate(args map[string]any) (map[string]any, error) {
 	checked, faults := t.spec.schema.Check(args)
 	if len(faults) > 0 {

@@ -74,8 +74,9 @@ func (t *Tool) Calls() []map[string]any {
 	return calls
 }
 
-// Handle gives the next answer, or where the context has ended its Err. It is the handler of what Tool makes, and may be
-// that of a tool that was made before: making one compiles its schema.
+// Handle gives the next answer, or where the context has ended its Err. It is the handler
+// of what Tool makes, and may be that of a tool that was made before: making one compiles
+// its schema.
 func (t *Tool) Handle(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

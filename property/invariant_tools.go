@@ -8,9 +8,9 @@ import (
 )
 
 // toolsSettled: an execution is refused, for its arguments or because the run is
-// aborted, and nothing happens, or it starts, runs the handler, and ends with how the handler ended; its
-// answer says the same. Several at once in one call come from plain goroutines
-// (RUN-11): which course was whose shows when they are done.
+// aborted, and nothing happens, or it starts, runs the handler, and ends with how the
+// handler ended; its answer says the same. Several at once in one call come from plain
+// goroutines (RUN-11): which course was whose shows when they are done.
 type toolsSettled struct {
 	open    []*openOp
 	courses []*course

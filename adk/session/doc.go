@@ -13,8 +13,9 @@
 //
 // # The way through
 //
-//  1. Keys are package-level values: [NewKey] with the type of what they hold. Tools, middlewares and
-//     the channel ask for them with the handle that they are given, and set them there.
+//  1. Keys are package-level values: [NewKey] with the type of what they hold. Tools,
+//     middlewares and the channel ask for them with the handle that they are given, and set
+//     them there.
 //  2. Choose a store: that of a storage (memory.Memory.Sessions, files.Dir.Sessions,
 //     database.DB.Sessions) writes a turn's records in its commit. [TestStore] checks one of
 //     your own.
@@ -33,9 +34,9 @@
 //
 // A delivery counts if its turn came to the turn output: the dispatch was acked, and not
 // aborted by then. Otherwise nothing is kept of what the attempt set and stored, and it is
-// tried again, later and later, until [Config].Attempts have failed. A value that is set in a dispatch
-// is seen there at once, in the turn when the dispatch was acked, and in the next turn when
-// the delivery was committed.
+// tried again, later and later, until [Config].Attempts have failed. A value that is set in
+// a dispatch is seen there at once, in the turn when the dispatch was acked, and in the
+// next turn when the delivery was committed.
 //
 // # What a trace shows
 //

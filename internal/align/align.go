@@ -8,9 +8,10 @@ import (
 // Pair says that the element at A of one sequence is that at B of the other.
 type Pair struct{ A, B int }
 
-// Common aligns two sequences: a longest common subsequence, in order. Of sequences that are alike it takes time in their length and in how much
-// they differ; of those that differ in more than mostEdits places it gives a
-// common subsequence that may be shorter, in n log n.
+// Common aligns two sequences: a longest common subsequence, in order. Of sequences that
+// are alike it takes time in their length and in how much they differ; of those that differ
+// in more than mostEdits places it gives a common subsequence that may be shorter, in n log
+// n.
 func Common[T comparable](a, b []T) []Pair {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {

@@ -3,7 +3,8 @@
 // of the document, and a question costs at most the nodes that its caller allows:
 // no path is slower than that, however its filters are nested.
 //
-// A path is read once, by [Parse], and asked any number of times, through a document at a time, by [Path.On].
+// A path is read once, by [Parse], and asked any number of times, through a document at a
+// time, by [Path.On].
 package jsonpath
 
 import (

@@ -12,5 +12,6 @@
 // has the verdict; and, where it refuses, a walk that says what is wrong (walk.go),
 // since the library names one fault, in map order, and prints the value. Tests hold
 // all three together, and internal/sidebyside holds them against another library and
-// the suite that JSON Schema itself has. The plain values that pass between them are those of plain.go.
+// the suite that JSON Schema itself has. The plain values that pass between them are those
+// of plain.go.
 package schema

@@ -12,8 +12,9 @@ const step = 20 * time.Millisecond
 
 // Outlast returns err: when ctx has ended, if it has a deadline and err, which is final, is
 // that one has passed, since whoever is given err looks at ctx then, and asks again if that
-// goes on. Else it returns at once. It sleeps, since a strand that waits for nothing but a channel would be
-// taken for one that stands still, and in steps, since ctx may be cancelled before its time.
+// goes on. Else it returns at once. It sleeps, since a strand that waits for nothing but a
+// channel would be taken for one that stands still, and in steps, since ctx may be
+// cancelled before its time.
 func Outlast(ctx context.Context, err error, final bool) error {
 	deadline, has := ctx.Deadline()
 	if !final || !has || !errtree.Every(err, isDeadline) {

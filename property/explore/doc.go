@@ -18,10 +18,11 @@
 //  3. Every run is held against the invariants of package property, against the check,
 //     and against what is wrong whatever the agent is for: a deadlock, a hang, a loop
 //     without a bound, a goroutine that is left behind, a failure that nobody was told
-//     of, a sum of what did not fail, a no that makes no difference, text that was shown and is not kept, an abort that is not heeded, a tool that
-//     writes run twice, a conversation that providers refuse, code that panics of itself,
-//     and advice that applies only where something goes wrong. What may well be meant is
-//     a hint, as that an order of strands decides what is left: Exploration.Hints.
+//     of, a sum of what did not fail, a no that makes no difference, text that was shown
+//     and is not kept, an abort that is not heeded, a tool that writes run twice, a
+//     conversation that providers refuse, code that panics of itself, and advice that
+//     applies only where something goes wrong. What may well be meant is a hint, as that an
+//     order of strands decides what is left: Exploration.Hints.
 //  4. The Exploration lists what broke: one Breach for one bug, with the simplest
 //     schedule that shows it, how many do, the lines that show it, and a line of Go
 //     that fails until it is mended: Reproduce. Breach.GoTest is a test with that line, and

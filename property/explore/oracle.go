@@ -169,11 +169,11 @@ func (r *reading) hasAdvice(name string) bool {
 	return slices.ContainsFunc(r.hints, func(h property.Hint) bool { return h.Advice == name })
 }
 
-// swallowed: the storage failed, or what was to be written by asking, the turn was acked as if nothing had happened, and
-// nobody was told. It is silent where something was logged, an error event told, a tool
-// answered with an error, the same was tried again with success, or the model or the
-// user was told something else than in the undisturbed turn; and about what is fetched
-// beside the conversation itself, which a turn can do without.
+// swallowed: the storage failed, or what was to be written by asking, the turn was acked as
+// if nothing had happened, and nobody was told. It is silent where something was logged, an
+// error event told, a tool answered with an error, the same was tried again with success,
+// or the model or the user was told something else than in the undisturbed turn; and about
+// what is fetched beside the conversation itself, which a turn can do without.
 func swallowed(r, undisturbed *reading) (found []exhibit) {
 	if r.status != adk.StatusAck || r.cancelled > 0 {
 		return nil

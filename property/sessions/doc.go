@@ -19,8 +19,8 @@
 //  2. It runs the deliveries as they are, and then again with one thing wrong, everywhere: a
 //     crash at each row of the contract's table of crashes, a second host at every point with
 //     the lease over or not, a delivery that comes again, with another payload, to another
-//     tenant or channel, an older release, a clock that is set back. After that it draws schedules in which many
-//     things go wrong: [Options].Seed draws others.
+//     tenant or channel, an older release, a clock that is set back. After that it draws
+//     schedules in which many things go wrong: [Options].Seed draws others.
 //  3. In the end of every run the faults stop, and another host settles what is left. The run
 //     is held against [Invariants], against a twin of the store that believes only what calls
 //     have answered, against its journal and traces, which have to verify (package

@@ -97,8 +97,8 @@ func (e *exploring) base() (s Schedule) {
 	return s
 }
 
-// abandoned is a delivery whose host has died when it had accepted it, and another host that settles
-// it: by calls that the ordinary way of a delivery may not need.
+// abandoned is a delivery whose host has died when it had accepted it, and another host
+// that settles it: by calls that the ordinary way of a delivery may not need.
 func (e *exploring) abandoned() Schedule {
 	return Schedule{{Host: "a", Verb: Deliver, Arg: 1, Faults: []Fault{{CrashAfter, 1}}}, {Verb: Expire}, {Host: "b", Verb: Resume}}
 }

@@ -50,8 +50,8 @@ func CheckTurn(t Turn) []Finding {
 	return subject.findings(func() answers { return first.answers })
 }
 
-// CheckSubject is CheckTurn for any subject, whose checks are asked too. What user code was answered inside of
-// a run is known of turns alone.
+// CheckSubject is CheckTurn for any subject, whose checks are asked too. What user code was
+// answered inside of a run is known of turns alone.
 func CheckSubject(s Subject) []Finding { return s.findings(func() answers { return answers{} }) }
 
 func (s Subject) findings(inside func() answers) []Finding {

@@ -12,8 +12,8 @@ import (
 
 // WriteTo writes the diff for a person: lines as transcripts have them, with -
 // where only a has them and + where only b has, ~ where the two differ because
-// of another line, the fields that differ beneath, and equal stretches folded; at the end what the traces come to. Nothing of a
-// text can reach the terminal that prints it.
+// of another line, the fields that differ beneath, and equal stretches folded; at the end
+// what the traces come to. Nothing of a text can reach the terminal that prints it.
 func (d *Diff) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, d.String())
 	return int64(n), err

@@ -29,8 +29,9 @@ import (
 //
 // The new recording is given only if it verifies. An error says that there is none, and why: a
 // file that cannot be read, or does not fit the others, a turn that replay.Rerecord refuses, as
-// one that is redacted without Live.Redact, one that has no trace, or one that comes to its output where it did not, or the other way round, since
-// what hosts do then stands in no recording.
+// one that is redacted without Live.Redact, one that has no trace, or one that comes to its
+// output where it did not, or the other way round, since what hosts do then stands in no
+// recording.
 func (r *Recording) Rerecord(ctx context.Context, today func() (*session.Host, replay.Live), reading trace.Options) (map[string][]byte, error) {
 	journal, reports := r.Read(reading)
 	for _, one := range reports {

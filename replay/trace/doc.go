@@ -120,10 +120,10 @@
 // there, and so costs as much at each state. Who reads such a trace gets the digests of
 // today in the place of those that are right, and they are written again as they were.
 // In version 3 every request and every piece is written whole, and errors have neither
-// type nor timeout; but for that its lines are lines of version 4. Version 2 calls the kind state sight, and the header's
-// standalone alone, and does not know the faults of errors. Version 1 does not know wait
-// either. That nothing is told of faults, or of waiting for strands, says nothing there:
-// they are not compared with what does.
+// type nor timeout; but for that its lines are lines of version 4. Version 2 calls the kind
+// state sight, and the header's standalone alone, and does not know the faults of errors.
+// Version 1 does not know wait either. That nothing is told of faults, or of waiting for
+// strands, says nothing there: they are not compared with what does.
 //
 // Members that a reader does not know, in the header, a line or the footer, are
 // kept as they are and written again in their places. Everything else that is
