@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -192,6 +193,22 @@ func TestDeadlockOfLocks(t *testing.T) {
 	}
 }
 
+// stacks are those of all goroutines, of which other tests may have left some.
+func stacks() []string {
+	for size := 1 << 20; ; size *= 2 {
+		all := make([]byte, size)
+		if n := runtime.Stack(all, true); n < size {
+			return strings.Split(string(all[:n]), "\n\n")
+		}
+	}
+}
+
+// headOf is the name of the goroutine of a stack.
+func headOf(stack string) string {
+	head, _, _ := strings.Cut(stack, " [")
+	return head
+}
+
 // RUN-5: what was given up while it was made is not run when it has been made after all.
 func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
 	var made, ran atomic.Bool
@@ -206,16 +223,19 @@ func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
 		}
 		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
 	}}
-	stacks := make([]byte, 1<<20)
-	underWay := func() int {
-		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "explore.(*attempt).run(")
-	}
-	before := underWay()
 	result := endsOfItself(t, s, explore.Options{Workers: 1})
 	assert.NotEmpty(t, says(result, "deadlock: "), result)
-	assert.Greater(t, underWay(), before)
+	var making []string // the goroutines that do, by their heads
+	for _, stack := range stacks() {
+		if strings.Contains(stack, "TestWhatIsMadeTooLateIsNotRun") && strings.Contains(stack, "explore.(*attempt).run(") {
+			making = append(making, headOf(stack))
+		}
+	}
+	require.NotEmpty(t, making)
 	close(over)
-	require.Eventually(t, func() bool { return underWay() <= before }, patience.Long, time.Millisecond)
+	assert.True(t, patience.Until(func() bool {
+		return !slices.ContainsFunc(stacks(), func(stack string) bool { return slices.Contains(making, headOf(stack)) })
+	}))
 	assert.False(t, ran.Load())
 }
 
