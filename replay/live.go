@@ -82,7 +82,8 @@ type Live struct {
 	// Redact is what the recording was redacted by, where it was: what live code says is
 	// redacted so too, before it is compared and before anything of it is printed. Without
 	// it, what live code says where the recording has a placeholder is withheld from the
-	// report, and what looks like one of UsualSecrets.
+	// report, and what looks like one of UsualSecrets. What Turn has in the place of a
+	// placeholder is a secret too, live or not; give it where code knows it from elsewhere.
 	Redact *redact.Rules
 	// unredacted tells that the recording says so itself.
 	unredacted bool

@@ -86,13 +86,14 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	}
 	footer := recorded.FooterExtra
 	if isRedacted(recorded, live) {
-		if again.trace, _, err = redacted(again.trace, live.Redact, trace.Options{Sentinels: r.Options().Sentinels}); err != nil {
+		left, _, err := redacted(again.trace, live.Redact, trace.Options{Sentinels: r.Options().Sentinels})
+		if err != nil {
 			return nil, err
 		}
-		if err := again.saysSecret(again.trace); err != nil {
+		if err := again.saysSecret(again.trace, left); err != nil {
 			return nil, err
 		}
-		footer = again.trace.FooterExtra
+		again.trace, footer = left, left.FooterExtra
 	}
 	if err := again.arrange(ctx, r.Options()); err != nil {
 		return nil, err

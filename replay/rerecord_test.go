@@ -443,9 +443,18 @@ func TestRerecordWritesNoSecret(t *testing.T) {
 	assert.Equal(t, "replay: crossing 1: live code says in the clear what is [redacted:password:1] in the recording, and Live.Redact does not take it out: "+
 		"a pattern finds it wherever it is said, a path where the seam that names it is live", refusedToRerecord(t, recorded.Bytes(), live))
 
-	live.Turn.SystemPrompt = "Open with " + secret + ", kindly."
-	assert.Equal(t, "replay: crossing 1: live code says in other words what had [redacted:password:1] in the recording, and may say that in the clear: "+
-		"a pattern of that kind in Live.Redact finds it wherever it is said, a path where the seam that names it is live", refusedToRerecord(t, recorded.Bytes(), live))
+	// What Live.Turn has there is known, live or not; else any new word may be the secret.
+	inOtherWords := adk.RawTurn{SystemPrompt: "Open with " + secret + ", kindly."}
+	live.Turn.SystemPrompt = inOtherWords.SystemPrompt
+	assert.Contains(t, refusedToRerecord(t, recorded.Bytes(), live), "in the clear what is [redacted:password:1] in the recording")
+	live.Turn = adk.RawTurn{SystemPrompt: raw.SystemPrompt}
+	assert.Contains(t, refusedToRerecord(t, recorded.Bytes(), live), "in the clear what is [redacted:password:1] in the recording", "it stands in its place")
+	live.Turn = inOtherWords
+	refused := "replay: crossing 1: live code says in other words what had [redacted:password:1] in the recording, and may say that in the clear: " +
+		"Live.Redact takes it out of nothing that live code says: a pattern finds it wherever it is said, a path where the seam that names it is live"
+	assert.Equal(t, refused, refusedToRerecord(t, recorded.Bytes(), live))
+	live.Redact = &redact.Rules{Patterns: []redact.Pattern{{Kind: "password", Expr: "another-.*"}}}
+	assert.Equal(t, refused, refusedToRerecord(t, recorded.Bytes(), live), "the pattern does not find it")
 
 	live.Redact = &redact.Rules{Patterns: []redact.Pattern{{Kind: "password", Expr: secret}}}
 	_, again := rerecorded(t, recorded.Bytes(), live)

@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -23,8 +21,8 @@ import (
 // takes it out of the new run as well, before that is held against the recording: so no
 // report can print it, whatever is made of it. It goes by the rules where Live.Redact has
 // them, and by the placeholders of the recording: what stands where one was recorded is
-// withheld, there and wherever the new run says it again. What differs still differs,
-// since what is withheld bears a kind of its own.
+// withheld, there and wherever the new run says it again, and so is what Live.Turn has there,
+// live or not. What differs still differs, since what is withheld bears a kind of its own.
 
 // leastWithheld is the length from which what stands in the place of a placeholder is
 // looked for elsewhere.
@@ -35,13 +33,15 @@ const labelPiece = "piece"
 
 // withholding is the new run of a redacted recording, and what of it is secret.
 type withholding struct {
-	known     wire.Comparer
 	fields    wire.Apart
+	live      Live
 	want, got []*adk.Crossing
 	beside    []int // for each recorded crossing the number of its counterpart, 0 for none
 
 	clear   strings.Builder // all texts of the recording
 	marked  bool            // there is a placeholder among them
+	byPath  map[string]bool // the placeholders that stand where a path says so
+	taken   map[string]int  // those whose secret is found wherever live code says it, from a crossing on
 	secrets []redact.Pattern
 	placed  map[string]string // what stands for a whole text, by crossing, field and place
 	streams map[string]*[2]strings.Builder
@@ -72,7 +72,9 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 			return nil, err
 		}
 	}
-	w.hold(r, run)
+	if err := w.hold(r, r.trace, run); err != nil {
+		return nil, err
+	}
 	if err := w.learn(rules == nil); err != nil {
 		return nil, err
 	}
@@ -91,61 +93,24 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 
 // withholding has read the recording.
 func (r *replayed) withholding() (*withholding, error) {
-	w := &withholding{known: r.known, fields: wire.Apart{Sentinels: r.known.Sentinels},
-		want: r.want.Lines, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
+	w := &withholding{fields: wire.Apart{Sentinels: r.known.Sentinels}, live: r.live, want: r.want.Lines,
+		byPath: map[string]bool{}, taken: map[string]int{}, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
 	return w, w.read()
 }
 
-// hold puts a new run beside the recording.
-func (w *withholding) hold(r *replayed, run *trace.Trace) {
-	raw := r.comparison // of its own: it is made again of what is left
-	raw.compare()
-	w.beside, w.got = raw.counterparts, pointers(r.ids.Apply(run.Lines()))
-}
-
-// saysSecret is an error where a run that the rules have redacted still says what the recording
-// has a placeholder for, between the same words, or may say it between others: a path finds a
-// secret only where its seam is live, and code may know it from elsewhere.
-func (r *replayed) saysSecret(run *trace.Trace) error {
-	w, err := r.withholding()
-	if err != nil || !w.marked {
+// hold puts a new run, of which the rules have left this, beside the recording.
+func (w *withholding) hold(r *replayed, run, left *trace.Trace) error {
+	made := r.comparison // of its own: it is made again of what is left
+	made.compare()
+	w.beside, w.got = made.counterparts, pointers(r.ids.Apply(left.Lines()))
+	if err := w.readNew(); err != nil {
 		return err
 	}
-	w.hold(r, run)
-	for i, want := range w.want {
-		at := w.beside[i]
-		if at == 0 {
-			continue
-		}
-		said, about := "", ""
-		err := w.pairs(want, w.got[at-1], func(_ adk.Field, _, template, text string) {
-			found := inPlace(template, text)
-			for j, secret := range found {
-				if w.isSecret(secret) && !wire.Placeholder.MatchString(secret) { // from which the rules took what they find
-					said = wire.Placeholder.FindAllString(template, -1)[j]
-				}
-			}
-			if found == nil {
-				aroundPlace(template, text, func(placeholder, word string) {
-					if w.isSecret(word) && !r.live.hasPattern(placeholder) {
-						about = placeholder
-					}
-				})
-			}
-		})
-		if err != nil {
-			return err
-		}
-		if about != "" {
-			return fmt.Errorf("replay: crossing %d: live code says in other words what had %s in the recording, and may say that in the clear: "+
-				"a pattern of that kind in Live.Redact finds it wherever it is said, a path where the seam that names it is live", at, about)
-		}
-		if said != "" {
-			return fmt.Errorf("replay: crossing %d: live code says in the clear what is %s in the recording, and Live.Redact does not take it out: "+
-				"a pattern finds it wherever it is said, a path where the seam that names it is live", at, said)
-		}
+	w.given(func(placeholder, _ string) { w.taken[placeholder] = 0 })
+	if w.live.Redact == nil {
+		return nil
 	}
-	return nil
+	return w.take(pointers(r.ids.Apply(run.Lines())))
 }
 
 // withholdNames takes what is secret out of what a report does not have from the run that
@@ -204,11 +169,25 @@ func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*tr
 func (w *withholding) read() error {
 	for _, x := range w.want {
 		err := w.texts(x, func(use adk.FieldUse, place, text string) {
-			w.marked = w.marked || wire.Placeholder.MatchString(text)
+			if found := wire.Placeholder.FindStringSubmatch(text); found != nil {
+				w.marked = true
+				w.byPath[text] = found[0] == text && found[1] == redacting.KindOf(nameOf(x, use, place)) || w.byPath[text]
+			}
 			w.clear.WriteString(text)
 			w.clear.WriteByte(0)
 			w.stream(x, use, place, text, 0)
 		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readNew takes in the streams of the new run.
+func (w *withholding) readNew() error {
+	for _, x := range w.got {
+		err := w.texts(x, func(use adk.FieldUse, place, text string) { w.stream(x, use, place, text, 1) })
 		if err != nil {
 			return err
 		}
@@ -257,34 +236,37 @@ var usualPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 // learn finds out what is secret in the new run: the usual secrets, where no rules say
 // better, and what stands in the place of placeholders.
 func (w *withholding) learn(usual bool) error {
-	for _, x := range w.got {
-		err := w.texts(x, func(use adk.FieldUse, place, text string) {
-			w.stream(x, use, place, text, 1)
-			if usual {
-				w.usual(text)
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	for _, key := range w.order {
-		want, got := w.streams[key][0].String(), w.streams[key][1].String()
-		if usual {
-			w.usual(got)
-		}
-		if !w.held(want, got) {
-			w.secret(liveKind(want), got)
-		}
-	}
-	for i, want := range w.want {
-		if at := w.beside[i]; at > 0 {
-			if err := w.pair(want, w.got[at-1]); err != nil {
+	if usual {
+		for _, x := range w.got {
+			if err := w.texts(x, func(_ adk.FieldUse, _, text string) { w.usual(text) }); err != nil {
 				return err
 			}
 		}
+		for _, key := range w.order {
+			w.usual(w.streams[key][1].String())
+		}
 	}
-	return nil
+	w.given(func(placeholder, secret string) { w.secret(liveKind(placeholder), secret) })
+	return w.reworded(func(template string, found []string, t liveText) {
+		if !w.held(template, found) {
+			w.hide(t, wire.Placeholder.FindString(template))
+		}
+	}, w.hide)
+}
+
+// hide withholds a text of the new run as a whole, and everywhere the words in it that may be
+// a secret. One that has no counterpart hides nothing elsewhere: there may be many.
+func (w *withholding) hide(t liveText, placeholder string, words ...string) {
+	if t.x == nil {
+		words = append(words, t.text)
+	} else {
+		w.placed[placeOf(t.x, t.field, t.place)] = wire.PlaceholderOf(liveKind(placeholder), 1)
+	}
+	for _, word := range words {
+		if !t.alone {
+			w.secret(liveKind(placeholder), word)
+		}
+	}
 }
 
 func (w *withholding) usual(text string) {
@@ -293,34 +275,6 @@ func (w *withholding) usual(text string) {
 			w.secret("live-"+kind, found)
 		}
 	}
-}
-
-// pair learns from two crossings that correspond.
-func (w *withholding) pair(want, got *adk.Crossing) error {
-	return w.pairs(want, got, func(f adk.Field, place, template, text string) {
-		if !w.held(template, text) {
-			w.placed[placeOf(got, f, place)] = wire.PlaceholderOf(liveKind(template), 1)
-		}
-	})
-}
-
-// pairs gives the texts with placeholders of a recorded crossing, each with what stands at its
-// place in one that corresponds.
-func (w *withholding) pairs(want, got *adk.Crossing, give func(f adk.Field, place, template, text string)) error {
-	recorded := map[string]string{}
-	err := w.texts(want, func(use adk.FieldUse, place, text string) {
-		if wire.Placeholder.MatchString(text) {
-			recorded[use.Label+place] = text
-		}
-	})
-	if err != nil || len(recorded) == 0 {
-		return err
-	}
-	return w.texts(got, func(use adk.FieldUse, place, text string) {
-		if template, is := recorded[use.Label+place]; is {
-			give(use.Field, place, template, text)
-		}
-	})
 }
 
 func placeOf(x *adk.Crossing, f adk.Field, place string) string {
@@ -334,94 +288,13 @@ func liveKind(template string) string {
 
 // held takes what live code says in the place of placeholders for secrets, and reports
 // whether they are all looked for from now on, so that the place itself may say the rest.
-func (w *withholding) held(template, text string) bool {
-	if template == text || !wire.Placeholder.MatchString(template) {
-		return true
-	}
-	found := inPlace(template, text)
-	if found == nil {
-		return false
-	}
+func (w *withholding) held(template string, found []string) bool {
 	kinds := wire.Placeholder.FindAllString(template, -1)
 	all := true
 	for i, secret := range found {
 		all = w.secret(liveKind(kinds[i]), secret) && all
 	}
 	return all
-}
-
-// inPlace is what a text has in the places of a template's placeholders; nil where the words
-// between them are others.
-func inPlace(template, text string) []string {
-	between := wire.Placeholder.Split(template, -1)
-	for i, part := range between {
-		between[i] = regexp.QuoteMeta(part)
-	}
-	found := regexp.MustCompile(`(?s)^` + strings.Join(between, `(.*?)`) + `$`).FindStringSubmatch(text)
-	if found == nil {
-		return nil
-	}
-	return found[1:]
-}
-
-// aroundPlace gives the words of a text that stand where a template has a placeholder and
-// other words around it than the text: any of them may be the secret.
-func aroundPlace(template, text string, give func(placeholder, word string)) {
-	want, got := placeWords(template), placeWords(text)
-	i, j := 0, 0
-	between := func(toI, toJ int) {
-		at := slices.IndexFunc(want[i:toI], wire.Placeholder.MatchString)
-		if at < 0 {
-			return
-		}
-		for _, word := range got[j:toJ] {
-			give(want[i+at], word)
-		}
-	}
-	for _, pair := range align.Common(kindsOf(want), kindsOf(got)) {
-		between(pair.A, pair.B)
-		i, j = pair.A+1, pair.B+1
-	}
-	between(len(want), len(got))
-}
-
-// placeWords are the words of a text, without the signs around them, and its placeholders.
-func placeWords(text string) (words []string) {
-	end := 0
-	add := func(text string) {
-		for _, word := range strings.FieldsFunc(text, func(r rune) bool {
-			return unicode.IsSpace(r) || strings.ContainsRune("\"'`,;:()[]{}<>", r)
-		}) {
-			if word = strings.Trim(word, ".!?"); word != "" {
-				words = append(words, word)
-			}
-		}
-	}
-	for _, at := range wire.Placeholder.FindAllStringIndex(text, -1) {
-		add(text[end:at[0]])
-		words = append(words, text[at[0]:at[1]])
-		end = at[1]
-	}
-	add(text[end:])
-	return words
-}
-
-// kindsOf are words of which a placeholder says its kind alone: the rules number anew what
-// they find in live code.
-func kindsOf(words []string) []string {
-	kinds := slices.Clone(words)
-	for i, word := range words {
-		if found := wire.Placeholder.FindStringSubmatch(word); found != nil {
-			kinds[i] = wire.PlaceholderOf(found[1], 0)
-		}
-	}
-	return kinds
-}
-
-// hasPattern reports whether what a placeholder stands for is found wherever it is said.
-func (l Live) hasPattern(placeholder string) bool {
-	kind := wire.Placeholder.FindStringSubmatch(placeholder)[1]
-	return slices.ContainsFunc(l.Redact.Patterns, func(p redact.Pattern) bool { return p.Kind == kind })
 }
 
 // secret has a text looked for, and reports whether it is, or need not be: what the

@@ -1,6 +1,7 @@
 package redacting
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,11 +58,12 @@ func newPathRule(path string) (pathRule, error) {
 	if slices.Contains(names, "") {
 		return pathRule{}, errors.New("a name in it is empty: want names with dots between, such as args.password")
 	}
-	kind := strings.Trim(streamre.NotKind.ReplaceAllString(names[len(names)-1], "-"), "-")
-	if kind == "" {
-		kind = "field"
-	}
-	return pathRule{kind, names}, nil
+	return pathRule{KindOf(names[len(names)-1]), names}, nil
+}
+
+// KindOf is the kind of what a path finds that ends with a name.
+func KindOf(name string) string {
+	return cmp.Or(strings.Trim(streamre.NotKind.ReplaceAllString(strings.ToLower(name), "-"), "-"), "field")
 }
 
 // kindOf is the kind of the first rule that says something of a path, whose
@@ -149,7 +151,7 @@ func (r *redactor) known(secret string) (text string, known bool) {
 
 // learnForms has the other ways to write a secret looked for from now on, and gives them.
 func (r *redactor) learnForms(kind, secret string) []string {
-	others := append(spellings(secret), encodings(secret)...)
+	others := Forms(secret)[1:]
 	r.hunt(kind, others...)
 	return others
 }

@@ -17,6 +17,11 @@ import (
 
 // This file knows the ways to write one secret.
 
+// Forms are the ways to write a secret, that which is given first.
+func Forms(secret string) []string {
+	return append(append([]string{secret}, spellings(secret)...), encodings(secret)...)
+}
+
 // spellings are the ways in which messages of the engine, and texts that hold JSON, spell a
 // secret that has special characters. Texts that come whole are looked through without their
 // escapes too, whoever wrote them: these are for those that come in pieces.

@@ -34,9 +34,15 @@ func turns(t *testing.T) (dir string) {
 // record records a turn of the weather agent in a folder.
 func record(t *testing.T, dir, name string, options ...replay.RecordOptions) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(dir, name))
-	require.NoError(t, err)
 	config, raw := weather()
+	recordTurn(t, filepath.Join(dir, name), config, raw, options...)
+}
+
+// recordTurn records a turn in a file.
+func recordTurn(t *testing.T, path string, config adk.Config, raw adk.RawTurn, options ...replay.RecordOptions) {
+	t.Helper()
+	file, err := os.Create(path)
+	require.NoError(t, err)
 	recorder := replay.Record(file, options...)
 	runner, err := adk.NewRunner(fakes.Deterministic(config, recorder))
 	require.NoError(t, err)

@@ -1,0 +1,327 @@
+package replay
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/redacting"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// This file holds what live code says against the placeholders of a recording. Between the
+// recorded words stands the secret. Where the words are others, or a crossing is gone that had
+// a placeholder, any word that the recording does not say may be it.
+
+// liveText is a text of the new run: at a place of a crossing, or, where that is nil, a stream.
+type liveText struct {
+	x     *adk.Crossing
+	field adk.Field
+	place string
+	text  string
+	alone bool // its crossing has no counterpart
+}
+
+// seq is the crossing that says the text; of a stream the last.
+func (w *withholding) seq(t liveText) int {
+	if t.x == nil {
+		return len(w.got)
+	}
+	return t.x.Seq
+}
+
+// reworded gives what live code says for placeholders: in what it has between the recorded
+// words, around where these are others, with the words that may be the secret.
+func (w *withholding) reworded(in func(template string, found []string, t liveText), around func(t liveText, placeholder string, words ...string)) error {
+	var gone []string // templates of crossings without a counterpart
+	paired := make([]bool, len(w.got)+1)
+	for i, want := range w.want {
+		marked, err := w.liveTexts(want, wire.Placeholder.MatchString)
+		if err != nil {
+			return err
+		}
+		at := w.beside[i]
+		paired[at] = true
+		switch {
+		case at == 0:
+			for _, t := range marked {
+				gone = append(gone, t.text)
+			}
+			continue
+		case len(marked) == 0:
+			continue
+		}
+		said, err := w.liveTexts(w.got[at-1], nil)
+		if err != nil {
+			return err
+		}
+		w.pair(marked, said, in, around)
+	}
+	for _, key := range w.order {
+		template, text := w.streams[key][0].String(), w.streams[key][1].String()
+		if wire.Placeholder.MatchString(template) {
+			w.pair([]liveText{{text: template}}, []liveText{{text: text}}, in, around)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	var alone []liveText
+	for _, x := range w.got {
+		if paired[x.Seq] {
+			continue
+		}
+		said, err := w.liveTexts(x, nil)
+		if err != nil {
+			return err
+		}
+		for _, t := range said {
+			t.alone = true
+			alone = append(alone, t)
+		}
+	}
+	w.missing(gone, alone, around)
+	return nil
+}
+
+// pair is reworded for the texts of two crossings.
+func (w *withholding) pair(marked, said []liveText, in func(string, []string, liveText), around func(liveText, string, ...string)) {
+	var others []string
+	for _, template := range marked {
+		at := slices.IndexFunc(said, func(t liveText) bool { return t.field == template.field && t.place == template.place })
+		if at < 0 {
+			others = append(others, template.text)
+			continue
+		}
+		found := inPlace(template.text, said[at].text)
+		if found == nil {
+			others = append(others, template.text)
+			continue
+		}
+		if template.text != said[at].text {
+			in(template.text, found, said[at])
+		}
+		said = slices.Delete(slices.Clone(said), at, at+1)
+	}
+	w.missing(others, said, around)
+}
+
+// missing gives the texts that may say what had placeholders which stand there no more: by their
+// kinds, since the rules number anew what they find in live code.
+func (w *withholding) missing(templates []string, said []liveText, around func(liveText, string, ...string)) {
+	left := map[string]int{}
+	for _, t := range said {
+		for _, found := range wire.Placeholder.FindAllStringSubmatch(t.text, -1) {
+			left[found[1]]++
+		}
+	}
+	for _, template := range templates {
+		for _, found := range wire.Placeholder.FindAllStringSubmatch(template, -1) {
+			if left[found[1]] > 0 {
+				left[found[1]]--
+				continue
+			}
+			for _, t := range said {
+				if w.isTaken(found[0], w.seq(t)) {
+					continue
+				}
+				words := slices.DeleteFunc(placeWords(t.text), func(word string) bool { return !w.isSecret(word) })
+				if len(words) > 0 {
+					around(t, found[0], words...)
+				}
+			}
+		}
+	}
+}
+
+// liveTexts are the texts of a crossing, or those of them that are such.
+func (w *withholding) liveTexts(x *adk.Crossing, such func(string) bool) (texts []liveText, err error) {
+	err = w.texts(x, func(use adk.FieldUse, place, text string) {
+		if such == nil || such(text) {
+			texts = append(texts, liveText{x: x, field: use.Field, place: place, text: text})
+		}
+	})
+	return texts, err
+}
+
+// given gives what Live.Turn has in the place of placeholders, in whatever form: live code may know that from
+// elsewhere, though the run is given what was recorded.
+func (w *withholding) given(give func(placeholder, secret string)) {
+	first := *w.want[0]
+	first.Text, first.Texts, first.Value = w.live.Turn.SystemPrompt, w.live.Turn.Instructions, w.live.Turn.Stash
+	marked, err := w.liveTexts(w.want[0], wire.Placeholder.MatchString)
+	if err != nil || len(marked) == 0 {
+		return
+	}
+	said, err := w.liveTexts(&first, nil)
+	if err != nil {
+		return // what is not live may be anything
+	}
+	w.pair(marked, said, func(template string, found []string, _ liveText) {
+		for i, placeholder := range wire.Placeholder.FindAllString(template, -1) {
+			if !w.isSecret(found[i]) || wire.Placeholder.MatchString(found[i]) {
+				continue
+			}
+			for _, form := range redacting.Forms(found[i]) {
+				give(placeholder, form)
+			}
+		}
+	}, func(liveText, string, ...string) {})
+}
+
+// take learns which secrets the rules have taken out of what live code says.
+func (w *withholding) take(run []*adk.Crossing) error {
+	for i, want := range w.want {
+		at := w.beside[i]
+		if at == 0 {
+			continue
+		}
+		marked, err := w.liveTexts(want, wire.Placeholder.MatchString)
+		if err != nil {
+			return err
+		}
+		if len(marked) == 0 {
+			continue
+		}
+		said, err := w.liveTexts(run[at-1], nil)
+		if err != nil {
+			return err
+		}
+		left, err := w.liveTexts(w.got[at-1], wire.Placeholder.MatchString)
+		if err != nil {
+			return err
+		}
+		for _, template := range marked {
+			same := func(t liveText) bool { return t.field == template.field && t.place == template.place }
+			before, after := slices.IndexFunc(said, same), slices.IndexFunc(left, same)
+			if before >= 0 && after >= 0 {
+				w.takes(template.text, said[before].text, left[after].text, at)
+			}
+		}
+	}
+	return nil
+}
+
+// takes is take for one text, which the rules have made another.
+func (w *withholding) takes(template, said, left string, seq int) {
+	before, after := inPlace(template, said), inPlace(template, left)
+	if before == nil || after == nil {
+		return
+	}
+	for j, placeholder := range wire.Placeholder.FindAllString(template, -1) {
+		since, is := w.taken[placeholder]
+		if before[j] != after[j] && wire.Placeholder.FindString(after[j]) == after[j] && (!is || seq < since) {
+			w.taken[placeholder] = seq
+		}
+	}
+}
+
+// isTaken reports whether what a placeholder stands for is found wherever live code says it in
+// a crossing: it is given, or Live.Redact takes it out of what live code says. A pattern does
+// so wherever that is said; but a path may have found what no pattern of that kind does.
+func (w *withholding) isTaken(placeholder string, seq int) bool {
+	if since, is := w.taken[placeholder]; is && since <= seq {
+		return true
+	}
+	kind := wire.Placeholder.FindStringSubmatch(placeholder)[1]
+	return w.live.Redact != nil && !w.byPath[placeholder] &&
+		slices.ContainsFunc(w.live.Redact.Patterns, func(p redact.Pattern) bool { return p.Kind == kind })
+}
+
+// nameOf is the name under which a text stands, which a path may go by.
+func nameOf(x *adk.Crossing, use adk.FieldUse, place string) string {
+	for _, name := range slices.Backward(strings.Split(place, "/")) {
+		if _, err := strconv.Atoi(name); name != "" && name[0] != '$' && err != nil {
+			return name
+		}
+	}
+	if use.Field == adk.FieldValue && x.Kind.Names(adk.StashPath) {
+		return x.Name[strings.LastIndex(x.Name, ".")+1:]
+	}
+	return use.Label
+}
+
+// inPlace is what a text has in the places of a template's placeholders; nil where the words
+// between them are others.
+func inPlace(template, text string) []string {
+	between := wire.Placeholder.Split(template, -1)
+	for i, part := range between {
+		between[i] = regexp.QuoteMeta(part)
+	}
+	found := regexp.MustCompile(`(?s)^` + strings.Join(between, `(.*?)`) + `$`).FindStringSubmatch(text)
+	if found == nil {
+		return nil
+	}
+	return found[1:]
+}
+
+// placeWords are the words of a text, without its placeholders and the signs around them.
+func placeWords(text string) (words []string) {
+	for _, part := range wire.Placeholder.Split(text, -1) {
+		for _, word := range strings.FieldsFunc(part, func(r rune) bool {
+			return unicode.IsSpace(r) || strings.ContainsRune("\"'`,;:()[]{}<>=&?/|\\", r)
+		}) {
+			if word = strings.Trim(word, ".!"); word != "" {
+				words = append(words, word)
+			}
+		}
+	}
+	return words
+}
+
+// saysSecret is an error where what the rules have left of a run still says what the recording
+// has a placeholder for, or may say it in other words: a path finds a secret only where its
+// seam is live, and code may know it from elsewhere.
+func (r *replayed) saysSecret(run, left *trace.Trace) error {
+	w, err := r.withholding()
+	if err != nil || !w.marked {
+		return err
+	}
+	if err := w.hold(r, run, left); err != nil {
+		return err
+	}
+	var said error
+	refuse := func(seq int, placeholder, how string) {
+		if said == nil {
+			said = fmt.Errorf("replay: crossing %d: live code says %s: "+
+				"a pattern finds it wherever it is said, a path where the seam that names it is live", seq, fmt.Sprintf(how, placeholder))
+		}
+	}
+	var given [][2]string
+	w.given(func(placeholder, secret string) { given = append(given, [2]string{placeholder, secret}) })
+	const inTheClear = "in the clear what is %s in the recording, and Live.Redact does not take it out"
+	find := func(seq int, text string) {
+		for _, secret := range given {
+			if strings.Contains(text, secret[1]) {
+				refuse(seq, secret[0], inTheClear)
+			}
+		}
+	}
+	for _, x := range w.got {
+		if err := w.texts(x, func(_ adk.FieldUse, _, text string) { find(x.Seq, text) }); err != nil {
+			return err
+		}
+	}
+	for _, key := range w.order {
+		find(len(w.got), w.streams[key][1].String())
+	}
+	err = w.reworded(func(template string, found []string, t liveText) {
+		for j, placeholder := range wire.Placeholder.FindAllString(template, -1) {
+			if w.isSecret(found[j]) && !wire.Placeholder.MatchString(found[j]) { // from which the rules took what they find
+				refuse(w.seq(t), placeholder, inTheClear)
+			}
+		}
+	}, func(t liveText, placeholder string, _ ...string) {
+		refuse(w.seq(t), placeholder, "in other words what had %s in the recording, and may say that in the clear: Live.Redact takes it out of nothing that live code says")
+	})
+	if err != nil {
+		return err
+	}
+	return said
+}
