@@ -123,12 +123,12 @@ func (raw *RawDispatch) records() []Record {
 
 // lists checks what the sets begin with.
 func (f *fieldCheck) lists(raw *RawDispatch) {
-	checkRecords(f, "Messages", "id", raw.Messages)
-	checkRecords(f, "Memories", "id", raw.Memories)
-	checkRecords(f, "Retrievables", "id", raw.Retrievables)
-	checkRecords(f, "Thoughts", "id", raw.Thoughts)
-	checkRecords(f, "ToolCalls", "id", raw.ToolCalls)
-	checkRecords(f, "Tools", "name", raw.Tools)
+	checkRecords(f, "Messages", sameID, raw.Messages)
+	checkRecords(f, "Memories", sameID, raw.Memories)
+	checkRecords(f, "Retrievables", sameID, raw.Retrievables)
+	checkRecords(f, "Thoughts", sameID, raw.Thoughts)
+	checkRecords(f, "ToolCalls", sameID, raw.ToolCalls)
+	checkRecords(f, "Tools", sameName, raw.Tools)
 }
 
 // Instructions are the standing instructions, keyed by their text. Their Fetch

@@ -99,7 +99,7 @@ func (c Config) faults() fieldCheck {
 	fields.Steps(&f.Check, "TurnOutput", c.TurnOutput, func(m TurnMiddleware) (string, bool) { return m.Name, m.Run == nil })
 	fields.Steps(&f.Check, "DispatchInput", c.DispatchInput, func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil })
 	fields.Steps(&f.Check, "DispatchOutput", c.DispatchOutput, func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil })
-	checkRecords(&f, "Tools", "name", c.Tools)
+	checkRecords(&f, "Tools", sameName, c.Tools)
 	f.TypedNil("Clock", c.Clock)
 	f.TypedNil("IDs", c.IDs)
 	f.TypedNil("Probe", c.Probe)

@@ -116,15 +116,20 @@ func (raw *RawDispatch) faults() fieldCheck {
 	return f
 }
 
-// checkRecords checks that each record of a list is one, and that no two have one key,
-// which is their id or their name.
-func checkRecords[T record](f *fieldCheck, field, keyed string, list []T) {
+// What is wrong with a record that has the key of an earlier one.
+const (
+	sameID   = "has the id %[1]q of %[2]s[%[3]d]"
+	sameName = "has the name %[1]q of %[2]s[%[3]d]"
+)
+
+// checkRecords checks that each record of a list is one, and that no two have one key.
+func checkRecords[T record](f *fieldCheck, field, same string, list []T) {
 	fields.EachOnce(&f.Check, field, list, func(one T) (key, fault string) {
 		if fault = recordFault(one); fault == "" {
 			key = one.Key()
 		}
 		return key, fault
-	}, "has the "+keyed+" %[1]q of %[2]s[%[3]d]")
+	}, same)
 }
 
 // info names the seams of the dispatch.

@@ -146,7 +146,7 @@ func (r *run) timer(d time.Duration, strand int) (passed <-chan struct{}, stop f
 // goroutine woke: an abort that was told by then comes first.
 func (c *call) await(ctx context.Context, passed <-chan struct{}) {
 	ready := func() bool { return isClosed(passed) || ctx.Err() != nil || c.run.ctx.Err() != nil }
-	c.run.observing(func(o Observer) { sleeping(o).Sleep(c.strand, ready, ctx, c.run.ctx) })
+	c.run.observing(func(o Observer) { tellSleep(o, c.strand, ready, ctx, c.run.ctx) })
 	select {
 	case <-passed:
 	case <-ctx.Done():

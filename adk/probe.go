@@ -140,10 +140,10 @@ func (m multiObserver) Begin(s Step) { m.each(func(o Observer) { o.Begin(s) }) }
 func (m multiObserver) Park(n int, ready func() bool) { m.each(func(o Observer) { o.Park(n, ready) }) }
 
 func (m multiObserver) Sleep(n int, ready func() bool, own, run context.Context) {
-	m.each(func(o Observer) { sleeping(o).Sleep(n, ready, own, run) })
+	m.each(func(o Observer) { tellSleep(o, n, ready, own, run) })
 }
 
-func (m multiObserver) Wake(strand int) { m.each(func(o Observer) { sleeping(o).Wake(strand) }) }
+func (m multiObserver) Wake(strand int) { m.each(func(o Observer) { tellWake(o, strand) }) }
 
 func (m multiObserver) Resume(strand int) { m.each(func(o Observer) { o.Resume(strand) }) }
 
@@ -169,18 +169,20 @@ func (m multiObserver) Context(call int, beneath context.Context) context.Contex
 	return beneath
 }
 
-// parking is told of a sleep as of any wait.
-type parking struct{ Observer }
-
-func (p parking) Sleep(n int, ready func() bool, _, _ context.Context) { p.Park(n, ready) }
-func (parking) Wake(int)                                               {}
-
-// sleeping is an observer that can be told of sleeps.
-func sleeping(o Observer) SleepObserver {
+// tellSleep tells an observer of a sleep, and one that does not know of sleeps as of any wait.
+func tellSleep(o Observer, n int, ready func() bool, own, run context.Context) {
 	if s, is := o.(SleepObserver); is {
-		return s
+		s.Sleep(n, ready, own, run)
+	} else {
+		o.Park(n, ready)
 	}
-	return parking{o}
+}
+
+// tellWake tells an observer that knows of sleeps that one may be over.
+func tellWake(o Observer, n int) {
+	if s, is := o.(SleepObserver); is {
+		s.Wake(n)
+	}
 }
 
 // oneObserver is one of several, dropped when it panics (DET-4).

@@ -208,7 +208,7 @@ func (r *run) before(c *call, kind Kind, phase Phase) {
 func (r *run) park(n int, ready func() bool) { r.observing(func(o Observer) { o.Park(n, ready) }) }
 
 // wake tells whom it concerns that the time of a timer has passed that a strand may wait for.
-func (r *run) wake(strand int) { r.observing(func(o Observer) { sleeping(o).Wake(strand) }) }
+func (r *run) wake(strand int) { r.observing(func(o Observer) { tellWake(o, strand) }) }
 
 func (r *run) resume(strand int) { r.observing(func(o Observer) { o.Resume(strand) }) }
 
