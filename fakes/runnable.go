@@ -75,28 +75,44 @@ func (r *runnable) list() []int {
 // bed is for all that sleep until the same context ends, by what it says that it has: that
 // is asked for once, however many they are.
 type bed struct {
-	done     <-chan struct{}
-	sleepers map[*strand]bool
+	done  <-chan struct{}
+	first *berth // of those in it
 }
 
-// sleep takes up a strand that sleeps until it is woken or one of the contexts ends. Both may
-// have come already.
-func (r *runnable) sleep(st *strand, contexts ...context.Context) {
+// berth is the place of a strand in a bed, between two others there.
+type berth struct {
+	bed            *bed // nil for none
+	strand         *strand
+	before, behind *berth
+}
+
+// sleep takes up a strand that sleeps until it is woken or one of the contexts ends: its own,
+// or that of its run. Both may have come already.
+func (r *runnable) sleep(st *strand, own, run context.Context) {
 	st.asleep = true
 	r.woken = append(r.woken, st)
-	for i, ctx := range contexts {
-		done := ctx.Done()
-		if done == nil || i > 0 && done == contexts[0].Done() {
-			continue
-		}
-		at := slices.IndexFunc(r.beds, func(b *bed) bool { return b.done == done })
-		if at < 0 {
-			at = len(r.beds)
-			r.beds = append(r.beds, &bed{done, map[*strand]bool{}})
-		}
-		r.beds[at].sleepers[st] = true
-		st.beds = append(st.beds, r.beds[at])
+	r.lay(st, &st.berths[0], own.Done())
+	if run.Done() != own.Done() {
+		r.lay(st, &st.berths[1], run.Done())
 	}
+}
+
+// lay gives a strand a place in the bed of a context, unless that never ends.
+func (r *runnable) lay(st *strand, in *berth, done <-chan struct{}) {
+	if done == nil {
+		return
+	}
+	at := slices.IndexFunc(r.beds, func(b *bed) bool { return b.done == done })
+	if at < 0 {
+		at = len(r.beds)
+		r.beds = append(r.beds, &bed{done: done})
+	}
+	b := r.beds[at]
+	*in = berth{bed: b, strand: st, behind: b.first}
+	if b.first != nil {
+		b.first.before = in
+	}
+	b.first = in
 }
 
 // wake has a strand asked whether it can go on, if it sleeps.
@@ -108,13 +124,29 @@ func (r *runnable) wake(st *strand) {
 
 // rise takes a strand out of what it sleeps in.
 func (r *runnable) rise(st *strand) {
-	for _, b := range st.beds {
-		delete(b.sleepers, st)
-		if len(b.sleepers) == 0 {
-			r.beds = slices.DeleteFunc(r.beds, func(other *bed) bool { return other == b })
+	for i := range st.berths {
+		if in := &st.berths[i]; in.bed != nil {
+			r.leave(in)
 		}
 	}
-	st.asleep, st.beds = false, st.beds[:0]
+	st.asleep = false
+}
+
+// leave takes a strand out of a bed, which is put away when it was the last.
+func (r *runnable) leave(in *berth) {
+	b := in.bed
+	if in.before != nil {
+		in.before.behind = in.behind
+	} else {
+		b.first = in.behind
+	}
+	if in.behind != nil {
+		in.behind.before = in.before
+	}
+	if b.first == nil {
+		r.beds = slices.DeleteFunc(r.beds, func(other *bed) bool { return other == b })
+	}
+	*in = berth{}
 }
 
 // rouse takes up those that slept and can go on. It asks those that were woken, and those of
@@ -124,8 +156,8 @@ func (r *runnable) rouse() {
 	for _, b := range r.beds {
 		select {
 		case <-b.done:
-			for st := range b.sleepers {
-				r.woken = append(r.woken, st)
+			for in := b.first; in != nil; in = in.behind {
+				r.woken = append(r.woken, in.strand)
 			}
 		default:
 		}

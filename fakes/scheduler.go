@@ -123,7 +123,7 @@ type strand struct {
 	ready    func() bool // what it waits for inside the engine; nil if for nothing
 	parked   bool        // among those that are asked whether they are ready
 	asleep   bool        // is told when its time has passed
-	beds     []*bed      // in which it sleeps
+	berths   [2]berth    // in which it sleeps
 	passed   sync.Cond
 }
 
