@@ -26,8 +26,12 @@ type Sum struct {
 type place [sha256.Size]byte
 
 func (p place) below(name string) place {
-	return sha256.Sum256(append(p[:len(p):len(p)], name...))
+	return sha256.Sum256(append(append(make([]byte, 0, usualText), p[:]...), name...))
 }
+
+// usualText is how long what is hashed is at most, but for long values: it is put together
+// where it costs no allocation.
+const usualText = 128
 
 // SumOf is the sum of a tree.
 func SumOf(tree map[string]any) (s Sum) {
@@ -77,7 +81,7 @@ func (s *Sum) value(at place, value any, out bool) {
 		s.each(at, branch, out)
 		return
 	}
-	s.part(plain.AppendJSON(at[:len(at):len(at)], value), out)
+	s.part(plain.AppendJSON(append(make([]byte, 0, usualText), at[:]...), value), out)
 }
 
 func (s *Sum) each(at place, branch map[string]any, out bool) {

@@ -123,19 +123,23 @@ func (r *repeats) restores(n int) bool {
 	return true
 }
 
-// noteResult takes in what a tool gave, if it is words or bytes, so that others can name it.
-func (r *repeats) noteResult(x *adk.Crossing, reads bool) {
-	var data []byte
-	switch result := x.Result.(type) {
+// canBeNamed reports whether a tool gave words or bytes that others can name: most are
+// shorter, and nothing is made for those.
+func canBeNamed(result adk.ToolResult) bool {
+	switch result := result.(type) {
 	case *adk.Tokenizable:
-		if result != nil && len(result.String()) >= minResult { // most are shorter, and are not copied
-			data = []byte(result.String())
-		}
+		return result != nil && len(result.String()) >= minResult
 	case adk.Bytes:
-		data = result
+		return len(result) >= minResult
 	}
-	if len(data) < minResult {
-		return
+	return false
+}
+
+// noteResult takes in what a tool gave that can be named.
+func (r *repeats) noteResult(x *adk.Crossing, reads bool) {
+	data, isBytes := x.Result.(adk.Bytes)
+	if !isBytes {
+		data = []byte(x.Result.(*adk.Tokenizable).String())
 	}
 	said := saidResult{call: x.ID, size: len(data)}
 	if reads {
@@ -168,7 +172,7 @@ func (r *repeats) resultOf(data []byte) (call int, said bool) {
 
 // noteSaid takes in a line that was written, whose result others may name.
 func (e *Encoder) noteSaid(x *adk.Crossing) {
-	if x.Kind == adk.KindReturn && x.Result != nil {
+	if x.Kind == adk.KindReturn && canBeNamed(x.Result) {
 		if r := heldRepeats(&e.repeats, e.Repeat, e.Format); r != nil {
 			r.noteResult(x, false)
 		}
@@ -178,7 +182,7 @@ func (e *Encoder) noteSaid(x *adk.Crossing) {
 // noteSaid takes in a line that was read, whose result or media others may name.
 func (d *Decoder) noteSaid(x *adk.Crossing) {
 	bytesSaid := x.Phase == adk.Done && repeatsBytes(x)
-	if !bytesSaid && (x.Kind != adk.KindReturn || x.Result == nil) {
+	if !bytesSaid && (x.Kind != adk.KindReturn || !canBeNamed(x.Result)) {
 		return
 	}
 	r := heldRepeats(&d.repeats, d.Repeat, d.Format)
