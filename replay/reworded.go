@@ -2,6 +2,8 @@ package replay
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -90,16 +92,31 @@ func (w *withholding) reworded(in func(template string, found []string, t liveTe
 	return nil
 }
 
+// textPlace is where in a crossing a text stands.
+type textPlace struct {
+	field adk.Field
+	place string
+}
+
+// byPlace are texts of one crossing by where they stand.
+func byPlace(texts []liveText) map[textPlace]int {
+	at := make(map[textPlace]int, len(texts))
+	for i, t := range texts {
+		at[textPlace{t.field, t.place}] = i
+	}
+	return at
+}
+
 // pair is reworded for the texts of two crossings.
 func (w *withholding) pair(marked, said []liveText, in func(string, []string, liveText), around func(liveText, string, ...string)) {
 	var others []string
+	places, held := byPlace(said), make([]bool, len(said))
 	for _, template := range marked {
-		at := slices.IndexFunc(said, func(t liveText) bool { return t.field == template.field && t.place == template.place })
-		if at < 0 {
-			others = append(others, template.text)
-			continue
+		at, is := places[textPlace{template.field, template.place}]
+		var found []string
+		if is {
+			found = inPlace(template.text, said[at].text)
 		}
-		found := inPlace(template.text, said[at].text)
 		if found == nil {
 			others = append(others, template.text)
 			continue
@@ -107,13 +124,23 @@ func (w *withholding) pair(marked, said []liveText, in func(string, []string, li
 		if template.text != said[at].text {
 			in(template.text, found, said[at])
 		}
-		said = slices.Delete(slices.Clone(said), at, at+1)
+		held[at] = true
 	}
-	w.missing(others, said, around)
+	if len(others) == 0 {
+		return
+	}
+	var rest []liveText
+	for i, t := range said {
+		if !held[i] {
+			rest = append(rest, t)
+		}
+	}
+	w.missing(others, rest, around)
 }
 
 // missing gives the texts that may say what had placeholders which stand there no more: by their
-// kinds, since the rules number anew what they find in live code.
+// kinds, since the rules number anew what they find in live code. Of the placeholders of a kind
+// the one counts that is found in the fewest texts.
 func (w *withholding) missing(templates []string, said []liveText, around func(liveText, string, ...string)) {
 	left := map[string]int{}
 	for _, t := range said {
@@ -121,20 +148,27 @@ func (w *withholding) missing(templates []string, said []liveText, around func(l
 			left[found[1]]++
 		}
 	}
+	gone := map[string]string{} // placeholders by kind
 	for _, template := range templates {
 		for _, found := range wire.Placeholder.FindAllStringSubmatch(template, -1) {
 			if left[found[1]] > 0 {
 				left[found[1]]--
-				continue
+			} else if known := gone[found[1]]; known == "" || w.takenFrom(found[0]) > w.takenFrom(known) {
+				gone[found[1]] = found[0]
 			}
-			for _, t := range said {
-				if w.isTaken(found[0], w.seq(t)) {
-					continue
-				}
-				words := slices.DeleteFunc(placeWords(t.text), func(word string) bool { return !w.isSecret(word) })
-				if len(words) > 0 {
-					around(t, found[0], words...)
-				}
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	for _, t := range said {
+		words := slices.DeleteFunc(placeWords(t.text), func(word string) bool { return !w.isSecret(word) })
+		if len(words) == 0 {
+			continue
+		}
+		for _, kind := range slices.Sorted(maps.Keys(gone)) {
+			if w.seq(t) < w.takenFrom(gone[kind]) {
+				around(t, gone[kind], words...)
 			}
 		}
 	}
@@ -150,8 +184,8 @@ func (w *withholding) liveTexts(x *adk.Crossing, such func(string) bool) (texts 
 	return texts, err
 }
 
-// given gives what Live.Turn has in the place of placeholders, in whatever form: live code may know that from
-// elsewhere, though the run is given what was recorded.
+// given gives what Live.Turn has in the place of placeholders, in whatever form: live code may
+// know that from elsewhere, though the run is given what was recorded.
 func (w *withholding) given(give func(placeholder, secret string)) {
 	first := *w.want[0]
 	first.Text, first.Texts, first.Value = w.live.Turn.SystemPrompt, w.live.Turn.Instructions, w.live.Turn.Stash
@@ -197,10 +231,11 @@ func (w *withholding) take(run []*adk.Crossing) error {
 		if err != nil {
 			return err
 		}
+		inSaid, inLeft := byPlace(said), byPlace(left)
 		for _, template := range marked {
-			same := func(t liveText) bool { return t.field == template.field && t.place == template.place }
-			before, after := slices.IndexFunc(said, same), slices.IndexFunc(left, same)
-			if before >= 0 && after >= 0 {
+			place := textPlace{template.field, template.place}
+			before, was := inSaid[place]
+			if after, is := inLeft[place]; was && is {
 				w.takes(template.text, said[before].text, left[after].text, at)
 			}
 		}
@@ -222,16 +257,19 @@ func (w *withholding) takes(template, said, left string, seq int) {
 	}
 }
 
-// isTaken reports whether what a placeholder stands for is found wherever live code says it in
-// a crossing: it is given, or Live.Redact takes it out of what live code says. A pattern does
-// so wherever that is said; but a path may have found what no pattern of that kind does.
-func (w *withholding) isTaken(placeholder string, seq int) bool {
-	if since, is := w.taken[placeholder]; is && since <= seq {
-		return true
-	}
+// takenFrom is the crossing from which on what a placeholder stands for is found wherever live
+// code says it: where it is given, or Live.Redact takes it out of what live code says. A pattern
+// does so everywhere; but a path may have found what no pattern of that kind does.
+func (w *withholding) takenFrom(placeholder string) int {
 	kind := wire.Placeholder.FindStringSubmatch(placeholder)[1]
-	return w.live.Redact != nil && !w.byPath[placeholder] &&
-		slices.ContainsFunc(w.live.Redact.Patterns, func(p redact.Pattern) bool { return p.Kind == kind })
+	if w.live.Redact != nil && !w.byPath[placeholder] &&
+		slices.ContainsFunc(w.live.Redact.Patterns, func(p redact.Pattern) bool { return p.Kind == kind }) {
+		return 0
+	}
+	if since, is := w.taken[placeholder]; is {
+		return since
+	}
+	return math.MaxInt
 }
 
 // nameOf is the name under which a text stands, which a path may go by.

@@ -171,7 +171,9 @@ func (w *withholding) read() error {
 		err := w.texts(x, func(use adk.FieldUse, place, text string) {
 			if found := wire.Placeholder.FindStringSubmatch(text); found != nil {
 				w.marked = true
-				w.byPath[text] = found[0] == text && found[1] == redacting.KindOf(nameOf(x, use, place)) || w.byPath[text]
+				if found[0] == text && found[1] == redacting.KindOf(nameOf(x, use, place)) {
+					w.byPath[text] = true
+				}
 			}
 			w.clear.WriteString(text)
 			w.clear.WriteByte(0)

@@ -1,0 +1,89 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/allocs"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
+)
+
+// Twice the secrets under another name, in one crossing or in as many, are twice the work.
+func TestSecretsUnderAnotherName(t *testing.T) {
+	allocs.Countable(t)
+	for name, logs := range map[string]func(h *adk.Helpers, name string, secrets int){
+		"in one crossing": func(h *adk.Helpers, name string, secrets int) {
+			all := make([]any, secrets)
+			for i := range all {
+				all[i] = map[string]any{name: fmt.Sprintf("secret-%05d", i)}
+			}
+			h.Log(adk.LevelInfo, "event", "logged in", map[string]any{"all": all})
+		},
+		"in as many": func(h *adk.Helpers, name string, secrets int) {
+			for i := range secrets {
+				h.Log(adk.LevelInfo, "event", name, map[string]any{name: fmt.Sprintf("secret-%05d", i)})
+			}
+		},
+	} {
+		for _, rules := range []*redact.Rules{nil, {Paths: []string{"password"}}} {
+			made := func(secrets int) float64 {
+				agent := func(name string) adk.Config {
+					return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+						logs(h, name, secrets)
+						return dc.Ack()
+					}}}
+				}
+				raw := adk.RawTurn{SystemPrompt: "Help."}
+				var recorded bytes.Buffer
+				recorder := replay.Record(&recorded, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"password"}}})
+				runner, err := adk.NewRunner(fakes.Deterministic(agent("password"), recorder))
+				require.NoError(t, err)
+				require.NoError(t, runner.Run(t.Context(), raw))
+				require.NoError(t, recorder.Err())
+				var report *replay.Report
+				count := allocs.PerRun(1, func() {
+					report, err = replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: agent("pass"), Turn: raw, Seams: []string{replay.Executor}, Redact: rules})
+					require.NoError(t, err)
+				})
+				require.NotNil(t, report.Divergence)
+				assert.False(t, strings.Contains(report.String(), "secret-"), report)
+				return count
+			}
+			few, many := made(100), made(200)
+			t.Logf("%s, rules %v: %.0f and %.0f allocations", name, rules != nil, few, many)
+			assert.Less(t, many, 2.5*few, name)
+		}
+	}
+}
+
+// Two secrets of a kind are gone. That the one is given, and so is found wherever it is said,
+// says nothing of the other.
+func TestOneSecretVouchesForNoOther(t *testing.T) {
+	agent := func(words string) adk.Config {
+		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			h.Log(adk.LevelInfo, "event", words, nil)
+			return dc.Ack()
+		}}}
+	}
+	byPath := &redact.Rules{Paths: []string{"password"}}
+	ours := map[string]any{"password": "correct-horse"}
+	raw := adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{"ours": ours, "theirs": map[string]any{"password": "battery-staple"}}}
+	var recorded bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(agent("correct-horse, then battery-staple"), replay.Record(&recorded, replay.RecordOptions{Redact: byPath})))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), raw))
+	require.Contains(t, recorded.String(), `"message":"[redacted:password:1], then [redacted:password:2]"`)
+
+	live := replay.Live{Config: agent("only battery-staple is left"), Seams: []string{replay.Executor}, Redact: byPath,
+		Turn: adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{"ours": ours}}}
+	assert.Contains(t, refusedToRerecord(t, recorded.Bytes(), live), "in other words what had [redacted:password:2] in the recording")
+}
