@@ -92,6 +92,9 @@ func (s Subject) Judge(i Instance, r Run) error {
 	return nil
 }
 
+// IsJudged reports whether the subject or the instance has a check.
+func (s Subject) IsJudged(i Instance) bool { return s.Check != nil || i.Check != nil }
+
 // Validate reports whether the subject makes a turn at all.
 func (s Subject) Validate() error {
 	if s.Build == nil && s.Open == nil {
