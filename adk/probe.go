@@ -87,8 +87,9 @@ type SleepObserver interface {
 	// true from when the strand is woken, or one of the two contexts ends, on.
 	Sleep(strand int, ready func() bool, own, run context.Context)
 	// Wake is called when the time of a timer has passed that a strand may wait for, also if
-	// it does not yet or does no longer, on the goroutine that moves the clock. It must
-	// neither block nor call back into the engine.
+	// it does not yet or does no longer, on the goroutine that moves the clock: who moves it
+	// beside the run may come to that when the run is over. It must neither block nor call
+	// back into the engine.
 	Wake(strand int)
 }
 
