@@ -68,6 +68,7 @@ var rooms = []room{
 	{name: "internal/roundtrip", because: "a leaf"},
 	{name: "internal/httpform", ours: []string{"internal/canonical", "internal/jsonscan", "internal/unescaped"}, because: "but for how JSON is written and walked a leaf: who tells answers over HTTP and who breaks them know one form of them"},
 	{name: "internal/cues", because: "a leaf: what scripts play, and who leaves some of it out"},
+	{name: "internal/oddtext", because: "a leaf: what is said and given that nobody thought of"},
 	{name: "internal/optional", because: "a leaf"},
 	{name: "internal/reread", because: "a leaf of the engine: bytes of media, and who breaks their readers"},
 	{name: "internal/shell", others: []string{"golang.org/x/mod/modfile"}, // which tools a module has
@@ -82,7 +83,7 @@ var rooms = []room{
 	{name: "internal/tokens", others: []string{"github.com/pkoukk/tiktoken-go-loader"}, // the ranks of the encodings, without a network (PRM-1)
 		because: "a leaf of the engine"},
 	{name: "internal/wholefile", because: "a leaf"},
-	{name: "internal/watchdog", because: "a leaf: it looks at goroutines, whoever runs them"},
+	{name: "internal/watchdog", ours: []string{"internal/codeplace"}, because: "it looks at goroutines, whoever runs them, and says where in code they are"},
 	{name: "internal/strays", ours: []string{"internal/safetext", "internal/watchdog"}, because: "goroutines that are left behind, whoever left them"},
 	{name: "adk", ours: []string{"internal/bus", "internal/callers", "internal/canonical", "internal/digest", "internal/errtree", "internal/fields", "internal/handed", "internal/machine", "internal/ordered", "internal/pieces", "internal/plain", "internal/reread", "internal/roundtrip",
 		"internal/schema", "internal/seampath", "internal/stash", "internal/strandtime", "internal/tally", "internal/timelimit", "internal/tokens", "internal/unescaped", "internal/unheld"},
@@ -225,9 +226,9 @@ var rooms = []room{
 		because: "an invariant is a function over a trace, whoever recorded it"},
 	{name: "property/turn", ours: []string{"adk", "fakes", "internal/listening", "internal/perform", "internal/plain", "internal/steady", "internal/storages", "internal/wire", "property", "replay", "replay/trace"},
 		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},
-	{name: "property/explore", ours: []string{"adk", "fakes", "internal/callers", "internal/chatfault", "internal/cues", "internal/forging", "internal/httpform", "internal/plain", "internal/race", "internal/reread", "internal/safetext", "internal/steady", "internal/storages", "internal/strays", "internal/subtests", "internal/unescaped", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/trace"},
+	{name: "property/explore", ours: []string{"adk", "fakes", "internal/callers", "internal/chatfault", "internal/cues", "internal/forging", "internal/httpform", "internal/oddtext", "internal/plain", "internal/race", "internal/reread", "internal/safetext", "internal/steady", "internal/storages", "internal/strays", "internal/subtests", "internal/unescaped", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/trace"},
 		because: "it breaks what it is given, and draws nothing"},
-	{name: "property/sessions", ours: []string{"adk", "adk/session", "adk/storage", "fakes", "internal/stash", "internal/storages", "internal/subtests", "internal/watchdog", "property", "property/turn", "replay", "replay/sessions"},
+	{name: "property/sessions", ours: []string{"adk", "adk/session", "adk/storage", "fakes", "internal/safetext", "internal/stash", "internal/storages", "internal/subtests", "internal/watchdog", "property", "property/turn", "replay", "replay/sessions"},
 		because: "it breaks what runs turns, and has no part in how a turn is broken but its words"},
 	{name: "property/shrink", ours: []string{"adk", "fakes", "internal/samples", "internal/wire", "property", "property/turn", "replay/trace", "replay/transcript"},
 		because: "it makes a turn smaller, whoever found it"},

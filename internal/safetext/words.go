@@ -3,6 +3,8 @@ package safetext
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -65,4 +67,15 @@ func Counted(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// CamelCase is a text as a part of a name in Go: its words without what no name can hold, each
+// with a large letter at its beginning.
+func CamelCase(text string) string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i, word := range words {
+		first, size := utf8.DecodeRuneInString(word)
+		words[i] = string(unicode.ToUpper(first)) + word[size:]
+	}
+	return strings.Join(words, "")
 }

@@ -2,12 +2,12 @@ package explore
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/oddtext"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -45,32 +45,10 @@ func (s *faultPoint) refusesMore() string {
 	if why := s.refusesResult(); why != "" {
 		return why
 	}
-	if text := textOf(s.x.Result); json.Valid([]byte(text)) && withMore(text, "") == text {
+	if text := textOf(s.x.Result); json.Valid([]byte(text)) && oddtext.With(text, "") == text {
 		return isItsShape
 	}
 	return ""
-}
-
-// stringsOfJSON are the texts in a valid JSON, and the names of members with what stands
-// behind them.
-var stringsOfJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(\s*:)?`)
-
-// withMore is a text with more words behind it; where it is JSON, the longest text within is.
-// One that has none stays as it is.
-func withMore(text, words string) string {
-	if !json.Valid([]byte(text)) {
-		return text + "\n" + words
-	}
-	from, to := 0, 0
-	for _, at := range stringsOfJSON.FindAllStringSubmatchIndex(text, -1) {
-		if isValue := at[2] < 0; isValue && at[1]-at[0] > to-from {
-			from, to = at[0], at[1]
-		}
-	}
-	if to == 0 {
-		return text
-	}
-	return text[:to-1] + " " + words + text[to-1:]
 }
 
 // textOf is the text that a tool gave; empty where it gave something else.
@@ -88,7 +66,7 @@ func (a *attempt) changedResult(call int, result adk.ToolResult) adk.ToolResult 
 			f.fired = true
 			text := textOf(result)
 			if a.plain {
-				result = adk.Text(withMore(text, plainWords))
+				result = adk.Text(oddtext.With(text, oddtext.Plain))
 			} else {
 				result = a.anotherText(f.Kind, text)
 			}
@@ -112,9 +90,6 @@ type otherResult struct {
 	of     string
 	result adk.ToolResult
 }
-
-// plainWords are what a text has more that is changed in a way that means nothing.
-const plainWords = "Well."
 
 // changesTexts reports whether a schedule has somebody say, or give, another text.
 func (n candidate) changesTexts() bool {
@@ -143,9 +118,6 @@ func (e *exploring) doubtChecks() {
 	})
 }
 
-// longText is more than a prompt takes that has room for a page or two.
-var longText = strings.Repeat("It goes on and on. ", 2000)
-
 // changedText is another text than a tool gave.
 func changedText(kind turn.FaultKind, text string) string {
 	switch kind {
@@ -158,7 +130,7 @@ func changedText(kind turn.FaultKind, text string) string {
 		}
 		return text[:half]
 	case turn.ResultLong:
-		return withMore(text, longText)
+		return oddtext.With(text, oddtext.Long)
 	}
-	return text + "\n" + strings.Join(oddTexts, "\n")
+	return text + "\n" + strings.Join(oddtext.Messages, "\n")
 }

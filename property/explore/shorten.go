@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -179,7 +178,7 @@ func (s *shortening) single() bool {
 // calls subject.
 func (f Breach) GoTest() string {
 	var b strings.Builder
-	name := "Test" + inCamelCase(f.Invariant) + inCamelCase(f.Schedule.String())
+	name := "Test" + safetext.CamelCase(f.Invariant) + safetext.CamelCase(f.Schedule.String())
 	said, _, _ := strings.Cut(f.Text, "\n")
 	for line := range strings.SplitSeq(safetext.Folded(name+": "+f.Invariant+": "+said, reportColumns), "\n") {
 		b.WriteString("// " + strings.TrimLeft(line, " ") + "\n")
@@ -191,13 +190,4 @@ func (f Breach) GoTest() string {
 	}
 	fmt.Fprintf(&b, "func %s(t *testing.T) {\n\t%s\n}\n", name, f.Test)
 	return b.String()
-}
-
-// inCamelCase is a text as a part of a name in Go.
-func inCamelCase(text string) string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	for i, word := range words {
-		words[i] = strings.ToUpper(word[:1]) + word[1:]
-	}
-	return strings.Join(words, "")
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 // Exploration is what was tried with a subject, and what came of it.
@@ -314,20 +314,11 @@ func inset(text string) string { return strings.ReplaceAll(text, "\n", "\n    ")
 // its comment. It stands where the subject does, which the test calls subject.
 func (b Breach) GoTest() string {
 	var text strings.Builder
-	name := "Test" + inCamelCase(b.Invariant) + inCamelCase(b.Schedule.String())
+	name := "Test" + safetext.CamelCase(b.Invariant) + safetext.CamelCase(b.Schedule.String())
 	fmt.Fprintf(&text, "// %s: %s: %s\n//\n", name, b.Invariant, first(b.Text))
 	for _, line := range append(slices.Clone(b.Story), b.Journal...) {
 		text.WriteString(strings.TrimRight("//\t"+line, " \t") + "\n")
 	}
 	fmt.Fprintf(&text, "func %s(t *testing.T) {\n\t%s\n}\n", name, b.Test)
 	return text.String()
-}
-
-// inCamelCase is a text as a part of a name in Go.
-func inCamelCase(text string) string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	for i, word := range words {
-		words[i] = strings.ToUpper(word[:1]) + word[1:]
-	}
-	return strings.Join(words, "")
 }
