@@ -89,6 +89,18 @@ func OfEntry(pc uintptr) Place {
 	return placeOf(f.Name(), file, line)
 }
 
+// OfCall is the place of a call as stack traces have it: the function with the path of its
+// package, and the file with the number of the line behind a colon. It has no line where that
+// says none.
+func OfCall(function, at string) Place {
+	colon := strings.LastIndexByte(at, ':')
+	if colon < 0 {
+		return placeOf(function, at, 0)
+	}
+	line, _ := strconv.Atoi(at[colon+1:])
+	return placeOf(function, at[:colon], line)
+}
+
 // placeOf is the place of a line of a function, by the names that the runtime has.
 func placeOf(function, file string, line int) Place {
 	function = strings.TrimSuffix(function, "-fm") // the value of a method

@@ -1,7 +1,6 @@
 package strays
 
 import (
-	"fmt"
 	"regexp"
 	"runtime"
 	"slices"
@@ -139,13 +138,13 @@ func Text(strays []Stray) string {
 func line(s Stray) string {
 	text := safetext.Counted(s.Count, "goroutine")
 	if s.Origin.Function != "" {
-		text += fmt.Sprintf(" started by %s at %s", s.Origin.Function, s.Origin.Place)
+		text += " started by " + s.Origin.String()
 	}
 	if len(s.Stack) == 0 {
 		return text
 	}
 	at := s.Stack[len(s.Stack)-1]
-	text += fmt.Sprintf(", in %s at %s", at.Function, at.Place)
+	text += ", in " + at.String()
 	if s.State != "" {
 		text += " (" + s.State + ")"
 	}

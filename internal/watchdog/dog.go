@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 )
 
 // Condition is what keeps a run from making progress.
@@ -549,6 +551,17 @@ func (g Goroutine) Where() string {
 	return "a goroutine of " + g.library() + ", started by " + g.starter
 }
 
+// Innermost says in which call the goroutine is, and where that is none of user code, by which
+// of these it was made. The stack is not empty.
+func (g Goroutine) Innermost() string {
+	at := g.Stack[0]
+	users := slices.IndexFunc(g.Stack, Frame.isUsers)
+	if users <= 0 {
+		return at.String()
+	}
+	return at.String() + ", called by " + g.Stack[users].String()
+}
+
 // userCalls are the innermost calls of user code on the goroutine's stack.
 func (g Goroutine) userCalls() string {
 	var calls []string
@@ -586,8 +599,13 @@ func (f Frame) isProjects() bool {
 		!slices.ContainsFunc(agents, func(room string) bool { return strings.HasPrefix(rest, room) })
 }
 
-// String is the function, without the path of its package, and where it stands.
-func (f Frame) String() string { return f.name() + " at " + f.Place }
+// String is the function, without the path of its package, and where it stands in its module.
+func (f Frame) String() string {
+	if p := codeplace.OfCall(f.Function, f.Place); p.Line > 0 {
+		return fmt.Sprintf("%s at %s:%d", f.name(), p.File, p.Line)
+	}
+	return f.name() + " at " + f.Place
+}
 
 func (f Frame) name() string { return f.Function[strings.LastIndex(f.Function, "/")+1:] }
 

@@ -428,8 +428,8 @@ func TestDescribe(t *testing.T) {
 		{"github.com/adkreplay/adkreplay/adk.(*call).invoke", "e:6"}}}
 	waiting := Goroutine{State: "sync.WaitGroup.Wait", Stack: []Frame{{"sync.(*WaitGroup).Wait", "b:2"},
 		{"github.com/adkreplay/adkreplay/adk.(*call).invoke", "e:6"}, {"github.com/adkreplay/adkreplay/property/explore.(*lane).serve", "f:7"}}}
-	locked := Goroutine{State: "sync.Mutex.Lock", Stack: []Frame{{"internal/sync.(*Mutex).lockSlow", "a:1"}, {"sync.(*Mutex).Lock", "b:2"}, {"main.cache", "main.go:3"}}}
-	assert.Equal(t, "adk.Records[...].Fetch in agent.load at agent.go:5\nsync.Mutex.Lock in main.cache at main.go:3 (2 of them)",
+	locked := Goroutine{State: "sync.Mutex.Lock", Stack: []Frame{{"internal/sync.(*Mutex).lockSlow", "a:1"}, {"sync.(*Mutex).Lock", "b:2"}, {"example.com/cache.fill", "/src/cache/cache.go:3"}}}
+	assert.Equal(t, "adk.Records[...].Fetch in agent.load at example.com/agent/agent.go:5\nsync.Mutex.Lock in cache.fill at example.com/cache/cache.go:3 (2 of them)",
 		Describe([]Goroutine{locked, held, locked, waiting}))
 	assert.Empty(t, Goroutine{Stack: []Frame{{"net/http.(*conn).serve", "x:1"}}}.Where())
 }
@@ -446,14 +446,14 @@ func TestWhere(t *testing.T) {
 		of   Goroutine
 		want string
 	}{
-		"through a client":    {Goroutine{Stack: []Frame{client, sdk, trimmed, agent}}, "agent.load at agent.go:5"},
+		"through a client":    {Goroutine{Stack: []Frame{client, sdk, trimmed, agent}}, "agent.load at example.com/agent/agent.go:5"},
 		"a scenario":          {Goroutine{Stack: []Frame{{"github.com/adkreplay/adkreplay/scenarios.agent", "s.go:1"}}}, "scenarios.agent at s.go:1"},
 		"a library's":         {Goroutine{Stack: []Frame{client, sdk}}, ""},
-		"a library's, by one": {Goroutine{Stack: []Frame{client}, starter: agent.String()}, "a goroutine of github.com/adkreplay/adkreplay/adk/adkhttp, started by agent.load at agent.go:5"},
+		"a library's, by one": {Goroutine{Stack: []Frame{client}, starter: agent.String()}, "a goroutine of github.com/adkreplay/adkreplay/adk/adkhttp, started by agent.load at example.com/agent/agent.go:5"},
 	} {
 		assert.Equal(t, c.want, c.of.Where(), name)
 	}
-	assert.Equal(t, "agent.load at agent.go:5", starterOf(Goroutine{Origin: agent}, nil))
+	assert.Equal(t, "agent.load at example.com/agent/agent.go:5", starterOf(Goroutine{Origin: agent}, nil))
 	assert.Empty(t, starterOf(Goroutine{Origin: client, parent: 9}, nil), "who started it has ended")
 }
 

@@ -577,6 +577,9 @@ func (a *attempt) locate(at int) {
 	}
 }
 
+// showsIn begins what says where a violation shows.
+const showsIn = "shows in "
+
 // codeOf says where in user code faults were met, and where a violation shows.
 func (a *attempt) codeOf(n candidate, shows int) (all []string) {
 	said := map[string]bool{"": true}
@@ -587,7 +590,7 @@ func (a *attempt) codeOf(n candidate, shows int) (all []string) {
 		}
 	}
 	if where := a.places[shows]; !said[where] {
-		all = append(all, "shows in "+where)
+		all = append(all, showsIn+where)
 	}
 	return all
 }

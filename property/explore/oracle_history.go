@@ -3,13 +3,13 @@ package explore
 import (
 	"errors"
 	"fmt"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/chatfault"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 )
 
@@ -155,13 +155,17 @@ func crashOf(x *adk.Crossing) string {
 	if x.Outcome != adk.OutcomePanic || !errors.As(x.Err, &panicked) || !errors.As(panicked.Unwrap(), &fault) {
 		return ""
 	}
+	var in watchdog.Goroutine
 	lines := strings.Split(string(panicked.Stack()), "\n")
 	for i := 0; i+1 < len(lines); i += 2 { // a function, and its place
 		if !strings.HasPrefix(lines[i], "runtime.") {
-			return fmt.Sprintf("%s, in %s at %s", fault, lines[i], path.Base(strings.TrimSpace(lines[i+1])))
+			in.Stack = append(in.Stack, watchdog.Frame{Function: lines[i], Place: strings.TrimSpace(lines[i+1])})
 		}
 	}
-	return fault.Error()
+	if len(in.Stack) == 0 {
+		return fault.Error()
+	}
+	return fault.Error() + ", in " + in.Innermost()
 }
 
 // twoKeys: two records that say the same were written under different keys, and none of

@@ -171,7 +171,7 @@ func TestCodeThatCrashes(t *testing.T) {
 		}
 	}).Violations, "code does not crash")
 	require.Len(t, found, 1)
-	assert.Regexp(t, `^runtime error: index out of range \[2\] with length 1, in .*TestCodeThatCrashes.* at oracle_history_test.go:\d+\n`, found[0])
+	assert.Regexp(t, `^runtime error: index out of range \[2\] with length 1, in .*TestCodeThatCrashes.* at property/explore/oracle_history_test.go:\d+\n`, found[0])
 	assert.Empty(t, crash(func(given int) {
 		if given > 1 {
 			panic("too many")

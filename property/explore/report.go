@@ -116,6 +116,29 @@ func (x *Exploration) withoutEchoes() {
 	})
 }
 
+// withoutTwins takes out what says the same of the same line of user code as an entry before
+// it, but for names and numbers: a helper that writes three records is wrong once. What a run
+// was doing that does not end is told by more than that line.
+func (x *Exploration) withoutTwins() {
+	for _, list := range []*[]Breach{&x.Violations, &x.Hints} {
+		seen := map[string]bool{}
+		*list = slices.DeleteFunc(*list, func(b Breach) bool {
+			if len(b.Code) == 0 || b.Invariant == hangs || b.Invariant == unbounded {
+				return false
+			}
+			code := b.Code
+			if last := code[len(code)-1]; strings.HasPrefix(last, showsIn) {
+				code = []string{last}
+			}
+			said, _, _ := strings.Cut(b.Text, "\n")
+			key := b.Invariant + "\n" + numbers.ReplaceAllString(quoted.ReplaceAllString(said, "#"), "#") + "\n" + strings.Join(code, "\n")
+			had := seen[key]
+			seen[key] = true
+			return had
+		})
+	}
+}
+
 // crossings are those of the run; none where that is not kept.
 func (f *Breach) crossings() (all []adk.Crossing) {
 	if f.Run != nil {
@@ -221,7 +244,11 @@ func (f Breach) write(b *strings.Builder) {
 	if f.Rule != "" {
 		rule = " (" + f.Rule + ")"
 	}
-	said := []string{fmt.Sprintf("  %s: crossing %d: %s%s: %s", f.Schedule, f.Crossing, f.Invariant, rule, strings.ReplaceAll(f.Text, "\n", "\n"+setIn))}
+	at := ""
+	if f.Crossing > 0 { // what is left behind shows at none
+		at = fmt.Sprintf("crossing %d: ", f.Crossing)
+	}
+	said := []string{fmt.Sprintf("  %s: %s%s%s: %s", f.Schedule, at, f.Invariant, rule, strings.ReplaceAll(f.Text, "\n", "\n"+setIn))}
 	for _, line := range slices.Concat(f.Where, f.Code) {
 		said = append(said, setIn+line)
 	}

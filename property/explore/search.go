@@ -362,6 +362,7 @@ func (e *exploring) conclude() {
 	e.doubtChecks()
 	e.shorten()
 	e.show()
+	e.result.withoutTwins()
 	e.close()
 	e.result.Table = e.table.table()
 	e.result.NotCovered = e.notCovered()
