@@ -108,7 +108,7 @@ func RunSchedule(ctx context.Context, subject turn.Subject, schedule turn.Schedu
 	defer e.close()
 	n, err := e.resolve(schedule)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", subject.Name, err)
+		return nil, impossible{fmt.Errorf("%s: %w", subject.Name, err)}
 	}
 	n.again = true
 	e.options.Bound, e.result.Bound = n.cost, n.cost
@@ -116,17 +116,32 @@ func RunSchedule(ctx context.Context, subject turn.Subject, schedule turn.Schedu
 	return e.result, nil
 }
 
+// impossible says that a schedule cannot happen.
+type impossible struct{ error }
+
+func (i impossible) Unwrap() error { return i.error }
+
 // measured is an exploration that knows how long the undisturbed turn is.
 func measured(ctx context.Context, subject turn.Subject, options Options) (*exploring, error) {
-	if err := subject.Validate(); err != nil {
-		return nil, err
-	}
 	e := newExplorer(ctx, subject, options.withDefaults())
-	if err := e.measure(); err != nil {
+	err := e.validate()
+	if err == nil {
+		err = e.measure()
+	}
+	if err != nil {
 		e.close()
 		return nil, err
 	}
 	return e, nil
+}
+
+// validate has the subject make a turn, which nobody runs, and close it.
+func (e *exploring) validate() error {
+	valid := make(chan error, 1)
+	if !e.limit.Wait(func() { valid <- e.subject.Validate() }) {
+		return fmt.Errorf("%s: the first turn that it makes is not made, or not closed: %s", e.subject.Name, e.whyOver())
+	}
+	return <-valid
 }
 
 // realBudget is the budget as far as it is that of the system's clock.

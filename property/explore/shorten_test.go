@@ -7,7 +7,9 @@ import (
 	"go/parser"
 	"go/token"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -105,4 +107,43 @@ func TestGoTest(t *testing.T) {
 	require.NoError(t, err, text)
 	assert.Regexp(t, `^// TestTheCheckGivenError\d+: the check given: half a memory\n//\n//\terror@\d+: user code fails at "fault point between the rows"`, text)
 	assert.Contains(t, text, "\t"+found[0].Test+"\n}\n")
+}
+
+// Shortening ends with the budget, as the search before it does, and what was found is told.
+func TestShorteningHasABudget(t *testing.T) {
+	var opened atomic.Int64
+	s := lastFirst()
+	open := s.Open
+	s.Open = func(cancel context.CancelCauseFunc) turn.Instance {
+		opened.Add(1)
+		return open(cancel)
+	}
+	runs := func() time.Time { return time.Unix(opened.Load(), 0) } // each takes a second
+	search := func(budget time.Duration) (searched, all int64) {
+		opened.Store(0)
+		result := explored(t, s, explore.Options{Faults: []turn.FaultKind{}, Schedules: 150, Workers: 1, Free: -1, Now: runs, Budget: budget,
+			Progress: func(int, int) { searched = opened.Load() }})
+		assert.Len(t, says(result, "the last came before the first"), 1, result)
+		return searched, opened.Load()
+	}
+	searched, all := search(0)
+	const show = 8 // it is run again to see whether it is the same, and to be shown
+	require.Greater(t, all, searched+3*show)
+	within, cut := search(time.Duration(searched) * time.Second)
+	assert.Equal(t, searched, within)
+	assert.LessOrEqual(t, cut, searched+show)
+}
+
+// What schedules leave behind is looked for after some dozens of them, and progress told; then
+// after as many as were run so far, and after a thousand at most.
+func TestFirstLooks(t *testing.T) {
+	var told []int
+	explored(t, named(t, "hello"), explore.Options{Bound: 2, Workers: 1, Free: -1, Progress: func(run, _ int) { told = append(told, run) }})
+	require.Greater(t, len(told), 3)
+	last := 1 // the undisturbed turn
+	for _, run := range told[1:] {
+		assert.LessOrEqual(t, run-last, min(1024, max(64, last)), "%v", told)
+		last = run
+	}
+	assert.Equal(t, []int{1, 65}, told[:2])
 }

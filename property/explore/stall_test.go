@@ -365,6 +365,14 @@ func TestWhatHangsBesideTheRuns(t *testing.T) {
 	result = within(t, s, time.Second, explore.Options{})
 	assert.Empty(t, result.Violations, result)
 	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "what comes behind a check or a Close of the subject's that had not returned: the budget of 1s was used up")
+
+	s.Open = func(cancel context.CancelCauseFunc) (i turn.Instance) {
+		i.Config, i.Raw = build(cancel)
+		i.Close = func() { <-never }
+		return i
+	}
+	_, err := explore.Explore(t.Context(), s, explore.Options{Budget: 100 * time.Millisecond})
+	assert.EqualError(t, err, "is closed for ever: the first turn that it makes is not made, or not closed: the budget of 100ms was used up")
 }
 
 // A check that ends the test ends it.

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/adkreplay/adkreplay/internal/subtests"
 	"github.com/adkreplay/adkreplay/property"
@@ -38,10 +39,10 @@ func Reproduce(t property.TB, subject turn.Subject, schedule string) {
 	}
 	result, err := RunSchedule(context.Background(), subject, s, Options{})
 	switch {
-	case result == nil && err != nil && subject.Validate() != nil:
-		t.Errorf("%v", err)
-	case err != nil:
+	case errors.As(err, &impossible{}):
 		t.Logf("%v: explore again", err)
+	case err != nil:
+		t.Errorf("%v", err)
 	case len(result.Violations) == 0:
 		t.Logf("%s", result.brief())
 	default:
