@@ -105,6 +105,58 @@ func TestGivingUpIsOneCause(t *testing.T) {
 	assert.Equal(t, replay.Missing, report.Causes[0].First.Divergence.Class, "the headline and what is told below it are of one trace")
 }
 
+// An error that is new shows wherever somebody waits, in each trace at another place: that is one
+// cause. One that anybody may have made is one of each place.
+func TestOneNewErrorIsOneCause(t *testing.T) {
+	agent := func(early bool, cause error, probe adk.Probe) adk.Config {
+		sleep := func(ctx context.Context, sleep func(context.Context, time.Duration) error) error {
+			ctx, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			if cause != nil {
+				cancel(cause)
+			}
+			return sleep(ctx, time.Second)
+		}
+		pace := func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+			if early {
+				if err := sleep(ctx, dc.Sleep); err != nil {
+					return err
+				}
+			}
+			next(ctx)
+			return nil
+		}
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if !early {
+				if err := sleep(ctx, dc.Sleep); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}
+		return fakes.Deterministic(adk.Config{DispatchInput: []adk.DispatchMiddleware{{Name: "pace", Run: pace}},
+			Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NoOpStorage()}, probe)
+	}
+	raw := adk.RawTurn{SystemPrompt: "You are brief."}
+	verify := func(cause error) []string {
+		var sources []corpus.Source
+		for _, name := range []string{"early", "late", "later"} {
+			var recorded bytes.Buffer
+			runner, err := adk.NewRunner(agent(name == "early", nil, replay.Record(&recorded)))
+			require.NoError(t, err)
+			require.NoError(t, runner.Run(t.Context(), raw))
+			sources = append(sources, livetest.Source(name, recorded.Bytes()))
+		}
+		report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
+			return replay.Live{Config: agent(name == "early", cause, nil), Turn: raw, Seams: []string{"dispatch-input/*", replay.Executor}}
+		})
+		require.NoError(t, err)
+		return livetest.Texts(report)
+	}
+	assert.Equal(t, []string{`3 error in executor/model: sleep, err: now with "one answer is enough"`}, verify(errors.New("one answer is enough")))
+	assert.Len(t, verify(context.Canceled), 2)
+}
+
 // Several changes, each in some of the traces, are as many causes.
 func TestTwoChangesAreTwoCauses(t *testing.T) {
 	agents := []livetest.Agent{

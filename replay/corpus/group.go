@@ -2,7 +2,9 @@ package corpus
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -18,7 +20,13 @@ func (r *Report) group() {
 	for _, traces := range r.places() {
 		r.Causes = append(r.Causes, fewestCauses(traces)...)
 	}
-	r.joinGone()
+	reports := map[string]*TraceReport{}
+	for _, t := range r.Traces {
+		reports[t.Trace] = t
+	}
+	r.joinGone(reports)
+	r.mostHitFirst()
+	r.joinErrors(reports)
 	for _, c := range r.Causes {
 		c.Text = c.Cause.String()
 		if c.Beside != "" {
@@ -28,17 +36,18 @@ func (r *Report) group() {
 			c.Text += ", " + safetext.Bare(c.Instead)
 		}
 	}
+	r.mostHitFirst()
+}
+
+// mostHitFirst puts the causes first that hit the most traces.
+func (r *Report) mostHitFirst() {
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
 }
 
 // joinGone makes one cause of an operation that is missing in some traces, and of calls that end
 // with an error in its place in others: they return there what they were answered last, which is
 // data.
-func (r *Report) joinGone() {
-	reports := map[string]*TraceReport{}
-	for _, t := range r.Traces {
-		reports[t.Trace] = t
-	}
+func (r *Report) joinGone(reports map[string]*TraceReport) {
 	for _, missing := range slices.Clone(r.Causes) {
 		if missing.Class != replay.Missing || missing.Kind == "" || len(missing.Changes) > 0 {
 			continue
@@ -47,11 +56,65 @@ func (r *Report) joinGone() {
 			if c.Seam != missing.Seam || slices.ContainsFunc(c.Traces, func(name string) bool { return reports[name].Cause.Gone != missing.Kind }) {
 				return false
 			}
-			missing.Traces = append(missing.Traces, c.Traces...)
-			slices.SortFunc(missing.Traces, func(a, b string) int { return cmp.Compare(reports[a].Number, reports[b].Number) })
+			missing.join(c, reports)
 			return true
 		})
 	}
+}
+
+// joinErrors makes one cause of an error that is new at one place in some traces, and at another
+// in others: what ends a context, say, shows wherever somebody waits. Errors of the standard
+// library's come of many things, and stay apart.
+func (r *Report) joinErrors(reports map[string]*TraceReport) {
+	first := map[string]*CauseReport{}
+	r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
+		said := c.newErrors(reports)
+		for _, text := range said {
+			if first[text] != nil {
+				first[text].join(c, reports)
+				return true
+			}
+		}
+		for _, text := range said {
+			first[text] = c
+		}
+		return false
+	})
+}
+
+// everyones are errors that say nothing of who made them, as text and by name.
+var everyones = []string{context.Canceled.Error(), "context.Canceled", context.DeadlineExceeded.Error(), "context.DeadlineExceeded",
+	io.EOF.Error(), "io.EOF", io.ErrUnexpectedEOF.Error(), "io.ErrUnexpectedEOF"}
+
+// newErrors are the text of the error that came in the place of whatever was recorded, and the
+// same without what is data, each where it is one in all its traces.
+func (c *CauseReport) newErrors(reports map[string]*TraceReport) (all []string) {
+	if c.Class != replay.ChangedError {
+		return nil
+	}
+	for _, text := range []func(*Change) string{func(c *Change) string { return c.Added }, func(c *Change) string { return c.Template }} {
+		said := map[string]bool{}
+		for _, name := range c.Traces {
+			if came := reports[name].Cause.NewError; came != nil {
+				said[text(came)] = true
+			} else {
+				said[""] = true
+			}
+		}
+		for one := range said {
+			if len(said) == 1 && hasWord(one) && !slices.Contains(everyones, one) {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+// join takes in the traces of a cause that is the same.
+func (c *CauseReport) join(same *CauseReport, reports map[string]*TraceReport) {
+	c.Traces = append(c.Traces, same.Traces...)
+	slices.SortFunc(c.Traces, func(a, b string) int { return cmp.Compare(reports[a].Number, reports[b].Number) })
+	c.Traces = slices.Compact(c.Traces)
 }
 
 // seamHits are the changes of one kind of crossing at one seam, each with the
