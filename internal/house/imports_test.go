@@ -77,7 +77,8 @@ var rooms = []room{
 	{name: "internal/forging", because: "a leaf: what says that a tool was forged, and what a mark says"},
 	{name: "internal/seampath", because: "a leaf of the engine"},
 	{name: "internal/stash", ours: []string{"internal/digest", "internal/plain"}, because: "a leaf of the engine: trees of plain data"},
-	{name: "internal/streamre", because: "a leaf"},
+	{name: "internal/streamre", others: []string{"github.com/armon/go-radix"}, // which of many texts begins here
+		because: "but for that, a leaf"},
 	{name: "internal/soak", because: "a leaf, and a program for the tree alone"},
 	{name: "internal/timelimit", ours: []string{"internal/errtree"}, because: "a leaf of the engine"},
 	{name: "internal/tokens", others: []string{"github.com/pkoukk/tiktoken-go-loader"}, // the ranks of the encodings, without a network (PRM-1)

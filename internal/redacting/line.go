@@ -38,9 +38,9 @@ func (r *redactor) Line(line []byte, deltas bool, pieces ...pieceText) ([]byte, 
 	r.carried(line)
 	for {
 		l := lineRedactor{redactor: r, deltas: deltas, pieces: pieces}
-		count, hunted := r.Count, len(r.hunted)
+		count, hunted := r.Count, r.hunted
 		err := l.crossing(line)
-		if err != nil || len(r.hunted) == hunted {
+		if err != nil || r.hunted == hunted {
 			return l.out, err
 		}
 		r.Count = count

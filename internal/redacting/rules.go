@@ -18,6 +18,7 @@ import (
 type Compiled struct {
 	paths    []pathRule
 	patterns []*streamre.Pattern
+	literals []*streamre.Pattern // which are found together with what paths have found
 }
 
 // pathRule is one of Rules.Paths.
@@ -37,18 +38,26 @@ func Compile(r *redact.Rules) (*Compiled, error) {
 		}
 		rules.paths = append(rules.paths, rule)
 	}
-	for _, p := range r.Patterns {
+	for i, p := range r.Patterns {
 		compiled, err := streamre.Compile(p.Kind, p.Expr)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("replay: RecordOptions.Redact: the pattern %q: %w", p.Kind, err))
+			continue
 		}
-		rules.patterns = append(rules.patterns, compiled)
+		compiled.Rank = i
+		if _, is := compiled.Literal(); is {
+			rules.literals = append(rules.literals, compiled)
+		} else {
+			rules.patterns = append(rules.patterns, compiled)
+		}
 	}
 	return rules, errors.Join(wrong...)
 }
 
 // any reports whether there is a rule, so that anything may be redacted.
-func (rules *Compiled) any() bool { return len(rules.paths)+len(rules.patterns) > 0 }
+func (rules *Compiled) any() bool {
+	return len(rules.paths)+len(rules.patterns)+len(rules.literals) > 0
+}
 
 // Text is a text that stands alone without what the patterns find in it.
 func (rules *Compiled) Text(text string) string { return newRedactor(rules).Text(text) }
@@ -97,17 +106,23 @@ const leastHunted = 8
 // redactor knows the secrets of one run.
 type redactor struct {
 	rules    *Compiled
-	hunted   []*streamre.Pattern // the texts that paths have found
-	hunting  map[string]bool     // the same, by the text
-	numbered map[string]string   // the placeholder of each secret
-	names    map[string]string   // of seams, as they were written first
-	secrets  int                 // how many different ones there are
-	Count    int                 // placeholders so far
-	carries  bool                // those that are there already count too
+	Texts    streamre.Texts    // what is looked for by its letters
+	hunting  map[string]bool   // those of them that were found in the run
+	hunted   int               // how many secrets have some among those
+	numbered map[string]string // the placeholder of each secret
+	names    map[string]string // of seams, as they were written first
+	secrets  int               // how many different ones there are
+	Count    int               // placeholders so far
+	carries  bool              // those that are there already count too
 }
 
 func newRedactor(rules *Compiled) *redactor {
-	return &redactor{rules: rules, hunting: map[string]bool{}, numbered: map[string]string{}, names: map[string]string{}}
+	r := &redactor{rules: rules, hunting: map[string]bool{}, numbered: map[string]string{}, names: map[string]string{}}
+	for _, p := range rules.literals {
+		text, _ := p.Literal()
+		r.Texts.Add(p.Kind, p.Rank, text)
+	}
+	return r
 }
 
 // carried takes in the placeholders that a line has already: what is found from now on is
@@ -162,9 +177,9 @@ func (r *redactor) learnNew(kind, secret string) bool {
 	if _, known := r.known(secret); known {
 		return false
 	}
-	before := len(r.hunted)
+	before := r.hunted
 	r.learnForms(kind, unescapedHTML(secret))
-	return len(r.hunted) > before
+	return r.hunted > before
 }
 
 // found is placeholder for a whole text that a path found, and has it looked for
@@ -194,11 +209,13 @@ func (r *redactor) hunt(kind string, texts ...string) {
 	if len(wanted) == 0 {
 		return
 	}
-	slices.SortStableFunc(wanted, func(a, b string) int { return len(b) - len(a) }) // the whole of it first
-	if p, err := streamre.CompileTexts(kind, wanted); err == nil {
-		r.hunted = append(r.hunted, p)
-	}
+	r.Texts.Add(kind, r.hunted-beforeRules, wanted...)
+	r.hunted++
 }
+
+// beforeRules is what the ranks of the rules' own patterns are greater by than those of what
+// is hunted.
+const beforeRules = 1 << 30
 
 // huntHash has the hash of a body looked for everywhere, and the beginnings of it that
 // are a part of ids and keys.
@@ -282,13 +299,16 @@ func (r *redactor) spans(text string) []streamre.Span {
 }
 
 func (r *redactor) spansAsWritten(text string) (spans []streamre.Span) {
-	for _, patterns := range [2][]*streamre.Pattern{r.hunted, r.rules.patterns} {
-		for _, p := range patterns {
-			if p.MayBeIn(text) {
-				spans = append(spans, streamre.NewMatcher(p, 0).Whole(text)...)
-			}
+	search := streamre.Search{Texts: &r.Texts}
+	for one, is := search.Next(text, len(text), true); is; one, is = search.Next(text, len(text), true) {
+		spans = append(spans, one)
+	}
+	for _, p := range r.rules.patterns {
+		if p.MayBeIn(text) {
+			spans = append(spans, streamre.NewMatcher(p, 0).Whole(text)...)
 		}
 	}
+	slices.SortFunc(spans, streamre.InOrder)
 	return spans
 }
 

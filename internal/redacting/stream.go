@@ -1,6 +1,7 @@
 package redacting
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,8 +14,10 @@ type redactStream struct {
 	redactor *redactor
 	Text     strings.Builder // all that has come
 	Matchers []*streamre.Matcher
-	hunted   int             // how many of the redactor's hunted texts have a matcher
-	found    []streamre.Span // not yet final: another pattern may still add to them
+	search   streamre.Search
+	hunted   int             // what the redactor hunted at the last look
+	found    []streamre.Span // what the matchers found behind what search has come to
+	growing  streamre.Span   // not yet final: another secret may overlap it; empty for none
 	Spans    []streamre.Span // final
 	decided  int             // the place up to which it is clear what is secret
 	given    int             // how many of spans the deltas have come to
@@ -25,7 +28,7 @@ type redactStream struct {
 // newRedactStream is a stream whose deltas stand under a path. Where a rule
 // covers that, all of it is secret.
 func newRedactStream(r *redactor, path ...string) *redactStream {
-	s := &redactStream{redactor: r}
+	s := &redactStream{redactor: r, search: streamre.Search{Texts: &r.Texts}}
 	if kind := r.rules.kindOf(path); kind != "" {
 		s.closed, s.Spans = true, []streamre.Span{{Kind: kind}}
 		return s
@@ -33,26 +36,15 @@ func newRedactStream(r *redactor, path ...string) *redactStream {
 	for _, p := range r.rules.patterns {
 		s.Matchers = append(s.Matchers, streamre.NewMatcher(p, 0))
 	}
-	s.hunt()
 	return s
-}
-
-// hunt adds matchers for texts that were found since, in what is not decided.
-func (s *redactStream) hunt() {
-	for ; s.hunted < len(s.redactor.hunted); s.hunted++ {
-		s.Matchers = append(s.Matchers, streamre.NewMatcher(s.redactor.hunted[s.hunted], s.decided))
-	}
 }
 
 // Add takes the next delta, and gives where it begins and ends in the text.
 func (s *redactStream) Add(delta string, last bool) (from, to int) {
 	from = s.Text.Len()
 	s.Text.WriteString(delta)
-	if s.over = s.over || last; s.over {
-		s.End()
-	} else {
-		s.look()
-	}
+	s.over = s.over || last
+	s.look()
 	return from, s.Text.Len()
 }
 
@@ -60,15 +52,6 @@ func (s *redactStream) Add(delta string, last bool) (from, to int) {
 func (s *redactStream) End() {
 	s.over = true
 	s.look()
-	if s.closed {
-		return
-	}
-	text := s.Text.String()
-	for _, m := range s.Matchers {
-		s.found = m.End(text, s.found)
-	}
-	s.Spans = append(s.Spans, merged(s.found)...)
-	s.found, s.decided = nil, len(text)
 }
 
 // look decides what can be decided of the text so far.
@@ -82,38 +65,59 @@ func (s *redactStream) look() {
 	if !s.over {
 		end = completeRunes(text, s.decided)
 	}
-	for more := true; more; {
-		s.hunt()
-		decided := end
-		for _, m := range s.Matchers {
-			s.found = m.Run(s.found, text, end)
-			decided = min(decided, m.Open())
+	open := end
+	before := len(s.found)
+	for _, m := range s.Matchers {
+		s.found = m.Run(s.found, text, end)
+		if s.over {
+			s.found = m.End(text, s.found)
 		}
-		more = s.settle(decided, text)
+		open = min(open, m.Open())
+	}
+	if len(s.found) > before {
+		slices.SortFunc(s.found, streamre.InOrder)
+	}
+	if s.hunted != s.redactor.hunted { // in what is not decided, too
+		s.search.At = s.decided
+	}
+	for s.step(text[:end], open) {
+	}
+	s.hunted = s.redactor.hunted
+	s.decided = s.search.At
+	if s.growing.To > 0 {
+		s.decided = s.growing.From
 	}
 }
 
-// settle makes the spans final that lie before a place. One that reaches beyond
-// it may still grow. Behind one that is new its other forms are looked for at once: its line
-// may wait for long, since others stand in it. Then all behind it is looked at again, and
-// more says so.
-func (s *redactStream) settle(decided int, text string) (more bool) {
-	s.found = merged(s.found)
-	final := len(s.found)
-	for final > 0 && s.found[final-1].To > decided {
-		final--
-		decided = min(decided, s.found[final].From)
+// step takes the next secret for a part of what grows, or makes that final which nothing
+// overlaps any more. Matchers may still find one from the place on that is open. Behind a
+// secret that is new its other forms are looked for at once: its line may wait for long, since
+// others stand in it. So the search never goes further than what is final.
+func (s *redactStream) step(text string, open int) (more bool) {
+	limit := open
+	if s.growing.To > 0 {
+		limit = min(open, s.growing.To)
+	} else if len(s.found) > 0 {
+		limit = min(open, s.found[0].From+1)
 	}
-	for i, one := range s.found[:final] {
-		if s.redactor.learnNew(one.Kind, text[one.From:one.To]) {
-			final, decided, more = i+1, one.To, true
-			break
-		}
+	next, is := s.search.Next(text, limit, s.over)
+	if !is && len(s.found) > 0 && s.found[0].From < s.search.At {
+		next, is, s.found = s.found[0], true, s.found[1:]
 	}
-	s.Spans = append(s.Spans, s.found[:final]...)
-	s.found = s.found[final:]
-	s.decided = decided
-	return more
+	switch {
+	case is && s.growing.To > 0:
+		s.growing.Join(next)
+	case is:
+		s.growing = next
+	case s.growing.To > 0 && s.growing.To <= s.search.At:
+		final := s.growing
+		s.redactor.learnNew(final.Kind, text[final.From:final.To])
+		s.Spans = append(s.Spans, final)
+		s.growing = streamre.Span{}
+	default:
+		return false
+	}
+	return true
 }
 
 // close takes all that is not decided for a secret, and all that follows.

@@ -1,6 +1,7 @@
 package streamre
 
 import (
+	"cmp"
 	"regexp/syntax"
 	"unicode/utf8"
 )
@@ -14,7 +15,20 @@ import (
 type Span struct {
 	From, To int
 	Kind     string
+	// Rank tells whose the kind is where several begin at one place: that of the least.
+	Rank int
 }
+
+// Join takes in a span that overlaps, and does not begin before it.
+func (s *Span) Join(other Span) {
+	s.To = max(s.To, other.To)
+	if other.From == s.From && other.Rank < s.Rank {
+		s.Kind, s.Rank = other.Kind, other.Rank
+	}
+}
+
+// InOrder is the order in which spans are joined.
+func InOrder(a, b Span) int { return cmp.Or(a.From-b.From, a.Rank-b.Rank) }
 
 // thread is one way to go on with a match that began at a place.
 type thread struct {
@@ -81,7 +95,7 @@ func (m *Matcher) End(text string, spans []Span) []Span {
 func (m *Matcher) settle(spans []Span, text string) []Span {
 	m.at, m.hit = m.to, false
 	m.before, _ = utf8.DecodeLastRuneInString(text[:m.at])
-	return append(spans, Span{m.from, m.to, m.P.Kind})
+	return append(spans, Span{m.from, m.to, m.P.Kind, m.P.Rank})
 }
 
 // Open is the place where a match may have begun that is not decided yet.

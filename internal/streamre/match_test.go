@@ -83,16 +83,6 @@ func TestMatchesAreThoseOfRegexp(t *testing.T) {
 	assert.Greater(t, found, 5_000)
 }
 
-// Of texts the one that is given first is found where one begins another, and their letters
-// mean themselves.
-func TestTexts(t *testing.T) {
-	p, err := streamre.CompileTexts("key", []string{"a.c", "a.cd", "(x"})
-	require.NoError(t, err)
-	assert.Equal(t, []streamre.Span{{From: 1, To: 4, Kind: "key"}, {From: 6, To: 8, Kind: "key"}}, streamre.NewMatcher(p, 0).Whole(" a.cd (x abc"))
-	assert.True(t, p.MayBeIn("(x"))
-	assert.False(t, p.MayBeIn("abc"))
-}
-
 // A pattern that would be found everywhere, and a kind that no placeholder can name, are
 // refused.
 func TestCompileRefuses(t *testing.T) {

@@ -4,16 +4,14 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
-	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
-// Pattern is a regular expression for secrets of a kind, or texts that are some.
+// Pattern is a regular expression for secrets of a kind.
 type Pattern struct {
 	Kind  string
+	Rank  int            // of its spans
 	quick *regexp.Regexp // reports whether a whole text is worth the machine
-	texts []string       // the same of a pattern of texts, in a fraction of the time
 	prog  *syntax.Prog
 	first [utf8.RuneSelf]bool // the characters of ASCII that a match may begin with
 }
@@ -46,27 +44,11 @@ func Compile(kind, expr string) (*Pattern, error) {
 	return p, nil
 }
 
-// CompileTexts compiles texts, of which none is empty, as a pattern that finds each of
-// them; where one begins another, the one that is given first.
-func CompileTexts(kind string, texts []string) (*Pattern, error) {
-	quoted := make([]string, len(texts))
-	for i, text := range texts {
-		quoted[i] = regexp.QuoteMeta(text)
-	}
-	p, err := Compile(kind, strings.Join(quoted, "|"))
-	if err == nil {
-		p.texts = texts
-	}
-	return p, err
-}
+// Literal is the only text that it finds, where there is one.
+func (p *Pattern) Literal() (text string, is bool) { return p.quick.LiteralPrefix() }
 
 // MayBeIn reports whether a whole text is worth the machine.
-func (p *Pattern) MayBeIn(text string) bool {
-	if p.texts == nil {
-		return p.quick.MatchString(text)
-	}
-	return slices.ContainsFunc(p.texts, func(one string) bool { return strings.Contains(text, one) })
-}
+func (p *Pattern) MayBeIn(text string) bool { return p.quick.MatchString(text) }
 
 // matchesEmpty reports whether a match may hold no character, wherever in a text that
 // is: what is asked of the place, as in \b, is met somewhere.
