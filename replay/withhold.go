@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"index/suffixarray"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,12 +39,13 @@ type withholding struct {
 	want, got []*adk.Crossing
 	beside    []int // for each recorded crossing the number of its counterpart, 0 for none
 
-	clear   strings.Builder // all texts of the recording
+	clear   clearText       // all texts of the recording
 	marked  bool            // there is a placeholder among them
 	byPath  map[string]bool // the placeholders that stand where a path says so
 	taken   map[string]int  // those whose secret is found wherever live code says it, from a crossing on
 	secrets []redact.Pattern
-	placed  map[string]string // what stands for a whole text, by crossing, field and place
+	known   map[redact.Pattern]bool // the same
+	placed  map[string]string       // what stands for a whole text, by crossing, field and place
 	streams map[string]*[2]strings.Builder
 	order   []string // of streams
 }
@@ -94,7 +96,7 @@ func (r *replayed) withheld(rules *redact.Rules, options trace.Options) (*trace.
 // withholding has read the recording.
 func (r *replayed) withholding() (*withholding, error) {
 	w := &withholding{fields: wire.Apart{Sentinels: r.known.Sentinels}, live: r.live, want: r.want.Lines,
-		byPath: map[string]bool{}, taken: map[string]int{}, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
+		byPath: map[string]bool{}, taken: map[string]int{}, known: map[redact.Pattern]bool{}, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
 	return w, w.read()
 }
 
@@ -175,8 +177,7 @@ func (w *withholding) read() error {
 					w.byPath[text] = true
 				}
 			}
-			w.clear.WriteString(text)
-			w.clear.WriteByte(0)
+			w.clear.add(text)
 			w.stream(x, use, place, text, 0)
 		})
 		if err != nil {
@@ -309,7 +310,8 @@ func (w *withholding) secret(kind, text string) bool {
 		return false
 	}
 	pattern := redact.Pattern{Kind: kind, Expr: regexp.QuoteMeta(text)}
-	if !slices.Contains(w.secrets, pattern) {
+	if !w.known[pattern] {
+		w.known[pattern] = true
 		w.secrets = append(w.secrets, pattern)
 	}
 	return true
@@ -318,7 +320,34 @@ func (w *withholding) secret(kind, text string) bool {
 // isSecret reports whether what stands in the place of a placeholder is one that can be looked
 // for.
 func (w *withholding) isSecret(text string) bool {
-	return len(text) >= leastWithheld && wire.Placeholder.FindString(text) != text && utf8.ValidString(text) && !strings.Contains(w.clear.String(), text)
+	return len(text) >= leastWithheld && wire.Placeholder.FindString(text) != text && utf8.ValidString(text) && !w.clear.has(text)
+}
+
+// clearText is what a recording says. It is asked once for each secret.
+type clearText struct {
+	texts strings.Builder
+	asked int
+	index *suffixarray.Index // from when it pays
+}
+
+// askedMuch is from how many questions on an index costs less than to look through all texts.
+const askedMuch = 500
+
+// add takes in a text, before the first question.
+func (c *clearText) add(text string) {
+	c.texts.WriteString(text)
+	c.texts.WriteByte(0)
+}
+
+// has reports whether a text of it holds one.
+func (c *clearText) has(text string) bool {
+	if c.asked++; c.asked < askedMuch {
+		return strings.Contains(c.texts.String(), text)
+	}
+	if c.index == nil {
+		c.index = suffixarray.New([]byte(c.texts.String()))
+	}
+	return len(c.index.Lookup([]byte(text), 1)) > 0
 }
 
 // replace puts placeholders in the place of whole texts.
