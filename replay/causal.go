@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -83,6 +84,9 @@ type causal struct {
 	turn          *waiter                    // whose step is being taken: the times and ids are for it
 	blocked       bool                       // those who are on the way are blocked outside the engine
 	progress      atomic.Int64               // changes with all that the new run does
+
+	telling sync.Mutex // it may be held while mu is taken
+	endless []string   // who waits for whom in a run that never ends
 }
 
 // newCall is a call of the new run.
@@ -107,6 +111,7 @@ type newOp struct {
 	over   bool   // it has settled
 	heard  bool   // its opening was
 	opened *adk.TurnGate
+	awaits awaits // of a wait for a strand
 }
 
 func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
@@ -260,8 +265,14 @@ type newRun struct {
 	kept adk.Observer // nil where the run cannot be kept, as who does it will say
 }
 
-// Tell tells the player first, which decides what comes next.
+// Tell tells the player first, which decides what comes next. What a run that never ends
+// does when it was given up is told to nobody.
 func (r *newRun) Tell(x *adk.Crossing) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	if r.endless != nil {
+		return
+	}
 	r.causal.Tell(x)
 	if r.kept != nil {
 		r.kept.Tell(x)
@@ -412,8 +423,13 @@ func (p *causal) called(got *adk.Crossing) {
 	parent := p.calls[got.Call]
 	c := &newCall{id: got.ID, strand: got.Strand, seam: got.Seam}
 	p.calls[got.ID] = c
-	if s := p.strands[got.Strand]; s != nil && s.rec >= 0 {
-		c.path = p.tree.Strands[s.rec]
+	if s := p.strands[got.Strand]; s != nil {
+		if got.Seam.Label == adk.LabelStrand {
+			s.begins(got)
+		}
+		if s.rec >= 0 {
+			c.path = p.tree.Strands[s.rec]
+		}
 	}
 	if parent == nil {
 		c.rec = p.tree.Root
@@ -515,7 +531,7 @@ func (p *causal) returned(got *adk.Crossing) {
 
 // forked notes a strand that will come. mu is held.
 func (p *causal) forked(got, next *adk.Crossing) {
-	s := &newStrand{number: got.ID, rec: -1, now: got.At}
+	s := &newStrand{number: got.ID, rec: -1, now: got.At, forkedIn: got.Call}
 	if c := p.calls[got.Call]; c != nil && got.Err == nil {
 		if s.fork = p.take(c, got); s.fork != nil {
 			p.newSeq[s.fork.X.Seq] = got.Seq
@@ -563,6 +579,9 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		p.ops[got.Op] = op
 		c.open = append(c.open, op)
 		p.expectEnd(op, got)
+		if got.Kind == adk.KindWait {
+			op.awaits = awaiting(got)
+		}
 		if got.Kind == adk.KindOpenMedia && rec != nil {
 			p.tree.Media.Reached(rec.X)
 		}

@@ -29,6 +29,10 @@ type newStrand struct {
 	parked  func() bool // the ready of a strand that waits inside the engine
 	ended   bool
 	now     time.Time // that of its last step
+
+	forkedIn  int // the call that forked it
+	call      int // its own, once it has begun
+	goroutine int // that runs it
 }
 
 // waiter is a goroutine that asks for its step.

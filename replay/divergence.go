@@ -75,7 +75,8 @@ type Divergence struct {
 	// recording itself does not play again with every seam scripted: the file or
 	// the engine was changed, and no live code made the difference.
 	Scripted bool `json:"scripted,omitempty"`
-	// Waiting says who waited for what where nobody could go on.
+	// Waiting says who waited for what where nobody could go on; of live code, the strands
+	// that waited for one another, and where.
 	Waiting []string `json:"waiting,omitempty"`
 	// Refused are those who were asked with a context that is no call's, and how often: a
 	// replay refuses that unless Live.Outside names them, and what code did without their

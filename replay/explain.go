@@ -35,6 +35,7 @@ type replayed struct {
 	ids       *rename.IDs
 	newSeq    []int        // as causal has it
 	beside    []beside.Ask // what was refused
+	endless   []string     // who waits for whom in a run that never ends, and was left behind
 }
 
 // report is the report of a run with live seams.
@@ -48,8 +49,23 @@ func (r *replayed) report() *Report {
 	case !r.isRecorded():
 		report.Divergence = contract(r.got.Lines)
 	}
+	r.neverEnds(report)
 	r.withholdNames(report)
 	return report
+}
+
+// neverEnds has a report say who waits for whom in a run that never ends.
+func (r *replayed) neverEnds(report *Report) {
+	if r.endless == nil {
+		return
+	}
+	if report.Divergence == nil { // it is the recording, as far as that goes
+		last := r.want.Lines[len(r.want.Lines)-1]
+		report.Divergence = &Divergence{Class: Missing, Crossing: last.Seq + 1, Seam: r.want.SeamOf(last).String(), Strand: last.Strand,
+			At: last.At.Sub(r.want.Lines[0].At), Evidence: &Evidence{}}
+	}
+	report.Divergence.Waiting = r.endless
+	report.NotCompared = append(report.NotCompared, "what would have come then: the run never ends, and was left behind")
 }
 
 // isRecorded reports whether the new run is the recording to the last crossing, numbers and

@@ -126,6 +126,8 @@ type strand struct {
 	parked []func() bool // what its goroutines wait for inside the engine, if it has come
 	held   int           // its goroutines that are held back here
 	moved  *sync.Cond    // the head moved to where they may go on, or all stopped
+	forked int           // the strand that forked it
+	awaits int           // the strand that it waits for in the place of another goroutine; zero is none
 	// Of a scripted call that waits for what it does next: tells its last line.
 	ends func(*adk.Crossing) bool
 }
@@ -461,6 +463,29 @@ func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossi
 	return x
 }
 
+// takesOn reports whether a goroutine of a strand may make x in the place of one that user
+// code began itself. A wait for a strand that cannot end before its own it may not: it would
+// wait for ever. mu is held.
+func (p *player) takesOn(n int, x *adk.Crossing) bool {
+	return p.orphaned(x) && !(x.Kind == adk.KindWait && p.needs(x.ID, n, map[int]bool{}))
+}
+
+// needs reports whether a strand ends behind another one: it is that, has forked it or waits
+// for it, or for one that does. mu is held.
+func (p *player) needs(n, other int, known map[int]bool) bool {
+	s := p.strands[n]
+	if n == other || s == nil || known[n] {
+		return n == other
+	}
+	known[n] = true
+	for of, forked := range p.strands {
+		if (s.awaits == of || forked.forked == n) && of != 0 && p.needs(of, other, known) {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *player) awaitFor(n int, scripted bool) *adk.Crossing {
 	s := p.strands[n]
 	if s == nil {
@@ -494,7 +519,7 @@ func (p *player) awaitFor(n int, scripted bool) *adk.Crossing {
 // takes reports whether a goroutine of a strand makes the head x: one that is
 // scripted makes what is nobody's too, unless another has claimed it. mu is held.
 func (p *player) takes(strand int, scripted bool, x *adk.Crossing) bool {
-	mine := x.Strand == strand || scripted && p.orphaned(x) && p.claimed != p.matched+1
+	mine := x.Strand == strand || scripted && p.claimed != p.matched+1 && p.takesOn(strand, x)
 	return mine && !p.settles(p.peek(0)) && !decided(p.peek(0))
 }
 
@@ -546,7 +571,7 @@ func (p *player) stuck(x *adk.Crossing) bool {
 		}
 	}
 	for w := range p.waits {
-		if x == nil || p.takes(w.strand, w.scripted, x) || w.scripted && p.orphaned(x) || p.exits(w.strand, w.of) != nil {
+		if x == nil || p.takes(w.strand, w.scripted, x) || w.scripted && p.takesOn(w.strand, x) || p.exits(w.strand, w.of) != nil {
 			return false
 		}
 	}
@@ -612,7 +637,13 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 		}
 		before := p.matched
 		p.performing(x, 1)
+		if s := p.strands[strand]; s != nil && x.Strand != strand && x.Kind == adk.KindWait {
+			s.awaits = x.ID
+		}
 		p.unlocked(func() { p.stage.Operate(x) })
+		if s := p.strands[strand]; s != nil {
+			s.awaits = 0
+		}
 		p.performing(x, -1)
 		if p.matched == before && !p.Stopped { // user code cannot have made it there, or it told nothing
 			p.missing(x)
@@ -733,7 +764,7 @@ func (p *player) note(x *adk.Crossing) {
 	case x.Kind == adk.KindReturn:
 		delete(p.calls, x.ID)
 	case wire.Forks(x):
-		p.strand(x.ID)
+		p.strand(x.ID).forked = x.Strand
 		p.alive++ // it will come: nobody is stuck before it has
 	case wire.AsksForGate(x):
 		if _, open := p.gateOps[x.Name]; !open { // a second one of the id does not open (GAT-5)

@@ -83,20 +83,17 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if err != nil {
 		return nil, err
 	}
-	label := watchdog.NewLabel()
-	unwatch, refusals := func() {}, func() []beside.Ask { return nil }
-	if live.any() { // live code may wait for a strand that waits for its step; nobody else waits so
-		unwatch = watchdog.Watch(label, p.progress.Load, p.passBlocked)
+	refusals := func() []beside.Ask { return nil }
+	if live.any() {
 		refusals = beside.Begin(live.names).End
 		defer refusals()
 	}
-	refused, err := stub.OwnGoroutine(func() error {
-		defer label.Begin()()
-		return run(runCtx)
-	})
-	unwatch()
+	label := watchdog.NewLabel()
+	refused, err, ended := p.run(ctx, label, func() error { return run(runCtx) })
 	strays := refusals()
 	switch {
+	case !ended && (whole || ctx.Err() != nil):
+		return nil, p.neverEnded(ctx, label)
 	case err != nil:
 		return nil, err
 	case refused != nil && live.any():
@@ -109,7 +106,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if p.failed != nil {
 		return nil, p.failed
 	}
-	again := &replayed{ids: p.ids, newSeq: p.newSeq, beside: strays, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: &p.callers,
+	again := &replayed{ids: p.ids, newSeq: p.newSeq, beside: strays, endless: p.endless, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: &p.callers,
 		unanswered: map[int]bool{}, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
 	for _, call := range p.unanswered {
 		again.unanswered[call] = true
@@ -207,6 +204,10 @@ func (k *keptTrace) give(to *replayed) error {
 	in, err := trace.NewReader(&k.written, k.options)
 	if err == nil {
 		to.trace, err = in.Rest()
+	}
+	var format *trace.FormatError
+	if to.endless != nil && errors.As(err, &format) && format.Fault == trace.FaultTruncated { // it has come to no footer
+		err = nil
 	}
 	if err := errors.Join(k.Err(), err); err != nil {
 		return err

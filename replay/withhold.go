@@ -136,6 +136,9 @@ func (r *replayed) withholdNames(report *Report) {
 	if d := report.Divergence; d != nil {
 		hide(&d.Place)
 		hide(&d.Got)
+		for i := range d.Waiting {
+			hide(&d.Waiting[i])
+		}
 	}
 }
 

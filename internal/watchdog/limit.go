@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// Grace is how long what is over may take to come to its end, before it is left behind.
+const Grace = 400 * time.Millisecond
+
 // Limit is a time behind which nothing is waited for that nobody watches, but for a moment.
 type Limit struct {
 	late   context.Context // ended when it has come

@@ -15,9 +15,9 @@ func watchedNext(silence time.Duration) time.Duration { return max(oftenWatched,
 
 // Watch looks at the goroutines of a run where nothing comes of it: progress changes with
 // all that the run does. User code may wait where nobody sees it, at a lock above all, for
-// somebody who waits for it: blocked is called where all goroutines are blocked. unwatch
-// ends it.
-func Watch(label Label, progress func() int64, blocked func()) (unwatch func()) {
+// somebody who waits for it: blocked is called where all goroutines are blocked, and with
+// Deadlock where that was of no use, or with Hang. unwatch ends it.
+func Watch(label Label, progress func() int64, blocked func(Action)) (unwatch func()) {
 	stop := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
@@ -31,7 +31,7 @@ func Watch(label Label, progress func() int64, blocked func()) (unwatch func()) 
 			case now := <-timer.C:
 				found := dog.Visit(progress(), now, label)
 				if found.Action >= Cancel { // those who wait for others have had their time
-					blocked()
+					blocked(found.Action)
 				}
 				if found.Silence > 2*Bubbled {
 					return // a bubble tells who waits for whom once no timer runs

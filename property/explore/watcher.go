@@ -15,7 +15,7 @@ import (
 
 // overtimeGrace is how long a run may go on when the exploration is over, before it is
 // refused what it asks for; after as long again it is left behind.
-const overtimeGrace = 400 * time.Millisecond
+const overtimeGrace = watchdog.Grace
 
 // mostStalls is how many runs are given up before the exploration ends: what they
 // hold is held for ever, and every look at the runs that follow sees it.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -162,7 +164,8 @@ type Options struct {
 //
 // A trace that cannot be read does not keep the others from being verified: it
 // is a result, not an error. An error says that not everything was verified that
-// was to be, because ctx ended; the report holds what was done until then. There
+// was to be, because ctx ended; the report holds what was done until then, and which traces'
+// live code was left behind, since it did not come to an end (replay.Verify). There
 // is no report where there are no sources: a check of nothing would be green.
 //
 // The report is the same whatever Parallel is. While it works, Verify holds
@@ -196,8 +199,12 @@ func Verify(ctx context.Context, sources []Source, live func(name string) replay
 		}
 	})
 	report.group()
+	slices.Sort(c.left)
 	if len(report.Traces) < len(c.part) {
 		report.Error = fmt.Sprintf("interrupted: %d of %s were verified", len(report.Traces), safetext.Counted(len(c.part), "trace"))
+		for _, left := range c.left {
+			report.Error += "\n" + left
+		}
 		return report, fmt.Errorf("replay: %s: %w", report.Error, context.Cause(ctx))
 	}
 	return report, nil
@@ -220,6 +227,9 @@ type verification struct {
 	sources []Source
 	part    []int        // the places in sources of those that are to be verified
 	taken   atomic.Int64 // how many of them were taken up
+
+	mu   sync.Mutex
+	left []string // what was cut short and left goroutines behind, with what they do
 }
 
 // readBuffer is at least as large as a Reader's: one that is given to it serves
@@ -324,6 +334,11 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	reading.File = source.Name
 	buffer.Reset(in)
 	report, err := replay.Verify(ctx, buffer, c.live(source.Name), reading)
+	if errors.Is(err, stub.ErrLeftBehind) {
+		c.mu.Lock()
+		c.left = append(c.left, safetext.OfFile(source.Name, err))
+		c.mu.Unlock()
+	}
 	if report != nil {
 		t.Report = *report
 	}

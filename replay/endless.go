@@ -1,0 +1,170 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
+)
+
+// This file is about new runs that do not come to their end.
+//
+// That user code is blocked says nothing: somebody outside the run may come and wake it,
+// however late. Such a run is waited for until the replay's own context ends. But a strand
+// is ended by its own goroutine, and by nobody else: where that waits for another strand,
+// which waits for a third one, and so on back to the first, none of them ever ends, whoever
+// comes. Such a run is given up as soon as nobody else in it goes on.
+
+// leaveAfter is how long who is to run out may take, twice, before it is left behind.
+const leaveAfter = watchdog.Grace
+
+// run runs the new run, and reports whether it has ended: one that does not when the context
+// has ended, or when it was given up, is left behind.
+func (p *causal) run(ctx context.Context, label watchdog.Label, run func() error) (refused, err error, ended bool) {
+	leaving, leave := context.WithCancel(ctx)
+	defer leave()
+	limit := watchdog.NewLimit(leaving, 0, leaveAfter)
+	defer limit.Close()
+	if p.live.any() { // live code may wait for a strand that waits for its step, or for itself; nobody else waits so
+		defer watchdog.Watch(label, p.progress.Load, func(found watchdog.Action) {
+			if found >= watchdog.Deadlock && p.givesUp() {
+				leave()
+				return
+			}
+			p.passBlocked()
+		})()
+	}
+	var is struct{ refused, err error }
+	ended = limit.Wait(func() {
+		is.refused, is.err = stub.OwnGoroutine(func() error {
+			defer label.Begin()()
+			return run()
+		})
+	})
+	if !ended {
+		label.Lose()
+		return nil, nil, false
+	}
+	return is.refused, is.err, true
+}
+
+// neverEnded is the error of a run that was left behind, with what its goroutines do.
+func (p *causal) neverEnded(ctx context.Context, label watchdog.Label) error {
+	why := fmt.Errorf("replay: the new run never ends: %s", strings.Join(p.endless, ", "))
+	if ctx.Err() != nil {
+		why = stub.Interrupted(ctx)
+	}
+	all := watchdog.Of(label)
+	return fmt.Errorf("%w\n%s of the run %w\n%s", why, safetext.Counted(len(all), "goroutine"), stub.ErrLeftBehind, watchdog.Describe(all))
+}
+
+// givesUp gives the run up if it never ends. What there is of it stands.
+func (p *causal) givesUp() bool {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	strands, by := circle(p.needs())
+	for i, n := range strands {
+		p.endless = append(p.endless, by[i].text(n, p.callers.Of(&adk.Crossing{Seq: by[i].seq}).String()))
+	}
+	if p.endless != nil {
+		p.stop()
+	}
+	return p.endless != nil
+}
+
+// awaits is a wait for a strand.
+type awaits struct {
+	strand    int // that is waited for; zero is none
+	goroutine int // who waits
+	seq       int // the crossing that began it
+}
+
+// awaiting is the wait that a crossing begins. It is called on the goroutine that waits.
+func awaiting(x *adk.Crossing) awaits { return awaits{x.ID, watchdog.ID(), x.Seq} }
+
+// begins notes the call of a strand. It is called on the strand's goroutine.
+func (s *newStrand) begins(x *adk.Crossing) { s.call, s.goroutine = x.ID, watchdog.ID() }
+
+// need is that a strand does not end before another one.
+type need struct {
+	of  int
+	seq int // the crossing that began the wait; zero of one that it forked
+}
+
+func (n need) text(strand int, place string) string {
+	text := fmt.Sprintf("strand %d for ", strand)
+	switch {
+	case n.seq == 0:
+		return text + fmt.Sprintf("strand %d, which it forked", n.of)
+	case n.of == strand:
+		text += "itself"
+	default:
+		text += fmt.Sprintf("strand %d", n.of)
+	}
+	if place != "" {
+		text += " at " + place
+	}
+	return text
+}
+
+// needs are those of all strands that have not ended: whom they wait for, and whom their
+// calls have forked, since these return behind them (DET-7). mu is held.
+func (p *causal) needs() map[int][]need {
+	calls, goroutines, all := map[int]int{}, map[int]int{}, map[int][]need{}
+	for n, s := range p.strands {
+		if s.call != 0 {
+			calls[s.call], goroutines[s.goroutine] = n, n
+		}
+	}
+	for _, op := range p.ops {
+		if n, is := goroutines[op.awaits.goroutine]; is && op.awaits.strand != 0 {
+			all[n] = append(all[n], need{op.awaits.strand, op.awaits.seq})
+		}
+	}
+	for _, forked := range slices.Sorted(maps.Keys(p.strands)) {
+		if n, is := calls[p.strands[forked].forkedIn]; is {
+			all[n] = append(all[n], need{of: forked})
+		}
+	}
+	return all
+}
+
+// circle are strands of which each needs the next one, and the last one the first, and by
+// what. There may be none.
+func circle(needs map[int][]need) (strands []int, by []need) {
+	place := map[int]int{} // behind those on the way that come before; -1 of those that lead to none
+	var closes func(n int) bool
+	closes = func(n int) bool {
+		switch at := place[n]; {
+		case at > 0:
+			strands, by = strands[at-1:], by[at-1:]
+			return true
+		case at < 0:
+			return false
+		}
+		strands = append(strands, n)
+		place[n] = len(strands)
+		for _, next := range needs[n] {
+			if by = append(by, next); closes(next.of) {
+				return true
+			}
+			by = by[:len(by)-1]
+		}
+		strands, place[n] = strands[:len(strands)-1], -1
+		return false
+	}
+	for _, n := range slices.Sorted(maps.Keys(needs)) {
+		if closes(n) {
+			return strands, by
+		}
+	}
+	return nil, nil
+}
