@@ -299,6 +299,7 @@ type kindRow struct {
 	touches  Touch
 	leadsTo  string // a label
 	causes   []Kind
+	says     Kind // the event that it causes, where that says the same
 	lastWord bool
 	payload  any // of an event
 }
@@ -333,6 +334,7 @@ func (r kindRow) spans() kindRow                 { r.spanning = true; return r }
 func (r kindRow) touching(what Touch) kindRow    { r.touches = what; return r }
 func (r kindRow) calling(label string) kindRow   { r.leadsTo = label; return r }
 func (r kindRow) causing(events ...Kind) kindRow { r.causes = events; return r }
+func (r kindRow) saying(event Kind) kindRow      { r.says = event; return r.causing(event) }
 func (r kindRow) atLast() kindRow                { r.lastWord = true; return r }
 
 var (
@@ -383,17 +385,17 @@ var kindTable = [kindEnd]kindRow{
 	KindOffAck: stepRow("off-ack", in(FieldID, "handler").of(HandlerNumber), out(FieldFlag, "found")),
 	KindAbort:  stepRow("abort", in(FieldCause, "reason"), out(FieldErr, "err")),
 
-	KindReportMessage: stepRow("report-message", streamFields...).touching(TouchStream).causing(KindMessageEvent),
-	KindReportThought: stepRow("report-thought", streamFields...).touching(TouchStream).causing(KindThoughtEvent),
+	KindReportMessage: stepRow("report-message", streamFields...).touching(TouchStream).saying(KindMessageEvent),
+	KindReportThought: stepRow("report-thought", streamFields...).touching(TouchStream).saying(KindThoughtEvent),
 	KindReportToolCall: stepRow("report-tool-call",
 		in(FieldName, "id").of(StreamID), in(FieldKey, "tool"), in(FieldArgs, "args"), in(FieldResult, "results"),
-		in(FieldIsError, "isError"), in(FieldFlag, "complete"), out(FieldErr, "err")).touching(TouchStream).causing(KindToolCallEvent),
+		in(FieldIsError, "isError"), in(FieldFlag, "complete"), out(FieldErr, "err")).touching(TouchStream).saying(KindToolCallEvent),
 	KindReportLog: stepRow("report-log",
 		in(FieldKey, "level"), in(FieldName, "logKind"), in(FieldText, "message"), in(FieldValue, "payload"), out(FieldErr, "err")).
-		touching(TouchNothing).causing(KindLogEvent),
-	KindEmitMessage:  spanRow("emit-message", emitFields...).touching(TouchNothing).causing(KindMessageEvent),
-	KindEmitThought:  spanRow("emit-thought", emitFields...).touching(TouchNothing).causing(KindThoughtEvent),
-	KindEmitToolCall: spanRow("emit-tool-call", emitFields...).touching(TouchNothing).causing(KindToolCallEvent),
+		touching(TouchNothing).saying(KindLogEvent),
+	KindEmitMessage:  spanRow("emit-message", emitFields...).touching(TouchNothing).saying(KindMessageEvent),
+	KindEmitThought:  spanRow("emit-thought", emitFields...).touching(TouchNothing).saying(KindThoughtEvent),
+	KindEmitToolCall: spanRow("emit-tool-call", emitFields...).touching(TouchNothing).saying(KindToolCallEvent),
 
 	KindWaitFor: spanRow("wait-for",
 		inBegin(FieldName, "gate").of(GateID), inBegin(FieldText, "reason"), inBegin(FieldValue, "payload"), inBegin(FieldSchema, "schema"),
@@ -476,14 +478,9 @@ func (k Kind) LeadsTo() string { return kindTable[k].leadsTo }
 func (k Kind) Causes() []Kind { return kindTable[k].causes }
 
 // Event is the kind of the event that says the same as an operation of the kind, and
-// stands behind it; 0 where there is none. Two that an operation causes stand around what
-// lies between.
-func (k Kind) Event() Kind {
-	if events := kindTable[k].causes; len(events) == 1 {
-		return events[0]
-	}
-	return 0
-}
+// stands behind it; 0 where there is none. One that follows from an operation says
+// something else.
+func (k Kind) Event() Kind { return kindTable[k].says }
 
 // Payload is what listeners hear of an event of the kind, as yet empty: a TurnStart, a
 // MessageEvent and so on. It is nil for all that is no event.

@@ -159,6 +159,10 @@ func TestWhatSaysAnEvent(t *testing.T) {
 		assert.Equal(t, k.Emits(), k.Class() == ClassOperation && k.Uses(FieldPayload), "%s", k)
 		assert.Equal(t, k.Touches() == TouchStream || k == KindReportLog, k.Reports(), "%s", k)
 		assert.Equal(t, k.Emits() || k.Reports(), k.Event() != 0, "%s", k)
+		if says := k.Event(); says != 0 {
+			assert.Equal(t, []Kind{says}, k.Causes(), "%s", k)
+			assert.Equal(t, ClassEvent, says.Class(), "%s", k)
+		}
 		assert.False(t, k.IsLastWord() && k.Class() != ClassEvent, "%s", k)
 	}
 }

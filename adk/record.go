@@ -57,7 +57,7 @@ func made(record Record) bool {
 	case *Thought:
 		return r != nil && r.init.ID != ""
 	case *ToolCall:
-		return r != nil && r.id != ""
+		return r != nil && r.init.ID != ""
 	case *Retrievable:
 		return r != nil && r.init.ID != ""
 	case *Media:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/adkreplay/adkreplay/internal/digest"
 	"github.com/adkreplay/adkreplay/internal/ordered"
@@ -16,10 +15,7 @@ import (
 // Registry holds tools by name, in the order they were registered (TOL-6). The
 // zero Registry is empty and ready to use; a Registry must not be copied. Safe
 // for concurrent use.
-type Registry struct {
-	mu    sync.RWMutex
-	tools ordered.Set[string, *Tool]
-}
+type Registry struct{ tools ordered.Shared[string, *Tool] }
 
 // NewRegistry makes a registry of the tools, in their order. Two of one name
 // are E_TOOL_ALREADY_REGISTERED, one that NewTool did not make is E_INVALID_INITIAL_TOOL_VALUE.
@@ -40,12 +36,9 @@ func (r *Registry) Register(tool *Tool) error {
 	if !made(tool) {
 		return errNoTool()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.tools.Has(tool.Name()) {
+	if !r.tools.AddNew(tool.Name(), tool) {
 		return errToolTaken(tool.Name())
 	}
-	r.tools.Add(tool.Name(), tool)
 	return nil
 }
 
@@ -56,59 +49,29 @@ func (r *Registry) Replace(tool *Tool) error {
 	if !made(tool) {
 		return errNoTool()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.tools.Add(tool.Name(), tool)
 	return nil
 }
 
 // Unregister removes the tool of that name and reports whether there was one.
-func (r *Registry) Unregister(name string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, known := r.tools.Remove(name)
-	return known
-}
+func (r *Registry) Unregister(name string) bool { return r.tools.Remove(name) }
 
 // Get gives the tool of that name and whether there is one.
-func (r *Registry) Get(name string) (*Tool, bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.tools.Get(name)
-}
+func (r *Registry) Get(name string) (*Tool, bool) { return r.tools.Get(name) }
 
 // Has reports whether there is a tool of that name.
 func (r *Registry) Has(name string) bool { _, ok := r.Get(name); return ok }
 
 // Len is the number of tools.
-func (r *Registry) Len() int {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.tools.Len()
-}
+func (r *Registry) Len() int { return r.tools.Len() }
 
 // All gives the tools in registration order, as a slice of the caller's own.
-func (r *Registry) All() []*Tool {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.tools.All()
-}
+func (r *Registry) All() []*Tool { return r.tools.All() }
 
 // PruneEphemeral removes the ephemeral tools in one step and gives their names
 // in registration order (TOL-6).
 func (r *Registry) PruneEphemeral() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var pruned []string
-	for tool := range r.tools.Values() {
-		if tool.Ephemeral() {
-			pruned = append(pruned, tool.Name())
-		}
-	}
-	for _, name := range pruned {
-		r.tools.Remove(name)
-	}
-	return pruned
+	return r.tools.Prune((*Tool).Name, (*Tool).Ephemeral)
 }
 
 // Bind prunes the registry's ephemeral tools when the dispatch is acked, and only
@@ -181,17 +144,7 @@ func errToolTaken(names ...string) error {
 	}
 }
 
-// copyFrom makes an empty registry, which nobody else has yet, one of the tools
-// of other.
-func (r *Registry) copyFrom(other *Registry) {
-	other.mu.RLock()
-	defer other.mu.RUnlock()
-	r.tools.CopyFrom(&other.tools)
-}
-
 // addTo adds the digests of the tools to those of a state.
 func (r *Registry) addTo(lists digest.Lists[Digest], chain *digest.Chain[Digest]) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	digest.AddSet(lists, &r.tools, chain, (*Tool).Digest)
+	r.tools.Read(func(tools *ordered.Set[string, *Tool]) { digest.AddSet(lists, tools, chain, (*Tool).Digest) })
 }

@@ -41,17 +41,10 @@ type ToolCallInit struct {
 
 // ToolCall is one call of a tool that is done (PRM-7). It is immutable.
 type ToolCall struct {
-	id               string
-	tool             string
-	args             map[string]any // pure JSON data, as canonical.Normalize gives it
-	checksum         string
-	results          ToolResult
-	inline           bool
-	isError          bool
-	fromArtifactTool bool
-	createdAt        time.Time
-	updatedAt        time.Time
-	completedAt      time.Time
+	init     ToolCallInit   // with results and times of its own, and without arguments
+	args     map[string]any // pure JSON data, as canonical.Normalize gives it
+	checksum string
+	inline   bool
 	digestOnce
 }
 
@@ -61,21 +54,20 @@ func NewToolCall(init ToolCallInit) (*ToolCall, error) {
 	var c fieldCheck
 	c.Required("id", init.ID, "the id under which the model asked for the call")
 	c.Required("tool", init.Tool, "the name of the tool")
-	t := &ToolCall{
-		id: init.ID, tool: init.Tool, args: c.args("args", init.Args), results: c.results("results", init.Results),
-		inline: init.Inline == nil || *init.Inline, isError: init.IsError, fromArtifactTool: init.FromArtifactTool,
-	}
-	t.createdAt, t.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
-	t.completedAt = c.Moment("completedAt", init.CompletedAt)
+	args := c.args("args", init.Args)
+	init.Results = c.results("results", init.Results)
+	init.CreatedAt, init.UpdatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
+	init.CompletedAt = c.Moment("completedAt", init.CompletedAt)
 	if err := c.err(E_INVALID_INITIAL_TOOL_CALL_VALUE); err != nil {
 		return nil, err
 	}
-	checksum, err := toolChecksum(t.tool, init.Args, t.args)
+	checksum, err := toolChecksum(init.Tool, init.Args, args)
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_CALL_VALUE, Message: "args: want data that JSON can hold", Cause: err}
 	}
-	t.checksum = checksum
-	return t, nil
+	inline := init.Inline == nil || *init.Inline
+	init.Args, init.Inline = nil, nil
+	return &ToolCall{init: init, args: args, checksum: checksum, inline: inline}, nil
 }
 
 // args checks arguments and gives them as pure JSON data of their own.
@@ -115,10 +107,10 @@ func (c *fieldCheck) argsText(field string, text []byte) map[string]any {
 }
 
 // ID is the id under which the model asked for the call.
-func (t *ToolCall) ID() string { return t.id }
+func (t *ToolCall) ID() string { return t.init.ID }
 
 // Tool is the name of the tool.
-func (t *ToolCall) Tool() string { return t.tool }
+func (t *ToolCall) Tool() string { return t.init.Tool }
 
 // Args is a deep copy of the arguments, as JSON data: nil, bool, string,
 // float64, []any and map[string]any.
@@ -131,37 +123,36 @@ func (t *ToolCall) Checksum() string { return t.checksum }
 // Results is what the call gave: *Tokenizable, *Media or MediaList, the list
 // being the caller's.
 func (t *ToolCall) Results() ToolResult {
-	if list, ok := t.results.(MediaList); ok {
+	if list, ok := t.init.Results.(MediaList); ok {
 		return slices.Clone(list)
 	}
-	return t.results
+	return t.init.Results
 }
 
 // Inline reports whether the results go into the prompt as they are.
 func (t *ToolCall) Inline() bool { return t.inline }
 
 // IsError tells that the results say what failed.
-func (t *ToolCall) IsError() bool { return t.isError }
+func (t *ToolCall) IsError() bool { return t.init.IsError }
 
 // FromArtifactTool tells that the tool works on an artifact of another call.
-func (t *ToolCall) FromArtifactTool() bool { return t.fromArtifactTool }
+func (t *ToolCall) FromArtifactTool() bool { return t.init.FromArtifactTool }
 
 // CreatedAt is when the call came to be, in UTC.
-func (t *ToolCall) CreatedAt() time.Time { return t.createdAt }
+func (t *ToolCall) CreatedAt() time.Time { return t.init.CreatedAt }
 
 // UpdatedAt is when it last changed, in UTC.
-func (t *ToolCall) UpdatedAt() time.Time { return t.updatedAt }
+func (t *ToolCall) UpdatedAt() time.Time { return t.init.UpdatedAt }
 
 // CompletedAt is when it was done, in UTC.
-func (t *ToolCall) CompletedAt() time.Time { return t.completedAt }
+func (t *ToolCall) CompletedAt() time.Time { return t.init.CompletedAt }
 
 // Init is what a tool call like this one is made from; change what should
 // differ and give it to NewToolCall.
 func (t *ToolCall) Init() ToolCallInit {
-	return ToolCallInit{
-		ID: t.id, Tool: t.tool, Args: t.Args(), Results: t.Results(), Inline: new(t.inline), IsError: t.isError,
-		FromArtifactTool: t.fromArtifactTool, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt, CompletedAt: t.completedAt,
-	}
+	init := t.init
+	init.Args, init.Results, init.Inline = t.Args(), t.Results(), new(t.inline)
+	return init
 }
 
 // RecordKind is RecordToolCall.
@@ -171,7 +162,7 @@ func (t *ToolCall) RecordKind() RecordKind { return RecordToolCall }
 func (t *ToolCall) PlainTag() string { return string(RecordToolCall) }
 
 // Key is the id.
-func (t *ToolCall) Key() string { return t.id }
+func (t *ToolCall) Key() string { return t.init.ID }
 
 // Digest is the digest of the tool call's JSON, computed once.
 func (t *ToolCall) Digest() Digest { return t.of(t) }
@@ -183,8 +174,8 @@ func (t *ToolCall) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 // AppendJSON appends what MarshalJSON gives.
 func (t *ToolCall) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.Text("id", t.id)
-	j.Text("tool", t.tool)
+	j.Text("id", t.init.ID)
+	j.Text("tool", t.init.Tool)
 	j.Field("args")
 	args, err := canonical.Append(j.Out, t.args)
 	if err != nil {
@@ -193,17 +184,17 @@ func (t *ToolCall) AppendJSON(dst []byte) []byte {
 	}
 	j.Out = args
 	j.Field("results")
-	j.Out = appendResults(j.Out, t.results)
+	j.Out = appendResults(j.Out, t.init.Results)
 	j.Flag("inline", t.inline)
-	if t.isError {
+	if t.init.IsError {
 		j.Flag("isError", true)
 	}
-	if t.fromArtifactTool {
+	if t.init.FromArtifactTool {
 		j.Flag("fromArtifactTool", true)
 	}
-	j.Moment("createdAt", t.createdAt)
-	j.Moment("updatedAt", t.updatedAt)
-	j.Moment("completedAt", t.completedAt)
+	j.Moment("createdAt", t.init.CreatedAt)
+	j.Moment("updatedAt", t.init.UpdatedAt)
+	j.Moment("completedAt", t.init.CompletedAt)
 	return j.Close()
 }
 

@@ -34,7 +34,7 @@ func beginning(prompt string, instructions []string, tree map[string]any, tools 
 // STA-6).
 func (v *visible) copyOf() *visible {
 	c := &visible{prompt: v.prompt, stash: v.stash.Copy()}
-	c.tools.copyFrom(&v.tools)
+	c.tools.tools.CopyFrom(&v.tools.tools)
 	for i := range v.sets {
 		c.sets[i].CopyFrom(&v.sets[i])
 	}

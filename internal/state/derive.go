@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -53,6 +54,19 @@ func (f *Fold) Origin(c *Call) adk.Origin {
 		o.DispatchID, o.DispatchName, o.Iteration = d.Id, d.name(), d.Iteration
 	}
 	return o
+}
+
+// alone are the kinds of the events that follow from one operation each, by itself: what
+// stands around something has a state of its own.
+var alone = eventsAlone()
+
+func eventsAlone() (events [math.MaxUint8 + 1]bool) {
+	for _, kind := range adk.Kinds() {
+		if caused := kind.Causes(); len(caused) == 1 {
+			events[caused[0]] = true
+		}
+	}
+	return events
 }
 
 func (f *Fold) cause(c *Call, e causedEvent) {
@@ -124,7 +138,7 @@ func (f *Fold) report(c *Call, x *adk.Crossing) error {
 	if d == nil && x.Kind != adk.KindReportLog {
 		return errNoDispatch
 	}
-	e := causedEvent{kind: x.Kind.Causes()[0], at: x.At}
+	e := causedEvent{kind: x.Kind.Event(), at: x.At}
 	var err error
 	switch x.Kind {
 	case adk.KindReportMessage:
@@ -324,11 +338,13 @@ func (f *Fold) derive(x *adk.Crossing) (payload any, given bool) {
 	if c == nil || x.Kind.Class() != adk.ClassEvent {
 		return nil, false
 	}
-	switch x.Kind {
-	case adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent, adk.KindLogEvent:
+	if alone[x.Kind] {
 		if at := c.caused(x); at >= 0 {
 			return c.causes[at].payload, c.causes[at].given
 		}
+		return nil, false
+	}
+	switch x.Kind {
 	case adk.KindTurnStart:
 		return adk.TurnStart{TurnID: x.Name, StartedAt: x.At}, false
 	case adk.KindTurnEnd:

@@ -296,6 +296,10 @@ func (f *Fold) begin(c *Call, x *adk.Crossing) error {
 	op := f.spareOps.next()
 	op.Number, op.Kind, op.Call = x.Op, x.Kind, c
 	f.Ops[x.Op] = op
+	if x.Kind.Emits() {
+		f.cause(c, causedEvent{kind: x.Kind.Event(), payload: x.Payload, given: true})
+		return nil
+	}
 	switch x.Kind {
 	case adk.KindStore, adk.KindMutate, adk.KindDelete:
 		op.change = foldDelta{of: x.Collection, record: x.Record, key: x.Key}
@@ -305,8 +309,6 @@ func (f *Fold) begin(c *Call, x *adk.Crossing) error {
 	case adk.KindExecute:
 		op.Execution = f.execution(x)
 		c.executes = append(c.executes, op)
-	case adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall:
-		f.cause(c, causedEvent{kind: x.Kind.Causes()[0], payload: x.Payload, given: true})
 	case adk.KindWaitFor:
 		f.Gates = append(f.Gates, &Gate{Id: x.Name, Op: x.Op, Call: c, at: x.At, refused: f.Cancelled || f.openGate(x.Name) != nil})
 	}
@@ -371,6 +373,9 @@ func (f *Fold) ack(c *Call, op *Op) error {
 
 // operate takes in an operation of one line.
 func (f *Fold) operate(c *Call, x *adk.Crossing) error {
+	if x.Kind.Reports() {
+		return f.report(c, x)
+	}
 	switch x.Kind {
 	case adk.KindAdd, adk.KindRemove:
 		return c.visible.edit(x)
@@ -383,8 +388,6 @@ func (f *Fold) operate(c *Call, x *adk.Crossing) error {
 		return c.visible.Values.set(x.Name, x.Value)
 	case adk.KindNack:
 		return f.nack(c, x)
-	case adk.KindReportMessage, adk.KindReportThought, adk.KindReportToolCall, adk.KindReportLog:
-		return f.report(c, x)
 	}
 	return nil
 }
@@ -406,14 +409,15 @@ func (f *Fold) nack(c *Call, x *adk.Crossing) error {
 // which caused it has been told of.
 func (f *Fold) event(c *Call, x *adk.Crossing) error {
 	d := c.Dispatch
+	if alone[x.Kind] {
+		return f.told(c, x)
+	}
 	switch x.Kind {
 	case adk.KindTurnStart:
 		f.TurnID, f.StartedAt = x.Name, x.At
 		return nil
 	case adk.KindTurnEnd, adk.KindErrorEvent:
 		return nil
-	case adk.KindMessageEvent, adk.KindThoughtEvent, adk.KindToolCallEvent, adk.KindLogEvent:
-		return f.told(c, x)
 	case adk.KindTurnGateOpen, adk.KindTurnGateClosed:
 		return f.gateEvent(c, x)
 	case adk.KindToolExecutionStart, adk.KindToolExecutionEnd:

@@ -112,7 +112,7 @@ func TestFoldNoticesMissingLines(t *testing.T) {
 	}
 }
 
-func emits(x *adk.Crossing) bool { return x.Kind.Spanning() && len(x.Kind.Causes()) == 1 }
+func emits(x *adk.Crossing) bool { return x.Kind.Emits() }
 
 // hasEffect leaves out what changes nothing that the engine says afterwards.
 func hasEffect(x *adk.Crossing) bool {

@@ -19,6 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/internal/steady"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -30,11 +31,8 @@ func TestEveryFieldIsHeldAgain(t *testing.T) {
 			for _, use := range kind.Fields(phase) {
 				first := adk.Crossing{Kind: kind, Phase: phase, At: fakes.Epoch}
 				second := first
-				set := func(x *adk.Crossing, v any) {
-					reflect.ValueOf(x).Elem().FieldByName(use.Field.String()).Set(reflect.ValueOf(v))
-				}
-				set(&first, anything(kind, use.Field, "one"))
-				set(&second, anything(kind, use.Field, "another"))
+				first = tracetest.With(first, use.Field, tracetest.Saying(t, kind, use.Field, "one")[0].Value)
+				second = tracetest.With(second, use.Field, tracetest.Saying(t, kind, use.Field, "four")[0].Value)
 				name := fmt.Sprintf("%s %s %s", kind, phase, use.Label)
 				assert.Empty(t, sameAgain([]adk.Crossing{first}, &attempt{crossings: []adk.Crossing{first}}, nil), name)
 				got := sameAgain([]adk.Crossing{first}, &attempt{crossings: []adk.Crossing{second}}, nil)
@@ -46,53 +44,6 @@ func TestEveryFieldIsHeldAgain(t *testing.T) {
 			}
 		}
 	}
-}
-
-// anything is a value of a field that tells a word, or at least how long it is.
-func anything(kind adk.Kind, f adk.Field, word string) any {
-	switch f {
-	case adk.FieldID, adk.FieldN:
-		return len(word)
-	case adk.FieldFlag, adk.FieldIsError:
-		return len(word) == 3
-	case adk.FieldSeam:
-		return adk.Seam{Label: adk.LabelTool, Name: word}
-	case adk.FieldTexts:
-		return []string{word}
-	case adk.FieldCollection:
-		return adk.CollectionName(word)
-	case adk.FieldJSON:
-		return json.RawMessage(`"` + word + `"`)
-	case adk.FieldRecord:
-		return adk.NewTokenizable(word)
-	case adk.FieldRecords:
-		return []adk.Record{adk.NewTokenizable(word)}
-	case adk.FieldArgs:
-		return map[string]any{"a": word}
-	case adk.FieldResult:
-		return adk.Text(word)
-	case adk.FieldOutcome:
-		return adk.Outcome(word)
-	case adk.FieldErr, adk.FieldCause:
-		return errors.New(word)
-	case adk.FieldDuration:
-		return time.Duration(len(word))
-	case adk.FieldSchema:
-		return json.RawMessage(`{"const":"` + word + `"}`)
-	case adk.FieldDigest:
-		return adk.DigestOf([]byte(word))
-	case adk.FieldSeams:
-		return &adk.RunInfo{Executor: word}
-	case adk.FieldPayload:
-		switch kind {
-		case adk.KindEmitMessage:
-			return adk.MessageEvent{Delta: word}
-		case adk.KindEmitThought:
-			return adk.ThoughtEvent{Delta: word}
-		}
-		return adk.ToolCallEvent{Tool: word}
-	}
-	return word
 }
 
 // asking is a subject whose model runs a tool, once, and does with what it gives
