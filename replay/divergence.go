@@ -66,8 +66,13 @@ type Divergence struct {
 	Fields []FieldDiff `json:"fields,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
-	// Place is where the code of the live seam begins that it happened in.
+	// Place is the line of live code that it happened in, or behind; where that made nothing
+	// before, where the code of its seam begins.
 	Place string `json:"place,omitempty"`
+	// Callers are the lines of the program's own module that called Place, the nearest
+	// first, up to the seam: where an agent asks everything through one helper, they tell
+	// one ask from another.
+	Callers []string `json:"callers,omitempty"`
 	// Candidates are the recorded answers that came nearest to an operation that
 	// got none, or as near to a changed ask as the one that it got.
 	Candidates []Candidate `json:"candidates,omitempty"`

@@ -32,6 +32,7 @@ type Report struct {
 // How much a report shows: it fits on a screen.
 const (
 	mostFields     = 4
+	mostLines      = 4
 	mostCauses     = 2
 	mostCandidates = 2
 	mostSaid       = 2
@@ -50,9 +51,7 @@ const width = 68
 func (d *Divergence) String() string {
 	var b strings.Builder
 	d.writeHead(&b)
-	if d.Place != "" {
-		fmt.Fprintf(&b, "code: %s\n", safetext.Shortened(safetext.Bare(d.Place), 2*width))
-	}
+	d.writePlace(&b)
 	d.writeChange(&b)
 	for _, command := range d.Next() {
 		fmt.Fprintf(&b, "next: %s\n", shell.Broken(command, width-len("next: ")))
@@ -68,6 +67,28 @@ func (d *Divergence) String() string {
 	}
 	d.writeCandidates(&b)
 	return b.String()
+}
+
+// writePlace says where in the code it happened, and who called that: of many callers the
+// nearest, and those nearest to the engine.
+func (d *Divergence) writePlace(b *strings.Builder) {
+	if d.Place == "" {
+		return
+	}
+	lines := append([]string{d.Place}, d.Callers...)
+	text := "code: " + safetext.Shortened(safetext.Bare(lines[0]), 2*width)
+	if len(lines) > mostLines {
+		lines = slices.Concat(lines[:mostLines/2], []string{"…"}, lines[len(lines)-mostLines/2:])
+	}
+	for i, line := range lines[1:] {
+		if i == 0 {
+			text += ", called by "
+		} else {
+			text += ", "
+		}
+		text += safetext.Shortened(safetext.Bare(line), 2*width)
+	}
+	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 }
 
 // writeLine writes the line of a crossing, cut where it is long.
