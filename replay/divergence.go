@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -175,6 +176,18 @@ type Impact struct {
 	Own int `json:"own"`
 	// Causes are those that differ on their own, in a line each.
 	Causes []string `json:"causes,omitempty"`
+}
+
+// Others says how many are not equal, in words.
+func (a *Impact) Others() string {
+	follow, own := fmt.Sprintf("%d follow", a.Follow), fmt.Sprintf("%d differ on their own", a.Own)
+	if a.Follow == 1 {
+		follow += "s"
+	}
+	if a.Own == 1 {
+		own = "1 differs on its own"
+	}
+	return follow + " from it, " + own
 }
 
 // Candidate is a recorded answer that an operation did not get.

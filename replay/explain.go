@@ -506,10 +506,13 @@ func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing
 	if call.Strand != gotCall.Strand && len(reasons) == 0 {
 		reasons = append(reasons, fmt.Sprintf("is of strand %q", call.Strand))
 	}
-	for _, f := range compare.CompareInputs(r.known, w, got) {
-		if f.Input {
-			want, got := f.Cut()
-			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(got)))
+	for _, f := range compare.InDetail(w, got, compare.CompareInputs(r.known, w, got)) {
+		switch want, now := f.Cut(); {
+		case !f.Input:
+		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // else its members differ
+			reasons = append(reasons, fmt.Sprintf("record is a %s and not a %s", w.Record.RecordKind(), got.Record.RecordKind()))
+		default:
+			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(now)))
 		}
 	}
 	return reasons

@@ -35,6 +35,7 @@ const (
 	mostLines      = 4
 	mostCauses     = 2
 	mostCandidates = 2
+	mostReasons    = 2
 	mostSaid       = 2
 )
 
@@ -165,7 +166,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 
 // write says what came of the later crossings.
 func (a *Impact) write(b *strings.Builder) {
-	fmt.Fprintf(b, "after it: %d equal, %d follow from it, %d differ on their own\n", a.Equal, a.Follow, a.Own)
+	fmt.Fprintf(b, "after it: %d equal, %s\n", a.Equal, a.Others())
 	for _, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
 		writeLine(b, cause)
 	}
@@ -184,9 +185,12 @@ func (d *Divergence) writeCandidates(b *strings.Builder) {
 			break
 		}
 		told++
-		why := make([]string, len(c.Refused))
-		for i, reason := range c.Refused {
-			why[i] = safetext.Shortened(reason, width)
+		why := make([]string, min(len(c.Refused), mostReasons))
+		for i := range why {
+			why[i] = safetext.Shortened(c.Refused[i], width)
+		}
+		if more := len(c.Refused) - len(why); more > 0 {
+			why = append(why, fmt.Sprintf("differs in %d more", more))
 		}
 		text := fmt.Sprintf("recorded at crossing %d: %s, which %s", c.Crossing, safetext.Shortened(c.Text, width), strings.Join(why, ", and "))
 		b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
