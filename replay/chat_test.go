@@ -83,7 +83,7 @@ func TestLiveExecutorDiverges(t *testing.T) {
 		{"another text", fakes.Converse(call(`"Oslo"`), fakes.StreamReply("It pours", " in Oslo.")), replay.ChangedInput, "executor/chat#1", `report-message m1 "It pours"`},
 		{"one text more", fakes.Converse(call(`"Oslo"`), fakes.StreamReply("It rains", " in Oslo.", " Still.")), replay.Extra, "executor/chat#1", `report-message m1 " Still."`},
 		{"one text less", fakes.Converse(call(`"Oslo"`), fakes.StreamReply("It rains")), replay.Missing, "executor/chat#1", ""},
-		{"no call", fakes.Converse(fakes.StreamReply("No idea.")), replay.Missing, "executor/chat#0", "new-id"},
+		{"no call", fakes.Converse(fakes.StreamReply("No idea.")), replay.Missing, "executor/chat#0", "report-message"},
 		{"one call more", fakes.Converse(call(`"Oslo"`), call(`"Oslo"`)), replay.Extra, "executor/chat#1", "report-tool-call call1 weather"},
 	} {
 		for _, recording := range recordings {

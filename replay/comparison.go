@@ -58,7 +58,24 @@ func (j *comparison) compare() []*difference {
 	slices.SortStableFunc(j.found, func(a, b *difference) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))
 	})
+	leadToTheUse(j.found)
 	return j.found
+}
+
+// leadToTheUse puts what a new id or a time is for before them: a record that is stored is
+// what somebody has written, and the id that it was made with says nothing of it.
+func leadToTheUse(found []*difference) {
+	isNew := func(d *difference) bool { return d.want == nil && (d.class == Extra || d.class == Unanswered) }
+	for i, d := range found {
+		if !isNew(d) || d.call != found[0].call || d.at != found[0].at {
+			return
+		}
+		if d.got.Kind != adk.KindNewID && d.got.Kind != adk.KindNow {
+			copy(found[1:i+1], found[:i])
+			found[0] = d
+			return
+		}
+	}
 }
 
 func compareBool(a, b bool) int {

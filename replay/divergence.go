@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -66,8 +67,13 @@ type Divergence struct {
 	Fields []FieldDiff `json:"fields,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
-	// Place is where the code of the live seam begins that it happened in.
+	// Place is the line of live code that it happened in, or behind; where that made nothing
+	// before, where the code of its seam begins.
 	Place string `json:"place,omitempty"`
+	// Callers are the lines of the program's own module that called Place, the nearest
+	// first, up to the seam: where an agent asks everything through one helper, they tell
+	// one ask from another.
+	Callers []string `json:"callers,omitempty"`
 	// Candidates are the recorded answers that came nearest to an operation that
 	// got none, or as near to a changed ask as the one that it got.
 	Candidates []Candidate `json:"candidates,omitempty"`
@@ -171,6 +177,18 @@ type Impact struct {
 	Own int `json:"own"`
 	// Causes are those that differ on their own, in a line each.
 	Causes []string `json:"causes,omitempty"`
+}
+
+// Others says how many are not equal, in words.
+func (a *Impact) Others() string {
+	follow, own := fmt.Sprintf("%d follow", a.Follow), fmt.Sprintf("%d differ on their own", a.Own)
+	if a.Follow == 1 {
+		follow += "s"
+	}
+	if a.Own == 1 {
+		own = "1 differs on its own"
+	}
+	return follow + " from it, " + own
 }
 
 // Candidate is a recorded answer that an operation did not get.

@@ -99,3 +99,8 @@ func TestClassesAreAll(t *testing.T) {
 	require.NotEmpty(t, declared)
 	assert.ElementsMatch(t, declared, Classes())
 }
+
+func TestOneThatFollowsIsOne(t *testing.T) {
+	assert.Equal(t, "1 follows from it, 1 differs on its own", (&Impact{Follow: 1, Own: 1}).Others())
+	assert.Equal(t, "0 follow from it, 2 differ on their own", (&Impact{Own: 2}).Others())
+}

@@ -214,7 +214,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
-	d.Place = r.place(first)
+	d.Place, d.Callers = r.place(first)
 	if first.repeats > 0 {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
 	}
@@ -249,21 +249,29 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 
 // place says where in live code the first difference is: the line of the operation, or
 // the last line before one that did not happen; where the code begins if it made no
-// operation; and of what the run was given nothing but that somebody made it.
-func (r *replayed) place(first *difference) string {
+// operation; and of what the run was given nothing but that somebody made it. Of an
+// operation it says who called the line, too.
+func (r *replayed) place(first *difference) (at string, callers []string) {
 	if first.got != nil {
-		if p := r.callers.Of(r.operation(first.got)); p != (codeplace.Place{}) {
-			return p.String()
+		if lines := r.callers.Of(r.operation(first.got)); len(lines) > 0 {
+			return lines[0].String(), inWords(lines[1:])
 		}
 	}
 	in, begins := r.codeOf(first)
 	if in == nil {
-		return r.made(first)
+		return r.made(first), nil
 	}
-	if p := r.lastBefore(in, first); p != (codeplace.Place{}) {
-		return p.Behind()
+	if lines := r.lastBefore(in, first); len(lines) > 0 {
+		return lines[0].Behind(), inWords(lines[1:])
 	}
-	return begins.String()
+	return begins.String(), nil
+}
+
+func inWords(lines []codeplace.Place) (texts []string) {
+	for _, p := range lines {
+		texts = append(texts, p.String())
+	}
+	return texts
 }
 
 // operation is the operation of the new run that a crossing of it is of, or came of; nil
@@ -304,15 +312,15 @@ func (r *replayed) codeOf(first *difference) (in *calls.Call, begins codeplace.P
 }
 
 // lastBefore is the line of the last operation of a call of the new run before a
-// difference.
-func (r *replayed) lastBefore(in *calls.Call, first *difference) (last codeplace.Place) {
+// difference, and those that called it.
+func (r *replayed) lastBefore(in *calls.Call, first *difference) (last []codeplace.Place) {
 	before := r.newBefore(first)
 	for _, s := range in.Script {
 		if s.X.Seq > before {
 			break
 		}
-		if p := r.callers.Of(s.X); p != (codeplace.Place{}) {
-			last = p
+		if lines := r.callers.Of(s.X); len(lines) > 0 {
+			last = lines
 		}
 	}
 	return last
@@ -514,10 +522,13 @@ func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing
 	if call.Strand != gotCall.Strand && len(reasons) == 0 {
 		reasons = append(reasons, fmt.Sprintf("is of strand %q", call.Strand))
 	}
-	for _, f := range compare.CompareInputs(r.known, w, got) {
-		if f.Input {
-			want, got := f.Cut()
-			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(got)))
+	for _, f := range compare.InDetail(w, got, compare.CompareInputs(r.known, w, got)) {
+		switch want, now := f.Cut(); {
+		case !f.Input:
+		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // else its members differ
+			reasons = append(reasons, fmt.Sprintf("record is a %s and not a %s", w.Record.RecordKind(), got.Record.RecordKind()))
+		default:
+			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(now)))
 		}
 	}
 	return reasons

@@ -32,8 +32,10 @@ type Report struct {
 // How much a report shows: it fits on a screen.
 const (
 	mostFields     = 4
+	mostLines      = 4
 	mostCauses     = 2
 	mostCandidates = 2
+	mostReasons    = 2
 	mostSaid       = 2
 )
 
@@ -50,9 +52,7 @@ const width = 68
 func (d *Divergence) String() string {
 	var b strings.Builder
 	d.writeHead(&b)
-	if d.Place != "" {
-		fmt.Fprintf(&b, "code: %s\n", safetext.Shortened(safetext.Bare(d.Place), 2*width))
-	}
+	d.writePlace(&b)
 	d.writeChange(&b)
 	for _, command := range d.Next() {
 		fmt.Fprintf(&b, "next: %s\n", shell.Broken(command, width-len("next: ")))
@@ -68,6 +68,28 @@ func (d *Divergence) String() string {
 	}
 	d.writeCandidates(&b)
 	return b.String()
+}
+
+// writePlace says where in the code it happened, and who called that: of many callers the
+// nearest, and those nearest to the engine.
+func (d *Divergence) writePlace(b *strings.Builder) {
+	if d.Place == "" {
+		return
+	}
+	lines := append([]string{d.Place}, d.Callers...)
+	text := "code: " + safetext.Shortened(safetext.Bare(lines[0]), 2*width)
+	if len(lines) > mostLines {
+		lines = slices.Concat(lines[:mostLines/2], []string{"…"}, lines[len(lines)-mostLines/2:])
+	}
+	for i, line := range lines[1:] {
+		if i == 0 {
+			text += ", called by "
+		} else {
+			text += ", "
+		}
+		text += safetext.Shortened(safetext.Bare(line), 2*width)
+	}
+	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 }
 
 // writeLine writes the line of a crossing, cut where it is long.
@@ -144,7 +166,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 
 // write says what came of the later crossings.
 func (a *Impact) write(b *strings.Builder) {
-	fmt.Fprintf(b, "after it: %d equal, %d follow from it, %d differ on their own\n", a.Equal, a.Follow, a.Own)
+	fmt.Fprintf(b, "after it: %d equal, %s\n", a.Equal, a.Others())
 	for _, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
 		writeLine(b, cause)
 	}
@@ -163,9 +185,12 @@ func (d *Divergence) writeCandidates(b *strings.Builder) {
 			break
 		}
 		told++
-		why := make([]string, len(c.Refused))
-		for i, reason := range c.Refused {
-			why[i] = safetext.Shortened(reason, width)
+		why := make([]string, min(len(c.Refused), mostReasons))
+		for i := range why {
+			why[i] = safetext.Shortened(c.Refused[i], width)
+		}
+		if more := len(c.Refused) - len(why); more > 0 {
+			why = append(why, fmt.Sprintf("differs in %d more", more))
 		}
 		text := fmt.Sprintf("recorded at crossing %d: %s, which %s", c.Crossing, safetext.Shortened(c.Text, width), strings.Join(why, ", and "))
 		b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")

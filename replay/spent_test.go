@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -37,4 +38,28 @@ func TestOnceMoreThanRecorded(t *testing.T) {
 	require.NotNil(t, report.Divergence)
 	said := strings.Join(strings.Fields(report.Divergence.String()), " ")
 	assert.Contains(t, said, ", which has answered already: today's code does this once more")
+}
+
+// A recorded ask that comes near to one without an answer is told by the members that keep
+// it from being the answer, however long the request is.
+func TestNearAskNamesTheMember(t *testing.T) {
+	type request struct{ Text, Path string }
+	asking := func(path string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			_, err := adk.Ask(ctx, "shop", request{strings.Repeat("Where is it? ", 20), path}, func(context.Context, request) (string, error) { return "here", nil })
+			return errors.Join(err, dc.Ack())
+		}
+	}
+	var recorded bytes.Buffer
+	config := adk.Config{Executor: adk.Executor{Name: "model", Run: asking("/orders")}, Storage: fakes.NoOpStorage()}
+	runner, err := adk.NewRunner(fakes.Deterministic(config, replay.Record(&recorded)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	live := replay.LiveExecutor(asking("/order"))
+	live.Strict = true
+	report, err := replay.Verify(t.Context(), &recorded, live)
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	said := strings.Join(strings.Fields(report.Divergence.String()), " ")
+	assert.Contains(t, said, `, which request.Path is "/orders" and not "/order"`)
 }

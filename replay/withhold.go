@@ -135,6 +135,9 @@ func (r *replayed) withholdNames(report *Report) {
 	}
 	if d := report.Divergence; d != nil {
 		hide(&d.Place)
+		for i := range d.Callers {
+			hide(&d.Callers[i])
+		}
 		hide(&d.Got)
 		for i := range d.Waiting {
 			hide(&d.Waiting[i])

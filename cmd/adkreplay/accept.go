@@ -129,7 +129,7 @@ func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
 		verdict, text = "accepted", fmt.Sprintf("%s: the reason is in %s", name, name+corpus.ReasonEnding)
 	}
 	if r.After != nil {
-		text += fmt.Sprintf("; behind what is shown %d follow from it, %d differ on their own", r.After.Follow, r.After.Own)
+		text += "; behind what is shown " + r.After.Others()
 	}
 	t.judged(green, verdict, text)
 	if r.After != nil {

@@ -160,7 +160,7 @@ func targetNamed(name string) (target, error) {
 	}
 	_, err := os.Stat(name)
 	if err != nil && !corpus.IsTrace(name) && name != stdin {
-		return target{}, fmt.Errorf("there is no scenario %q, and no file%s", name, didYouMean(name, scenarioNames()))
+		return target{}, noScenario(name, ", and no file", scenarioNames())
 	}
 	return target{name, func(ctx context.Context, t *terminal) (turn.Subject, error) {
 		turn, err := readTurn(ctx, t, file(ctx, name))

@@ -130,13 +130,14 @@ Everything happens in this process: no network, no model, no key.
 	}
 	root.Version = version(debug.ReadBuildInfo())
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(misused)
+	root.SetFlagErrorFunc(misflagged)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	registerLimits(root, t)
 	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newReview(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
 		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newStats(t), newDistil(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
 	root.SetHelpCommand(newHelp(root))
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", usualColumns)))
+	setHelp(root)
 	for _, cmd := range root.Commands() {
 		cmd.Long = filled(cmd.Long, usualColumns)
 	}

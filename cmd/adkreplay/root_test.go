@@ -222,13 +222,21 @@ func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
 		{[]string{"verfy"}, `there is no command "verfy": did you mean verify?; see adkreplay --help`},
 		{[]string{"help", "shwo"}, `there is no command "shwo": did you mean show?; see adkreplay --help`},
 		{[]string{"verify", "--fast"}, "unknown flag: --fast; see adkreplay verify --help"},
+		{[]string{"show", "--jsno"}, "unknown flag: --jsno: did you mean --json?; see adkreplay show --help"},
+		{[]string{"verify", "--shrad", "1/2"}, "unknown flag: --shrad: did you mean --shard?; see adkreplay verify --help"},
+		{[]string{"--json", "verify"}, "unknown flag: --json: it stands behind the command: adkreplay [command] --json; see adkreplay --help"},
+		{[]string{"--fast", "verify"}, "unknown flag: --fast; see adkreplay --help"},
+		{[]string{"show", "--at", "x"}, `invalid argument "x" for "--at" flag: want a whole number; see adkreplay show --help`},
+		{[]string{"show", "--at", "99999999999999999999"}, `invalid argument "99999999999999999999" for "--at" flag: no number is that large here; see adkreplay show --help`},
+		{[]string{"verify", "--json", "report.json", "a.jsonl"}, "--json takes its file behind an equals sign: --json=report.json; see adkreplay verify --help"},
+		{[]string{"version", "x"}, "version takes no argument, and got 1; see adkreplay version --help"},
 		{[]string{"run", "helo"}, `there is no scenario "helo": did you mean hello?; see adkreplay run --help`},
-		{[]string{"run", "xyzzy"}, `there is no scenario "xyzzy"; see adkreplay run --help`},
+		{[]string{"run", "xyzzy"}, `there is no scenario "xyzzy": adkreplay run lists them; see adkreplay run --help`},
 		{[]string{"run", "--all"}, "--all records: give the folder with -o; see adkreplay run --help"},
 		{[]string{"show"}, "show takes one file, and got 0; see adkreplay show --help"},
 		{[]string{"show", "nosuch.jsonl"}, "nosuch.jsonl: no such file or directory"},
 		{[]string{"show", "hello"}, "hello: no such file or directory; adkreplay run hello shows the scenario of this name"},
-		{[]string{"show", folder}, folder + ": this is a folder, and not the file of one trace"},
+		{[]string{"show", folder}, folder + ": this is a folder: give the file of one trace in it"},
 		{[]string{"run", "hello", "-o", folder}, folder + ": the trace cannot be written: this is a folder: give the name of a file"},
 		{[]string{"run", "hello", "-o", folder + "/a/b"}, folder + "/a/b: the trace cannot be written: there is no folder " + folder + "/a"},
 	}
@@ -248,6 +256,18 @@ func TestHelpDocumentsTheExitCodes(t *testing.T) {
 	for code := exitSame; code <= exitInternal; code++ {
 		assert.Regexp(t, `(?m)^  `+string(rune('0'+code))+`  [a-z]`, exitHelp)
 	}
+}
+
+// A help is of its command: it writes a flag as it is given, and leaves to the program's own
+// what every command has.
+func TestHelpOfFlags(t *testing.T) {
+	for _, args := range [][]string{{"verify", "--help"}, {"help", "verify"}, {"merge", "-h"}} {
+		help := adkreplay(args...).out
+		assert.Contains(t, help, "  --json[=file]  ", "%q", args)
+		assert.NotContains(t, help, "crossings (", "%q", args)
+		assert.Contains(t, help, "adkreplay --help\n                            lists them", "%q", args)
+	}
+	assert.Contains(t, adkreplay("--help").out, "crossings (")
 }
 
 // writerFunc is a writer of a test.

@@ -92,7 +92,16 @@ func parseRun(flags runFlags, args []string) (runOptions, error) {
 	if s, ok := scenarios.SessionNamed(args[0]); ok {
 		return runOptions{sessions: []scenarios.Session{s}, file: flags.output}, nil
 	}
-	return runOptions{}, fmt.Errorf("there is no scenario %q%s", args[0], didYouMean(args[0], runNames()))
+	return runOptions{}, noScenario(args[0], "", runNames())
+}
+
+// noScenario says that nothing has a name, and of names that are like none where they are.
+func noScenario(name, nor string, names []string) error {
+	offer := didYouMean(name, names)
+	if offer == "" {
+		offer = ": adkreplay run lists them"
+	}
+	return fmt.Errorf("there is no scenario %q%s%s", name, nor, offer)
 }
 
 func scenarioNames() (names []string) {

@@ -157,7 +157,7 @@ func openFile(path string) (io.ReadCloser, error) {
 		return nil, because(path, err)
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("%s: this is a folder, and not the file of one trace", safetext.Line(path))
+		return nil, fmt.Errorf("%s: this is a folder: give the file of one trace in it", safetext.Line(path))
 	}
 	f, err := os.Open(path)
 	if err != nil {

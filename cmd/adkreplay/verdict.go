@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -60,6 +62,17 @@ func (o *reportOptions) check() error {
 		return errors.New("--json and --junit cannot write the same file")
 	case o.github && o.onlyStdout():
 		return errors.New("--github prints on the standard output, and a document stands there alone: give it a file")
+	}
+	return nil
+}
+
+// checkApart refuses a file behind --json that stands apart from it: it would be read as a
+// trace, and is not there.
+func (o *reportOptions) checkApart(args []string) error {
+	for _, arg := range args {
+		if _, err := os.Stat(arg); o.json == stdout && strings.HasSuffix(arg, ".json") && errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("--json takes its file behind an equals sign: --json=%s", arg)
+		}
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func parseVerify(flags verifyFlags, args []string, env func(string) string) (ver
 	if flags.parallel < 1 {
 		return verifyOptions{}, fmt.Errorf("--parallel is %d: give how many traces to run at once, 1 or more", flags.parallel)
 	}
-	if err := errors.Join(flags.reports.check(), checkPaths(args)); err != nil {
+	if err := errors.Join(flags.reports.check(), flags.reports.checkApart(args), checkPaths(args)); err != nil {
 		return verifyOptions{}, err
 	}
 	shard, err := chooseShard(flags.shard, env)

@@ -15,8 +15,13 @@ func newVersion(t *terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of command, contract and trace format",
-		Args:  cobra.NoArgs,
-		Run:   func(*cobra.Command, []string) { t.printf("%s", version(debug.ReadBuildInfo())) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return misused(cmd, fmt.Errorf("version takes no argument, and got %d", len(args)))
+			}
+			t.printf("%s", version(debug.ReadBuildInfo()))
+			return nil
+		},
 	}
 }
 

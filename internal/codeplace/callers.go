@@ -23,9 +23,9 @@ func (c *Callers) Tell(x *adk.Crossing) {
 	}
 }
 
-// Of is the line of user code that made an operation of the run; none where no user
-// code did.
-func (c *Callers) Of(x *adk.Crossing) Place { return c.stack(x).User() }
+// Of is the line of user code that made an operation of the run, and behind it those that
+// called it; none where no user code did.
+func (c *Callers) Of(x *adk.Crossing) []Place { return c.stack(x).Users() }
 
 // IsApart reports whether an operation of the run was made on a goroutine that user
 // code has begun itself.

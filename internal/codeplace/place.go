@@ -164,6 +164,17 @@ func Here(skip int) (s Stack) {
 // the program's own module, or if there is none of a module that is not ours. It is
 // none where a seam of the engine, or what stands in for user code, lies nearer.
 func (s Stack) User() (nearest Place) {
+	if users := s.Users(); len(users) > 0 {
+		return users[0]
+	}
+	return Place{}
+}
+
+// Users is User, and behind it the lines of the program's own module that called it, up to
+// the seam call. What many operations come through, as a helper that all requests are made
+// with, says little of one of them: who called it does.
+func (s Stack) Users() (own []Place) {
+	var nearest []Place
 	frames := runtime.CallersFrames(s[:])
 	for more := true; more; {
 		var f runtime.Frame
@@ -171,17 +182,20 @@ func (s Stack) User() (nearest Place) {
 		pkg := packageOf(f.Function)
 		switch main, _ := program(); {
 		case f.Function == seamCall, within(pkg, ours+"/internal/stub"), f.Function == "":
-			return nearest
+			more = false
 		case isEngine(pkg), !strings.Contains(firstElement(pkg), ".") && !within(pkg, main) && pkg != "main":
 		case pkg == "main" || within(strings.TrimSuffix(pkg, "_test"), main):
-			if !ofAnother(f.File) {
-				return placeOf(f.Function, f.File, f.Line)
+			if p := placeOf(f.Function, f.File, f.Line); !ofAnother(f.File) && (p.Line > 0 || len(own) == 0) {
+				own = append(own, p)
 			}
-		case nearest == (Place{}):
-			nearest = placeOf(f.Function, f.File, f.Line)
+		case len(nearest) == 0:
+			nearest = []Place{placeOf(f.Function, f.File, f.Line)}
 		}
 	}
-	return nearest
+	if len(own) == 0 {
+		return nearest
+	}
+	return own
 }
 
 // ofAnother reports whether a file is of another module than the program's. The closures

@@ -35,6 +35,8 @@ type Clerk struct {
 	Adds      bool   // the answer is added where it was stored
 	Ungated   bool   // nobody is asked before it books
 	Pieces    bool   // what is said is streamed word by word
+	Again     bool   // the model is asked again, whatever it has answered
+	Notes     bool   // the answer is noted, under a new id
 }
 
 // Record records a turn of a clerk whose person answers so, for one city.
@@ -95,6 +97,11 @@ func (Clerk) remember(ctx context.Context, tc *adk.TurnContext, next adk.Next) e
 func (c Clerk) serve(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, city string) error {
 	if err := c.ask(ctx, dc, city); err != nil {
 		return err
+	}
+	if c.Again {
+		if err := c.ask(ctx, dc, city); err != nil {
+			return err
+		}
 	}
 	if !c.Ungated {
 		if _, err := dc.WaitFor(ctx, adk.Gate{ID: "book", Reason: "Book it?", Timeout: time.Minute}); err != nil {
@@ -176,6 +183,10 @@ func (c Clerk) say(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers,
 		_, err = dc.Messages().Add(m)
 	} else {
 		err = dc.Messages().Store(ctx, m)
+	}
+	if err == nil && c.Notes {
+		note := adk.MemoryInit{ID: dc.NewID(), Content: text, Confidence: new(1.0), Importance: new(0.5), CreatedAt: now, UpdatedAt: now}
+		err = dc.Memories().Store(ctx, tracetest.Must(adk.NewMemory(note)))
 	}
 	if err != nil || c.Unacked {
 		return err

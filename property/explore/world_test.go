@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -175,6 +176,30 @@ func strange() turn.Subject {
 		}
 		return dc.Ack()
 	})
+}
+
+// A tool that asks over HTTP with the context that it was given has nothing to mend where
+// the explorer makes it deaf to the end of that: its client would have noticed.
+func TestDeafToolThatAsksOverHTTP(t *testing.T) {
+	s := subject("asks over HTTP", func(c *adk.Config) adk.RawTurn {
+		client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: `{"state":"sent"}`})))}
+		c.Tools = []*adk.Tool{fakes.NewTool("order", "Finds an order.").Tool().WithHandler(func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://shop.example/orders/A1", nil)
+			require.NoError(t, err)
+			resp, err := client.Do(req)
+			if err != nil {
+				return nil, err
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			return adk.Text(string(body)), err
+		})}
+		c.Executor = fakes.Script{{fakes.Call("order", `{}`)}, {fakes.Say("It was sent."), fakes.Ack()}}.Executor("model")
+		return adk.RawTurn{SystemPrompt: "Help."}
+	})
+	result := explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.LateTool}})
+	assert.Empty(t, result.Violations, result)
+	assert.True(t, slices.ContainsFunc(result.Table.Rows, func(r explore.TableRow) bool { return r.Cells[0].Tried > 0 }), "the tool was made deaf")
 }
 
 // What asks over HTTP gets the faults that are made over HTTP, whatever its path, the white

@@ -85,7 +85,9 @@ func newCause(d *replay.Divergence) *Cause {
 		c.Kind = describe.KindName(x)
 	}
 	c.Beside = besides(d, e)
-	c.Instead = instead(d.Class, e)
+	if c.Beside != onceMore { // what is gone came of that
+		c.Instead = instead(d.Class, e)
+	}
 	if was := e.Recorded; was != nil && was != x && describe.IsMade(was) && d.Class == replay.ChangedError {
 		c.Gone = describe.Gist(was)
 	}
@@ -170,8 +172,8 @@ func newError(fields []replay.FieldDiff, data map[string]bool) *Change {
 }
 
 // besides says what is no part of a cause: of an operation at another place which that
-// is in this trace, and of one with which nothing else is wrong that it was recorded
-// once less.
+// is in this trace, and of one that nothing but its number keeps from an answer that it was
+// recorded once less.
 func besides(d *replay.Divergence, e *replay.Evidence) string {
 	if e.Beside != nil {
 		side := "behind"
@@ -180,13 +182,13 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 		}
 		return "now " + side + " " + describe.Gist(e.Beside)
 	}
-	for _, c := range d.Candidates {
-		if e.Recorded == nil && c.Spent {
-			return "once more than recorded"
-		}
+	if told(d.Class, e) == e.Replayed && slices.ContainsFunc(d.Candidates, func(c replay.Candidate) bool { return c.Spent }) {
+		return onceMore
 	}
 	return ""
 }
+
+const onceMore = "once more than recorded"
 
 // instead says what else a divergence is about: what came where something is missing, and
 // what is gone where something came.

@@ -228,7 +228,7 @@ function divergenceView(app, name, d) {
       h(
         "p",
         { class: "faint" },
-        `After it ${d.after.equal} are equal, ${d.after.follow} follow from it, ${d.after.own} differ on their own.`,
+        `After it: ${d.after.equal} equal, ${d.after.follow} because of it, ${d.after.own} on their own.`,
       ),
   );
 }

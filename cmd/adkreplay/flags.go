@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// This file is what is said of flags: in complaints, and in the help.
+
+// misflagged is a complaint about a flag of cmd, in words of ours where those of the
+// library are about Go.
+func misflagged(cmd *cobra.Command, err error) error {
+	var unknown interface{ GetSpecifiedName() string }
+	var number *strconv.NumError
+	switch {
+	case errors.As(err, &number) && errors.Is(number, strconv.ErrRange):
+		said, _, _ := strings.Cut(err.Error(), ": strconv.")
+		err = errors.New(said + ": no number is that large here")
+	case errors.As(err, &number):
+		said, _, _ := strings.Cut(err.Error(), ": strconv.")
+		err = errors.New(said + ": want a whole number")
+	case errors.As(err, &unknown) && cmd.Flags().Lookup(unknown.GetSpecifiedName()) == nil:
+		name := unknown.GetSpecifiedName()
+		if !cmd.HasParent() {
+			return misused(cmd, fmt.Errorf("%w%s", err, behind(cmd, name)))
+		}
+		err = fmt.Errorf("%w%s", err, didYouMean("--"+name, flagsOf(cmd)))
+	}
+	return misused(cmd, err)
+}
+
+// flagsOf are the flags of a command as they are written.
+func flagsOf(cmd *cobra.Command) (names []string) {
+	for line := range strings.Lines(cmd.Flags().FlagUsages()) {
+		for _, word := range strings.Fields(line)[:2] { // -q, --quiet
+			if strings.HasPrefix(word, "--") {
+				names = append(names, word)
+			}
+		}
+	}
+	return names
+}
+
+// behind says where a flag belongs that stands before the name of the command.
+func behind(root *cobra.Command, flag string) string {
+	if !slices.ContainsFunc(root.Commands(), func(cmd *cobra.Command) bool { return cmd.Flags().Lookup(flag) != nil }) {
+		return ""
+	}
+	return ": it stands behind the command: " + root.CommandPath() + " [command] --" + flag
+}
+
+// setHelp has the help say how the file of --json is given, which the library says in a
+// notation of its own, and lists the limits where nothing else stands.
+func setHelp(root *cobra.Command) {
+	usual := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if limit := root.PersistentFlags().Lookup("limit"); cmd != root {
+			first, _, _ := strings.Cut(limit.Usage, "\n")
+			limit.Usage = first + "; adkreplay --help lists them"
+		}
+		var help strings.Builder
+		out := cmd.OutOrStdout()
+		cmd.SetOut(&help)
+		usual(cmd, args)
+		cmd.SetOut(out)
+		_, _ = io.WriteString(out, strings.ReplaceAll(help.String(), `--json file[="-"]`, `--json[=file]    `))
+	})
+}

@@ -1,0 +1,61 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+func send(ctx context.Context, text string) error {
+	_, err := adk.Ask(ctx, "service", text, func(context.Context, string) (string, error) { return "ok", nil })
+	return err
+}
+
+func sending(second string, stashes bool) adk.Config {
+	return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		err := errors.Join(send(ctx, "the question"), send(ctx, second))
+		if stashes {
+			err = errors.Join(err, dc.Stash().Set("asked", true))
+		}
+		return errors.Join(err, dc.Ack())
+	}}}
+}
+
+// An agent asks all that it asks through one helper, whose line says nothing of what
+// changed: the report says who called it, also where something is missing behind an ask.
+func TestCallersOfAHelper(t *testing.T) {
+	var trace bytes.Buffer
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(sending("its limit is ten words", true), replay.Record(&trace))))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	for begins, today := range map[string]adk.Config{
+		"":        sending("its limit is nine words", true),
+		"behind ": sending("its limit is ten words", false),
+	} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.Live{Config: today, Seams: []string{replay.Executor}})
+		require.NoError(t, err)
+		require.NotNil(t, report.Divergence)
+		assert.Regexp(t, `^`+begins+`replay/callers_test\.go:20 `, report.Divergence.Place)
+		require.NotEmpty(t, report.Divergence.Callers)
+		assert.Regexp(t, `^replay/callers_test\.go:26 `, report.Divergence.Callers[0])
+		text := strings.Join(strings.Fields(report.Divergence.String()), " ")
+		assert.Contains(t, text, "code: "+report.Divergence.Place+", called by "+report.Divergence.Callers[0])
+	}
+}
+
+// Of many callers a report shows the nearest, and those nearest to the engine.
+func TestManyCallersAreFew(t *testing.T) {
+	d := &replay.Divergence{Class: replay.Missing, Crossing: 7, Place: "http.go:1 (agent.do)",
+		Callers: []string{"http.go:2 (agent.retry)", "http.go:3 (agent.post)", "model.go:4 (agent.chat)", "agent.go:5 (agent.run)"}}
+	assert.Equal(t, []string{"code: http.go:1 (agent.do), called by http.go:2 (agent.retry), …,", "    model.go:4 (agent.chat), agent.go:5 (agent.run)"},
+		strings.Split(d.String(), "\n")[1:3])
+}
