@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
@@ -72,7 +73,7 @@ func (p *causal) givesUp() bool {
 	defer p.Mu.Unlock()
 	strands, by := circle(p.needs())
 	for i, n := range strands {
-		p.endless = append(p.endless, by[i].text(n, p.callers.Of(&adk.Crossing{Seq: by[i].seq}).String()))
+		p.endless = append(p.endless, by[i].text(n, p.callers.Of(&adk.Crossing{Seq: by[i].seq})))
 	}
 	if p.endless != nil {
 		p.stop()
@@ -99,7 +100,8 @@ type need struct {
 	seq int // the crossing that began the wait; zero of one that it forked
 }
 
-func (n need) text(strand int, place string) string {
+// text says it of a strand, with the line of user code that waits, if that is known.
+func (n need) text(strand int, lines []codeplace.Place) string {
 	text := fmt.Sprintf("strand %d for ", strand)
 	switch {
 	case n.seq == 0:
@@ -109,8 +111,8 @@ func (n need) text(strand int, place string) string {
 	default:
 		text += fmt.Sprintf("strand %d", n.of)
 	}
-	if place != "" {
-		text += " at " + place
+	if len(lines) > 0 {
+		text += " at " + lines[0].String()
 	}
 	return text
 }
