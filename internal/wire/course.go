@@ -17,6 +17,9 @@ func IsNext(x *adk.Crossing) bool { return x.Kind == adk.KindNext }
 // Forks reports whether a crossing begins a strand, whose number is its ID.
 func Forks(x *adk.Crossing) bool { return x.Kind == adk.KindFork && x.Err == nil }
 
+// Awaits reports whether a crossing waits for a strand, whose number is its ID.
+func Awaits(x *adk.Crossing) bool { return x.Kind == adk.KindWait }
+
 // IsCancel reports whether a crossing says that the run's context is done. Whoever
 // crosses next tells it, in whatever strand.
 func IsCancel(x *adk.Crossing) bool { return x.Kind == adk.KindCancel }
