@@ -51,8 +51,11 @@ type causal struct {
 	callers   codeplace.Callers
 	noAnswerChecks
 
-	stub.Timers             // with the lock that guards what follows
-	waiters       []*waiter // in the order in which they came
+	stub.Timers                      // with the lock that guards what follows
+	waiters       []*waiter          // in the order in which they came, but for those that are in line
+	inLine        []*waiter          // those that wait for nothing but what is shared, in the recorded order
+	moving        int                // strands on the way: they wait neither for a step nor inside the engine
+	parked        map[int]*newStrand // those that wait inside the engine
 	now           time.Time
 	failed        error // why it stopped before its end
 	calls         map[int]*newCall
@@ -121,13 +124,14 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 	p := &causal{
 		tree: tree, live: live, known: known, choice: calls.NewChoice(live.takes),
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{}, byStrand: map[int][]*adk.Crossing{},
-		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, lists: map[adk.Step][]*adk.Crossing{},
+		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{}, lists: map[adk.Step][]*adk.Crossing{},
 		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
 	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
+	p.count(p.strands[0])
 	if len(tree.Lines) > 0 {
 		p.came(p.strands[0], tree.Lines[0].At)
 	}
@@ -540,6 +544,7 @@ func (p *causal) forked(got, next *adk.Crossing) {
 		}
 	}
 	p.strands[got.ID] = s
+	p.count(s)
 	p.counterparts[got.ID] = s.rec
 }
 
@@ -790,7 +795,7 @@ func (p *causal) stop() {
 		}
 	}
 	p.cancel(stub.ErrStopped, context.Canceled)
-	for _, w := range p.waiters {
+	for _, w := range slices.Concat(p.waiters, p.inLine) {
 		w.wake()
 	}
 }

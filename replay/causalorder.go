@@ -28,6 +28,7 @@ type newStrand struct {
 	waiting []*waiter
 	parked  func() bool // the ready of a strand that waits inside the engine
 	ended   bool
+	moving  bool      // it is counted as one on the way
 	now     time.Time // that of its last step
 
 	forkedIn  int // the call that forked it
@@ -125,18 +126,78 @@ func (p *causal) present(w *waiter) time.Time {
 // wait blocks until the step of a waiter may be taken, and gives it that.
 func (p *causal) wait(w *waiter) {
 	w.strand.waiting = append(w.strand.waiting, w)
+	p.count(w.strand)
 	for !p.Stopped && !p.admitted(w) {
 		if w.moved == nil {
 			w.moved = sync.NewCond(&p.Mu)
-			p.waiters = append(p.waiters, w)
+			p.hold(w)
 			p.wake() // what was recorded before, and is not made now, holds nobody back any more
 		}
 		if !p.act() {
 			w.moved.Wait()
 		}
 	}
-	w.strand.waiting, p.waiters = state.Without(w.strand.waiting, w), state.Without(p.waiters, w)
+	w.strand.waiting = state.Without(w.strand.waiting, w)
+	p.count(w.strand)
+	p.release(w)
 	p.turn = w
+}
+
+// hold adds one to those who wait for their steps. mu is held.
+func (p *causal) hold(w *waiter) {
+	if !p.isInLine(w) {
+		p.waiters = append(p.waiters, w)
+		return
+	}
+	at, _ := slices.BinarySearchFunc(p.inLine, w.seq(), func(w *waiter, seq int) int { return cmp.Compare(w.seq(), seq) })
+	p.inLine = slices.Insert(p.inLine, at, w)
+}
+
+// release takes one away again that may have been held. mu is held.
+func (p *causal) release(w *waiter) {
+	switch {
+	case w.moved == nil:
+	case p.isInLine(w):
+		at, _ := slices.BinarySearchFunc(p.inLine, w.seq(), func(w *waiter, seq int) int { return cmp.Compare(w.seq(), seq) })
+		at += slices.Index(p.inLine[at:], w)
+		p.inLine = slices.Delete(p.inLine, at, at+1)
+	default:
+		p.waiters = state.Without(p.waiters, w)
+	}
+}
+
+// isInLine reports whether a step waits for nothing but that what is shared, a cancel and an
+// abort come before it. Where one such step may not be taken none that is recorded behind it
+// may: what it waits for comes before those as well, and is made by a strand that either waits
+// for a step before it too, or for none.
+func (p *causal) isInLine(w *waiter) bool {
+	return p.tree.Order == nil && !w.let && !w.last && w.next != nil && (calls.IsShared(w.step.Kind) || p.tree.Shares(w.next)) &&
+		calls.GateID(w.next) == "" && !wire.Aborts(w.next)
+}
+
+// letGo lets one go on whatever the order. mu is held.
+func (p *causal) letGo(w *waiter) {
+	p.release(w)
+	w.let = true
+	p.hold(w)
+	p.wake()
+}
+
+// count counts a strand as one on the way, or as none any more. mu is held.
+func (p *causal) count(s *newStrand) {
+	is := p.strands[s.number] == s && len(s.waiting) == 0 && s.parked == nil
+	switch {
+	case is && !s.moving:
+		p.moving++
+	case s.moving && !is:
+		p.moving--
+	}
+	s.moving = is
+	if p.strands[s.number] == s && s.parked != nil {
+		p.parked[s.number] = s
+	} else {
+		delete(p.parked, s.number)
+	}
 }
 
 // wake wakes who may take a step now: one of them, for the next may when that is over. Where
@@ -145,15 +206,24 @@ func (p *causal) wake() {
 	if p.turn != nil {
 		return
 	}
-	for _, w := range p.waiters {
-		if p.admitted(w) {
-			w.wake()
-			return
-		}
+	if w := p.nextStep(); w != nil {
+		w.wake()
+		return
 	}
-	if len(p.waiters) > 0 && p.stuck() {
-		p.waiters[0].wake()
+	if len(p.waiters)+len(p.inLine) > 0 && p.stuck() {
+		slices.Concat(p.waiters, p.inLine)[0].wake()
 	}
+}
+
+// nextStep is one who may take a step now; nil if nobody may. mu is held.
+func (p *causal) nextStep() *waiter {
+	if at := slices.IndexFunc(p.waiters, p.admitted); at >= 0 {
+		return p.waiters[at]
+	}
+	if len(p.inLine) > 0 && p.admitted(p.inLine[0]) {
+		return p.inLine[0]
+	}
+	return nil
 }
 
 func (w *waiter) wake() { w.moved.Signal() }
@@ -481,6 +551,7 @@ func (p *causal) Park(n int, ready func() bool) {
 		s.ended = true
 		delete(p.strands, n)
 	}
+	p.count(s)
 	for p.act() {
 	}
 	p.wake()
@@ -497,6 +568,7 @@ func (p *causal) Resume(n int) {
 		return
 	}
 	s.parked = nil
+	p.count(s)
 	if p.tree.Order == nil || s.rec < 0 {
 		return
 	}
@@ -518,22 +590,15 @@ func (p *causal) passBlocked() {
 // stuck reports whether nobody is on the way: every strand waits for its step or
 // inside the engine.
 func (p *causal) stuck() bool {
-	if p.turn != nil || p.acting > 0 { // a settlement is told before its waiter can go on
+	if p.turn != nil || p.acting > 0 || p.moving > 0 && !p.blocked { // a settlement is told before its waiter can go on
 		return false
 	}
-	for _, s := range p.strands {
-		switch {
-		case len(s.waiting) > 0:
-		case s.parked == nil && !p.blocked, s.parked != nil && s.parked():
+	for _, s := range p.parked {
+		if len(s.waiting) == 0 && s.parked() {
 			return false
 		}
-		for _, w := range s.waiting {
-			if w.let || p.admitted(w) {
-				return false
-			}
-		}
 	}
-	return true
+	return p.nextStep() == nil
 }
 
 // act makes what comes next where nobody is on the way: something from outside,
@@ -553,8 +618,7 @@ func (p *causal) act() bool {
 	case next != nil && (first == nil || before(next.at, p.rank(next.seq), p.now, p.rank(first.seq()))):
 		p.do(next)
 	case first != nil:
-		first.let = true
-		p.wake()
+		p.letGo(first)
 	default:
 		return p.giveUp()
 	}

@@ -467,7 +467,7 @@ func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossi
 // code began itself. A wait for a strand that cannot end before its own it may not: it would
 // wait for ever. mu is held.
 func (p *player) takesOn(n int, x *adk.Crossing) bool {
-	return p.orphaned(x) && !(wire.AwaitsStrand(x) && p.needs(x.ID, n, map[int]bool{}))
+	return p.orphaned(x) && !(wire.Awaits(x) && p.needs(x.ID, n, map[int]bool{}))
 }
 
 // needs reports whether a strand ends behind another one: it is that, has forked it or waits
@@ -637,7 +637,7 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 		}
 		before := p.matched
 		p.performing(x, 1)
-		if s := p.strands[strand]; s != nil && x.Strand != strand && wire.AwaitsStrand(x) {
+		if s := p.strands[strand]; s != nil && x.Strand != strand && wire.Awaits(x) {
 			s.awaits = x.ID
 		}
 		p.unlocked(func() { p.stage.Operate(x) })

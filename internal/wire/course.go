@@ -17,8 +17,8 @@ func IsNext(x *adk.Crossing) bool { return x.Kind == adk.KindNext }
 // Forks reports whether a crossing begins a strand, whose number is its ID.
 func Forks(x *adk.Crossing) bool { return x.Kind == adk.KindFork && x.Err == nil }
 
-// AwaitsStrand reports whether user code waits for a strand, which is its ID.
-func AwaitsStrand(x *adk.Crossing) bool { return x.Kind == adk.KindWait }
+// Awaits reports whether a crossing waits for a strand, whose number is its ID.
+func Awaits(x *adk.Crossing) bool { return x.Kind == adk.KindWait }
 
 // IsCancel reports whether a crossing says that the run's context is done. Whoever
 // crosses next tells it, in whatever strand.

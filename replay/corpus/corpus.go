@@ -246,7 +246,7 @@ type outcome struct {
 
 // run verifies the part and gives the reports in order. It gives none behind one
 // that was cut short, and none once ctx has ended. When it returns, everything
-// that it started has ended.
+// that it started has ended, but for live code that was left behind.
 func (c *verification) run(ctx context.Context, give func(*TraceReport)) {
 	work, stop := context.WithCancel(ctx)
 	outcomes := make(chan outcome)
