@@ -70,7 +70,7 @@ func leadToTheUse(found []*difference) {
 		if !isNew(d) || d.call != found[0].call || d.at != found[0].at {
 			return
 		}
-		if d.got.Kind != adk.KindNewID && d.got.Kind != adk.KindNow {
+		if !wire.OnlyMakes(d.got) {
 			copy(found[1:i+1], found[:i])
 			found[0] = d
 			return

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -103,4 +104,11 @@ func TestClassesAreAll(t *testing.T) {
 func TestOneThatFollowsIsOne(t *testing.T) {
 	assert.Equal(t, "1 follows from it, 1 differs on its own", (&Impact{Follow: 1, Own: 1}).Others())
 	assert.Equal(t, "0 follow from it, 2 differ on their own", (&Impact{Own: 2}).Others())
+}
+
+// Two long crossings that differ in what is cut out of both are one line, and no two lengths.
+func TestCrossingsThatDifferInWhatIsCutOut(t *testing.T) {
+	begins := "ask model " + strings.Repeat("word ", 30)
+	d := &Divergence{Class: ChangedInput, Crossing: 3, Expected: begins + "… the end (1425 bytes)", Got: begins + "… the end (1325 bytes)"}
+	assert.Equal(t, []string{"    ask model word word word word word word word word word word…", ""}, strings.Split(d.String(), "\n")[1:])
 }

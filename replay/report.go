@@ -128,12 +128,11 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 // writeChange shows the two crossings and the fields in which they differ. Two
 // that look the same are one line: what differs is in the fields, or the place.
 func (d *Divergence) writeChange(b *strings.Builder) {
-	expected, got := d.Expected, d.Got
+	expected, got := safetext.Beside(d.Expected, d.Got, width-4)
 	if expected == got && got != "" {
-		writeLine(b, got)
+		fmt.Fprintf(b, "    %s\n", got)
 		expected, got = "", ""
 	}
-	expected, got = safetext.Beside(expected, got, width-4)
 	if expected != "" {
 		fmt.Fprintf(b, "  - %s\n", expected)
 	}

@@ -159,3 +159,11 @@ func TestMovedElements(t *testing.T) {
 		}
 	}
 }
+
+// An error is cut as the text that it is, and not as the JSON that a trace writes of it: the
+// cause of a change is told in its words.
+func TestCutOfAnError(t *testing.T) {
+	was, now := FieldDiff{Field: "err", Of: adk.FieldErr, Want: `{"text":"503 from the service"}`}.Cut()
+	assert.Equal(t, `"503 from the service"`, was)
+	assert.Empty(t, now)
+}

@@ -40,9 +40,12 @@ func yesOrNo(set bool) string {
 const changeWidth = 20
 
 // Cut are the two values of a field, cut down to where they differ: long ones, and
-// texts. What is absent is nothing.
+// texts, which errors are too. What is absent is nothing.
 func (f FieldDiff) Cut() (want, got string) {
 	a, b, _ := f.Trees()
+	if f.isError() {
+		a, b = inWords(a), inWords(b)
+	}
 	return f.cut(a, b)
 }
 

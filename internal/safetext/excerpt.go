@@ -1,6 +1,7 @@
 package safetext
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -92,7 +93,8 @@ func Shortened(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
 	}
-	return strings.TrimRightFunc(text[:wordEnd(text, runesIn(text, max(width-1, 0)))], unicode.IsSpace) + "…"
+	kept := strings.TrimRightFunc(text[:wordEnd(text, runesIn(text, max(width-1, 0)))], unicode.IsSpace)
+	return strings.TrimRightFunc(strings.TrimSuffix(kept, "…"), unicode.IsSpace) + "…" // one sign is enough
 }
 
 // Wrapped is a text in lines of at most width characters, broken at blanks; those behind
@@ -117,8 +119,12 @@ func Wrapped(text string, width int, indent string) string {
 	return b.String()
 }
 
+// cutLength is the end of a text that was cut, as Quoted and Bare say how long it was.
+var cutLength = regexp.MustCompile(`^\([0-9]+ bytes\)$`)
+
 // Beside are two lines that are safe to print and differ, at most width characters each:
-// of long ones how they begin, and the place where they differ.
+// of long ones how they begin, and the place where they differ. Where they differ in what was
+// cut out of them, they have no such place.
 func Beside(want, got string, width int) (string, string) {
 	if utf8.RuneCountInString(want) <= width && utf8.RuneCountInString(got) <= width {
 		return want, got
@@ -126,7 +132,7 @@ func Beside(want, got string, width int) (string, string) {
 	head, _ := shared(want, got)
 	first, _, _ := strings.Cut(want, " ")
 	from := head - leadIn
-	if want == "" || got == "" || from <= len(first)+leadIn {
+	if want == "" || got == "" || from <= len(first)+leadIn || cutLength.MatchString(want[strings.LastIndexByte(want[:head], ' ')+1:]) {
 		return Shortened(want, width), Shortened(got, width)
 	}
 	for !utf8.RuneStart(want[from]) {

@@ -51,6 +51,9 @@ func TestBeside(t *testing.T) {
 	assert.Equal(t, []string{"run … word word word word brief", "run … word word word word kind"}, []string{a, b})
 	a, b = safetext.Beside("", "run "+long, 20)
 	assert.Equal(t, []string{"", "run word word word…"}, []string{a, b})
+	a, b = safetext.Beside("ask "+long+"… end (1425 bytes)", "ask "+long+"… end (1325 bytes)", 20)
+	assert.Equal(t, []string{"ask word word word…", "ask word word word…"}, []string{a, b}, "they differ in what was cut out")
+	assert.Equal(t, "one two…", safetext.Shortened("one two … three four", 12), "one sign is enough")
 }
 
 // Whatever the texts are, what comes out is valid, printable and no wider than was asked.

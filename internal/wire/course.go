@@ -78,6 +78,9 @@ func IsPiece(x *adk.Crossing) bool { return x.Kind == adk.KindPiece }
 // TellsTime reports whether user code was told the time.
 func TellsTime(x *adk.Crossing) bool { return x.Kind == adk.KindNow }
 
+// OnlyMakes reports whether a crossing makes an id or a time, for something else to use.
+func OnlyMakes(x *adk.Crossing) bool { return x.Kind == adk.KindNewID || TellsTime(x) }
+
 // IsTimer reports whether a timer fired: the operation that its N numbers is over.
 func IsTimer(x *adk.Crossing) bool { return x.Kind == adk.KindTimer }
 
