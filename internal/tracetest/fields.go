@@ -23,7 +23,7 @@ type said struct {
 
 // Saying are the values of a field of a kind, each of which says the word in one
 // place: in every shape that the field can have, and every part of it.
-func Saying(t *testing.T, kind adk.Kind, f adk.Field, word string) []said {
+func Saying(t require.TestingT, kind adk.Kind, f adk.Field, word string) []said {
 	one := func(v any) []said { return []said{{Where: "", Value: v}} }
 	message, err := adk.NewMessage(adk.MessageInit{ID: "m1", Role: adk.RoleUser, Content: word, CreatedAt: TestStart, UpdatedAt: TestStart})
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func Saying(t *testing.T, kind adk.Kind, f adk.Field, word string) []said {
 
 // plainSaying is a text, a number or a truth that says a word: what a field is of whose
 // type there is no more to say.
-func plainSaying(t *testing.T, f adk.Field, word string) any {
+func plainSaying(t require.TestingT, f adk.Field, word string) any {
 	field, _ := reflect.TypeFor[adk.Crossing]().FieldByName(f.String())
 	switch field.Type {
 	case reflect.TypeFor[string]():
@@ -100,7 +100,7 @@ func errorsSaying(word string) []said {
 
 // eventsSaying are events that user code emits, each with the word in another
 // field.
-func eventsSaying(t *testing.T, kind adk.Kind, word string) (all []said) {
+func eventsSaying(t require.TestingT, kind adk.Kind, word string) (all []said) {
 	require.True(t, kind.Emits(), kind)
 	event := reflect.TypeOf(kind.Event().Payload())
 	for _, field := range reflect.VisibleFields(event) {
