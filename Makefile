@@ -82,7 +82,7 @@ bench: ## run all benchmarks
 
 .PHONY: distil
 distil: ## choose among ten thousand traces, and print the time and the memory that it takes
-	$(GO) test -run '^$$' -bench TenThousand -benchtime 1x -benchmem ./internal/distil
+	$(GO) test -run '^$$' -bench TenThousand -benchtime 1x -benchmem ./cmd/adkreplay/internal/distil
 
 .PHONY: large
 large: ## print what every command costs for traces of a thousand to a million crossings, or of LARGE='1000 5000'

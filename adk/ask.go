@@ -8,8 +8,8 @@ import (
 	"iter"
 	"reflect"
 
-	"github.com/adkreplay/adkreplay/internal/pieces"
-	"github.com/adkreplay/adkreplay/internal/roundtrip"
+	"github.com/adkreplay/adkreplay/adk/internal/pieces"
+	"github.com/adkreplay/adkreplay/adk/internal/roundtrip"
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/adkreplay/adkreplay/internal/handed"
+	"github.com/adkreplay/adkreplay/adk/internal/handed"
 )
 
 // call is one seam call: user code that the engine has entered and not yet

@@ -3,7 +3,7 @@ package adk
 import (
 	"time"
 
-	"github.com/adkreplay/adkreplay/internal/machine"
+	"github.com/adkreplay/adkreplay/adk/internal/machine"
 )
 
 // Clock is where the engine, and user code through its contexts, take time

@@ -3,7 +3,7 @@ package adk
 import (
 	"context"
 
-	"github.com/adkreplay/adkreplay/internal/fields"
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
 // Next runs everything downstream of a middleware, which is the later ones of its

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/adkreplay/adkreplay/internal/tally"
+	"github.com/adkreplay/adkreplay/adk/internal/tally"
 )
 
 // dispatch is one run of the dispatch loop: the model is asked, its tools are

@@ -3,7 +3,7 @@ package adk
 import (
 	"context"
 
-	"github.com/adkreplay/adkreplay/internal/fields"
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 

@@ -1,6 +1,6 @@
 package adk
 
-import "github.com/adkreplay/adkreplay/internal/tokens"
+import "github.com/adkreplay/adkreplay/adk/internal/tokens"
 
 // Encoding names a way of counting tokens. It is a plain string, so that a
 // name which comes from a configuration needs no conversion and no check: a

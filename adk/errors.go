@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/adkreplay/adkreplay/adk/internal/errtree"
 	"github.com/adkreplay/adkreplay/internal/callers"
-	"github.com/adkreplay/adkreplay/internal/errtree"
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 

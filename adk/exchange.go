@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adkreplay/adkreplay/internal/handed"
+	"github.com/adkreplay/adkreplay/adk/internal/handed"
+	"github.com/adkreplay/adkreplay/adk/internal/timelimit"
+	"github.com/adkreplay/adkreplay/adk/internal/unheld"
 	"github.com/adkreplay/adkreplay/internal/schema"
-	"github.com/adkreplay/adkreplay/internal/timelimit"
 	"github.com/adkreplay/adkreplay/internal/unescaped"
-	"github.com/adkreplay/adkreplay/internal/unheld"
 )
 
 // Outside answers in the world's place, for replays and for those who break what the

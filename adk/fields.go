@@ -3,7 +3,7 @@ package adk
 import (
 	"strings"
 
-	"github.com/adkreplay/adkreplay/internal/fields"
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
 // fieldCheck gathers what is wrong with the fields of a record, a config or an input.

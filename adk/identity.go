@@ -3,8 +3,8 @@ package adk
 import (
 	"strconv"
 
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/canonical"
-	"github.com/adkreplay/adkreplay/internal/fields"
 )
 
 // Identity is who speaks, seen from two sides (PRM-2): the identifier is what

@@ -1,7 +1,7 @@
 package adk
 
 import (
-	"github.com/adkreplay/adkreplay/internal/bus"
+	"github.com/adkreplay/adkreplay/adk/internal/bus"
 )
 
 // Functional is a set of listeners on the functional bus (EVT-1): the events

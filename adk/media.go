@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/adkreplay/adkreplay/internal/fields"
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/reread"
 )

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/adkreplay/adkreplay/internal/fields"
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
 // Role is who a message is by. There is no role for the system or for tools:

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/adkreplay/adkreplay/internal/handed"
+	"github.com/adkreplay/adkreplay/adk/internal/handed"
 )
 
 // OpenMedia reads all the bytes of a media through the context: a trace then

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/adkreplay/adkreplay/internal/fields"
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 

@@ -4,8 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/digest"
-	"github.com/adkreplay/adkreplay/internal/fields"
 )
 
 // RecordKind names the kinds of immutable records that cross seams whole.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adkreplay/adkreplay/internal/bus"
+	"github.com/adkreplay/adkreplay/adk/internal/bus"
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 

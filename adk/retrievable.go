@@ -3,7 +3,7 @@ package adk
 import (
 	"time"
 
-	"github.com/adkreplay/adkreplay/internal/fields"
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
 // TrustTier is where content came from, and so how far a model should trust it.

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/adkreplay/adkreplay/adk/internal/strandtime"
 	"github.com/adkreplay/adkreplay/internal/callers"
-	"github.com/adkreplay/adkreplay/internal/strandtime"
 )
 
 // run is what one run of a turn, or of a standalone dispatch, shares among

@@ -1,6 +1,6 @@
 package adk
 
-import "github.com/adkreplay/adkreplay/internal/seampath"
+import "github.com/adkreplay/adkreplay/adk/internal/seampath"
 
 // The labels of seams. The first four are the pipelines' and are the Stage of
 // a pipeline's errors (PIP-5).

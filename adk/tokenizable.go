@@ -3,9 +3,9 @@ package adk
 import (
 	"sync/atomic"
 
+	"github.com/adkreplay/adkreplay/adk/internal/tokens"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/digest"
-	"github.com/adkreplay/adkreplay/internal/tokens"
 )
 
 // Tokenizable is text that knows what it is worth in tokens (PRM-1). Every text

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/adkreplay/adkreplay/internal/fields"
+	"github.com/adkreplay/adkreplay/adk/internal/fields"
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 

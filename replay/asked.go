@@ -9,10 +9,10 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
-	"github.com/adkreplay/adkreplay/internal/likeness"
-	"github.com/adkreplay/adkreplay/internal/rename"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/likeness"
+	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
 // This file answers what live code asks of the world. An ask that was recorded with

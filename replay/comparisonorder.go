@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
 // move is that a step stands at another place among those of its strand.

@@ -13,10 +13,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
-	"github.com/adkreplay/adkreplay/internal/tape"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/again"
+	"github.com/adkreplay/adkreplay/replay/internal/tape"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 

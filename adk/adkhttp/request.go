@@ -14,9 +14,9 @@ import (
 	"net/url"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/unheld"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/httpform"
-	"github.com/adkreplay/adkreplay/internal/unheld"
 )
 
 // requestJSON is what is told of a request: method, path, query and headers, and the body

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/handed"
 	"github.com/adkreplay/adkreplay/internal/beside"
-	"github.com/adkreplay/adkreplay/internal/handed"
 )
 
 // DefaultMaxBody is how many bytes of a body are held where MaxBody does not say.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/adkreplay/adkreplay/internal/jsonindex"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/adk/artifact/internal/jsonindex"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
 // maxAnswer is how long an answer is at most, as JSON: on its way into a trace and to the

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 	"github.com/adkreplay/adkreplay/internal/forging"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
 // Opener reads a media so that a trace holds what was read: a turn or a dispatch

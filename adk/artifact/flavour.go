@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/pattern"
+	"github.com/adkreplay/adkreplay/adk/internal/pattern"
 )
 
 // The names of the bundled flavours, as marks hold them.

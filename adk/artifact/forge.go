@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 	"github.com/adkreplay/adkreplay/internal/forging"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
 // Forge makes the tools that a model can ask the dispatch's artifacts with (FRG-1 to

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/adkreplay/adkreplay/internal/jsonindex"
-	"github.com/adkreplay/adkreplay/internal/jsonpath"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/adk/artifact/internal/jsonindex"
+	"github.com/adkreplay/adkreplay/adk/artifact/internal/jsonpath"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
 // The bounds of JSON questions (ART-17).

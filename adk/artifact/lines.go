@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/pattern"
+	"github.com/adkreplay/adkreplay/adk/internal/pattern"
 )
 
 // Head gives the first n lines, fewer if there are fewer.

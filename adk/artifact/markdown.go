@@ -16,7 +16,7 @@ import (
 	render "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 
-	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
 // Link is a link of a Markdown artifact.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/adkreplay/adkreplay/internal/jsontree"
-	"github.com/adkreplay/adkreplay/internal/yamltree"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
+	"github.com/adkreplay/adkreplay/adk/internal/yamltree"
 )
 
 // maxFrontmatter is within how many lines a frontmatter has to end (ART-18).

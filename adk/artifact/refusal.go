@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/jsonindex"
+	"github.com/adkreplay/adkreplay/adk/artifact/internal/jsonindex"
 )
 
 // refusal is why a question to a body has no answer, and what to ask instead; empty where

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/internal/distil"
+	"github.com/adkreplay/adkreplay/cmd/adkreplay/internal/distil"
 )
 
 // production is a folder of turns, some of which show nothing of their own.

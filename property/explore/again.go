@@ -2,8 +2,8 @@ package explore
 
 import (
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/steady"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/steady"
 )
 
 // This file holds a run against another of the same schedule.

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/oddtext"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/oddtext"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/callers"
 	"github.com/adkreplay/adkreplay/internal/storages"
-	"github.com/adkreplay/adkreplay/internal/strays"
+	"github.com/adkreplay/adkreplay/property/internal/strays"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/oddtext"
+	"github.com/adkreplay/adkreplay/property/internal/oddtext"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 

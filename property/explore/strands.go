@@ -8,7 +8,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
-	"github.com/adkreplay/adkreplay/internal/steady"
+	"github.com/adkreplay/adkreplay/property/internal/steady"
 )
 
 // This file shows strands side by side where an order of theirs is what goes wrong.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/adkreplay/adkreplay/internal/subtests"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/subtests"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 

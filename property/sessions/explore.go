@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/fakes"
-	"github.com/adkreplay/adkreplay/internal/subtests"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/subtests"
 )
 
 // Options say how far to explore. The zero value is 1000 schedules.

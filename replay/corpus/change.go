@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
 // This file cuts the pieces out of two values in which they differ.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )

@@ -10,8 +10,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/optional"
 )
 
 // Reader reads a trace, line by line. It is not safe for concurrent use.

@@ -8,8 +8,8 @@ import (
 	"io"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/optional"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/optional"
 )
 
 // Writer writes a trace: one call of the underlying writer for every line, with

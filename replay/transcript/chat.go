@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/adkreplay/adkreplay/internal/align"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
 // This file reads requests and answers of Chat Completions. What has another form is

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk/session"
-	"github.com/adkreplay/adkreplay/internal/sessionrows"
+	"github.com/adkreplay/adkreplay/adk/storage/internal/sessionrows"
 )
 
 // shortTables are tables behind a network: the ordinary way of a delivery is one pipeline a

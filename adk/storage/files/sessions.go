@@ -15,7 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
-	"github.com/adkreplay/adkreplay/internal/sessionrows"
+	"github.com/adkreplay/adkreplay/adk/storage/internal/sessionrows"
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
-	"github.com/adkreplay/adkreplay/internal/sessionrows"
+	"github.com/adkreplay/adkreplay/adk/storage/internal/sessionrows"
 )
 
 // Sessions is the store of sessions beside the records: what a turn stores and what its

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
 // All are the tools of this package, with all trust tiers.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
 const numbersArg = "the numbers, as the text of a JSON list such as [1, 2.5, 3]"

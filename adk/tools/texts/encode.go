@@ -15,8 +15,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
 // coding is a way to write text, and back.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
+	"github.com/adkreplay/adkreplay/adk/internal/pattern"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
-	"github.com/adkreplay/adkreplay/internal/pattern"
 )
 
 // compiled is a pattern of RE2 with its flags: i, m and s count, g and u change nothing,

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
 )
 
 // maxWork is how long a text may become between two operations, in bytes (BAT-4).

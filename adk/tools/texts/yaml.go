@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/yamltree"
 	"github.com/adkreplay/adkreplay/adk/tools/internal/spec"
-	"github.com/adkreplay/adkreplay/internal/yamltree"
 )
 
 // ParseYAML reads YAML.

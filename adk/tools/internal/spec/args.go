@@ -3,7 +3,7 @@ package spec
 import (
 	"encoding/json"
 
-	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
 // Arg is an argument of a tool, with what its schema says of it.

@@ -3,7 +3,7 @@ package spec
 import (
 	"fmt"
 
-	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
 // JSON reads the text of an argument.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
-	"github.com/adkreplay/adkreplay/internal/jsontree"
+	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
 // The bounds of arguments and answers (BAT-4).

@@ -1,0 +1,48 @@
+package handed_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk/internal/handed"
+)
+
+type handle string
+
+func (h handle) String() string { return string(h) }
+
+type own struct{}
+
+// WLD-1: who asks finds the innermost handle, and every value of the contexts beneath.
+func TestHandleIsFound(t *testing.T) {
+	beneath := context.WithValue(context.Background(), own{}, "mine")
+	assert.Zero(t, handed.In[handle](beneath))
+	outer := &handed.Context{Context: beneath, Handle: handle("outer")}
+	inner := &handed.Context{Context: outer, Handle: handle("inner")}
+	assert.Equal(t, handle("outer"), handed.In[handle](outer))
+	assert.Equal(t, handle("inner"), handed.In[handle](context.WithoutCancel(inner)))
+	assert.Equal(t, "mine", inner.Value(own{}))
+}
+
+// WLD-3: below Without nobody finds it, and all else is as it was.
+func TestHandleIsHidden(t *testing.T) {
+	beneath, cancel := context.WithCancel(context.WithValue(context.Background(), own{}, "mine"))
+	assert.Equal(t, beneath, handed.Without(beneath), "there is nothing to hide")
+	hidden := handed.Without(&handed.Context{Context: beneath, Handle: handle("outer")})
+	assert.Zero(t, handed.In[handle](hidden))
+	assert.Equal(t, "mine", hidden.Value(own{}))
+	cancel()
+	assert.ErrorIs(t, hidden.Err(), context.Canceled)
+}
+
+// Names are put together as those of package context are.
+func TestNames(t *testing.T) {
+	ctx := &handed.Context{Context: context.Background(), Handle: handle("run")}
+	for _, verb := range []string{"%v", "%s", "%#v"} {
+		assert.Equal(t, "context.Background.WithSeam(run)", fmt.Sprintf(verb, ctx))
+		assert.Equal(t, "context.Background.WithSeam(run).WithoutSeam", fmt.Sprintf(verb, handed.Without(ctx)))
+	}
+}

@@ -1,0 +1,102 @@
+package timelimit_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk/internal/timelimit"
+)
+
+func late(d time.Duration, what string) error { return fmt.Errorf("%s within %s", what, d) }
+
+// WLD-8: the context ends when a limit passes, with what was late as its cause, and not
+// before.
+func TestLimitsEndTheContext(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits timelimit.Limits
+		pieces []time.Duration // when something comes
+		want   string
+		at     time.Duration
+	}{
+		"nothing begins":          {timelimit.Limits{Headers: time.Second}, nil, "its beginning within 1s", time.Second},
+		"it falls silent":         {timelimit.Limits{Headers: time.Second, Idle: 3 * time.Second}, []time.Duration{500 * time.Millisecond}, "silence within 3s", 3500 * time.Millisecond},
+		"it speaks for too long":  {timelimit.Limits{Idle: 3 * time.Second, Whole: 5 * time.Second}, []time.Duration{time.Second, 3 * time.Second}, "all of it within 5s", 5 * time.Second},
+		"silence before anything": {timelimit.Limits{Idle: time.Second, Whole: 5 * time.Second}, nil, "all of it within 5s", 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &timelimit.Limiter{Limits: c.limits, Late: late}
+				ctx := l.Context(context.Background())
+				began := time.Now()
+				l.Start()
+				for _, at := range c.pieces {
+					time.Sleep(at - time.Since(began))
+					l.Touch()
+				}
+				assert.NoError(t, l.Passed())
+				<-ctx.Done()
+				assert.Equal(t, c.at, time.Since(began))
+				assert.EqualError(t, context.Cause(ctx), c.want)
+				assert.Equal(t, context.Cause(ctx), l.Passed())
+			})
+		})
+	}
+}
+
+// WLD-8: what is over is not late, and without limits nothing ever is.
+func TestLimitsThatAreOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &timelimit.Limiter{Limits: timelimit.Limits{Headers: time.Second}, Late: late}
+		ctx := l.Context(context.Background())
+		l.Start()
+		l.Stop()
+		l.Touch() // comes too late to begin anything
+		time.Sleep(time.Minute)
+		assert.NoError(t, ctx.Err())
+		assert.NoError(t, l.Passed())
+		l.Release()
+		assert.ErrorIs(t, context.Cause(ctx), context.Canceled)
+
+		var none timelimit.Limiter
+		assert.Equal(t, context.Background(), none.Context(context.Background()))
+		none.Start()
+		none.Touch()
+		none.Stop()
+		none.Release()
+		assert.NoError(t, none.Passed())
+	})
+}
+
+// WLD-8: where nothing runs on real time, the limits say how much of it they leave.
+func TestAllowOfTheTimeThatIsTold(t *testing.T) {
+	l := &timelimit.Limiter{Limits: timelimit.Limits{Headers: 2, Idle: 5, Whole: 10}, Late: late}
+	for _, step := range []struct {
+		takes, allowed time.Duration
+		late           string
+	}{
+		{2, 2, ""}, {5, 5, ""}, {3, 3, ""}, {1, 0, "all of it within 0s"},
+	} {
+		allowed, err := l.Allow(step.takes)
+		assert.Equal(t, step.allowed, allowed)
+		if step.late == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.EqualError(t, err, step.late)
+		}
+	}
+	slow := &timelimit.Limiter{Limits: timelimit.Limits{Headers: 2, Idle: 5}, Late: late}
+	allowed, err := slow.Allow(3)
+	assert.Equal(t, time.Duration(2), allowed)
+	assert.EqualError(t, err, "its beginning within 2ns")
+
+	silent := &timelimit.Limiter{Limits: timelimit.Limits{Headers: 2, Idle: 5}, Late: late}
+	silent.Begin() // at once
+	allowed, err = silent.Allow(6)
+	assert.Equal(t, time.Duration(5), allowed)
+	assert.EqualError(t, err, "silence within 5ns")
+}

@@ -1,0 +1,82 @@
+package chatfault_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/internal/chatfault"
+)
+
+const (
+	wantsTool = `{"choices":[{"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[{"function":{"arguments":"{\"a\":12}","name":"t"},"id":"1"}]}}]}`
+	speaks    = `{"choices":[{"finish_reason":"stop","message":{"content":"Good day"}}]}`
+	twoTools  = `{"choices":[{"message":{"tool_calls":[{"function":{"name":"t"},"id":"1"},{"function":{"name":"u"},"id":"2"}]}}]}`
+)
+
+// An answer is broken as models break theirs, and stays a chat completion; one that
+// has nothing of what a fault changes has no such fault.
+func TestBreak(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		fault  chatfault.Fault
+		of     string
+		broken string // empty where there is no such fault
+	}{
+		{"arguments that are no JSON", chatfault.Arguments, wantsTool, `{"choices":[{"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[{"function":{"arguments":"{\"city\": ","name":"t"},"id":"1"}]}}]}`},
+		{"no arguments", chatfault.Arguments, speaks, ""},
+		{"another tool", chatfault.Tool, wantsTool, `{"choices":[{"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[{"function":{"arguments":"{\"a\":12}","name":"t_that_there_is_not"},"id":"1"}]}}]}`},
+		{"one id for two", chatfault.Twins, twoTools, `{"choices":[{"message":{"tool_calls":[{"function":{"name":"t"},"id":"1"},{"function":{"name":"u"},"id":"1"}]}}]}`},
+		{"the same twice", chatfault.Several, `{"choices":[{"message":{"tool_calls":[{"function":{"name":"t"},"id":"1"}]}}]}`,
+			`{"choices":[{"message":{"tool_calls":[{"function":{"name":"t"},"id":"1"},{"function":{"name":"t"},"id":"1_again"}]}}]}`},
+		{"several already", chatfault.Several, twoTools, ""},
+		{"out of tokens", chatfault.Length, speaks, `{"choices":[{"finish_reason":"length","message":{"content":"Good"}}]}`},
+		{"a refusal", chatfault.Refusal, speaks, `{"choices":[{"finish_reason":"stop","message":{"content":null,"refusal":"I cannot help with that."}}]}`},
+		{"no chat", chatfault.Refusal, `{"data":[]}`, ""},
+		{"no JSON", chatfault.Refusal, `Good day`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			broken, ok := test.fault.Break(chatfault.Answer{Value: json.RawMessage(test.of)})
+			require.Equal(t, test.broken != "", ok)
+			if ok {
+				assert.JSONEq(t, test.broken, string(broken.Value))
+			}
+		})
+	}
+}
+
+// Of an answer that comes in pieces those are broken that have what the fault
+// changes, and what was given is not touched.
+func TestBreakPieces(t *testing.T) {
+	given := []adk.Piece{
+		{Value: json.RawMessage(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"t","arguments":"{\"a\""}}]}}]}`)},
+		{Value: json.RawMessage(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}}]}`)},
+		{Value: json.RawMessage(`{"usage":{}}`)},
+	}
+	broken, ok := chatfault.Arguments.Break(chatfault.Answer{Pieces: given})
+	require.True(t, ok)
+	assert.JSONEq(t, `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"t","arguments":"{\"city\": "}}]}}]}`, string(broken.Pieces[0].Value))
+	assert.JSONEq(t, `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":""}}]}}]}`, string(broken.Pieces[1].Value))
+	assert.Equal(t, given[2], broken.Pieces[2])
+	assert.Contains(t, string(given[1].Value), ":1}")
+}
+
+// What providers refuse of a request in the shape of Chat Completions, as it is told of a
+// client over HTTP or of Ask, and what they take.
+func TestRefused(t *testing.T) {
+	for request, want := range map[string]string{
+		`{"city":"Oslo"}`:     "",
+		`{"messages":"none"}`: "",
+		`{"messages":[{"role":"user"},{"role":"user"},{"role":"assistant"}]}`:                                                                                            "",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},{"role":"tool","tool_call_id":"b"},{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`: "",
+		`{"messages":[{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`:                                                                                              "a result without its call, \"a\"",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]},{"role":"user"},{"role":"tool","tool_call_id":"a"}]}`:                                               "a call without its result, \"a\"",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}`:                                                                                                  "a call without its result, \"a\"",
+		`{"method":"POST","path":"/v1","body":{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}}`:                                                            "a call without its result, \"a\"",
+	} {
+		assert.Equal(t, want, chatfault.Refused(json.RawMessage(request)), request)
+	}
+}

@@ -1,0 +1,49 @@
+package subtests_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/property/internal/subtests"
+)
+
+// told is a test that keeps what it is told, named as package testing names subtests.
+type told struct {
+	name  string
+	lines *[]string
+}
+
+func (told) Helper()        {}
+func (t told) Name() string { return t.name }
+func (t told) Errorf(format string, args ...any) {
+	*t.lines = append(*t.lines, fmt.Sprintf(format, args...))
+}
+
+func (t told) Run(name string, f func(told)) bool {
+	f(told{t.name + "/" + name, t.lines})
+	return false
+}
+
+type words string
+
+func (w words) String() string { return string(w) + "\n" }
+
+// What a failure says to run takes the subtest that it stands in, whatever is in its name.
+func TestFail(t *testing.T) {
+	var lines []string
+	subtests.Fail(told{"TestAgent", &lines}, "a:deliver@1+fail@5,(b)", words("lost"))
+	require.Len(t, lines, 1)
+	text, run, is := strings.Cut(lines[0], "    go test -run ")
+	require.True(t, is)
+	assert.Equal(t, "lost\n", text)
+	patterns := strings.Split(strings.Trim(run, "'"), "/")
+	require.Len(t, patterns, 2)
+	assert.Regexp(t, regexp.MustCompile(patterns[0]), "TestAgent")
+	assert.Regexp(t, regexp.MustCompile(patterns[1]), "a:deliver@1+fail@5,(b)")
+	assert.NotRegexp(t, regexp.MustCompile(patterns[1]), "a:deliver@1+fail@5,(b),resume")
+}
