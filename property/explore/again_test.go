@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"reflect"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
