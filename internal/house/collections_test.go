@@ -3,9 +3,12 @@ package house_test
 import (
 	"go/ast"
 	"path"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
 )
 
 // The collections stand in the table of adk/collections.go, and internal/storages goes
@@ -49,13 +52,21 @@ func TestCollectionsAreListedInFewFiles(t *testing.T) {
 	}
 }
 
+// inGo are the names of the collections as Go code has them.
+var inGo = func() map[string]bool {
+	names := map[string]bool{}
+	for _, of := range adk.Collections() {
+		names[strings.ToUpper(string(of[:1]))+string(of[1:])] = true
+	}
+	return names
+}()
+
 // collectionsIn are the collections that a file names.
 func collectionsIn(f *source) map[string]bool {
 	named := map[string]bool{}
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		if name, is := n.(*ast.Ident); is {
-			switch name.Name {
-			case "Messages", "Memories", "Retrievables", "Thoughts", "ToolCalls", "Instructions", "Tools":
+			if inGo[name.Name] {
 				named[name.Name] = true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -101,13 +102,17 @@ func TestGive(t *testing.T) {
 	for _, of := range samples.Collections {
 		storages.Give(&raw, samples.Records[of][0])
 	}
-	assert.Equal(t, adk.RawDispatch{
-		Messages:     []*adk.Message{samples.Records[adk.Messages][0].(*adk.Message)},
-		Memories:     []*adk.Memory{samples.Records[adk.Memories][0].(*adk.Memory)},
-		Retrievables: []*adk.Retrievable{samples.Records[adk.Retrievables][0].(*adk.Retrievable)},
-		Thoughts:     []*adk.Thought{samples.Records[adk.Thoughts][0].(*adk.Thought)},
-		ToolCalls:    []*adk.ToolCall{samples.Records[adk.ToolCalls][0].(*adk.ToolCall)},
-	}, raw)
+	lists := reflect.ValueOf(&raw).Elem()
+	for _, of := range samples.Collections {
+		if of == adk.Instructions {
+			continue
+		}
+		list := lists.FieldByName(strings.ToUpper(string(of[:1])) + string(of[1:]))
+		require.Equal(t, 1, list.Len(), "%s", of)
+		assert.Same(t, samples.Records[of][0], list.Index(0).Interface(), "%s", of)
+		list.SetZero()
+	}
+	assert.Zero(t, raw)
 }
 
 // Runs by the thousand have a storage each that is taken apart and put together.
