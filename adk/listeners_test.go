@@ -1,0 +1,20 @@
+package adk
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// EVT-1: whoever listens to any functional event is heard of: one that is not asked for
+// would never come where nobody else listens.
+func TestEveryFunctionalListenerIsAskedFor(t *testing.T) {
+	assert.True(t, (&run{shared: &buses{}}).unheard())
+	for i := range reflect.TypeFor[Functional]().NumField() {
+		r := &run{shared: &buses{}}
+		listener := reflect.ValueOf(&r.own.functional.Listeners).Elem().Field(i)
+		listener.Set(reflect.MakeFunc(listener.Type(), func([]reflect.Value) []reflect.Value { return nil }))
+		assert.False(t, r.unheard(), reflect.TypeFor[Functional]().Field(i).Name)
+	}
+}
