@@ -224,7 +224,9 @@ type presentRun struct {
 }
 
 func newPresentRun(n candidate) *presentRun {
-	return &presentRun{outside: outside{done: make(chan struct{})}, history: history{input: n.input, plain: n.plain}}
+	run := &presentRun{history: history{input: n.input, plain: n.plain}}
+	run.Begin()
+	return run
 }
 
 // passed reports whether a strand of the run lost the turn where it was blocked, and waited

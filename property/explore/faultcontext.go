@@ -2,80 +2,40 @@ package explore
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"github.com/adkreplay/adkreplay/internal/cues"
+	"github.com/adkreplay/adkreplay/internal/ending"
 	"github.com/adkreplay/adkreplay/internal/reread"
 )
 
-// outside is the context that is given to Run: it ends when the schedule says
-// so, with the Err and the cause that the schedule wants, and whatever is derived
-// from it ends in that very step, without a goroutine. Value leads context.Cause
-// to ended, which holds the cause.
+// outside is the context that is given to Run: it ends when the schedule says so, with the
+// Err and the cause that the schedule wants.
 type outside struct {
-	done chan struct{}
-
-	mu     sync.Mutex
-	err    error
-	ended  context.Context // nil before the end
-	follow []func()        // in the order they came; nil where one was stopped
+	ending.Context
 
 	breaker  reread.Breaker // of what is read in the run
 	prompter cues.Prompter  // of the scripts that are played in it
 }
 
+// endedByFault is how most runs are ended.
+var endedByFault = ending.By(errBroken)
+
 // end ends the context, unless it has ended. A nil cause is err itself.
 func (o *outside) end(err, cause error) {
-	o.mu.Lock()
-	if o.err != nil {
-		o.mu.Unlock()
-		return
+	var ended context.Context
+	switch cause {
+	case errBroken:
+		ended = endedByFault
+	case nil:
+		ended = ending.By(err)
+	default:
+		ended = ending.By(cause)
 	}
-	if cause == nil {
-		cause = err
-	}
-	ended := endedByFault
-	if cause != errBroken {
-		ended = endedBy(cause)
-	}
-	o.err, o.ended = err, ended
-	close(o.done)
-	follow := o.follow
-	o.follow = nil
-	o.mu.Unlock()
-	for _, f := range follow {
-		if f != nil {
-			f()
-		}
-	}
+	o.End(err, ended)
 }
 
-// endedBy is a context that has ended by a cause.
-func endedBy(cause error) context.Context {
-	ended, fail := context.WithCancelCause(context.Background())
-	fail(cause)
-	return ended
-}
-
-// endedByFault is that of most runs.
-var endedByFault = endedBy(errBroken)
-
-// Deadline is none: what ends the context is the schedule.
-func (o *outside) Deadline() (time.Time, bool) { return time.Time{}, false }
-
-// Done is closed when the context ends.
-func (o *outside) Done() <-chan struct{} { return o.done }
-
-// Err is what the context ended with.
-func (o *outside) Err() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.err
-}
-
-// Value gives ended to context.Cause, the breaker to what is read, and the prompter to
-// scripts.
+// Value gives the breaker to what is read, the prompter to scripts, and the cause to
+// package context.
 func (o *outside) Value(key any) any {
 	switch key {
 	case reread.BreakerKey{}:
@@ -83,31 +43,5 @@ func (o *outside) Value(key any) any {
 	case cues.PrompterKey{}:
 		return o.prompter
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ended == nil {
-		return nil
-	}
-	return o.ended.Value(key)
-}
-
-// AfterFunc is how package context has derived contexts follow.
-func (o *outside) AfterFunc(f func()) (stop func() bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.err != nil {
-		go f() // package context holds a lock that f wants
-		return func() bool { return false }
-	}
-	at := len(o.follow)
-	o.follow = append(o.follow, f)
-	return func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if at >= len(o.follow) || o.follow[at] == nil {
-			return false
-		}
-		o.follow[at] = nil
-		return true
-	}
+	return o.Context.Value(key)
 }
