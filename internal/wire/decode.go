@@ -79,6 +79,41 @@ func (d *Decoder) DataValues() int {
 	return left
 }
 
+// Objects are the objects in plain data and arguments of the line that are not empty, at any
+// depth: each becomes a map, of which one with a single member takes as much as one with eight.
+func (d *Decoder) Objects() (count int) {
+	var x adk.Crossing
+	if d.KindAndPhase(&x) != nil {
+		return 0
+	}
+	for _, m := range d.Members {
+		use := FieldNamed(x.Kind.Fields(x.Phase), m.Name)
+		if use != nil && (use.Field == adk.FieldValue || use.Field == adk.FieldArgs) {
+			count += objectsIn(m.Value)
+		}
+	}
+	return count
+}
+
+// objectsIn are the objects in JSON that are not empty.
+func objectsIn(text []byte) (count int) {
+	for at := 0; at < len(text); at++ {
+		switch text[at] {
+		case '{':
+			if at+1 < len(text) && text[at+1] != '}' {
+				count++
+			}
+		case '"':
+			for at++; at < len(text) && text[at] != '"'; at++ {
+				if text[at] == '\\' {
+					at++
+				}
+			}
+		}
+	}
+	return count
+}
+
 // Member is the value of a member of the line, or nil.
 func (d *Decoder) Member(name string) []byte {
 	for _, m := range d.Members {

@@ -110,4 +110,7 @@ func (o *Options) beyond(at int) string {
 // far as that can be said beforehand.
 var lineMemory = int64(reflect.TypeFor[Line]().Size())
 
-const valueMemory = 64
+const (
+	valueMemory  = 64
+	objectMemory = 256 // more, of an object that has members
+)

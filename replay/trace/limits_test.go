@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
@@ -193,4 +194,32 @@ func TestHeldTextsCount(t *testing.T) {
 	const more = 1 << 20
 	long := bytes.Replace(short, []byte("Be brief."), bytes.Repeat([]byte{'a'}, more), 1)
 	assert.GreaterOrEqual(t, needs(long)-needs(short), int64(more-128<<10))
+}
+
+// Objects of one member take as much memory as any: a trace that is held whole counts them as
+// more than other values, however short they are written. Texts that look like some, and
+// objects of none, are no objects.
+func TestHeldObjectsCount(t *testing.T) {
+	const each = 10_000
+	fits := func(limit int64, one any) bool {
+		list := make([]any, each)
+		for i := range list {
+			list[i] = one
+		}
+		var out bytes.Buffer
+		w := trace.NewWriter(&out, trace.Header{})
+		require.NoError(t, w.Write(&adk.Crossing{Kind: adk.KindExecute, Phase: adk.Begin, Args: map[string]any{"of": list}}))
+		require.NoError(t, w.Close())
+		_, err := trace.Read(bytes.NewReader(out.Bytes()), trace.Options{MaxMemory: limit})
+		if err != nil {
+			assert.ErrorContains(t, err, "memory: more than ")
+		}
+		return err == nil
+	}
+	const limit = each * 256
+	assert.False(t, fits(limit, map[string]any{"a": 1.0}))
+	assert.True(t, fits(2*limit, map[string]any{"a": 1.0}))
+	for name, one := range map[string]any{"a list": []any{1.0}, "none": map[string]any{}, "a text": `{"a":1}`} {
+		assert.True(t, fits(limit, one), name)
+	}
 }
