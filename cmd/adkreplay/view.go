@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -56,6 +58,9 @@ when it comes into view, and stays where it was.
 			if err := o.check(); err != nil {
 				return misused(cmd, err)
 			}
+			if err := absent(o.paths); err != nil {
+				return &exitError{exitUnreadable, err}
+			}
 			if o.watch {
 				return watchView(cmd.Context(), t, o, forASecond)
 			}
@@ -76,6 +81,22 @@ func (o *viewOptions) check() error {
 		return errors.New("--watch needs a file that it can write again")
 	}
 	return checkWatch(o.paths)
+}
+
+// absent refuses paths of which there is none: a page of nothing would stand where that of
+// before did. What else cannot be read is said on the page.
+func absent(paths []string) error {
+	var none []error
+	for _, path := range paths {
+		if path == stdin {
+			return nil
+		}
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		none = append(none, errors.New(safetext.Line(path)+": no such file or directory"))
+	}
+	return errors.Join(none...)
 }
 
 // mostInPage is how much of traces a page holds, for people.

@@ -60,6 +60,21 @@ func TestViewOfWhatCannotBeRead(t *testing.T) {
 	assert.FileExists(t, file)
 }
 
+// Where there is nothing to show the page of before stays.
+func TestViewOfNothingWritesNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "turn.html")
+	require.NoError(t, os.WriteFile(file, []byte("of before"), 0o600))
+	for _, watch := range [][]string{nil, {"--watch"}} {
+		o := adkreplay(append([]string{"view", "nosuch.jsonl", "nobody", "-o", file}, watch...)...)
+		assert.Equal(t, exitUnreadable, o.code)
+		assert.Equal(t, "adkreplay: nosuch.jsonl: no such file or directory\nnobody: no such file or directory\n", o.err)
+		assert.Empty(t, o.out)
+	}
+	kept, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "of before", string(kept))
+}
+
 // A page takes the place of no trace, and not that of a flag.
 func TestViewRefuses(t *testing.T) {
 	trace := put(t, "hello.jsonl", fixture(t, "hello"))
