@@ -16,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
-	"github.com/adkreplay/adkreplay/internal/steady"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/property/internal/steady"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
