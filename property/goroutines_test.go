@@ -10,8 +10,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	_ "github.com/adkreplay/adkreplay/internal/draws"
 	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property"
-	"github.com/adkreplay/adkreplay/property/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )

@@ -11,9 +11,9 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/livetest"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
-	"github.com/adkreplay/adkreplay/replay/internal/livetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 

@@ -24,7 +24,6 @@ var listCollections = map[string]string{
 	"replay/transcript/state.go":    "the JSON of a state has a member for each",
 	"scenarios/*.go":                "a scenario says what happens to records",
 	"internal/*test/*.go":           "tests alone use it",
-	"*/internal/*test/*.go":         "tests alone use it",
 }
 
 // mostCollections is how many collections a file names that is about some of them. More

@@ -237,7 +237,7 @@ var rooms = []room{
 	{name: "property/gen", ours: []string{"adk", "internal/samples", "property/explore", "property/shrink", "property/turn", "replay/trace"},
 		others:  []string{"pgregory.net/rapid"}, // the generators
 		because: "who draws turns explores and shrinks them too; nobody else needs rapid"},
-	{name: "property/internal/model", ours: []string{"adk", "internal/samples", "internal/state", "internal/wire", "property/turn"},
+	{name: "internal/model", ours: []string{"adk", "internal/samples", "internal/state", "internal/wire", "property/turn"},
 		because: "the dumb twin of the engine, which runs turns by the contract alone"},
 	{name: "internal/samples", ours: []string{"adk", "fakes"}, because: "a leaf: records and tools to draw from"},
 	{name: "property/internal/chatfault", ours: []string{"adk", "internal/httpform", "internal/unescaped"}, because: "what a model answers, broken: it knows of no run"},
@@ -248,7 +248,7 @@ var rooms = []room{
 		because: "tests alone use it, those of the rooms below replay too"},
 	{name: "internal/large", ours: []string{"adk", "fakes", "replay"}, because: "it makes large traces, whoever measures what they cost"},
 	{name: "internal/costs", ours: []string{"internal/large", "replay", "replay/trace"}, because: "a program for the tree alone"},
-	{name: "replay/internal/livetest", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/tracetest", "replay", "replay/corpus", "replay/trace"},
+	{name: "internal/livetest", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/tracetest", "replay", "replay/corpus", "replay/trace"},
 		others:  []string{"github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
 	{name: "internal/storagetest", ours: []string{"adk", "adk/session", "adk/storage", "adk/storage/database", "fakes", "internal/draws", "internal/samples", "internal/storages"},
@@ -257,7 +257,7 @@ var rooms = []room{
 	{name: "internal/postgrestest", ours: []string{"internal/patience"},
 		others:  []string{"github.com/jackc/pgx/v5/stdlib", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
-	{name: "property/internal/turntest", ours: []string{"..."},
+	{name: "internal/turntest", ours: []string{"..."},
 		others:  []string{"pgregory.net/rapid", "github.com/stretchr/testify/require"}, // it is a part of tests
 		because: "tests alone use it"},
 	{name: "example", ours: []string{"adk", "adk/chat"},
@@ -292,11 +292,11 @@ var bans = []ban{
 	{path: "github.com/jackc/pgx/v5/stdlib", in: []string{"..."}, except: []string{"adk/storage/postgres", "internal/postgrestest"}, because: "a driver is for who wants that database"},
 	{path: module + "adk/storage/sqlite", in: []string{"..."}, except: []string{"example/chat"}, because: "a driver is for who wants that database: programs choose it"},
 	{path: module + "adk/storage/postgres", in: []string{"..."}, because: "a driver is for who wants that database: programs choose it"},
-	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property", "internal/allocs", "property/internal/turntest", "internal/tracetest", "replay/internal/livetest"},
+	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property", "internal/allocs", "internal/turntest", "internal/tracetest", "internal/livetest"},
 		because: "a program that records turns is not a test; helpers for tests take the smallest interface that serves"},
-	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay/...", "scenarios", "internal/...", "property/internal/..."}, except: []string{"internal/draws", "property/internal/turntest", "replay/golden"},
+	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay/...", "scenarios", "internal/...", "property/internal/..."}, except: []string{"internal/draws", "internal/turntest", "replay/golden"},
 		because: "who imports this must not get flags"},
-	{path: "net/http", in: []string{"adk", "adk/internal/...", "replay/...", "internal/...", "property/internal/..."}, except: []string{"replay/internal/livetest"},
+	{path: "net/http", in: []string{"adk", "adk/internal/...", "replay/...", "internal/...", "property/internal/..."}, except: []string{"internal/livetest"},
 		because: "the engine talks to nobody; user code does, and agents for tests are that"},
 	{path: "net/http/httptest", in: []string{"..."},
 		because: "its import registers a flag in every program"},

@@ -589,7 +589,7 @@ func (f Frame) isUsers() bool {
 }
 
 // agents are the rooms of this project that stand for user code.
-var agents = []string{"example/", "scenarios.", "replay/internal/livetest.", "property/internal/turntest."}
+var agents = []string{"example/", "scenarios.", "internal/livetest.", "internal/turntest."}
 
 // isProjects reports whether a call is one of this project as a library: its tests and
 // examples use it.

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
-	"github.com/adkreplay/adkreplay/property/internal/turntest"
+	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	_ "github.com/adkreplay/adkreplay/internal/draws"
+	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
-	"github.com/adkreplay/adkreplay/property/internal/turntest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 

@@ -5,8 +5,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
-	"github.com/adkreplay/adkreplay/property/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay"
 )

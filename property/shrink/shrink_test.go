@@ -11,9 +11,9 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	_ "github.com/adkreplay/adkreplay/internal/draws"
+	"github.com/adkreplay/adkreplay/internal/model"
+	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
-	"github.com/adkreplay/adkreplay/property/internal/model"
-	"github.com/adkreplay/adkreplay/property/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"

@@ -16,8 +16,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
-	"github.com/adkreplay/adkreplay/property/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
 )

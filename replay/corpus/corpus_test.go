@@ -25,10 +25,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/livetest"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
-	"github.com/adkreplay/adkreplay/replay/internal/livetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 

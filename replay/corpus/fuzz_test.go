@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/livetest"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/corpus"
-	"github.com/adkreplay/adkreplay/replay/internal/livetest"
 )
 
 // reportOf is the JSON of a report with a trace that is the same, and one that is not.

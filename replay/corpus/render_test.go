@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/livetest"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
-	"github.com/adkreplay/adkreplay/replay/internal/livetest"
 )
 
 // hostile is a name that would like to be more than a name.

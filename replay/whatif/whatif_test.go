@@ -15,10 +15,10 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/livetest"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
-	"github.com/adkreplay/adkreplay/replay/internal/livetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/transcript"
 	"github.com/adkreplay/adkreplay/replay/whatif"

@@ -41,7 +41,7 @@ func TestBeyond(t *testing.T) {
 	require.Len(t, left, 1)
 	assert.Equal(t, 2, left[0].Count)
 	assert.Regexp(t, `^2 goroutines had not ended when the turn had: .*\n2 goroutines started by .*strays_test\.TestBeyond.* at .*strays_test\.go:\d+, in .*strays_test\.waitFor at .*strays_test\.go:\d+ \(chan receive\)$`, strays.Text(left))
-	w.Background = []string{"github.com/adkreplay/adkreplay/internal/strays_test.waitFor"}
+	w.Background = []string{"github.com/adkreplay/adkreplay/property/internal/strays_test.waitFor"}
 	assert.Empty(t, w.Beyond(nil))
 }
 

@@ -3,8 +3,8 @@ package model_test
 import (
 	"testing"
 
+	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
-	"github.com/adkreplay/adkreplay/property/internal/turntest"
 )
 
 // The engine does what the model of the contract says.
