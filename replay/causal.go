@@ -223,7 +223,7 @@ func (p *causal) pool(c *calls.Call, s *calls.Step) {
 func (p *causal) cause(c *calls.Call, x *adk.Crossing) adk.Digest { // x is in the numbers of the recording
 	seam := c.Begin.Seam
 	key := seam.Label + "/" + seam.Name + "\n" + c.Strand + "\n" + strconv.Itoa(p.scope(c.Owner)) + "\n"
-	if x.Kind == adk.KindWait { // strands of one name are several
+	if wire.Awaits(x) { // strands of one name are several
 		key += strconv.Itoa(x.ID) + "\n"
 	}
 	return adk.DigestOf([]byte(key + compare.ArgumentsText(p.known, x)))
@@ -584,7 +584,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		p.ops[got.Op] = op
 		c.open = append(c.open, op)
 		p.expectEnd(op, got)
-		if got.Kind == adk.KindWait {
+		if wire.Awaits(got) {
 			op.awaits = awaiting(got)
 		}
 		if got.Kind == adk.KindOpenMedia && rec != nil {
@@ -622,7 +622,7 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 	if c.rec == nil {
 		return nil
 	}
-	if got.Kind == adk.KindWait {
+	if wire.Awaits(got) {
 		recorded := *got
 		recorded.ID = p.counterparts[got.ID]
 		got = &recorded

@@ -38,7 +38,8 @@ func misflagged(cmd *cobra.Command, err error) error {
 // flagsOf are the flags of a command as they are written.
 func flagsOf(cmd *cobra.Command) (names []string) {
 	for line := range strings.Lines(cmd.Flags().FlagUsages()) {
-		for _, word := range strings.Fields(line)[:2] { // -q, --quiet
+		words := strings.Fields(line)
+		for _, word := range words[:min(2, len(words))] { // -q, --quiet
 			if strings.HasPrefix(word, "--") {
 				names = append(names, word)
 			}

@@ -134,7 +134,7 @@ func (s *Search) Next(text string, limit int, whole bool) (found Span, is bool) 
 		if !whole && s.goesOn(rest) {
 			break
 		}
-		if _, _, is := s.Texts.tree.LongestPrefix(rest); !is {
+		if _, _, is := s.Texts.tree.LongestPrefix(rest); !is { // as most, and here would allocate
 			continue
 		}
 		if found, is = s.here(rest); is {

@@ -83,7 +83,7 @@ func (d *Decoder) DataValues() int {
 // depth: each becomes a map, of which one with a single member takes as much as one with eight.
 func (d *Decoder) Objects() (count int) {
 	var x adk.Crossing
-	if d.KindAndPhase(&x) != nil {
+	if d.Values == 0 || d.KindAndPhase(&x) != nil { // of most lines no member holds another value
 		return 0
 	}
 	for _, m := range d.Members {
