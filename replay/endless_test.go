@@ -205,7 +205,7 @@ func TestLiveCodeThatDoesNotEnd(t *testing.T) {
 				err := run(ctx, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor}})
 				assert.Less(t, time.Since(begun), deadline+time.Minute)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
-				assert.ErrorContains(t, err, "2 goroutines of the run left behind, since they did not come to an end\nadk.(*Strand).Wait in ")
+				assert.ErrorContains(t, err, "2 goroutines of the run left behind, not ended\nadk.(*Strand).Wait in ")
 				assert.ErrorContains(t, err, "\nchan receive in ")
 				assert.ErrorContains(t, err, "replay/endless_test.go:")
 				close(never)

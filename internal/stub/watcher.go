@@ -69,7 +69,7 @@ func Interrupted(ctx context.Context) error {
 
 // ErrLeftBehind is of a replay that has ended before the goroutines of its run. What they do
 // stands behind it.
-var ErrLeftBehind = errors.New("left behind, since they did not come to an end")
+var ErrLeftBehind = errors.New("left behind, not ended")
 
 // Watcher observes the new run, and fails the replay where that panics: the engine
 // goes on without an observer that does (DET-4), and nobody would see the rest.

@@ -40,6 +40,9 @@ import (
 // not do so by itself, since what was made outside of a bubble, a pool of connections say,
 // ends the whole test binary when it is used inside.
 //
+// Live code that waits for what never comes is left behind before the test's own deadline,
+// and the check fails with the trace and with where in the user's code each goroutine waits.
+//
 // With -update and a reason in ADKREPLAY_REASON, what differs is accepted after
 // it was logged: the trace is then what today's code makes of the recorded turn,
 // and the reason is kept beside it. replay.Rerecord says what cannot be
@@ -70,8 +73,10 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...tr
 	}
 	c.live = c.noting(live)
 	c.sources = sources
+	ctx, cancel := inTime(t)
+	defer cancel()
 	var err error
-	c.report, err = corpus.Verify(context.Background(), sources, c.live, corpus.Options{Reading: c.reading, Maker: live})
+	c.report, err = corpus.Verify(ctx, sources, c.live, corpus.Options{Reading: c.reading, Maker: live})
 	switch {
 	case err != nil:
 		c.impossible("%s", strings.TrimPrefix(err.Error(), "replay: "))

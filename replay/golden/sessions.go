@@ -45,8 +45,10 @@ func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, 
 	if !c.find() {
 		return
 	}
+	ctx, cancel := inTime(t)
+	defer cancel()
 	var err error
-	c.report, err = corpus.Verify(context.Background(), c.sources, c.live, corpus.Options{Reading: c.reading, Maker: today})
+	c.report, err = corpus.Verify(ctx, c.sources, c.live, corpus.Options{Reading: c.reading, Maker: today})
 	if err != nil {
 		c.impossible("%s", strings.TrimPrefix(err.Error(), "replay: "))
 		return

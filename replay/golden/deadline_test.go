@@ -1,0 +1,52 @@
+package golden_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/golden"
+)
+
+// timedTB is a test with a deadline, as go test gives one.
+type timedTB struct {
+	*fakeTB
+	deadline time.Time
+}
+
+func (t timedTB) Deadline() (time.Time, bool) { return t.deadline, true }
+
+// Of live code that waits for what never comes a check says the trace and the lines, before
+// go test ends the process.
+func TestACheckEndsBeforeTheTest(t *testing.T) {
+	dir := turns(t)
+	synctest.Test(t, func(t *testing.T) {
+		never := make(chan bool)
+		defer close(never)
+		begun := time.Now()
+		tb := timedTB{&fakeTB{name: "TestReplay"}, begun.Add(10 * time.Minute)}
+		golden.Replay(tb, dir, func(trace string) replay.Live {
+			config, raw := weather()
+			if trace == dir+"/b.jsonl" {
+				config.Executor.Run = func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+					<-never
+					return nil
+				}
+			}
+			return replay.Live{Config: config, Turn: raw, Seams: []string{replay.Executor}}
+		})
+		assert.InDelta(t, 9*time.Minute, time.Since(begun), float64(2*time.Second))
+		require.Len(t, tb.failed, 1)
+		said := tb.failed[0]
+		assert.Contains(t, said, "replay: interrupted: 1 of 2 traces were verified\n"+dir+"/b.jsonl: interrupted: "+
+			"the test is nearly out of time, which go test -timeout gives\n1 goroutine of the run left behind, not ended\nchan receive in ")
+		assert.Contains(t, said, "replay/golden/deadline_test.go:")
+		assert.Contains(t, said, "\nnext: ")
+	})
+}
