@@ -81,7 +81,7 @@ func TestCheckOfNoTrace(t *testing.T) {
 	var said spoken
 	property.Check(&said, strings.NewReader("hello\n"))
 	require.Len(t, said.errors, 1)
-	assert.Contains(t, said.errors[0], "the trace cannot be read: replay: line 1: malformed trace")
+	assert.Contains(t, said.errors[0], "the trace cannot be read: replay: line 1: no trace: it begins with")
 }
 
 // What stands before a malformed line is examined all the same.

@@ -39,7 +39,7 @@ diverge too. Nothing is accepted where the environment variable CI is set.
 Turns that diverge with your own code in them are accepted where that code is: in
 go test, with golden.Replay, or corpus.Report's Accept of package replay/corpus.
 ` + exitHelp,
-		Example: "  adkreplay accept testdata/turns\n  adkreplay accept testdata/turns --reason 'dispatchEnd counts iterations that ended'",
+		Example: "  adkreplay accept testdata/turns\n  adkreplay accept testdata/turns --reason 'ended iterations are counted'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseAccept(cmd.Flags().Changed("reason"), reason, args, os.Getenv)
 			if err != nil {
@@ -116,7 +116,15 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 		t.printf("%d of %s accepted", accepted, counted(len(results), "divergence"))
 		return code
 	}
-	t.printf("%d of %s can be accepted: with --reason 'why it is meant' they are", accepted, counted(len(results), "divergence"))
+	const how = "can be accepted: give --reason 'why it is meant'"
+	switch all := counted(len(results), "divergence"); accepted {
+	case 0:
+		t.printf("of %s none can be accepted", all)
+	case len(results):
+		t.printf("%s %s", all, how)
+	default:
+		t.printf("of %s %d %s", all, accepted, how)
+	}
 	return max(code, exitDivergence)
 }
 
@@ -128,7 +136,7 @@ func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
 	if a != nil {
 		verdict, text = "accepted", fmt.Sprintf("%s: the reason is in %s", name, name+corpus.ReasonEnding)
 	}
-	if r.After != nil {
+	if r.After != nil && r.After.Follow+r.After.Own > 0 {
 		text += "; behind what is shown " + r.After.Others()
 	}
 	t.judged(green, verdict, text)

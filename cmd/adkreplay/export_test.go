@@ -151,12 +151,12 @@ func TestSpansAreRead(t *testing.T) {
 	for _, command := range []string{"verify", "check", "lint", "show", "shrink", "distil", "export"} {
 		o = adkreplay(command, again)
 		assert.Equal(t, exitUnreadable, o.code, command)
-		assert.Contains(t, strings.Join(strings.Fields(o.out+o.err), " "), "these are spans of OpenTelemetry, and no trace: adkreplay view and stats read them", command)
+		assert.Contains(t, strings.Join(strings.Fields(o.out+o.err), " "), "these are spans of OpenTelemetry: adkreplay view and stats read them", command)
 	}
 
 	o = adkreplay("verify", put(t, "logs.jsonl", []byte(`{"resourceLogs":[]}`+"\n")))
 	assert.Equal(t, exitUnreadable, o.code)
-	assert.Contains(t, strings.Join(strings.Fields(o.out+o.err), " "), "these are logs or metrics of OpenTelemetry, and no trace: adkreplay view and stats read the spans in such files")
+	assert.Contains(t, strings.Join(strings.Fields(o.out+o.err), " "), "these are logs or metrics of OpenTelemetry: adkreplay view and stats read the spans in such files")
 	o = adkreplay("import", again)
 	assert.Equal(t, exitUnreadable, o.code)
 	assert.Contains(t, strings.ReplaceAll(o.err, "\n  ", " "), "adkreplay view and stats read them")

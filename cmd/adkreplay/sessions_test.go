@@ -79,7 +79,7 @@ func TestJournalsOnTheStandardInput(t *testing.T) {
 	assert.Contains(t, got.out, "  epoch 1 is host's\n    attempt 1 at monday, from revision 0, values 44136fa3\n      turn id-1 ack\n")
 	got = piped(t, journal, "check", "-")
 	assert.Equal(t, exitUnreadable, got.code)
-	assert.Contains(t, got.out, "-:1: version trace: this is a journal of sessions")
+	assert.Contains(t, got.out, "-:1: no trace: this is a journal of sessions")
 }
 
 // SES-34: a trace on the standard input is of no journal in the working folder: it is there once,
@@ -167,10 +167,10 @@ func TestDamagedJournals(t *testing.T) {
 	}{
 		"cut short":     {join(lines[:6]...), `: truncated journal: it has no footer, and tells nothing of attempt 1 at delivery "tuesday" of session "ada" of tenant "acme", epoch 2, whose turn has the trace `, true},
 		"cut in a line": {append(join(lines[:6]...), "{]"...), ":7: truncated journal: the line has no end", true},
-		"a line less":   {join(lines[0], lines[2], lines[3]), ":2: count journal: steps are missing: 2 of host \"host\" follows on 0", true},
-		"changed":       {bytes.Replace(whole, []byte(`"seq":1`), []byte(`"seq":9`), 1), ": digest journal: the footer is that of another journal", true},
+		"a line less":   {join(lines[0], lines[2], lines[3]), ":2: miscounted journal: steps are missing: 2 of host \"host\" follows on 0", true},
+		"changed":       {bytes.Replace(whole, []byte(`"seq":1`), []byte(`"seq":9`), 1), ": changed journal: the footer is that of another journal", true},
 		"garbage":       {join(lines[0], []byte("\x00\x1b[2J\n")), ":2: malformed journal: this is no step: ", false},
-		"next version":  {bytes.Replace(whole, []byte(`"version":1`), []byte(`"version":2`), 1), ":1: version journal: the journal's version is 2", false},
+		"next version":  {bytes.Replace(whole, []byte(`"version":1`), []byte(`"version":2`), 1), ":1: journal of another version: the journal's version is 2", false},
 		"only a header": {lines[0], ": truncated journal: it has no footer, and tells nothing of attempt 1 ", false},
 	} {
 		folder := recordedSession(t, "notes-grow")
@@ -221,7 +221,7 @@ func TestJournalsWithinLimits(t *testing.T) {
 	for _, command := range []string{"verify", "show"} {
 		got := adkreplay(command, "--limit", "line=300", journal)
 		assert.Equal(t, exitUnreadable, got.code)
-		assert.Contains(t, got.out+got.err, "too large journal: line: more than 300 bytes of the longest line; --limit line=N")
+		assert.Contains(t, got.out+got.err, "journal too large: line: more than 300 bytes of the longest line; --limit line=N")
 	}
 }
 
@@ -304,7 +304,7 @@ func TestCommandsThatReadNoJournals(t *testing.T) {
 	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"accept"}, {"distil"}, {"diff", journal}, {"replay", "--set", "run.prompt=x"}, {"shrink"}} {
 		got := adkreplay(append(command, journal)...)
 		assert.Equal(t, exitUnreadable, got.code, command)
-		assert.Contains(t, got.out+got.err, journal+":1: version trace: this is a journal of sessions, and no trace: adkreplay show, verify and view read it", command)
+		assert.Contains(t, got.out+got.err, journal+":1: no trace: this is a journal of sessions: adkreplay show, verify and view read it", command)
 	}
 }
 

@@ -145,7 +145,7 @@ func TestShowWhatIsNoTrace(t *testing.T) {
 	path := put(t, "notes.txt", []byte("hello\n"))
 	assert.Equal(t, outcome{
 		exitUnreadable, "",
-		"adkreplay: " + path + ":1: malformed trace: column 1: want an object, found 'h'\n",
+		"adkreplay: " + path + ":1: no trace: it begins with \"hello\\n\", and a trace with {\"adkreplay\":\"trace\"\n",
 	}, adkreplay("show", path))
 }
 

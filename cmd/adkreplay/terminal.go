@@ -137,7 +137,7 @@ func (t *terminal) warn(message string) {
 	t.clear()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.err, "adkreplay: %s\n", safetext.Lines(message))
+	fmt.Fprintln(t.err, safetext.Folded("adkreplay: "+safetext.Lines(message), columnsOf(t.err, os.Getenv)))
 }
 
 // The colours, as terminals number them.

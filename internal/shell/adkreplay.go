@@ -19,7 +19,7 @@ const (
 
 // Adkreplay is the command adkreplay with these arguments, as it runs where the reader
 // is: as a tool of the module, or of our own; as it was called, or is found; else by go
-// run, in the version of this program.
+// run, as its module replaces ours, or in the version of this program.
 func Adkreplay(args ...string) string {
 	words := []string{caller()}
 	for _, arg := range args {
@@ -57,6 +57,9 @@ func (r reader) caller() string {
 	}
 	if _, err := r.lookPath("adkreplay"); err == nil {
 		return "adkreplay"
+	}
+	if module != nil && slices.ContainsFunc(module.Replace, func(r *modfile.Replace) bool { return r.Old.Path == ours }) {
+		return "go run -mod=mod " + command // what is in its place need not be released
 	}
 	return "go run " + command + r.version()
 }

@@ -153,7 +153,7 @@ func (e *FormatError) Error() string {
 	if e.File != "" {
 		place = safetext.Line(e.File) + ":" + strconv.Itoa(e.Line)
 	}
-	return fmt.Sprintf("replay: %s: %s journal: %s", place, e.Fault, e.Reason)
+	return fmt.Sprintf("replay: %s: %s: %s", place, e.Fault.Of("journal"), e.Reason)
 }
 
 // Begins reports whether a file says in its first line that it is a journal, whatever its
@@ -270,7 +270,7 @@ func (r *reader) header() error {
 	case len(line) == 0:
 		return r.fail(trace.FaultTruncated, "the file is empty")
 	case json.Unmarshal(line, &h) != nil || h.Kind != wire.JournalName:
-		return r.fail(trace.FaultVersion, `this is no journal: want a header that begins {"adkreplay":%q,"version":%d`, wire.JournalName, Version)
+		return r.fail(trace.FaultForeign, `want a header that begins {"adkreplay":%q,"version":%d`, wire.JournalName, Version)
 	case h.Version != Version:
 		return r.fail(trace.FaultVersion, "the journal's version is %d: this program reads %d; a newer adkreplay may read it", h.Version, Version)
 	}

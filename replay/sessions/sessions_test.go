@@ -271,9 +271,9 @@ func TestReadJournal(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, says string }{
 		"empty":         {"", "a.jsonl:1: truncated journal: the file is empty"},
-		"no journal":    {"{}\n", `a.jsonl:1: version journal: this is no journal: want a header that begins {"adkreplay":"journal","version":1`},
-		"a trace":       {`{"adkreplay":"trace","version":5}` + "\n", "a.jsonl:1: version journal: this is no journal"},
-		"next version":  {strings.Replace(whole, `"version":1`, `"version":2`, 1), "a.jsonl:1: version journal: the journal's version is 2: this program reads 1"},
+		"no journal":    {"{}\n", `a.jsonl:1: no journal: want a header that begins {"adkreplay":"journal","version":1`},
+		"a trace":       {`{"adkreplay":"trace","version":5}` + "\n", "a.jsonl:1: no journal: want a header"},
+		"next version":  {strings.Replace(whole, `"version":1`, `"version":2`, 1), "a.jsonl:1: journal of another version: the journal's version is 2: this program reads 1"},
 		"half a step":   {lines[0] + lines[1] + "{\n", "a.jsonl:3: malformed journal: this is no step: unexpected EOF"},
 		"no kind":       {lines[0] + "{}\n", "a.jsonl:2: malformed journal: this is no step: its kind or its session is missing"},
 		"another kind":  {lines[0] + `{"step":"sang","session":"one"}` + "\n", `a.jsonl:2: malformed journal: this is no step: there is no kind "sang"`},
@@ -283,10 +283,10 @@ func TestReadJournal(t *testing.T) {
 		"cut header":    {lines[0][:9], "a.jsonl:1: truncated journal: the line has no end: the file was cut short within it"},
 		"no step's cut": {lines[0] + `{"step"]`, "a.jsonl:2: truncated journal: the line has no end: the file was cut short within it"},
 		"no object cut": {lines[0] + "\x00\x00", "a.jsonl:2: truncated journal: the line has no end"},
-		"a first cut":   {lines[0] + lines[2], "a.jsonl:2: count journal: steps are missing: 2 of host "},
-		"a middle cut":  {lines[0] + lines[1] + lines[3], "a.jsonl:3: count journal: steps are missing: 3 of host "},
-		"other lines":   {strings.Replace(whole, `"seq":1`, `"seq":2`, 1), "digest journal: the footer is that of another journal"},
-		"a step less":   {strings.Replace(whole, lines[3], "", 1), "count journal: the footer is that of another journal: it counts"},
+		"a first cut":   {lines[0] + lines[2], "a.jsonl:2: miscounted journal: steps are missing: 2 of host "},
+		"a middle cut":  {lines[0] + lines[1] + lines[3], "a.jsonl:3: miscounted journal: steps are missing: 3 of host "},
+		"other lines":   {strings.Replace(whole, `"seq":1`, `"seq":2`, 1), "changed journal: the footer is that of another journal"},
+		"a step less":   {strings.Replace(whole, lines[3], "", 1), "miscounted journal: the footer is that of another journal: it counts"},
 		"more":          {whole + "{}\n", "malformed journal: more follows after the footer"},
 	} {
 		_, err := sessions.Read(strings.NewReader(c.text), trace.Options{File: "a.jsonl"})

@@ -17,7 +17,9 @@ const (
 	// FaultTruncated is a file that ends before its footer. What was read of it
 	// is good.
 	FaultTruncated Fault = "truncated"
-	// FaultVersion is a file of another version of the format, or no trace.
+	// FaultForeign is a file of something else, or in another coding.
+	FaultForeign Fault = "foreign"
+	// FaultVersion is a file of another version of the format.
 	FaultVersion Fault = "version"
 	// FaultDigest is a file that was changed after it was written.
 	FaultDigest Fault = "digest"
@@ -29,6 +31,23 @@ const (
 	// FaultTooLarge is a file beyond one of the Limits.
 	FaultTooLarge Fault = "too large"
 )
+
+// Of says the fault of a kind of file: "a malformed trace" without the article.
+func (f Fault) Of(file string) string {
+	switch f {
+	case FaultForeign:
+		return "no " + file
+	case FaultVersion:
+		return file + " of another version"
+	case FaultDigest:
+		return "changed " + file
+	case FaultCount:
+		return "miscounted " + file
+	case FaultTooLarge:
+		return file + " too large"
+	}
+	return string(f) + " " + file
+}
 
 // FormatError says why a file cannot be read as a trace: where, what, and what
 // would be right.
@@ -51,7 +70,7 @@ func (e *FormatError) Error() string {
 	if e.File != "" {
 		place = safetext.Line(e.File) + ":" + strconv.Itoa(e.Line)
 	}
-	return fmt.Sprintf("replay: %s: %s trace: %s", place, e.Fault, e.Reason)
+	return fmt.Sprintf("replay: %s: %s: %s", place, e.Fault.Of("trace"), e.Reason)
 }
 
 // Unwrap gives the cause to errors.Is and errors.As.

@@ -57,22 +57,25 @@ const spansMember = "resourceSpans"
 
 var otherSignals = []string{"resourceLogs", "resourceMetrics", "resourceProfiles"}
 
-// errVersion marks a file of another format, or of another version of it.
-var errVersion = errors.New("the version is another")
+// A file of another format is marked by one of these, and of another version of it by the other.
+var (
+	errForeign = errors.New("the format is another")
+	errVersion = errors.New("the version is another")
+)
 
 func readVersion(d *wire.Decoder) error {
 	format := string(d.Member(wire.MemberFormat))
 	if format == strconv.Quote(wire.JournalName) {
-		return fmt.Errorf("%w: this is a journal of sessions, and no trace: adkreplay show, verify and view read it", errVersion)
+		return fmt.Errorf("%w: this is a journal of sessions: adkreplay show, verify and view read it", errForeign)
 	}
 	if format == "" && slices.ContainsFunc(otherSignals, func(name string) bool { return d.Member(name) != nil }) {
-		return fmt.Errorf("%w: these are logs or metrics of OpenTelemetry, and no trace: adkreplay view and stats read the spans in such files", errVersion)
+		return fmt.Errorf("%w: these are logs or metrics of OpenTelemetry: adkreplay view and stats read the spans in such files", errForeign)
 	}
 	if format == "" && d.Member(spansMember) != nil {
-		return fmt.Errorf("%w: these are spans of OpenTelemetry, and no trace: adkreplay view and stats read them", errVersion)
+		return fmt.Errorf("%w: these are spans of OpenTelemetry: adkreplay view and stats read them", errForeign)
 	}
 	if format != strconv.Quote(wire.FormatName) {
-		return fmt.Errorf(`%w: this is no trace: want a header that begins {"adkreplay":"trace","version":%d`, errVersion, FormatVersion)
+		return fmt.Errorf(`%w: want a header that begins {"adkreplay":"trace","version":%d`, errForeign, FormatVersion)
 	}
 	text := string(d.Member(wire.MemberVersion))
 	if version, err := strconv.Atoi(text); err != nil || version < 1 || version > FormatVersion || strconv.Itoa(version) != text {

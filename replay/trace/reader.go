@@ -106,12 +106,19 @@ var foreign = []struct{ begin, reason string }{
 	{"\xfe\xff", "the file is UTF-16: something wrote it anew, and a trace is UTF-8"},
 }
 
+// headerBegin is how a trace begins.
+const headerBegin = `{"adkreplay":"trace"`
+
 func (r *Reader) readHeader() error {
 	for _, f := range foreign {
 		if begin, _ := r.in.Peek(len(f.begin)); bytes.Equal(begin, []byte(f.begin)) {
 			r.number++
-			return r.fail(FaultVersion, f.reason, nil)
+			return r.fail(FaultForeign, f.reason, nil)
 		}
+	}
+	if begin, _ := r.in.Peek(len(headerBegin)); len(begin) > 0 && begin[0] != headerBegin[0] {
+		r.number++
+		return r.fail(FaultForeign, fmt.Sprintf("it begins with %q, and a trace with %s", begin, headerBegin), nil)
 	}
 	line, err := r.next()
 	if err != nil {
@@ -121,10 +128,12 @@ func (r *Reader) readHeader() error {
 	if err := r.dec.Scan(trim(line)); err != nil {
 		return r.malformed(err)
 	}
-	if err := readHeader(r.dec, &r.header); errors.Is(err, errVersion) {
-		reason := strings.TrimPrefix(err.Error(), errVersion.Error()+": ")
-		return r.fail(FaultVersion, reason, nil)
-	} else if err != nil {
+	switch err := readHeader(r.dec, &r.header); {
+	case errors.Is(err, errForeign):
+		return r.fail(FaultForeign, strings.TrimPrefix(err.Error(), errForeign.Error()+": "), nil)
+	case errors.Is(err, errVersion):
+		return r.fail(FaultVersion, strings.TrimPrefix(err.Error(), errVersion.Error()+": "), nil)
+	case err != nil:
 		return r.malformed(err)
 	}
 	r.former = formerIn(r.header.Version)

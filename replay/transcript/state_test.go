@@ -166,7 +166,7 @@ func TestStateOfNoCrossing(t *testing.T) {
 	assert.ErrorContains(t, err, "the trace has 3 crossings, numbered from 1")
 	assert.Equal(t, trace.FaultTruncated, faultOf(err))
 	_, err = transcript.At(strings.NewReader("hello\n"), 1)
-	assert.Equal(t, trace.FaultMalformed, faultOf(err))
+	assert.Equal(t, trace.FaultForeign, faultOf(err))
 }
 
 // A crossing that is shown alone says all that it has: records in full, however
