@@ -62,14 +62,18 @@ func (n *Namer) heard(x *adk.Crossing) string {
 	case adk.KindToolCallEvent, adk.KindToolExecutionStart:
 		return strings.TrimPrefix(checksum(x.Key), " ")
 	}
-	return n.ownFields(x)
+	return n.ownFields(x, false)
 }
 
-// ownFields is what the line of an event says by itself, where nobody has better words: an
-// id by its name, and of the others what they are for the kind.
-func (n *Namer) ownFields(x *adk.Crossing) string {
+// ownFields is what a line says by itself, where nobody has better words: an id by its
+// name, and of the others what they are for the kind. Of an operation that is what was
+// handed in.
+func (n *Namer) ownFields(x *adk.Crossing, handedIn bool) string {
 	var words []string
 	for _, use := range x.Kind.Fields(x.Phase) {
+		if handedIn && !use.Input {
+			continue
+		}
 		if use.Field == adk.FieldName && NamesID(x) {
 			words = append(words, n.Name(nameSpaces[x.Kind], x.Name))
 		} else if said, err := (wire.Apart{Sentinels: wire.OnlyCommon}).Append(use.Field, x); err == nil && len(said) > 0 {

@@ -128,6 +128,9 @@ func fieldText(name string, value reflect.Value) (text string, decisive bool) {
 	case reflect.TypeFor[any]():
 		return fmt.Sprintf("%#v", value.Interface()), true
 	}
+	if record, is := value.Interface().(adk.Record); is && value.Kind() == reflect.Pointer && !value.IsNil() {
+		return strconv.Quote(record.Key()), true
+	}
 	switch value.Kind() {
 	case reflect.Map:
 		return strconv.FormatBool(!value.IsNil()), true
