@@ -25,7 +25,18 @@ type collectionRow struct {
 	holds RecordKind
 	// reads is the operation that asks the storage for all of it.
 	reads Kind
+	// mark is zero, but of a collection that is new since traces were written (later).
+	mark Digest
 }
+
+// row begins a row.
+func row(name CollectionName, holds RecordKind, reads Kind) collectionRow {
+	return collectionRow{name: name, holds: holds, reads: reads}
+}
+
+// later marks a collection that came after traces were released: their digests are of
+// states without it, and so are those of states in which it is empty.
+func (r collectionRow) later() collectionRow { r.mark = DigestOf([]byte(r.name)); return r }
 
 // The places of the collections in the table; those before atTools are those of the
 // sets of a context, whose tools are in a registry.
@@ -41,13 +52,13 @@ const (
 
 // collectionTable is the one table of collections, in the order of a state.
 var collectionTable = [...]collectionRow{
-	atInstructions: {Instructions, RecordInstruction, KindRefresh},
-	atMessages:     {Messages, RecordMessage, KindFetch},
-	atMemories:     {Memories, RecordMemory, KindFetch},
-	atRetrievables: {Retrievables, RecordRetrievable, KindFetch},
-	atThoughts:     {Thoughts, RecordThought, KindFetch},
-	atToolCalls:    {ToolCalls, RecordToolCall, KindFetch},
-	atTools:        {Tools, RecordTool, KindFetch},
+	atInstructions: row(Instructions, RecordInstruction, KindRefresh),
+	atMessages:     row(Messages, RecordMessage, KindFetch),
+	atMemories:     row(Memories, RecordMemory, KindFetch),
+	atRetrievables: row(Retrievables, RecordRetrievable, KindFetch),
+	atThoughts:     row(Thoughts, RecordThought, KindFetch),
+	atToolCalls:    row(ToolCalls, RecordToolCall, KindFetch),
+	atTools:        row(Tools, RecordTool, KindFetch),
 }
 
 // recordSpec is a collection with the type of its records: its place in the table,
@@ -179,6 +190,10 @@ func (c CollectionName) Holds() RecordKind { return c.row().holds }
 // Reads is the kind of the operation that asks the storage for all of the collection; 0
 // where there is none of the name.
 func (c CollectionName) Reads() Kind { return c.row().reads }
+
+// Mark stands before the list of the collection in the digest of a state (DET-8), which
+// leaves an empty one out; zero of those that traces of the first release have.
+func (c CollectionName) Mark() Digest { return c.row().mark }
 
 func (c CollectionName) row() (row collectionRow) {
 	if at := c.at(); at >= 0 {

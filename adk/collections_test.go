@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/internal/digest"
 )
 
 // RUN-2, DET-8: the table of collections is complete, and in the order of a state:
@@ -40,6 +42,31 @@ func TestCollections(t *testing.T) {
 	assert.ElementsMatch(t, names, stored)
 	_, found := CollectionOf(RecordMedia)
 	assert.False(t, found, "no collection holds media")
+}
+
+// DET-8: a collection that comes later changes no digest of a state in which it is empty.
+func TestLaterCollectionsLeaveDigestsAsTheyWere(t *testing.T) {
+	now := collectionTable[atRetrievables]
+	t.Cleanup(func() { collectionTable[atRetrievables] = now })
+	assert.Zero(t, Retrievables.Mark())
+	collectionTable[atRetrievables] = now.later()
+	assert.Equal(t, DigestOf([]byte("retrievables")), Retrievables.Mark())
+
+	v := beginning("p", nil, nil, nil)
+	without := digest.Begin(v.prompt.Digest())
+	for range len(collectionTable) - 1 {
+		without.Add(Digest{}, nil)
+	}
+	assert.Equal(t, without.End(Digest{}), v.digest(), "the state has no list of it")
+	assert.Equal(t, v.digest(), StateDigest{Prompt: v.prompt.Digest()}.Digest())
+
+	record := NewTokenizable("one")
+	v.sets[atRetrievables].Add("one", record)
+	told := StateDigest{Prompt: v.prompt.Digest()}
+	told.Lists[atRetrievables] = []Digest{record.Digest()}
+	assert.Equal(t, told.Digest(), v.digest())
+	told.Lists[atThoughts], told.Lists[atRetrievables] = told.Lists[atRetrievables], nil
+	assert.NotEqual(t, told.Digest(), v.digest(), "of another list")
 }
 
 // DSP-12: what a standalone dispatch is given lies in the collection of its type.

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// This file tells the fifteen events: each first to the observer, then to the
-// listeners (EVT-2).
+// This file tells events: each first to the observer, then to the listeners (EVT-2).
 
 // event tells the observer of an event, or of a state, with a time of its own. complete puts
 // the time into the event, and the event into its crossing, which is nil where
@@ -72,6 +71,15 @@ func (c *call) follow(kind Kind, event any, fill func(*Crossing)) {
 	}
 }
 
+// emitCaused is emit for an event that an operation caused, which has the operation's time
+// already.
+func emitCaused[E any](c *call, kind Kind, e *E, fill func(*Crossing), pick func(*Observability) func(E)) {
+	if c.run.observed() {
+		c.follow(kind, *e, fill)
+	}
+	publishObservability(c, kind, e, pick)
+}
+
 func (c *call) emitMessage(e *MessageEvent) {
 	if c.run.observed() {
 		c.follow(KindMessageEvent, *e, nil)
@@ -94,10 +102,7 @@ func (c *call) emitToolCall(e *ToolCallEvent) {
 }
 
 func (c *call) emitLog(e LogEvent) {
-	if c.run.observed() {
-		c.follow(KindLogEvent, e, nil)
-	}
-	publishObservability(c, KindLogEvent, &e, func(l *Observability) func(LogEvent) { return l.Log })
+	emitCaused(c, KindLogEvent, &e, nil, func(l *Observability) func(LogEvent) { return l.Log })
 }
 
 func (t *turn) emitTurnStart() {

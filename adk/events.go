@@ -2,6 +2,37 @@ package adk
 
 import "time"
 
+// This file has what listeners hear. A field of a payload has in its tag the field of a
+// crossing that says it, if one does: of the event's own line or, where that has none, of
+// the operation that causes it.
+
+// Functional is a set of listeners on the functional bus (EVT-1): the events
+// that a product is made of. Nil fields do not listen. Listeners run
+// synchronously on the goroutine that emits (EVT-2).
+type Functional struct {
+	Message  func(MessageEvent)
+	Thought  func(ThoughtEvent)
+	ToolCall func(ToolCallEvent)
+}
+
+// Observability is a set of listeners on the observability bus (EVT-1): what
+// happened around the product. Nil fields do not listen. Nothing that these
+// listeners do is read back by the engine (EVT-4).
+type Observability struct {
+	TurnStart          func(TurnStart)
+	TurnEnd            func(TurnEnd)
+	DispatchStart      func(DispatchStart)
+	DispatchEnd        func(DispatchEnd)
+	IterationStart     func(IterationStart)
+	IterationEnd       func(IterationEnd)
+	TurnGateOpen       func(TurnGateOpen)
+	TurnGateClosed     func(TurnGateClosed)
+	ToolExecutionStart func(ToolExecutionStart)
+	ToolExecutionEnd   func(ToolExecutionEnd)
+	Log                func(LogEvent)
+	Error              func(ErrorEvent)
+}
+
 // Origin says where an event comes from (EVT-5): every payload carries it.
 type Origin struct {
 	// TurnID is the turn's id, empty in a standalone dispatch.
@@ -66,8 +97,8 @@ type ToolCallEvent struct {
 
 // TurnStart is the first event of a turn (RUN-6).
 type TurnStart struct {
-	TurnID    string
-	StartedAt time.Time
+	TurnID    string    `crossing:"Name"`
+	StartedAt time.Time `crossing:"At"`
 }
 
 // TurnEnd is the last event of a turn (RUN-6).
@@ -176,18 +207,18 @@ const (
 // LogEvent is a line that user code logged (HLP-6).
 type LogEvent struct {
 	Origin
-	EmittedAt time.Time
-	Level     Level
-	Kind      string
-	Message   string
+	EmittedAt time.Time `crossing:"At"`
+	Level     Level     `crossing:"Key"`
+	Kind      string    `crossing:"Name"`
+	Message   string    `crossing:"Text"`
 	// Payload is plain data, or nil.
-	Payload any
+	Payload any `crossing:"Value"`
 }
 
 // ErrorEvent is a failure of the turn: once per failure and never for an abort
 // (EVT-8).
 type ErrorEvent struct {
 	Origin
-	At    time.Time
-	Error *Error
+	At    time.Time `crossing:"At"`
+	Error *Error    `crossing:"Err"`
 }

@@ -363,8 +363,7 @@ func (outer *TurnGate) encloses(g *TurnGate) bool {
 func (g *TurnGate) emitOpen(at time.Time) {
 	c := g.call
 	e := TurnGateOpen{Origin: c.origin(), Gate: g, OpenedAt: at}
-	c.follow(KindTurnGateOpen, e, func(x *Crossing) { x.Name = g.raw.ID })
-	publishObservability(c, KindTurnGateOpen, &e, func(l *Observability) func(TurnGateOpen) { return l.TurnGateOpen })
+	emitCaused(c, KindTurnGateOpen, &e, func(x *Crossing) { x.Name = g.raw.ID }, func(l *Observability) func(TurnGateOpen) { return l.TurnGateOpen })
 }
 
 func (g *TurnGate) emitClosed() {

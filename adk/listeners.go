@@ -4,33 +4,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/bus"
 )
 
-// Functional is a set of listeners on the functional bus (EVT-1): the events
-// that a product is made of. Nil fields do not listen. Listeners run
-// synchronously on the goroutine that emits (EVT-2).
-type Functional struct {
-	Message  func(MessageEvent)
-	Thought  func(ThoughtEvent)
-	ToolCall func(ToolCallEvent)
-}
-
-// Observability is a set of listeners on the observability bus (EVT-1): what
-// happened around the product. Nil fields do not listen. Nothing that these
-// listeners do is read back by the engine (EVT-4).
-type Observability struct {
-	TurnStart          func(TurnStart)
-	TurnEnd            func(TurnEnd)
-	DispatchStart      func(DispatchStart)
-	DispatchEnd        func(DispatchEnd)
-	IterationStart     func(IterationStart)
-	IterationEnd       func(IterationEnd)
-	TurnGateOpen       func(TurnGateOpen)
-	TurnGateClosed     func(TurnGateClosed)
-	ToolExecutionStart func(ToolExecutionStart)
-	ToolExecutionEnd   func(ToolExecutionEnd)
-	Log                func(LogEvent)
-	Error              func(ErrorEvent)
-}
-
 // buses are the two buses of a runner.
 type buses struct {
 	functional    bus.Bus[Functional]

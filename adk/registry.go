@@ -146,5 +146,5 @@ func errToolTaken(names ...string) error {
 
 // addTo adds the digests of the tools to those of a state.
 func (r *Registry) addTo(lists digest.Lists[Digest], chain *digest.Chain[Digest]) {
-	r.tools.Read(func(tools *ordered.Set[string, *Tool]) { digest.AddSet(lists, tools, chain, (*Tool).Digest) })
+	r.tools.Read(func(tools *ordered.Set[string, *Tool]) { digest.AddSet(lists, Digest{}, tools, chain, (*Tool).Digest) })
 }

@@ -48,7 +48,7 @@ func (v *visible) copyOf() *visible {
 func (v *visible) digest() Digest {
 	lists := digest.Begin(v.prompt.Digest())
 	for i := range v.sets {
-		digest.AddSet(lists, &v.sets[i], &v.chains[i], Record.Digest)
+		digest.AddSet(lists, collectionTable[i].mark, &v.sets[i], &v.chains[i], Record.Digest)
 	}
 	v.tools.addTo(lists, &v.chains[atTools])
 	return lists.End(v.stash.Sum().Digest())
@@ -77,8 +77,8 @@ func (s *StateDigest) Of(name CollectionName) *[]Digest {
 // Digest is the one digest that an observer is told.
 func (s StateDigest) Digest() Digest {
 	lists := digest.Begin(s.Prompt)
-	for _, list := range s.Lists {
-		lists.Add(list)
+	for i, list := range s.Lists {
+		lists.Add(collectionTable[i].mark, list)
 	}
 	return lists.End(s.Stash)
 }

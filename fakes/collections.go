@@ -2,7 +2,10 @@ package fakes
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -153,3 +156,56 @@ func sampleToolCall(key, text string) (*adk.ToolCall, error) {
 }
 
 func sampleInstruction(key, _ string) (*adk.Tokenizable, error) { return adk.NewTokenizable(key), nil }
+
+// The records of each collection of which a storage may lose something are made of what
+// suite_storage_edges.go has.
+
+func edgyMessages() ([]*adk.Message, error) {
+	medias, err := edgyMedias()
+	if err != nil {
+		return nil, err
+	}
+	speaker, err := adk.NewIdentity(int64(1)<<53+1, edgyText)
+	if err != nil {
+		return nil, err
+	}
+	return makeAll(adk.NewMessage,
+		adk.MessageInit{ID: "text", Role: adk.RoleUser, Content: edgyText, Identity: speaker, CreatedAt: edgyTime, UpdatedAt: edgyTime.Add(1)},
+		adk.MessageInit{ID: "media", Role: adk.RoleAssistant, Attachments: medias, CreatedAt: time.Unix(-1, 1), UpdatedAt: edgyTime},
+		adk.MessageInit{ID: "long", Role: adk.RoleUser, Content: strings.Repeat("\x00🎉", 13_000), CreatedAt: Epoch, UpdatedAt: Epoch})
+}
+
+func edgyMemories() ([]*adk.Memory, error) {
+	return makeAll(adk.NewMemory,
+		adk.MemoryInit{ID: "small", Content: edgyText, Confidence: new(math.SmallestNonzeroFloat64), Importance: new(1.0), CreatedAt: edgyTime, UpdatedAt: edgyTime},
+		adk.MemoryInit{ID: "odd", Content: " ", Confidence: new(0.1 + 0.2), Importance: new(0.0), CreatedAt: edgyTime, UpdatedAt: edgyTime})
+}
+
+func edgyRetrievables() ([]*adk.Retrievable, error) {
+	return makeAll(adk.NewRetrievable,
+		adk.RetrievableInit{ID: "all", Content: edgyText, TrustTier: adk.TrustThirdPartyPrivate, Source: edgyText, Kind: edgyText, Score: new(0.1 + 0.2), CreatedAt: edgyTime, UpdatedAt: edgyTime},
+		adk.RetrievableInit{ID: "bare", Content: "x", TrustTier: adk.TrustFirstParty, CreatedAt: edgyTime, UpdatedAt: edgyTime})
+}
+
+func edgyThoughts() ([]*adk.Thought, error) {
+	return makeAll(adk.NewThought,
+		adk.ThoughtInit{ID: "payload", Payload: edgyPlain, ReplayCompatibility: "edge/1", CreatedAt: edgyTime, UpdatedAt: edgyTime},
+		adk.ThoughtInit{ID: "list", Content: edgyText, Payload: []any{edgyPlain, nil}, ReplayCompatibility: edgyText, CreatedAt: edgyTime, UpdatedAt: edgyTime})
+}
+
+func edgyToolCalls() ([]*adk.ToolCall, error) {
+	medias, err := edgyMedias()
+	if err != nil {
+		return nil, err
+	}
+	call := func(id string, results adk.ToolResult, args string) adk.ToolCallInit {
+		return adk.ToolCallInit{ID: id, Tool: "sample", Args: args, Results: results, CreatedAt: edgyTime, UpdatedAt: edgyTime, CompletedAt: edgyTime.Add(-time.Hour)}
+	}
+	failed := call("failed", adk.Text(edgyText), `{"z":9007199254740993,"a":1.50,"m":1e300,"":null,"n":{"b":[],"a":{}}}`)
+	failed.IsError, failed.Inline, failed.FromArtifactTool = true, new(false), true
+	return makeAll(adk.NewToolCall, failed, call("media", medias[0], `{}`), call("medias", medias, `{"n":-0.0}`), call("nothing", adk.Text(""), `{}`))
+}
+
+func edgyInstructions() ([]*adk.Tokenizable, error) {
+	return []*adk.Tokenizable{adk.NewTokenizable(edgyText), adk.NewTokenizable(" "), adk.NewTokenizable("null")}, nil
+}

@@ -318,10 +318,11 @@ func (n *Namer) Operation(x *adk.Crossing) string {
 	case adk.KindWaitFor:
 		return verb + " " + n.gate(x)
 	}
-	if words := n.saying(x); words != "" {
-		return verb + " " + words
+	words := n.saying(x)
+	if words == "" && !x.Kind.Names(adk.MadeID) {
+		words = n.ownFields(x, true)
 	}
-	return verb
+	return strings.TrimRight(verb+" "+words, " ")
 }
 
 // StrandName is how lines name a strand.

@@ -39,24 +39,18 @@ func (n *Namer) heard(x *adk.Crossing) string {
 		return flagged(safetext.PlainName(e.ToolName), x.IsError, " failed")
 	}
 	switch x.Kind {
-	case adk.KindTurnStart:
-		return n.Name(state.SpaceTurn, x.Name)
 	case adk.KindTurnEnd:
 		words := n.Name(state.SpaceTurn, n.Fold.TurnID)
 		if lasted := x.At.Sub(n.Fold.StartedAt); lasted > 0 {
 			words += " after " + safetext.Lasting(lasted)
 		}
 		return words
-	case adk.KindDispatchStart:
-		return n.Name(state.SpaceDispatch, x.Name)
 	case adk.KindDispatchEnd:
 		return n.dispatchEnd(x)
 	case adk.KindIterationStart:
 		return strconv.Itoa(x.N)
 	case adk.KindIterationEnd:
 		return strconv.Itoa(x.N) + n.flush(x)
-	case adk.KindTurnGateOpen:
-		return n.Name(state.SpaceGate, x.Name)
 	case adk.KindTurnGateClosed:
 		return n.Name(state.SpaceGate, x.Name) + " " + safetext.PlainName(x.Status)
 	case adk.KindErrorEvent:
@@ -68,7 +62,25 @@ func (n *Namer) heard(x *adk.Crossing) string {
 	case adk.KindToolCallEvent, adk.KindToolExecutionStart:
 		return strings.TrimPrefix(checksum(x.Key), " ")
 	}
-	return ""
+	return n.ownFields(x, false)
+}
+
+// ownFields is what a line says by itself, where nobody has better words: an id by its
+// name, and of the others what they are for the kind. Of an operation that is what was
+// handed in.
+func (n *Namer) ownFields(x *adk.Crossing, handedIn bool) string {
+	var words []string
+	for _, use := range x.Kind.Fields(x.Phase) {
+		if handedIn && !use.Input {
+			continue
+		}
+		if use.Field == adk.FieldName && NamesID(x) {
+			words = append(words, n.Name(nameSpaces[x.Kind], x.Name))
+		} else if said, err := (wire.Apart{Sentinels: wire.OnlyCommon}).Append(use.Field, x); err == nil && len(said) > 0 {
+			words = append(words, use.Label+" "+safetext.BareJSON(string(said)))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 func errorOf(err error) string {

@@ -2,6 +2,7 @@ package describe
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
@@ -120,17 +121,29 @@ func IsMade(x *adk.Crossing) bool {
 }
 
 // nameSpaces are the spaces of the ids that crossings have for their names.
-var nameSpaces = [1 << 8]string{
-	adk.KindTurnStart:      state.SpaceTurn,
-	adk.KindDispatchStart:  state.SpaceDispatch,
-	adk.KindReportMessage:  state.SpaceMessage,
-	adk.KindReportThought:  state.SpaceThought,
-	adk.KindReportToolCall: state.SpaceToolCall,
-	adk.KindNewID:          state.SpaceMade,
-	adk.KindWaitFor:        state.SpaceGate,
-	adk.KindSettle:         state.SpaceGate,
-	adk.KindTurnGateOpen:   state.SpaceGate,
-	adk.KindTurnGateClosed: state.SpaceGate,
+var nameSpaces = spacesOfNames()
+
+// streamSpaces are those of what is reported, by the event that says it.
+var streamSpaces = map[adk.Kind]string{
+	adk.KindMessageEvent:  state.SpaceMessage,
+	adk.KindThoughtEvent:  state.SpaceThought,
+	adk.KindToolCallEvent: state.SpaceToolCall,
+}
+
+// spacesOfNames takes what a made id or a gate's is called for the kind as its space.
+func spacesOfNames() (spaces [1 << 8]string) {
+	for _, kind := range adk.Kinds() {
+		for _, use := range slices.Concat(kind.Fields(adk.Whole), kind.Fields(adk.Begin)) {
+			switch {
+			case use.Field != adk.FieldName || !use.Names.IsID():
+			case use.Names == adk.StreamID:
+				spaces[kind] = streamSpaces[kind.Event()]
+			default:
+				spaces[kind] = use.Label
+			}
+		}
+	}
+	return spaces
 }
 
 // NamesID reports whether the name of a crossing is an id.

@@ -14,7 +14,10 @@ import (
 // one that is shorter than a block is told as it is.
 const Block = 64
 
-// Lists is the text of lists of digests: Begin begins one, and its End has to be called.
+// Lists is the text of lists of digests: Begin begins one, and its End has to be called. A
+// list that came to be later than others has a mark, which is not zero: it is left out
+// where it is empty, so that what was told without it is told as before, and the mark
+// stands before it where it is not.
 type Lists[D ~[16]byte] struct{ text *[]byte }
 
 // Begin begins lists with a digest before them.
@@ -32,8 +35,24 @@ func (l Lists[D]) End(behind D) D {
 	return sum
 }
 
-// Add adds a list.
-func (l Lists[D]) Add(list []D) { l.add(len(list), nil, func(i int) D { return list[i] }) }
+// Add adds a list with its mark.
+func (l Lists[D]) Add(mark D, list []D) {
+	if l.marked(mark, len(list)) {
+		l.add(len(list), nil, func(i int) D { return list[i] })
+	}
+}
+
+// marked writes the mark of a list, and reports whether the list is to follow.
+func (l Lists[D]) marked(mark D, length int) bool {
+	var none D
+	if mark == none {
+		return true
+	}
+	if length > 0 {
+		l.write(mark)
+	}
+	return length > 0
+}
 
 // add adds a list of a length, of whose blocks some sums are known, and gives all of them.
 func (l Lists[D]) add(length int, sums []D, at func(int) D) []D {
@@ -92,7 +111,10 @@ func (c *Chain[D]) Copy() (other Chain[D]) {
 
 // AddSet adds the list of what of makes of each value of a set, whose chain it is. Of a
 // value it must make the same at every call.
-func AddSet[K comparable, V any, D ~[16]byte](l Lists[D], set *ordered.Set[K, V], chain *Chain[D], of func(V) D) {
+func AddSet[K comparable, V any, D ~[16]byte](l Lists[D], mark D, set *ordered.Set[K, V], chain *Chain[D], of func(V) D) {
+	if !l.marked(mark, set.Len()) {
+		return
+	}
 	if chain.carried == nil {
 		if n := set.Len(); n < Block {
 			l.length(n)
@@ -115,7 +137,10 @@ func AddSet[K comparable, V any, D ~[16]byte](l Lists[D], set *ordered.Set[K, V]
 
 // AddFormer is Add as traces of format 4 and before have it: all digests stand there as
 // they are.
-func (l Lists[D]) AddFormer(list []D) {
+func (l Lists[D]) AddFormer(mark D, list []D) {
+	if !l.marked(mark, len(list)) {
+		return
+	}
 	l.length(len(list))
 	*l.text = slices.Grow(*l.text, len(list)*16)
 	for _, d := range list {

@@ -2,6 +2,7 @@ package digest_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"testing"
 
@@ -20,7 +21,7 @@ type sum = [16]byte
 func ofLists(before sum, lists [][]sum, behind sum) sum {
 	all := digest.Begin(before)
 	for _, list := range lists {
-		all.Add(list)
+		all.Add(sum{}, list)
 	}
 	return all.End(behind)
 }
@@ -50,6 +51,42 @@ func TestLists(t *testing.T) {
 	assert.NotEqual(t, ofLists(a, nil, b), ofLists(b, nil, a))
 }
 
+// DET-8: a list that came later changes nothing as long as it is empty, and once it is not
+// it is like no other, in each of the three ways to add it.
+func TestMarkedLists(t *testing.T) {
+	before, behind := sum{1}, sum{2}
+	adds := map[string]func(all digest.Lists[sum], mark sum, n int){
+		"list":   func(all digest.Lists[sum], mark sum, n int) { all.Add(mark, some(n, 0)) },
+		"former": func(all digest.Lists[sum], mark sum, n int) { all.AddFormer(mark, some(n, 0)) },
+		"set": func(all digest.Lists[sum], mark sum, n int) {
+			var set ordered.Set[int, sum]
+			for i, d := range some(n, 0) {
+				set.Add(i, d)
+			}
+			digest.AddSet(all, mark, &set, &digest.Chain[sum]{}, func(d sum) sum { return d })
+		},
+	}
+	told := map[sum]string{}
+	for name, add := range adds {
+		of := func(notes, toys int) sum {
+			all := digest.Begin(before)
+			add(all, sum{}, 0)
+			add(all, sum{3}, notes)
+			add(all, sum{4}, toys)
+			return all.End(behind)
+		}
+		assert.Equal(t, ofLists(before, [][]sum{nil}, behind), of(0, 0), name)
+		for _, lengths := range [][2]int{{1, 0}, {0, 1}, {1, 1}, {2, 0}, {0, 2}} {
+			at, words := of(lengths[0], lengths[1]), fmt.Sprint(lengths)
+			if told[at] == "" {
+				told[at] = words
+			}
+			assert.Equal(t, words, told[at], "%s: like another", name)
+		}
+	}
+	assert.Len(t, told, 5, "the ways differ")
+}
+
 // DET-8: what a state is told by is the same on every machine and in every release: the
 // traces that were ever written say so. Blocks are summed one after the other; what is
 // behind the last whole one stands there as it is. It was one hash over all before.
@@ -73,7 +110,7 @@ func TestListsByHand(t *testing.T) {
 				}
 			}
 			text = append(text, block...)
-			former.AddFormer(list)
+			former.AddFormer(sum{}, list)
 		}
 		assert.Equal(t, digest.Of(append(text, behind[:]...)), ofLists(before, lists, behind), "%v", lengths)
 		assert.Equal(t, digest.Of(append(whole, behind[:]...)), former.End(behind), "%v, before", lengths)
@@ -90,7 +127,7 @@ type carried struct {
 
 func (c *carried) digest() sum {
 	all := digest.Begin(sum{})
-	digest.AddSet(all, &c.set, &c.chain, func(value int) sum { c.asked++; return digest.Of([]byte(strconv.Itoa(value))) })
+	digest.AddSet(all, sum{}, &c.set, &c.chain, func(value int) sum { c.asked++; return digest.Of([]byte(strconv.Itoa(value))) })
 	return all.End(sum{})
 }
 
@@ -181,8 +218,8 @@ func TestListsAllocateNothing(t *testing.T) {
 	list, of := some(1000, 1), func(int) sum { return sum{1} }
 	allocs.AtMost(t, 0, 100, func() {
 		all := digest.Begin(sum{})
-		digest.AddSet(all, &c.set, &c.chain, of)
-		all.Add(list[:20])
+		digest.AddSet(all, sum{}, &c.set, &c.chain, of)
+		all.Add(sum{}, list[:20])
 		all.End(sum{})
 	}, "a state")
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/samples"
@@ -95,41 +97,62 @@ func (s *Spectator) visible() []string {
 	return append(lines, stashLines("", maps.Clone(s.last.Stash()))...)
 }
 
-// eventLine is an event in the model's words.
+// eventLine is an event in the model's words: the fields of its payload by their names,
+// and of which dispatch it is. Times and made ids are left out, as is what a contract can
+// say of no value: results, and the errors of user code.
 func eventLine(x *adk.Crossing) string {
-	switch e := x.Payload.(type) {
-	case adk.MessageEvent:
-		return fmt.Sprintf("message %s delta=%q full=%q complete=%t%s", e.ID, e.Delta, e.Full, e.Complete, bearing(e.Origin))
-	case adk.ThoughtEvent:
-		return fmt.Sprintf("thought %s delta=%q full=%q complete=%t%s", e.ID, e.Delta, e.Full, e.Complete, bearing(e.Origin))
-	case adk.ToolCallEvent:
-		return fmt.Sprintf("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t%s",
-			e.ID, e.Tool, e.Args != nil, e.Checksum != "", e.IsError, e.Complete, bearing(e.Origin))
-	case adk.DispatchStart:
-		return fmt.Sprintf("dispatchStart of %q", e.Name)
-	case adk.DispatchEnd:
-		return fmt.Sprintf("dispatchEnd %s iterations=%d of %q", e.Status, e.Iterations, e.Name)
-	case adk.IterationStart:
-		return fmt.Sprintf("iterationStart %d%s", e.Iteration, bearing(e.Origin))
-	case adk.IterationEnd:
-		return fmt.Sprintf("iterationEnd %d%s", e.Iteration, bearing(e.Origin))
-	case adk.TurnGateOpen:
-		return "turnGateOpen " + e.Gate.ID()
-	case adk.TurnGateClosed:
-		return fmt.Sprintf("turnGateClosed %s %s by=%q", e.GateID, e.Result, e.By)
-	case adk.ToolExecutionStart:
-		return "toolExecutionStart " + e.ToolName + bearing(e.Origin)
-	case adk.ToolExecutionEnd:
-		return fmt.Sprintf("toolExecutionEnd %s isError=%t%s", e.ToolName, e.IsError, bearing(e.Origin))
-	case adk.LogEvent:
-		return fmt.Sprintf("log %s %s %q %#v%s", e.Level, e.Kind, e.Message, e.Payload, bearing(e.Origin))
-	case adk.ErrorEvent:
-		if e.Error.Stage == "" { // the contract asks for a name where a pipeline failed (PIP-5)
-			return fmt.Sprintf("error %s%s", e.Error.Code, bearing(e.Origin))
+	words, of := x.Kind.String(), ""
+	for field, value := range reflect.ValueOf(x.Payload).Fields() {
+		switch v := value.Interface().(type) {
+		case adk.Origin:
+			if x.Kind.Names(adk.Iteration) {
+				words += fmt.Sprintf(" %d", v.Iteration)
+			}
+			of = bearing(v)
+		default:
+			if text, decisive := fieldText(field.Name, value); decisive {
+				words += " " + field.Name + "=" + text
+			}
 		}
-		return fmt.Sprintf("error %s in %s/%s%s", e.Error.Code, e.Error.Stage, e.Error.Name, bearing(e.Origin))
 	}
-	return x.Kind.String()
+	return words + of
+}
+
+// fieldText is a field of a payload in words; what is a hash, or an object, is there or not.
+func fieldText(name string, value reflect.Value) (text string, decisive bool) {
+	switch value.Type() {
+	case reflect.TypeFor[*adk.TurnGate]():
+		return strconv.Quote(value.Interface().(*adk.TurnGate).ID()), true
+	case reflect.TypeFor[*adk.Error]():
+		return codeAndStage(value.Interface().(*adk.Error)), true
+	case reflect.TypeFor[any]():
+		return fmt.Sprintf("%#v", value.Interface()), true
+	}
+	if record, is := value.Interface().(adk.Record); is && value.Kind() == reflect.Pointer && !value.IsNil() {
+		return strconv.Quote(record.Key()), true
+	}
+	switch value.Kind() {
+	case reflect.Map:
+		return strconv.FormatBool(!value.IsNil()), true
+	case reflect.String:
+		switch name {
+		case "TurnID", "DispatchID", "ParentID":
+			return "", false
+		case "CallID", "Checksum":
+			return strconv.FormatBool(value.String() != ""), true
+		}
+		return strconv.Quote(value.String()), true
+	case reflect.Bool, reflect.Int:
+		return fmt.Sprint(value.Interface()), true
+	}
+	return "", false
+}
+
+func codeAndStage(e *adk.Error) string {
+	if e.Stage == "" { // the contract asks for a name where a pipeline failed (PIP-5)
+		return string(e.Code)
+	}
+	return fmt.Sprintf("%s in %s/%s", e.Code, e.Stage, e.Name)
 }
 
 // bearing is the name of the dispatch that an event bears; nothing where user code

@@ -27,7 +27,7 @@ type Prediction struct {
 	// Refused is the code with which what was given is refused; then nothing else
 	// happens.
 	Refused error
-	// Events are the events in words, with their decisive fields.
+	// Events are the events in words, as eventLine says them.
 	Events []string
 	// Visible is what the turn holds at its end: a line for each record, tool and
 	// stash path, the records in order.
@@ -128,9 +128,9 @@ type modelFailure struct {
 
 func (f *modelFailure) String() string {
 	if f.stage == "" {
-		return fmt.Sprintf("error %s", f.code)
+		return fmt.Sprintf("error Error=%s", f.code)
 	}
-	return fmt.Sprintf("error %s in %s/%s", f.code, f.stage, f.name)
+	return fmt.Sprintf("error Error=%s in %s/%s", f.code, f.stage, f.name)
 }
 
 func (f *modelFailure) err() error { return &adk.Error{Code: f.code, Cause: f.cause} }
@@ -281,7 +281,7 @@ type change struct {
 
 // dispatch: DSP-2, DSP-3, DSP-5, DSP-7, EVT-7. It gives the error of a nack.
 func (m *model) dispatch(d *modelDispatch, in *modelScope, executor string, input, output []string) error {
-	m.emit("dispatchStart of %q", d.name)
+	m.emit("dispatchStart Name=%q", d.name)
 	for !m.stopped(d) {
 		if !m.iterate(d, in, executor, input, output) {
 			break
@@ -400,7 +400,7 @@ func (m *model) end(d *modelDispatch) (nack error) {
 		}
 		m.emit("%s of %q", &modelFailure{code: code}, d.name)
 	}
-	m.emit("dispatchEnd %s iterations=%d of %q", d.status, d.iterations, d.name)
+	m.emit("dispatchEnd Name=%q Status=%q Iterations=%d", d.name, d.status, d.iterations)
 	return nack
 }
 
@@ -586,7 +586,7 @@ func (m *model) onDispatch(h *modelHandle, op *turn.Op) (err error, known bool) 
 	case "report-tool-call":
 		return m.reportToolCall(d, op), true
 	case turn.OpRead:
-		m.emit("log debug read %q %#v of %q", turn.ReadText(op), m.read(d, op), d.name)
+		m.emit(`log Level="debug" Kind="read" Message=%q Payload=%#v of %q`, turn.ReadText(op), m.read(d, op), d.name)
 		return nil, true
 	}
 	return nil, false
@@ -643,7 +643,7 @@ func (m *model) executeTool(h *modelHandle, op *turn.Op) error {
 	if _, err := tool.Validate(args); err != nil {
 		return &adk.Error{Code: adk.E_INVALID_TOOL_ARGS}
 	}
-	m.emit("toolExecutionStart %s of %q", tool.Name(), h.dispatch.name)
+	m.emit("toolExecutionStart ToolName=%q CallID=true Args=true of %q", tool.Name(), h.dispatch.name)
 	own := &modelHandle{scope: m.root, world: h.world, dispatch: h.dispatch}
 	var err error
 	if body := m.root.enter(adk.Seam{Label: adk.LabelTool, Name: tool.Name()}.String(), own); body != nil {
@@ -653,7 +653,7 @@ func (m *model) executeTool(h *modelHandle, op *turn.Op) error {
 		}
 	}
 	own.ended = true
-	m.emit("toolExecutionEnd %s isError=%t of %q", tool.Name(), err != nil, h.dispatch.name)
+	m.emit("toolExecutionEnd ToolName=%q CallID=true IsError=%t of %q", tool.Name(), err != nil, h.dispatch.name)
 	if err != nil {
 		return &adk.Error{Code: adk.E_TOOL_DOWNSTREAM_ERROR, Cause: caught(err)}
 	}
@@ -678,7 +678,7 @@ func (m *model) report(d *modelDispatch, what string, op *turn.Op) error {
 	}
 	s.full += op.Text
 	s.sealed = op.Flag
-	m.emit("%s %s delta=%q full=%q complete=%t of %q", what, op.Name, op.Text, s.full, op.Flag, d.name)
+	m.emit("%s ID=%q Delta=%q Full=%q Complete=%t of %q", what, op.Name, op.Text, s.full, op.Flag, d.name)
 	return nil
 }
 
@@ -704,7 +704,7 @@ func (m *model) reportToolCall(d *modelDispatch, op *turn.Op) error {
 	s.args = s.args || op.Args.Get() != nil
 	s.isError = s.isError || op.IsError
 	s.sealed = op.Flag
-	m.emit("toolCall %s tool=%q args=%t checksum=%t isError=%t complete=%t of %q", op.Name, s.tool, s.args, s.tool != "" && s.args, s.isError, op.Flag, d.name)
+	m.emit("toolCall ID=%q Tool=%q Args=%t Checksum=%t IsError=%t Complete=%t of %q", op.Name, s.tool, s.args, s.tool != "" && s.args, s.isError, op.Flag, d.name)
 	return nil
 }
 
@@ -728,18 +728,14 @@ func (m *model) onHandle(h *modelHandle, op *turn.Op) error {
 	case "stash":
 		return h.world.set(op.Name, op.Value.Get())
 	case "wait-for":
-		return m.waitFor(op)
+		return m.waitFor(h, op)
 	case "report-log": // HLP-6
-		name := ""
-		if h.dispatch != nil {
-			name = h.dispatch.name
-		}
-		m.emit("log %s %s %q %#v of %q", op.Key, op.Name, op.Text, op.Value.Get(), name)
+		m.emit("log Level=%q Kind=%q Message=%q Payload=%#v of %q", op.Key, op.Name, op.Text, op.Value.Get(), h.dispatchName())
 	case "emit-message", "emit-thought": // EVT-10
-		m.emit("%s %s delta=%q full=%q complete=%t", strings.TrimPrefix(op.Kind, "emit-"), op.Name, op.Text, op.Text, op.Flag)
+		m.emit("%s ID=%q Delta=%q Full=%q Complete=%t", strings.TrimPrefix(op.Kind, "emit-"), op.Name, op.Text, op.Text, op.Flag)
 	case "emit-tool-call":
 		_, args := op.Args.Get().(map[string]any)
-		m.emit("toolCall %s tool=%q args=%t checksum=false isError=%t complete=%t", op.Name, op.Key, args, op.IsError, op.Flag)
+		m.emit("toolCall ID=%q Tool=%q Args=%t Checksum=false IsError=%t Complete=%t", op.Name, op.Key, args, op.IsError, op.Flag)
 	case "register": // TOL-6
 		if op.Record.Get() == nil {
 			return errors.New("no tool")
@@ -760,6 +756,14 @@ func (m *model) onHandle(h *modelHandle, op *turn.Op) error {
 	return nil
 }
 
+// dispatchName is that of the handle's dispatch; empty outside of one, as of the turn's own.
+func (h *modelHandle) dispatchName() string {
+	if h.dispatch == nil {
+		return ""
+	}
+	return h.dispatch.name
+}
+
 // errAborted is what an aborted turn answers who would begin something.
 var errAborted = errors.New("the turn is aborted")
 
@@ -768,12 +772,12 @@ func malformed(op *turn.Op) bool { // GAT-5
 }
 
 // waitFor: GAT-1 to GAT-5, GAT-8, ABT-7, ABT-10.
-func (m *model) waitFor(op *turn.Op) error {
+func (m *model) waitFor(h *modelHandle, op *turn.Op) error {
 	result, by, err := adk.GateAborted, "", error(&adk.Error{Code: adk.E_TURN_GATE_ABORTED})
 	if m.aborted {
 		return err
 	}
-	m.emit("turnGateOpen %s", op.Name)
+	m.emit("turnGateOpen Gate=%q of %q", op.Name, h.dispatchName())
 	if s := firstSettlement(op); s != nil {
 		result, by, err = s.Result, s.By, settled(s)
 	} else if op.Duration > 0 {
@@ -781,7 +785,7 @@ func (m *model) waitFor(op *turn.Op) error {
 	} else {
 		m.aborted = true // nobody will come: whoever runs the turn gives it up
 	}
-	m.emit("turnGateClosed %s %s by=%q", op.Name, result, by)
+	m.emit("turnGateClosed GateID=%q Result=%q By=%q of %q", op.Name, result, by, h.dispatchName())
 	return err
 }
 

@@ -159,6 +159,9 @@ func equalValues(want, got reflect.Value) bool {
 	case adk.ToolResult:
 		g, ok := g.(adk.ToolResult)
 		return ok && EqualResults(w, g)
+	case adk.Record:
+		g, ok := g.(adk.Record)
+		return ok && w.RecordKind() == g.RecordKind() && w.Digest() == g.Digest()
 	default:
 		return plain.Equal(w, g)
 	}

@@ -5,16 +5,16 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
-	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// This file derives what listeners hear: the whole payload of each of the
-// fifteen events, from the crossings before it and its own line.
+// This file derives what listeners hear of an event, the whole payload, from the
+// crossings before it and its own line.
 
 // foldStream is a message or a thought that is being streamed (HLP-1).
 type foldStream struct {
@@ -32,6 +32,7 @@ type causedEvent struct {
 	at      time.Time // the operation's, which the event has too; zero for an emit
 	payload any
 	given   bool // by user code, as it is (EVT-10)
+	op      int  // that it lies within, 0 for none
 }
 
 // Execution is a tool that is being executed (TOL-3).
@@ -117,6 +118,28 @@ func StreamID(payload any) (id string, ok bool) {
 	return "", false
 }
 
+// follows notes the one event that an operation causes, where it does.
+func (f *Fold) follows(c *Call, x *adk.Crossing) {
+	caused := x.Kind.Causes()
+	if len(caused) != 1 || x.Err != nil {
+		return
+	}
+	e := causedEvent{kind: caused[0], at: x.At, op: x.Op}
+	if x.Kind.Emits() {
+		e.payload, e.given, e.at = x.Payload, true, time.Time{}
+	} else if h := heardEvents[e.kind]; h != nil {
+		e.payload = h.ofOperation(f.Origin(c), x)
+	}
+	f.cause(c, e)
+}
+
+// refused takes in that an operation which spans an event came to nothing.
+func (f *Fold) refused(c *Call, op int) {
+	all := len(c.causes)
+	c.causes = slices.DeleteFunc(c.causes, func(e causedEvent) bool { return e.op == op })
+	f.untold -= all - len(c.causes)
+}
+
 // told takes in an event that an operation caused.
 func (f *Fold) told(c *Call, x *adk.Crossing) error {
 	at := c.caused(x)
@@ -128,14 +151,14 @@ func (f *Fold) told(c *Call, x *adk.Crossing) error {
 	return nil
 }
 
-// report takes in a report, from which an event follows unless it was refused. A log may
-// be any context's, all others are a dispatch's.
+// report takes in a report of a piece, which is a dispatch's. An event follows unless it
+// was refused.
 func (f *Fold) report(c *Call, x *adk.Crossing) error {
 	if x.Err != nil {
 		return nil
 	}
 	d := c.Dispatch
-	if d == nil && x.Kind != adk.KindReportLog {
+	if d == nil {
 		return errNoDispatch
 	}
 	e := causedEvent{kind: x.Kind.Event(), at: x.At}
@@ -152,9 +175,6 @@ func (f *Fold) report(c *Call, x *adk.Crossing) error {
 		var merged adk.ToolCallEvent
 		merged, err = f.merge(c, x)
 		e.payload = merged
-	case adk.KindReportLog:
-		e.payload = adk.LogEvent{Origin: f.Origin(c), EmittedAt: x.At,
-			Level: adk.Level(x.Key), Kind: x.Name, Message: x.Text, Payload: plain.Copy(x.Value)}
 	}
 	f.cause(c, e)
 	return err
@@ -339,20 +359,22 @@ func (f *Fold) derive(x *adk.Crossing) (payload any, given bool) {
 		return nil, false
 	}
 	if alone[x.Kind] {
-		if at := c.caused(x); at >= 0 {
-			return c.causes[at].payload, c.causes[at].given
+		at := c.caused(x)
+		if at < 0 {
+			return nil, false
 		}
-		return nil, false
+		e := &c.causes[at]
+		if h := heardEvents[x.Kind]; h != nil {
+			return h.whole(e.payload, f.Origin(c), x), false
+		}
+		return e.payload, e.given
+	}
+	if h := heardEvents[x.Kind]; h != nil {
+		return h.whole(nil, f.Origin(c), x), false
 	}
 	switch x.Kind {
-	case adk.KindTurnStart:
-		return adk.TurnStart{TurnID: x.Name, StartedAt: x.At}, false
 	case adk.KindTurnEnd:
 		return adk.TurnEnd{TurnID: f.TurnID, Span: adk.Span{StartedAt: f.StartedAt, EndedAt: x.At}}, false
-	case adk.KindErrorEvent:
-		e := adk.ErrorEvent{Origin: f.Origin(c), At: x.At}
-		e.Error, _ = x.Err.(*adk.Error)
-		return e, false
 	case adk.KindTurnGateOpen, adk.KindTurnGateClosed:
 		return f.deriveGate(c, x), false
 	case adk.KindToolExecutionStart, adk.KindToolExecutionEnd:

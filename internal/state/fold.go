@@ -296,10 +296,7 @@ func (f *Fold) begin(c *Call, x *adk.Crossing) error {
 	op := f.spareOps.next()
 	op.Number, op.Kind, op.Call = x.Op, x.Kind, c
 	f.Ops[x.Op] = op
-	if x.Kind.Emits() {
-		f.cause(c, causedEvent{kind: x.Kind.Event(), payload: x.Payload, given: true})
-		return nil
-	}
+	f.follows(c, x)
 	switch x.Kind {
 	case adk.KindStore, adk.KindMutate, adk.KindDelete:
 		op.change = foldDelta{of: x.Collection, record: x.Record, key: x.Key}
@@ -322,6 +319,9 @@ func (f *Fold) finish(c *Call, x *adk.Crossing) error {
 		return fmt.Errorf("operation %d has not begun here", x.Op)
 	}
 	delete(f.Ops, x.Op)
+	if x.Err != nil {
+		f.refused(c, x.Op)
+	}
 	switch x.Kind {
 	case adk.KindStore, adk.KindMutate, adk.KindDelete:
 		// On a turn context the storage alone is called (RUN-13).
@@ -373,9 +373,10 @@ func (f *Fold) ack(c *Call, op *Op) error {
 
 // operate takes in an operation of one line.
 func (f *Fold) operate(c *Call, x *adk.Crossing) error {
-	if x.Kind.Reports() {
+	if x.Kind.Touches() == adk.TouchStream {
 		return f.report(c, x)
 	}
+	f.follows(c, x)
 	switch x.Kind {
 	case adk.KindAdd, adk.KindRemove:
 		return c.visible.edit(x)
@@ -408,27 +409,25 @@ func (f *Fold) nack(c *Call, x *adk.Crossing) error {
 // event takes in an event: what it says about the loop, and that the operation
 // which caused it has been told of.
 func (f *Fold) event(c *Call, x *adk.Crossing) error {
-	d := c.Dispatch
 	if alone[x.Kind] {
 		return f.told(c, x)
 	}
 	switch x.Kind {
 	case adk.KindTurnStart:
 		f.TurnID, f.StartedAt = x.Name, x.At
-		return nil
-	case adk.KindTurnEnd, adk.KindErrorEvent:
-		return nil
 	case adk.KindTurnGateOpen, adk.KindTurnGateClosed:
 		return f.gateEvent(c, x)
 	case adk.KindToolExecutionStart, adk.KindToolExecutionEnd:
 		return c.executionEvent(x)
-	}
-	if d == nil || d.Call != c {
-		return fmt.Errorf("call %d is no dispatch", c.Id)
-	}
-	d.event(x, f.Cancelled)
-	if x.Kind == adk.KindDispatchEnd && c.Seam.Name == "" {
-		f.OutputDue = x.Status == adk.StatusAck && !f.Cancelled
+	case adk.KindDispatchStart, adk.KindDispatchEnd, adk.KindIterationStart, adk.KindIterationEnd:
+		d := c.Dispatch
+		if d == nil || d.Call != c {
+			return fmt.Errorf("call %d is no dispatch", c.Id)
+		}
+		d.event(x, f.Cancelled)
+		if x.Kind == adk.KindDispatchEnd && c.Seam.Name == "" {
+			f.OutputDue = x.Status == adk.StatusAck && !f.Cancelled
+		}
 	}
 	return nil
 }

@@ -40,10 +40,12 @@ var SetOrder = setOrder()
 func setOrder() (order [sets]struct {
 	Of   adk.CollectionName
 	Kind adk.RecordKind
+	Mark adk.Digest
 }) {
 	for i := range order {
 		order[i].Of = adk.Collections()[i]
 		order[i].Kind = order[i].Of.Holds()
+		order[i].Mark = order[i].Of.Mark()
 	}
 	return order
 }
@@ -174,9 +176,9 @@ func (v *View) Stash() map[string]any {
 func (v *View) Digest() adk.Digest {
 	lists := digest.Begin(v.SystemPrompt.Digest())
 	for i := range v.Sets {
-		digest.AddSet(lists, &v.Sets[i], &v.chains[i], adk.Record.Digest)
+		digest.AddSet(lists, SetOrder[i].Mark, &v.Sets[i], &v.chains[i], adk.Record.Digest)
 	}
-	digest.AddSet(lists, &v.Tools, &v.toolsChain, (*adk.Tool).Digest)
+	digest.AddSet(lists, adk.Digest{}, &v.Tools, &v.toolsChain, (*adk.Tool).Digest)
 	return lists.End(v.Values.sum.Digest())
 }
 
@@ -188,9 +190,9 @@ func (v *View) FormerDigest() adk.Digest {
 	}
 	lists, stash := digest.Begin(v.SystemPrompt.Digest()), adk.Digest{}
 	for i := range v.Sets {
-		lists.AddFormer(v.former.sets[i].Of(&v.Sets[i], adk.Record.Digest))
+		lists.AddFormer(SetOrder[i].Mark, v.former.sets[i].Of(&v.Sets[i], adk.Record.Digest))
 	}
-	lists.AddFormer(v.former.tools.Of(&v.Tools, (*adk.Tool).Digest))
+	lists.AddFormer(adk.Digest{}, v.former.tools.Of(&v.Tools, (*adk.Tool).Digest))
 	if len(v.Values.Tree) > 0 {
 		stash = adk.DigestOf(plain.AppendJSON(nil, v.Values.Tree))
 	}

@@ -206,9 +206,9 @@ func (s *diffSide) state(v *state.View) string {
 	sh.add(plain.AppendJSON(nil, v.Values.Tree), idPlace{})
 	shapes := digest.Begin(v.SystemPrompt.Digest())
 	for i := range v.Sets {
-		digest.AddSet(shapes, &v.Sets[i], &s.shown.sets[i], s.recordShape)
+		digest.AddSet(shapes, state.SetOrder[i].Mark, &v.Sets[i], &s.shown.sets[i], s.recordShape)
 	}
-	digest.AddSet(shapes, &v.Tools, &s.shown.tools, s.toolShape)
+	digest.AddSet(shapes, adk.Digest{}, &v.Tools, &s.shown.tools, s.toolShape)
 	return shapes.End(adk.DigestOf(sh.out)).String()
 }
 

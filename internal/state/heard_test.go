@@ -1,0 +1,89 @@
+package state
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// A tag of a payload that is wrong would leave its field empty: all name a field of a
+// crossing that the event's own line has, or the line of each operation that causes it.
+func TestPayloadsSayWhereTheirFieldsStand(t *testing.T) {
+	for _, event := range adk.Kinds() {
+		if event.Payload() == nil {
+			continue
+		}
+		lines := map[adk.Kind][]adk.FieldUse{}
+		for _, k := range adk.Kinds() {
+			for _, caused := range k.Causes() {
+				if caused == event && !k.Emits() { // which is given all of it
+					lines[k] = append(append(k.Fields(adk.Whole), k.Fields(adk.Begin)...), event.Fields(adk.Whole)...)
+				}
+			}
+		}
+		if len(lines) == 0 {
+			lines[event] = event.Fields(adk.Whole)
+		}
+		for field := range reflect.TypeOf(event.Payload()).Fields() {
+			from := field.Tag.Get(saidBy)
+			for k, line := range lines {
+				said := from == "" || from == "At"
+				for _, use := range line {
+					said = said || use.Field.String() == from
+				}
+				assert.True(t, said, "%s.%s: %s says no %s", event, field.Name, k, from)
+			}
+		}
+	}
+}
+
+// Where an event says more than the operation that it lies within, its payload is of both
+// lines, and has a time of its own.
+func TestPayloadOfTwoLines(t *testing.T) {
+	type heard struct {
+		adk.Origin
+		ID    string         `crossing:"Name"`
+		Sum   string         `crossing:"Key"`
+		Given []string       `crossing:"Texts"`
+		Data  any            `crossing:"Value"`
+		Error *adk.Error     `crossing:"Err"`
+		Text  adk.Level      `crossing:"Text"`
+		At    time.Time      `crossing:"At"`
+		Lists map[string]any `crossing:"Args"`
+	}
+	h := heardOf(adk.KindToolCallEvent, reflect.TypeFor[heard]())
+	require.NotNil(t, h)
+	from, tree := adk.Origin{TurnID: "t", Iteration: 2}, map[string]any{"a": 1}
+	op := &adk.Crossing{Name: "n", Key: "of the operation", Texts: []string{"x"}, Value: tree, Text: "info", Args: "{}",
+		Err: errors.New("of no code"), At: time.Unix(1, 0)}
+	said := h.ofOperation(from, op)
+	tree["a"], op.Texts[0] = 2, "y" // it keeps nothing of the crossing's owner
+	line := &adk.Crossing{Key: "own", Name: "of the event", At: time.Unix(2, 0)}
+	want := heard{Origin: from, ID: "n", Sum: "own", Given: []string{"x"}, Data: map[string]any{"a": 1}, Text: "info", At: time.Unix(2, 0)}
+	for range 2 { // what is made in one room leaves nothing there
+		assert.Equal(t, want, h.whole(said, adk.Origin{}, line))
+	}
+	assert.Equal(t, heard{Sum: "own", At: time.Unix(2, 0)}, h.whole(nil, adk.Origin{}, line), "no operation")
+	assert.Nil(t, heardOf(adk.KindToolCallEvent, reflect.TypeFor[struct{ ID string }]()), "its field does not say where it stands")
+}
+
+// An operation that comes to nothing causes no event.
+func TestRefusedOperationsCauseNothing(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		untold int
+	}{{nil, 1}, {adk.E_CONTEXT_ENDED, 0}} {
+		f := New()
+		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}))
+		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindEmitMessage, Phase: adk.Begin, Call: 1, Op: 1, Payload: adk.MessageEvent{ID: "m"}}))
+		assert.Equal(t, 1, f.Untold())
+		require.NoError(t, f.Apply(&adk.Crossing{Kind: adk.KindEmitMessage, Phase: adk.Done, Call: 1, Op: 1, Err: c.err}))
+		assert.Equal(t, c.untold, f.Untold(), c.err)
+	}
+}
