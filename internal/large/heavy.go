@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,11 @@ var Heavy = []Shape{
 	{"fetches", fetches},
 	{"fetch", fetch},
 	{"film", film},
+	{"again", again},
+	{"keys", keys},
+	{"lists", lists},
+	{"payloads", payloads},
+	{"tiny", tiny},
 }
 
 // of is a turn by its megabytes, of which each is so many crossings.
@@ -133,7 +139,7 @@ func fetching(each, more int) adk.Config {
 	})
 	round := 0
 	messages := fakes.NewStorage().Storage()
-	messages.Messages = fetched{messages.Messages, func() ([]*adk.Message, error) {
+	messages.Messages = fetched[*adk.Message]{messages.Messages, func() ([]*adk.Message, error) {
 		all := make([]*adk.Message, each)
 		for i := range all {
 			var err error
@@ -166,11 +172,82 @@ func film(megabytes int) adk.Config {
 	})
 }
 
-// fetched is a shelf of messages that are made when they are fetched.
-type fetched struct {
-	adk.Collection[*adk.Message]
-	make func() ([]*adk.Message, error)
+// The most megabytes of a trace whose values stay: any of more is refused as those are.
+const mostStaying = 16
+
+// again is one key of a stash, which is set again and again to a list of small objects.
+func again(megabytes int) adk.Config {
+	return stashing(megabytes, func(int) string { return "k" }, map[string]any{"a": 1})
+}
+
+// keys are many keys of a stash, each with a list of small objects.
+func keys(megabytes int) adk.Config {
+	return stashing(min(megabytes, mostStaying), func(i int) string { return "k" + strconv.Itoa(i) }, map[string]any{"a": 1})
+}
+
+// lists are many keys of a stash, each with a list of lists of lists.
+func lists(megabytes int) adk.Config {
+	return stashing(min(megabytes, mostStaying), func(i int) string { return "k" + strconv.Itoa(i) }, []any{[]any{}, []any{}})
+}
+
+// stashing sets lists of a hundred thousand values, each of about eight bytes, until there
+// are so many megabytes.
+func stashing(megabytes int, path func(i int) string, one any) adk.Config {
+	const each, ofOne = 100_000, 8 // the bytes of a value
+	return agent(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for i := range max(1, megabytes*1_000_000/(each*ofOne)) {
+			if err := dc.Stash().Set(path(i), dense(each, one)); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	})
+}
+
+// dense is a list of so many values.
+func dense(n int, one any) []any { return slices.Repeat([]any{one}, n) }
+
+// payloads are thoughts with lists of small objects.
+func payloads(megabytes int) adk.Config {
+	const each, ofOne = 100_000, 8
+	return agent(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for i := range max(1, min(megabytes, mostStaying)*1_000_000/(each*ofOne)) {
+			at := dc.Now()
+			thought, err := adk.NewThought(adk.ThoughtInit{ID: "t" + strconv.Itoa(i), Content: "so", ReplayCompatibility: "dense",
+				Payload: dense(each, map[string]any{"a": 1}), CreatedAt: at, UpdatedAt: at})
+			if err != nil {
+				return err
+			}
+			if _, err := dc.Thoughts().Add(thought); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	})
+}
+
+// tiny is one fetch of all standing instructions, which are as short as records get.
+func tiny(megabytes int) adk.Config {
+	const ofOne = 40 // the bytes of a record
+	config := agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		if _, err := dc.Instructions().Fetch(ctx); err != nil {
+			return err
+		}
+		return dc.Ack()
+	})
+	all := make([]*adk.Tokenizable, megabytes*1_000_000/ofOne)
+	for i := range all {
+		all[i] = adk.NewTokenizable(strconv.Itoa(i))
+	}
+	config.Storage.Instructions = fetched[*adk.Tokenizable]{config.Storage.Instructions, func() ([]*adk.Tokenizable, error) { return all, nil }}
+	return config
+}
+
+// fetched is a shelf of records that are made when they are fetched.
+type fetched[R adk.Record] struct {
+	adk.Collection[R]
+	make func() ([]R, error)
 }
 
 // Fetch makes them.
-func (f fetched) Fetch(context.Context, adk.Scope) ([]*adk.Message, error) { return f.make() }
+func (f fetched[R]) Fetch(context.Context, adk.Scope) ([]R, error) { return f.make() }

@@ -258,6 +258,9 @@ func (f *Fold) leave(x *adk.Crossing) error {
 		return fmt.Errorf("of call %d, which is not open", x.ID)
 	}
 	c.end()
+	if d := c.Dispatch; d != nil && d.Call == c && d.Visible != f.Root {
+		d.Visible.release()
+	}
 	if parent := c.Parent; parent != nil && c.Seam.Label == adk.LabelTool {
 		parent.handled(c, x.Outcome != adk.OutcomeOK)
 	}

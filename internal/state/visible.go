@@ -2,6 +2,8 @@ package state
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -116,6 +118,13 @@ func (f *Fold) copyOf(v *View) *View {
 	c.toolsChain = v.toolsChain.Copy()
 	c.Values = v.Values.copyOf()
 	return c
+}
+
+// release lets go of what a dispatch saw that is over.
+func (v *View) release() {
+	prompt := v.SystemPrompt
+	v.clear()
+	v.SystemPrompt = prompt
 }
 
 // Prompt is the system prompt.
@@ -300,14 +309,36 @@ func (v *View) prune() (pruned []string) {
 // foldStash is a nested tree of plain data (STA). Maps of any are branches, and
 // everything else is a leaf.
 type foldStash struct {
-	Tree   map[string]any
-	sum    stash.Sum
-	shared bool // a copy has the tree too: whoever changes it makes its own
+	Tree map[string]any
+	sum  stash.Sum
+	// shared says that a copy has branches of the tree: but for those that are its own, by
+	// their addresses, none is changed in its place.
+	shared bool
+	own    map[uintptr]bool
 }
 
 func (s *foldStash) copyOf() foldStash {
-	s.shared = true
+	s.shared, s.own = true, nil
 	return *s
+}
+
+// changeable is a branch, nil where there is none, that no copy has.
+func (s *foldStash) changeable(branch map[string]any) map[string]any {
+	switch {
+	case branch == nil:
+		branch = map[string]any{}
+	case !s.shared || s.own[reflect.ValueOf(branch).Pointer()]:
+		return branch
+	default:
+		branch = maps.Clone(branch)
+	}
+	if s.shared {
+		if s.own == nil {
+			s.own = map[uintptr]bool{}
+		}
+		s.own[reflect.ValueOf(branch).Pointer()] = true
+	}
+	return branch
 }
 
 // set puts a value at a dot-path; nil removes what is there (STA-1 to STA-5).
@@ -316,13 +347,7 @@ func (s *foldStash) set(path string, value any) error {
 }
 
 func (s *foldStash) put(path string, value any) error {
-	switch {
-	case s.Tree == nil:
-		s.Tree = map[string]any{}
-	case s.shared:
-		s.Tree = plain.Copy(s.Tree).(map[string]any)
-	}
-	s.shared = false
+	s.Tree = s.changeable(s.Tree)
 	node := s.Tree
 	above, last := splitPath(path)
 	for _, segment := range above {
@@ -333,10 +358,9 @@ func (s *foldStash) put(path string, value any) error {
 			return fmt.Errorf("path %q leads below %q, which is a leaf (STA-4)", path, segment)
 		case !there && value == nil:
 			return nil // nothing there to remove
-		case !there:
-			branch = map[string]any{}
-			node[segment] = branch
 		}
+		branch = s.changeable(branch)
+		node[segment] = branch
 		node = branch
 	}
 	switch v := value.(type) {

@@ -116,6 +116,9 @@ func BeginsIteration(x *adk.Crossing) bool { return x.Kind == adk.KindIterationS
 // TellsError reports whether listeners are told of an error.
 func TellsError(x *adk.Crossing) bool { return x.Kind == adk.KindErrorEvent }
 
+// SetsStash reports whether user code sets a value of its stash, or removes one.
+func SetsStash(x *adk.Crossing) bool { return x.Kind == adk.KindStash && x.Err == nil }
+
 // ReportsText reports whether user code says a piece of a message or of a thought.
 func ReportsText(x *adk.Crossing) bool {
 	return x.Kind.Reports() && x.Kind.Names(adk.StreamID) && x.Kind.Uses(adk.FieldText)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -28,10 +29,13 @@ type Decoder struct {
 	Members   []ScannedMember
 	scanner   jsonscan.Scanner
 	Values    int // how many values the line has within those of its members
-	names     map[string]string
-	Media     *Openings
-	hasMarks  bool          // the line has plain data with marks in it
-	apart     *recordsApart // nil for the lines of a trace
+
+	// MostMembers is how many members a line may have; 0 is any number.
+	MostMembers int
+	names       map[string]string
+	Media       *Openings
+	hasMarks    bool          // the line has plain data with marks in it
+	apart       *recordsApart // nil for the lines of a trace
 
 	// Repeat bounds what lines may name of what others said, and Restored is how many
 	// bytes the line has that it named so.
@@ -49,7 +53,7 @@ func NewDecoder(s *Sentinels) *Decoder {
 // Scan reads the members of a line.
 func (d *Decoder) Scan(line []byte) (err error) {
 	d.scanner.Reset(line)
-	d.Members, err = membersOf(&d.scanner, d.Members[:0])
+	d.Members, err = membersOf(&d.scanner, d.Members[:0], cmp.Or(d.MostMembers, math.MaxInt))
 	d.Values = d.scanner.Values - len(d.Members)
 	return err
 }
@@ -79,40 +83,8 @@ func (d *Decoder) DataValues() int {
 	return left
 }
 
-// Objects are the objects in plain data and arguments of the line that are not empty, at any
-// depth: each becomes a map, of which one with a single member takes as much as one with eight.
-func (d *Decoder) Objects() (count int) {
-	var x adk.Crossing
-	if d.Values == 0 || d.KindAndPhase(&x) != nil { // of most lines no member holds another value
-		return 0
-	}
-	for _, m := range d.Members {
-		use := FieldNamed(x.Kind.Fields(x.Phase), m.Name)
-		if use != nil && (use.Field == adk.FieldValue || use.Field == adk.FieldArgs) {
-			count += objectsIn(m.Value)
-		}
-	}
-	return count
-}
-
-// objectsIn are the objects in JSON that are not empty.
-func objectsIn(text []byte) (count int) {
-	for at := 0; at < len(text); at++ {
-		switch text[at] {
-		case '{':
-			if at+1 < len(text) && text[at+1] != '}' {
-				count++
-			}
-		case '"':
-			for at++; at < len(text) && text[at] != '"'; at++ {
-				if text[at] == '\\' {
-					at++
-				}
-			}
-		}
-	}
-	return count
-}
+// Records is how many records were read.
+func (d *Decoder) Records() int { return len(d.records) }
 
 // Member is the value of a member of the line, or nil.
 func (d *Decoder) Member(name string) []byte {

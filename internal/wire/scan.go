@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"unicode/utf8"
 
@@ -16,11 +18,14 @@ type ScannedMember struct{ Name, Value []byte }
 // ScanMembers reads data, which must be one object and nothing else, and
 // appends its members to dst.
 func ScanMembers(dst []ScannedMember, data []byte) ([]ScannedMember, error) {
-	return membersOf(&jsonscan.Scanner{Data: data}, dst)
+	return membersOf(&jsonscan.Scanner{Data: data}, dst, math.MaxInt)
 }
 
-// membersOf takes the members of the object that is all of a scanner's text.
-func membersOf(s *jsonscan.Scanner, dst []ScannedMember) ([]ScannedMember, error) {
+// ErrManyMembers is the error of a line that has more members than a Decoder takes.
+var ErrManyMembers = errors.New("the line has more members than are taken")
+
+// membersOf takes the members of the object that is all of a scanner's text, so many at most.
+func membersOf(s *jsonscan.Scanner, dst []ScannedMember, most int) ([]ScannedMember, error) {
 	if s.Next() != '{' {
 		return dst, s.Want("an object")
 	}
@@ -33,7 +38,9 @@ func membersOf(s *jsonscan.Scanner, dst []ScannedMember) ([]ScannedMember, error
 		if err != nil {
 			return dst, err
 		}
-		dst = append(dst, ScannedMember{name, value})
+		if dst = append(dst, ScannedMember{name, value}); len(dst)-first > most {
+			return dst, ErrManyMembers
+		}
 	}
 	if err := s.End(); err != nil {
 		return dst, err

@@ -87,22 +87,3 @@ func MadeID(x *adk.Crossing) string {
 	}
 	return ""
 }
-
-// Nesting follows how deep seam calls lie within one another. The zero Nesting is ready.
-type Nesting struct{ depths map[int]int } // of the calls that have not returned
-
-// Pass takes a crossing in, and gives how deep it lies where it begins a call; else 0.
-func (n *Nesting) Pass(x *adk.Crossing) int {
-	if x.Kind == adk.KindReturn {
-		delete(n.depths, x.ID)
-	}
-	if x.Kind != adk.KindCall {
-		return 0
-	}
-	if n.depths == nil {
-		n.depths = map[int]int{}
-	}
-	depth := n.depths[x.Call] + 1
-	n.depths[x.ID] = depth
-	return depth
-}

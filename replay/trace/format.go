@@ -50,8 +50,10 @@ type Options struct {
 	Sentinels map[string]error
 	// The limits of reading, of which zero is the usual one; Limits says what each
 	// counts. What is beyond one is a FormatError of FaultTooLarge that names it.
-	// MaxMemory is for traces that are held whole, and not for those that are read
-	// line by line; MaxLine, MaxSaid, MaxCrossings and MaxValues are limits of writing, too.
+	// MaxMemory is of all lines where a trace is held whole. Where it is read line by line it
+	// is of what stays: records, values of stashes until others stand in their place or their
+	// dispatch is over, and what is given to operations and calls until they are. MaxLine,
+	// MaxSaid, MaxCrossings and MaxValues are limits of writing, too.
 	MaxLine, MaxSaid, MaxBytes, MaxCrossings, MaxNesting, MaxValues, MaxRestored, MaxMemory int64
 	// File is the name that a FormatError says. It is not opened.
 	File string

@@ -31,7 +31,7 @@ var limits = []Limit{
 	limitNesting:   {"nesting", 20_000, "seam calls that are open within one another", "MaxNesting", func(o *Options) *int64 { return &o.MaxNesting }},
 	limitValues:    {"values", 1 << 20, "JSON values of one crossing, beside those that records are made of", "MaxValues", func(o *Options) *int64 { return &o.MaxValues }},
 	limitRestored:  {"restored", 1 << 30, "bytes of requests, pieces and media that name an earlier one, as they were", "MaxRestored", func(o *Options) *int64 { return &o.MaxRestored }},
-	limitMemory:    {"memory", 640 << 20, "bytes that a trace takes which is held whole, about", "MaxMemory", func(o *Options) *int64 { return &o.MaxMemory }},
+	limitMemory:    {"memory", 640 << 20, "bytes that a trace takes, about, or what stays of it where it is read line by line", "MaxMemory", func(o *Options) *int64 { return &o.MaxMemory }},
 }
 
 // The places of the limits.
@@ -105,12 +105,6 @@ func (o *Options) beyond(at int) string {
 	return fmt.Sprintf("%s: more than %d %s; --limit %s=N or Options.%s can allow more", l.Name, *l.at(o), l.Of, l.Name, l.field)
 }
 
-// What a trace takes that is held whole once all of its crossings are made, as those do who
-// take them in another order: each crossing, and each value in plain data and arguments, as
-// far as that can be said beforehand.
+// lineMemory is what a trace that is held whole takes for each line once all of its
+// crossings are made, as those do who take them in another order.
 var lineMemory = int64(reflect.TypeFor[Line]().Size())
-
-const (
-	valueMemory  = 64
-	objectMemory = 256 // more, of an object that has members
-)

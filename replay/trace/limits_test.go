@@ -73,7 +73,7 @@ func TestLimits(t *testing.T) {
 		assert.Contains(t, whole.Reason, fmt.Sprintf("%s: more than %d ", name, c.most))
 		assert.Contains(t, whole.Reason, "--limit "+name+"=N")
 		if name == "memory" {
-			assert.Nil(t, lines, "who reads line by line holds none of them")
+			assert.Nil(t, lines, "of what these say nothing stays where they are read line by line")
 		} else {
 			assert.Equal(t, whole.Reason, lines.Reason)
 		}
@@ -216,10 +216,176 @@ func TestHeldObjectsCount(t *testing.T) {
 		}
 		return err == nil
 	}
-	const limit = each * 256
+	const limit = each * 512
 	assert.False(t, fits(limit, map[string]any{"a": 1.0}))
-	assert.True(t, fits(2*limit, map[string]any{"a": 1.0}))
+	assert.True(t, fits(4*limit, map[string]any{"a": 1.0}))
 	for name, one := range map[string]any{"a list": []any{1.0}, "none": map[string]any{}, "a text": `{"a":1}`} {
 		assert.True(t, fits(limit, one), name)
 	}
+}
+
+// dense is a list of so many small objects.
+func dense(n int) string { return "[" + strings.Repeat(`{"a":1},`, n-1) + `{"a":1}]` }
+
+// What stays of a trace is weighed where it is read line by line as well: a value of a stash
+// until another stands there, it is removed or its dispatch is over, records for ever, and
+// what an operation, a call or a report was given until that is over. What is beyond the
+// limit says so, with its line, and raised it lets the trace be read.
+func TestWhatStaysCounts(t *testing.T) {
+	t.Parallel()
+	const each, rounds = 500, 12
+	value := dense(each)
+	repeat := func(line func(i int) string) (lines []string) {
+		for i := range rounds {
+			lines = append(lines, strings.Split(line(i), "\n")...)
+		}
+		return lines
+	}
+	stash := func(in int, path string) string {
+		return fmt.Sprintf(`{"kind":"stash","in":%d,"path":"%s","value":%s}`, in, path, value)
+	}
+	const call = `{"kind":"call","in":%d,"id":%d,"seam":"%s"}`
+	toolCall := `{"kind":"add","in":1,"of":"toolCalls","record":{"#":%d,"toolCall":{"id":"c%[1]d","tool":"t","args":{"a":` + value + `},"results":{"text":""},"inline":true,` +
+		`"createdAt":"2025-01-01T00:00:00Z","updatedAt":"2025-01-01T00:00:00Z","completedAt":"2025-01-01T00:00:00Z"}}}`
+	for name, c := range map[string]struct {
+		stays bool
+		line  func(i int) string
+	}{
+		"keys":             {true, func(i int) string { return stash(1, fmt.Sprintf("k%d", i)) }},
+		"keys of a branch": {true, func(i int) string { return stash(1, fmt.Sprintf("a.b.k%d", i)) }},
+		"one key":          {false, func(int) string { return stash(1, "k") }},
+		"a branch":         {false, func(i int) string { return stash(1, fmt.Sprintf("a.k%d", i)) + "\n" + stash(1, "a") }},
+		"keys removed": {false, func(i int) string {
+			return stash(1, fmt.Sprintf("k%d", i)) + fmt.Sprintf("\n"+`{"kind":"stash","in":1,"path":"k%d"}`, i)
+		}},
+		"keys refused": {false, func(i int) string {
+			return strings.TrimSuffix(stash(1, fmt.Sprintf("k%d", i)), "}") + `,"err":{"text":"no"}}`
+		}},
+		"dispatches": {false, func(i int) string {
+			return fmt.Sprintf(call, 1, i+2, "dispatch/a") + "\n" + stash(i+2, "k") + fmt.Sprintf("\n"+`{"kind":"return","in":1,"id":%d}`, i+2)
+		}},
+		"dispatches within one another": {true, func(i int) string {
+			return fmt.Sprintf(call, i+1, i+2, "dispatch/a") + "\n" + stash(i+2, "k")
+		}},
+		"dispatches that share": {false, func(i int) string {
+			set := ""
+			if i == 0 {
+				set = stash(1, "k") + "\n"
+			}
+			return set + fmt.Sprintf(call, i+1, i+2, "dispatch/a") + fmt.Sprintf("\n"+`{"kind":"stash","in":%d,"path":"own","value":1}`, i+2)
+		}},
+		"records": {true, func(i int) string { return fmt.Sprintf(toolCall, i+1) }},
+		"one record": {false, func(i int) string {
+			if i > 0 {
+				return `{"kind":"add","in":1,"of":"toolCalls","record":{"#":1},"replaced":true}`
+			}
+			return fmt.Sprintf(toolCall, 1)
+		}},
+		"reports": {true, func(i int) string {
+			return fmt.Sprintf(`{"kind":"report-tool-call","in":1,"id":"c%d","args":{"a":%s}}`, i, value)
+		}},
+		"one report": {false, func(int) string {
+			return fmt.Sprintf(`{"kind":"report-tool-call","in":1,"id":"c","args":{"a":%s}}`, value)
+		}},
+		"open operations": {true, func(i int) string {
+			return fmt.Sprintf(`{"kind":"execute","phase":"begin","in":1,"op":%d,"args":{"a":%s}}`, i+1, value)
+		}},
+		"operations": {false, func(i int) string {
+			return fmt.Sprintf(`{"kind":"execute","phase":"begin","in":1,"op":%d,"args":{"a":%s}}`+"\n"+`{"kind":"execute","phase":"done","in":1,"op":%[1]d}`, i+1, value)
+		}},
+		"open calls": {true, func(i int) string {
+			return fmt.Sprintf(`{"kind":"call","in":1,"id":%d,"seam":"tool/t","args":{"a":%s}}`, i+2, value)
+		}},
+		"calls": {false, func(i int) string {
+			return fmt.Sprintf(`{"kind":"call","in":1,"id":%d,"seam":"tool/t","args":{"a":%s}}`+"\n"+`{"kind":"return","in":1,"id":%[1]d}`, i+2, value)
+		}},
+		"logs": {false, func(int) string { return fmt.Sprintf(`{"kind":"report-log","in":1,"payload":%s}`, value) }},
+	} {
+		data := tracetest.Seal(append([]string{tracetest.HeaderLine, `{"kind":"call","id":1,"seam":"run"}`}, repeat(c.line)...), "")
+		limit := int64(each * 400 * 3 * 3) // of three values that are held by three
+		fault := readLines(t, data, trace.Options{MaxMemory: limit})
+		if !c.stays {
+			assert.Nil(t, fault, name)
+			continue
+		}
+		if assert.NotNil(t, fault, name) {
+			assert.Equal(t, trace.FaultTooLarge, fault.Fault, name)
+			assert.Contains(t, fault.Reason, "memory: more than ")
+			assert.Contains(t, fault.Reason, "--limit memory=N")
+			assert.Greater(t, fault.Line, 3, name)
+		}
+		assert.Nil(t, readLines(t, data, trace.Options{MaxMemory: rounds * limit}), name)
+	}
+}
+
+// readLines reads a trace line by line, and gives what is wrong with it, if anything is.
+func readLines(t *testing.T, data []byte, o trace.Options) (fault *trace.FormatError) {
+	t.Helper()
+	r, err := trace.NewReader(bytes.NewReader(data), o)
+	for err == nil {
+		_, err = r.Next()
+	}
+	if err != io.EOF {
+		require.ErrorAs(t, err, &fault)
+	}
+	return fault
+}
+
+// What is too heavy is refused before anything is made of it, however it is read, compressed
+// as well, and so is what has more members than lines may have values.
+func TestHeavyLinesAreGivenUpEarly(t *testing.T) {
+	const objects = 100_000
+	lines := map[string]string{
+		"values":  `{"kind":"stash","in":1,"path":"k","value":` + dense(objects) + `}`,
+		"args":    `{"kind":"execute","phase":"begin","in":1,"op":1,"args":{"a":` + dense(objects) + `}}`,
+		"root":    `{"kind":"call","id":2,"seam":"run","stash":{"a":` + dense(objects) + `}}`,
+		"payload": `{"kind":"emit-tool-call","phase":"begin","in":1,"op":1,"payload":{"args":{"a":` + dense(objects) + `}}}`,
+		"record":  `{"kind":"add","in":1,"of":"toolCalls","record":{"#":1,"toolCall":{"args":{"a":` + dense(objects) + `}}}}`,
+		"tool":    `{"kind":"register","in":1,"tool":{"#":1,"tool":{"inputSchema":{"allOf":[` + strings.Repeat("{},", objects) + `{}]}}}}`,
+		"members": `{"kind":"now"` + strings.Repeat(`,"a":1`, objects) + `}`,
+	}
+	for name, line := range lines {
+		data := repeated(line, 1)
+		var packed bytes.Buffer
+		w, err := zstd.NewWriter(&packed)
+		require.NoError(t, err)
+		_, err = w.Write(data)
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		for _, content := range [][]byte{data, packed.Bytes()} {
+			o := trace.Options{MaxMemory: 8 << 20}
+			if name == "members" {
+				o.MaxValues = 1000
+			}
+			var whole, alone error
+			allocated := allocs.Bytes(func() {
+				_, whole = trace.Read(bytes.NewReader(content), o)
+				r, err := trace.NewReader(bytes.NewReader(content), o)
+				require.NoError(t, err)
+				_, alone = r.Next()
+			})
+			assert.ErrorContains(t, whole, "more than ", name)
+			assert.Equal(t, whole.Error(), alone.Error(), name)
+			assert.Less(t, allocated, uint64(40<<20), name)
+		}
+	}
+	_, err := trace.NewReader(strings.NewReader(strings.Replace(tracetest.HeaderLine, `"turn-input":[]`, `"turn-input":`+dense(50), 1)+"\n"), trace.Options{MaxValues: 40})
+	assert.ErrorContains(t, err, "values: more than 40 ")
+}
+
+// What only names records that were read before weighs next to nothing, and those that are
+// new no more than they take.
+func TestManyRecordsAreRead(t *testing.T) {
+	const many = 20_000
+	var news strings.Builder
+	for i := range many {
+		fmt.Fprintf(&news, `,{"#":%d,"instruction":"i%d"}`, i+1, i)
+	}
+	list := func(records string) string {
+		return `{"kind":"return","in":1,"id":2,"records":[` + records + `]}`
+	}
+	data := tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"call","id":1,"seam":"run"}`,
+		list(news.String()[1:]), list(strings.Repeat(`{"#":1},`, 10*many) + `{"#":1}`)}, "")
+	assert.Nil(t, readLines(t, data, trace.Options{MaxMemory: many * 520}))
+	assert.NotNil(t, readLines(t, data, trace.Options{MaxMemory: many * 300}))
 }

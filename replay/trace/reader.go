@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -22,7 +23,8 @@ type Reader struct {
 	number  int    // of the line that was read last
 	long    []byte // a line that is longer than in's buffer
 	ahead   *ahead // lines that were read already; nil where none were
-	nesting wire.Nesting
+	staying wire.Staying
+	weight  wire.Weight // of the line that was read last
 	dec     *wire.Decoder
 	sum     hash.Hash
 	header  Header
@@ -42,7 +44,7 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	}
 	reader := &Reader{options: o, dec: wire.NewDecoder(known), sum: sha256.New()}
 	reader.options.limit()
-	reader.dec.Repeat = reader.options.repeat()
+	reader.dec.Repeat, reader.dec.MostMembers = reader.options.repeat(), int(min(reader.options.MaxValues, math.MaxInt))
 	if reader.in, reader.packed, err = unpacked(bufio.NewReaderSize(r, 16<<10), &reader.options); err != nil {
 		return nil, err
 	}
@@ -125,8 +127,11 @@ func (r *Reader) readHeader() error {
 		return err
 	}
 	r.sum.Write(line)
-	if err := r.dec.Scan(trim(line)); err != nil {
-		return r.malformed(err)
+	if err := r.scan(trim(line)); err != nil {
+		return err
+	}
+	if int64(r.dec.Values) > r.options.MaxValues {
+		return r.beyond(limitValues)
 	}
 	switch err := readHeader(r.dec, &r.header); {
 	case errors.Is(err, errForeign):
@@ -157,6 +162,10 @@ func (r *Reader) readLine(l *Line) error {
 	if r.hasTooManyValues() {
 		return r.beyond(limitValues)
 	}
+	if r.weight = r.dec.Weight(); r.isTooHeavy(r.weight.All()) {
+		return r.beyond(limitMemory)
+	}
+	known := r.dec.Records()
 	l.Extra, err = r.dec.Crossing(&l.Crossing)
 	switch {
 	case errors.Is(err, wire.ErrTextTooLong):
@@ -169,12 +178,23 @@ func (r *Reader) readLine(l *Line) error {
 		return r.beyond(limitValues)
 	case int64(l.Seq) > r.options.MaxCrossings:
 		return r.beyond(limitCrossings)
-	case int64(r.nesting.Pass(&l.Crossing)) > r.options.MaxNesting:
+	}
+	if r.weight.Data += int64(r.dec.Restored); r.weight.Records == 0 && r.dec.Records() > known {
+		r.weight.Records = r.weight.Data // of those that a result has
+	}
+	if int64(r.staying.Pass(&l.Crossing, r.weight)) > r.options.MaxNesting {
 		return r.beyond(limitNesting)
+	}
+	if r.isTooHeavy(0) {
+		return r.beyond(limitMemory)
 	}
 	r.former.read(&l.Crossing)
 	return nil
 }
+
+// isTooHeavy reports whether so much is beyond the limit beside what stays of the lines
+// before.
+func (r *Reader) isTooHeavy(more int64) bool { return r.staying.Weight+more > r.options.MaxMemory }
 
 func (r *Reader) hasTooManyValues() bool {
 	return int64(r.dec.Values) > r.options.MaxValues && int64(r.dec.DataValues()) > r.options.MaxValues
@@ -184,11 +204,24 @@ func (r *Reader) hasTooManyValues() bool {
 func (r *Reader) scanned() ([]byte, error) {
 	line, err := r.next()
 	if err == nil {
-		if err := r.dec.Scan(trim(line)); err != nil {
-			return nil, r.malformed(err)
-		}
+		err = r.scan(trim(line))
 	}
-	return line, err
+	if err != nil {
+		return nil, err
+	}
+	return line, nil
+}
+
+// scan takes the members of a line into the decoder.
+func (r *Reader) scan(line []byte) error {
+	err := r.dec.Scan(line)
+	switch {
+	case errors.Is(err, wire.ErrManyMembers):
+		return r.beyond(limitValues)
+	case err != nil:
+		return r.malformed(err)
+	}
+	return nil
 }
 
 // join reads the parts that follow the one in the decoder, and has the line scanned that

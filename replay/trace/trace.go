@@ -57,7 +57,7 @@ func (r *Reader) Rest() (*Trace, error) {
 	size := r.ahead.size + lineMemory*int64(r.ahead.lines)
 	for line := new(Line); r.NextInto(line) == nil; {
 		lines.Add(r.dec, &line.Crossing, line.Extra)
-		if size += valueMemory*int64(r.dec.Values) + objectMemory*int64(r.dec.Objects()) + int64(r.dec.Restored); size > r.options.MaxMemory {
+		if size += r.weight.All(); size > r.options.MaxMemory {
 			r.err = r.beyond(limitMemory)
 		}
 	}
