@@ -172,9 +172,16 @@ func TestChangedJournals(t *testing.T) {
 		"committed records": {sessions.Commit, func(j *sessions.Journal) {
 			find(j, session.StepCommitted, "b").Records = []string{"messages.store x 00"}
 		}},
-		"committed twice": {sessions.Order, func(j *sessions.Journal) { find(j, session.StepCommitted, "b").Revision = 3 }},
-		"out of order":    {sessions.Order, func(j *sessions.Journal) { find(j, session.StepHydrated, "b").Seq = 3 }},
-		"settled before":  {sessions.Order, func(j *sessions.Journal) { s := find(j, session.StepCommitted, "b"); s.Delivery, s.Seq = "a", 1 }},
+		"committed twice":   {sessions.Order, func(j *sessions.Journal) { find(j, session.StepCommitted, "b").Revision = 3 }},
+		"out of order":      {sessions.Order, func(j *sessions.Journal) { find(j, session.StepHydrated, "b").Seq = 3 }},
+		"hydrated of none":  {sessions.Order, func(j *sessions.Journal) { find(j, session.StepHydrated, "a").Delivery = "" }},
+		"ran of none":       {sessions.Order, func(j *sessions.Journal) { find(j, session.StepRan, "a").Delivery = "" }},
+		"committed of none": {sessions.Order, func(j *sessions.Journal) { find(j, session.StepCommitted, "a").Delivery = "" }},
+		"failed of none": {sessions.Order, func(j *sessions.Journal) {
+			s := find(j, session.StepRan, "a")
+			s.Kind, s.Delivery = session.StepFailed, ""
+		}},
+		"settled before": {sessions.Order, func(j *sessions.Journal) { s := find(j, session.StepCommitted, "b"); s.Delivery, s.Seq = "a", 1 }},
 	} {
 		j := r.read(t)
 		c.change(j)
