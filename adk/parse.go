@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
@@ -30,7 +31,7 @@ func (p RecordParser) marked(tag string, raw []byte) (any, error) {
 // from small ones, so id is ID.
 func decodeRecord(code Code, data []byte, shape any) error {
 	if err := json.Unmarshal(data, shape); err != nil {
-		return &Error{Code: code, Message: "the JSON is not that of such a record", Cause: err}
+		return &Error{Code: code, Message: "the JSON is not that of such a record", Cause: jsonfault.Of(err)}
 	}
 	return nil
 }
@@ -91,7 +92,7 @@ func (p RecordParser) medias(list []json.RawMessage) ([]*Media, error) {
 func parseInstruction(data []byte) (*Tokenizable, error) {
 	var text *string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return nil, fmt.Errorf("adk: the JSON is not that of a standing instruction: %w", err)
+		return nil, fmt.Errorf("adk: the JSON is not that of a standing instruction: %w", jsonfault.Of(err))
 	}
 	if text == nil {
 		return nil, errors.New("adk: the JSON of a standing instruction is null, want a text")

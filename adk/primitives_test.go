@@ -502,10 +502,15 @@ func TestParseRecordRefuses(t *testing.T) {
 		require.ErrorIs(t, err, c.code, "%s %s", c.kind, c.text)
 		require.Nil(t, record)
 	}
+	_, err := ParseRecord(RecordToolCall, []byte(`{"args":7,"tool":7}`))
+	assert.ErrorContains(t, err, "the JSON is not that of such a record: tool: want a text, found a number", "no type of Go")
+	_, err = ParseRecord(RecordMessage, []byte(`{"createdAt":"`+strings.Repeat("1", 1<<20)+`"}`))
+	assert.ErrorContains(t, err, "want times as in 2025-01-01T00:00:00Z")
+	assert.Less(t, len(err.Error()), 200, "an error does not grow with the file")
 	for _, text := range []string{`null`, `5`, ``} {
 		_, err := ParseRecord(RecordInstruction, []byte(text))
 		assert.ErrorContains(t, err, "standing instruction", text)
 	}
-	_, err := ParseRecord("stranger", []byte(`{}`))
+	_, err = ParseRecord("stranger", []byte(`{}`))
 	assert.ErrorContains(t, err, `"stranger" is no kind of record`)
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/schema"
 	"github.com/adkreplay/adkreplay/internal/stash"
@@ -308,7 +309,7 @@ func parseTool(data []byte) (Record, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	if err := dec.Decode(&read); err != nil {
-		return nil, fmt.Errorf("not a tool: %w", err)
+		return nil, fmt.Errorf("not a tool: %w", jsonfault.Of(err))
 	}
 	var meta map[string]any
 	if read.Meta != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
 // Conversation is what a Provider or a Transport serves: interactions in order, recorded with
@@ -59,7 +60,7 @@ type Reply struct {
 func ReadConversation(r io.Reader) (Conversation, error) {
 	var c Conversation
 	if err := json.NewDecoder(r).Decode(&c); err != nil {
-		return Conversation{}, fmt.Errorf("fakes: not a recorded conversation: %w", err)
+		return Conversation{}, fmt.Errorf("fakes: not a recorded conversation: %w", jsonfault.Of(err))
 	}
 	if len(c.Interactions) == 0 {
 		return Conversation{}, fmt.Errorf("fakes: the recorded conversation has no interactions")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
 // Recording is what was read.
@@ -254,7 +255,7 @@ func (rec *Recording) readJSON(data []byte) error {
 		OfVCR        []json.RawMessage `json:"http_interactions"`
 	}
 	if err := json.Unmarshal(data, &form); err != nil {
-		return err
+		return jsonfault.Of(err)
 	}
 	if form.Log != nil {
 		rec.Form = "HAR"

@@ -163,8 +163,8 @@ func TestArchives(t *testing.T) {
 		"no answer's body":         {``, `"content":{"size":0,"comment":"Response bodies are not included."}`, "", "", "", "its answer's body is not there: Response bodies are not included.", ""},
 		"no request's body":        {`"postData":{"text":"","params":[],"comment":"Request bodies are not included."}`, `"content":{"text":"{}"}`, "", "", "", "its request's body is not there: Request bodies are not included.", ""},
 		"half a body":              {``, `"content":{"text":"{\"half\":","size":2000000}`, "", "", "", "of its answer's body only 8 of 2000000 bytes are there", ""},
-		"an object for a text":     {`"postData":{"text":{"a":1}}`, ``, "", "", "", "", "interaction 1: request.postData.text is a JSON object, which an archive does not have there"},
-		"a text for a status":      {``, `"status":"200"`, "", "", "", "", "interaction 1: response.status is a JSON string"},
+		"an object for a text":     {`"postData":{"text":{"a":1}}`, ``, "", "", "", "", "interaction 1: request.postData.text: want a text, found an object"},
+		"a text for a status":      {``, `"status":"200"`, "", "", "", "", "interaction 1: response.status: want a whole number that is not too large, found a text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			with := func(members ...string) string {
@@ -202,7 +202,7 @@ func TestRefused(t *testing.T) {
 		"curl -v":            {"* Connected to x\n> POST /y HTTP/2\n> Host: x\n< HTTP/2 200\n", "HTTP as it is on the wire"},
 		"curl --trace":       {"== Info: Trying\n=> Send header, 1 bytes\n", "HTTP as it is on the wire"},
 		"an .http file":      {"### Chat\nPOST https://x/y HTTP/1.1\nContent-Type: application/json\n\n{}\n", "HTTP as it is on the wire"},
-		"a cut one":          {`{"interactions":[`, "unexpected end"},
+		"a cut one":          {`{"interactions":[`, "the JSON breaks off"},
 		"a cut gzip":         {zipped(httprr())[:60], "unexpected EOF"},
 		"no lengths":         {"httprr trace v1\nx\n", "interaction 1: \"x\" is not the two lengths"},
 		"lengths that lie":   {"httprr trace v1\n10 9999999999999\nabc", "interaction 1: "},

@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
 // tape is a recording in YAML: go-vcr's, and those of VCR.py and VCR, whose bodies, status
@@ -250,7 +251,7 @@ func (rec *Recording) readHAR(log *har) error {
 	for i, data := range log.Entries {
 		var entry harEntry
 		if err := json.Unmarshal(data, &entry); err != nil {
-			return fmt.Errorf("interaction %d: %w", i+1, unlike(err))
+			return fmt.Errorf("interaction %d: %w", i+1, jsonfault.Of(err))
 		}
 		if why := entry.left(); why != "" {
 			rec.Left = append(rec.Left, fmt.Sprintf("interaction %d: %s", i+1, why))
@@ -291,15 +292,6 @@ func inUTF8(answered http.Header) {
 		with["charset"] = "utf-8"
 		answered.Set("Content-Type", mime.FormatMediaType(kind, with))
 	}
-}
-
-// unlike is the error of JSON that has another form than an archive's, in words of JSON.
-func unlike(err error) error {
-	var other *json.UnmarshalTypeError
-	if !errors.As(err, &other) {
-		return err
-	}
-	return fmt.Errorf("%s is a JSON %s, which an archive does not have there", other.Field, other.Value)
 }
 
 func harHeaders(all []harHeader) http.Header {
@@ -374,7 +366,7 @@ func batchLines(r io.Reader, what string) (all []batchLine, err error) {
 		}
 		var line batchLine
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			return nil, fmt.Errorf("%s line %d: %w", what, n, err)
+			return nil, fmt.Errorf("%s line %d: %w", what, n, jsonfault.Of(err))
 		}
 		if line.CustomID == "" || seen[line.CustomID] {
 			return nil, fmt.Errorf("%s line %d: the custom_id %.80q is none of its own", what, n, line.CustomID)

@@ -124,3 +124,13 @@ func TestEvents(t *testing.T) {
 	assert.Empty(t, none.Events)
 	assert.Equal(t, all.Spans, none.Spans)
 }
+
+// An error that a trace does not say is none: an edited trace may have such a line.
+func TestErrorThatIsNotSaid(t *testing.T) {
+	lines := bytes.SplitAfter(fixture(t, "hello"), []byte("\n"))
+	edited := append(bytes.Join(lines[:3], nil), "{\"kind\":\"error\",\"in\":1}\n"...)
+	all, err := otlp.Export(bytes.NewReader(edited), trace.Options{}, spans.Options{Content: true})
+	require.ErrorContains(t, err, "truncated")
+	require.NotEmpty(t, all.Spans)
+	assert.Empty(t, all.Spans[0].Events)
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
 // Read reads a document, or several behind one another as collectors write them, a line each.
@@ -29,7 +31,7 @@ func Read(r io.Reader) (*Document, error) {
 		case errors.Is(err, io.EOF):
 			return nil, errors.New("it is empty: want the JSON of OTLP")
 		case err != nil:
-			return nil, fmt.Errorf("document %d is not the JSON of OTLP: %w", n, err)
+			return nil, fmt.Errorf("document %d is not the JSON of OTLP: %w", n, jsonfault.Of(err))
 		case next.ResourceSpans == nil && (next.ResourceLogs != nil || next.ResourceMetrics != nil || next.ResourceProfiles != nil):
 			others++
 			continue

@@ -281,8 +281,12 @@ func (b *Builder) fail(s *Span, at time.Time, err error) {
 	b.except(s, at, err)
 }
 
-// except adds an event of an error.
+// except adds an event of an error. A trace that somebody has edited may tell of one, and not
+// which.
 func (b *Builder) except(s *Span, at time.Time, err error) {
+	if err == nil {
+		return
+	}
 	attributes := []Attribute{{exceptionType, failureType(err)}}
 	if b.options.Content {
 		attributes = append(attributes, Attribute{exceptionMessage, err.Error()})

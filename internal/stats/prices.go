@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
@@ -41,7 +42,7 @@ func ReadPrices(in io.Reader) (*Prices, error) {
 	decoder := json.NewDecoder(in)
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(p); err != nil {
-		return nil, fmt.Errorf("these are no prices: %w", err)
+		return nil, fmt.Errorf("these are no prices: %w", jsonfault.Of(err))
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, errors.New("these are no prices: there is more behind the document")

@@ -237,7 +237,7 @@ func TestCosts(t *testing.T) {
 	}
 	for text, says := range map[string]string{
 		`{`: "these are no prices", `{}`: `"currency"`, `{"currency":"EUR","models":{"[":{"in":1}}}`: "no pattern", `{"currency":"EUR","models":{"a":{"in":-1}}}`: "less than nothing",
-		`{"currency":"EUR","models":{"a":{"input":1}}}`: "unknown field", `{"currency":"EUR","models":{"a":{}}} x`: "more behind",
+		`{"currency":"EUR","models":{"a":{"input":1}}}`: `there is no member "input"`, `{"currency":"EUR","models":{"a":{}}} x`: "more behind",
 	} {
 		_, err := ReadPrices(strings.NewReader(text))
 		assert.ErrorContains(t, err, says, text)

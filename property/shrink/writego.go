@@ -282,7 +282,7 @@ func (g *goWriter) begin() {
 		g.line("open := map[string]*adk.TurnGate{}")
 	}
 	for _, path := range g.handles {
-		g.line("var %s struct { ctx context.Context; %s; next adk.Next }", variable(path), handleField(path))
+		g.line("var %s struct { ctx context.Context; %s; next adk.Next }", g.variable(path), handleField(path))
 	}
 }
 

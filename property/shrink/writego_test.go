@@ -25,7 +25,7 @@ import (
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
 	t.Parallel()
-	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Standalone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff(), "Bare": abortedByTheBareCode(), "Logged": loggedByATurn()}
+	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Standalone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff(), "Bare": abortedByTheBareCode(), "Logged": loggedByATurn(), "Handles": handlesOfAnyName()}
 	names, err := fs.Glob(fixtures.Traces, "[m-p]*.jsonl") // a part: all of them take their time to compile
 	require.NoError(t, err)
 	for _, name := range names {
@@ -91,6 +91,20 @@ func loggedByATurn() turn.Turn {
 	return turn.Turn{Prompt: "p", TurnInput: []string{"a"}, Scripts: []turn.Script{
 		{Seam: "turn-input/a", Body: turn.Body{Ops: []turn.Op{logged, {Kind: "next"}}}},
 		{Seam: "executor/model#0", Body: turn.Body{Ops: []turn.Op{{Kind: "now"}, logged, {Kind: "ack"}}}},
+	}}
+}
+
+// handlesOfAnyName is a turn whose middleware goes through the handles of others, which have
+// names that are none in Go, and are alike but for that.
+func handlesOfAnyName() turn.Turn {
+	names := []string{"über alles", "über-alles", "a\x7fb", "—"}
+	var ops []turn.Op
+	for _, name := range names {
+		ops = append(ops, turn.Op{Kind: "now", On: "turn-input/" + name})
+	}
+	return turn.Turn{Prompt: "p", TurnInput: append(names, "last"), Scripts: []turn.Script{
+		{Seam: "turn-input/last", Body: turn.Body{Ops: append(ops, turn.Op{Kind: "next"})}},
+		{Seam: "executor/model#0", Body: turn.Body{Ops: []turn.Op{{Kind: "ack"}}}},
 	}}
 }
 

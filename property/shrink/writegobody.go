@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -28,13 +29,19 @@ func (g *goWriter) findHandles() {
 	g.handles = slices.Sorted(maps.Keys(seen))
 }
 
-// variable is what the handle of a seam is called.
-func variable(path string) string {
-	name := "of"
-	for _, word := range strings.FieldsFunc(path, func(r rune) bool { return r == '-' || r == '/' || r == '#' || r == '.' }) {
-		name += strings.ToUpper(word[:1]) + word[1:]
+// variable is what the handle of a seam is called. Seams may differ in nothing but what no
+// name in Go can hold: then it has a number too.
+func (g *goWriter) variable(path string) string {
+	name, like := safetext.CamelCase(path), 0
+	for _, before := range g.handles[:slices.Index(g.handles, path)] {
+		if safetext.CamelCase(before) == name {
+			like++
+		}
 	}
-	return name
+	if like > 0 {
+		return fmt.Sprintf("of%s_%d", name, like+1)
+	}
+	return "of" + name
 }
 
 func handleField(path string) string {
@@ -47,7 +54,7 @@ func handleField(path string) string {
 // keepHandle writes that a seam's handle is kept for others.
 func (g *goWriter) keepHandle(path, context, next string) {
 	if slices.Contains(g.handles, path) {
-		v := variable(path)
+		v := g.variable(path)
 		g.line("%s.ctx, %s.%s = ctx, %s", v, v, context, context)
 		if next != "" {
 			g.line("%s.next = next", v)
@@ -270,7 +277,7 @@ func (g *goWriter) op(ops []turn.Op, at int, context string, results func(err st
 				on = context
 			}
 		} else {
-			v := variable(op.On)
+			v := g.variable(op.On)
 			on, ctx, next = v+"."+handleField(op.On)[:2], v+".ctx", v+".next"
 		}
 	}

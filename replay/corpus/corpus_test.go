@@ -524,13 +524,13 @@ func TestMergeOfTooLittle(t *testing.T) {
 func TestReadCorpusReportRefuses(t *testing.T) {
 	good := asJSON(t, shardReports(t, broken(t), 1)[0])
 	for want, text := range map[string]string{
-		"this is no report of a verification: the file is empty": "",
-		"this is no report of a verification: json":              "[1]",
-		"there is more behind the document":                      good + "{}",
-		"its format is 0, and this version reads 1":              "{}",
-		"its format is 2, and this version reads 1":              strings.Replace(good, `"format": 1`, `"format": 2`, 1),
-		"trace 2 of the report has no number":                    strings.Replace(good, `"number": 2`, `"number": 1`, 1),
-		"a divergence without a cause":                           strings.Replace(good, `"cause": {`, `"caus": {`, 1),
+		"this is no report of a verification: the file is empty":            "",
+		"this is no report of a verification: want an object, found a list": "[1]",
+		"there is more behind the document":                                 good + "{}",
+		"its format is 0, and this version reads 1":                         "{}",
+		"its format is 2, and this version reads 1":                         strings.Replace(good, `"format": 1`, `"format": 2`, 1),
+		"trace 2 of the report has no number":                               strings.Replace(good, `"number": 2`, `"number": 1`, 1),
+		"a divergence without a cause":                                      strings.Replace(good, `"cause": {`, `"caus": {`, 1),
 	} {
 		_, err := corpus.ReadReport(strings.NewReader(text))
 		assert.ErrorContains(t, err, want)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
@@ -99,7 +100,7 @@ func ReadPending(folder string) (all []Pending, err error) {
 			err = errors.New("it names no file, or no cause")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("replay: %s is no pending change: %w", safetext.Line(p.kept), err)
+			return nil, fmt.Errorf("replay: %s is no pending change: %w", safetext.Line(p.kept), jsonfault.Of(err))
 		}
 		all = append(all, p)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
@@ -74,7 +75,7 @@ func (c *References) read(path string, in io.Reader) error {
 			err = errors.New("it needs the whole paths of a file and of a package")
 		}
 		if err != nil {
-			return fmt.Errorf("replay: %s:%d: this is no claim: %w", safetext.Bare(path), number, err)
+			return fmt.Errorf("replay: %s:%d: this is no claim: %w", safetext.Bare(path), number, jsonfault.Of(err))
 		}
 		c.files[claim.File], c.packages[claim.Package] = true, true
 		if claim.Partial != "" && c.partial == "" {

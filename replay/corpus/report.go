@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay"
@@ -140,7 +141,7 @@ func ReadReport(in io.Reader) (*Report, error) {
 	if err := decoder.Decode(r); err == io.EOF {
 		return nil, errors.New("replay: this is no report of a verification: the file is empty")
 	} else if err != nil {
-		return nil, fmt.Errorf("replay: this is no report of a verification: %w", err)
+		return nil, fmt.Errorf("replay: this is no report of a verification: %w", jsonfault.Of(err))
 	}
 	if r.Format != Format {
 		return nil, fmt.Errorf("replay: this is no report of a verification: its format is %d, and this version reads %d", r.Format, Format)

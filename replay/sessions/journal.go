@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
@@ -330,7 +331,7 @@ func stepOf(line []byte) (s session.Step, err error) {
 	}
 	switch {
 	case err != nil:
-		return s, err
+		return s, jsonfault.Of(err)
 	case s.Kind == "" || s.Session == "":
 		return s, errors.New("its kind or its session is missing")
 	case !slices.Contains(session.StepKinds(), s.Kind):

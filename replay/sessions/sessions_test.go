@@ -172,9 +172,16 @@ func TestChangedJournals(t *testing.T) {
 		"committed records": {sessions.Commit, func(j *sessions.Journal) {
 			find(j, session.StepCommitted, "b").Records = []string{"messages.store x 00"}
 		}},
-		"committed twice": {sessions.Order, func(j *sessions.Journal) { find(j, session.StepCommitted, "b").Revision = 3 }},
-		"out of order":    {sessions.Order, func(j *sessions.Journal) { find(j, session.StepHydrated, "b").Seq = 3 }},
-		"settled before":  {sessions.Order, func(j *sessions.Journal) { s := find(j, session.StepCommitted, "b"); s.Delivery, s.Seq = "a", 1 }},
+		"committed twice":   {sessions.Order, func(j *sessions.Journal) { find(j, session.StepCommitted, "b").Revision = 3 }},
+		"out of order":      {sessions.Order, func(j *sessions.Journal) { find(j, session.StepHydrated, "b").Seq = 3 }},
+		"hydrated of none":  {sessions.Order, func(j *sessions.Journal) { find(j, session.StepHydrated, "a").Delivery = "" }},
+		"ran of none":       {sessions.Order, func(j *sessions.Journal) { find(j, session.StepRan, "a").Delivery = "" }},
+		"committed of none": {sessions.Order, func(j *sessions.Journal) { find(j, session.StepCommitted, "a").Delivery = "" }},
+		"failed of none": {sessions.Order, func(j *sessions.Journal) {
+			s := find(j, session.StepRan, "a")
+			s.Kind, s.Delivery = session.StepFailed, ""
+		}},
+		"settled before": {sessions.Order, func(j *sessions.Journal) { s := find(j, session.StepCommitted, "b"); s.Delivery, s.Seq = "a", 1 }},
 	} {
 		j := r.read(t)
 		c.change(j)
@@ -274,10 +281,12 @@ func TestReadJournal(t *testing.T) {
 		"no journal":    {"{}\n", `a.jsonl:1: no journal: want a header that begins {"adkreplay":"journal","version":1`},
 		"a trace":       {`{"adkreplay":"trace","version":5}` + "\n", "a.jsonl:1: no journal: want a header"},
 		"next version":  {strings.Replace(whole, `"version":1`, `"version":2`, 1), "a.jsonl:1: journal of another version: the journal's version is 2: this program reads 1"},
-		"half a step":   {lines[0] + lines[1] + "{\n", "a.jsonl:3: malformed journal: this is no step: unexpected EOF"},
+		"half a step":   {lines[0] + lines[1] + "{\n", "a.jsonl:3: malformed journal: this is no step: the JSON breaks off"},
 		"no kind":       {lines[0] + "{}\n", "a.jsonl:2: malformed journal: this is no step: its kind or its session is missing"},
 		"another kind":  {lines[0] + `{"step":"sang","session":"one"}` + "\n", `a.jsonl:2: malformed journal: this is no step: there is no kind "sang"`},
-		"a member more": {lines[0] + `{"step":"ran","more":1}` + "\n", "a.jsonl:2: malformed journal: this is no step: json: unknown field"},
+		"a member more": {lines[0] + `{"step":"ran","more":1}` + "\n", "a.jsonl:2: malformed journal: this is no step: there is no member \"more\""},
+		"a wrong type":  {lines[0] + `{"step":"ran","records":"x"}` + "\n", "a.jsonl:2: malformed journal: this is no step: records: want a list, found a text"},
+		"a wrong time":  {lines[0] + `{"step":"ran","at":"noon"}` + "\n", "a.jsonl:2: malformed journal: this is no step: want times as in 2025-01-01T00:00:00Z"},
 		"two objects":   {lines[0] + strings.TrimSpace(lines[1]) + "{}\n", "a.jsonl:2: malformed journal: this is no step: there is more behind the object"},
 		"an empty line": {lines[0] + "\n", "a.jsonl:2: malformed journal: the line is empty"},
 		"cut header":    {lines[0][:9], "a.jsonl:1: truncated journal: the line has no end: the file was cut short within it"},

@@ -187,6 +187,9 @@ func diverged(class Class, format string, args ...any) *Divergence {
 	return &Divergence{Class: class, Says: fmt.Sprintf(format, args...)}
 }
 
+// ofAttempts are the steps of attempts, each of which is one at a delivery.
+var ofAttempts = []session.StepKind{session.StepHydrated, session.StepRan, session.StepCommitted, session.StepDropped, session.StepFailed}
+
 // play plays a step.
 func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) {
 	d := p.deliveries[s.Delivery]
@@ -199,6 +202,9 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 		}
 		p.accept(&delivered{id: s.Delivery, seq: s.Seq, payload: s.Payload})
 		return nil, nil
+	}
+	if s.Delivery == "" && slices.Contains(ofAttempts, s.Kind) {
+		return diverged(Order, "%s names no delivery", s.Kind), nil
 	}
 	if s.Delivery != "" && d == nil {
 		d = p.untoldAcceptance(s)

@@ -70,8 +70,16 @@ func (e *FormatError) Error() string {
 	if e.File != "" {
 		place = safetext.Line(e.File) + ":" + strconv.Itoa(e.Line)
 	}
-	return fmt.Sprintf("replay: %s: %s: %s", place, e.Fault.Of("trace"), e.Reason)
+	reason := e.Reason
+	if head, tail, cut := safetext.Halves(reason, longestReason); cut {
+		reason = head + "…" + tail
+	}
+	return fmt.Sprintf("replay: %s: %s: %s", place, e.Fault.Of("trace"), reason)
 }
+
+// longestReason is how many bytes of a reason an error says: of a text that the file has
+// there, which may be all of the file, its beginning and its end.
+const longestReason = 400
 
 // Unwrap gives the cause to errors.Is and errors.As.
 func (e *FormatError) Unwrap() error { return e.Err }

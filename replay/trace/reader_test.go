@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -194,6 +195,23 @@ func TestAnErrorOfTheReaderIsNoFormatError(t *testing.T) {
 	assert.NotErrorAs(t, err, new(*trace.FormatError))
 	_, again := r.Next()
 	assert.Equal(t, err, again, "an error stays")
+}
+
+// An error does not grow with the file, whichever text of a line is long, and says how it ends.
+func TestErrorsAreShort(t *testing.T) {
+	texts, long := regexp.MustCompile(`"[^"\\]*"`), strings.Repeat("é", 1<<11)
+	for _, line := range tracetest.FuzzLines {
+		for _, at := range texts.FindAllStringIndex(line, -1) {
+			_, err := trace.Read(bytes.NewReader(tracetest.Seal([]string{tracetest.HeaderLine, line[:at[0]+1] + long + line[at[1]-1:]}, "")))
+			if err != nil {
+				assert.Less(t, len(err.Error()), 500, line)
+				assert.True(t, utf8.ValidString(err.Error()), line)
+			}
+		}
+	}
+	_, err := trace.Read(bytes.NewReader(tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"call","id":1,"seam":"` + long + `"}`}, "")))
+	assert.ErrorContains(t, err, `line 2: malformed trace: seam: seam path "éé`)
+	assert.ErrorContains(t, err, `éé" begins with no known label`)
 }
 
 // FuzzLine reads a trace of one good header and one line: what is taken must be

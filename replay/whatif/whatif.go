@@ -179,6 +179,15 @@ func (w *whatIf) refused(err error) error {
 			return refusef("%s: the engine refuses the run with that: %v", w.sets[i].Path, engine)
 		}
 	}
+	return inFile(err, w.altered.Options().File)
+}
+
+// inFile says of an error of a trace that has no file yet which one it is.
+func inFile(err error, file string) error {
+	var format *trace.FormatError
+	if errors.As(err, &format) && format.File == "" {
+		format.File = file
+	}
 	return err
 }
 
@@ -217,12 +226,8 @@ func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*
 		err = &trace.FormatError{Line: calls.LineOfHeader, Fault: trace.FaultImpossible, Reason: fmt.Sprintf(
 			"it is of an engine that keeps revision %d of the contract, and this one keeps %d", r.Header().Contract, trace.ContractRevision)}
 	}
-	var format *trace.FormatError
-	if errors.As(err, &format) && format.File == "" {
-		format.File = r.Options().File
-	}
 	if err != nil {
-		return nil, err
+		return nil, inFile(err, r.Options().File)
 	}
 	altered := *whole
 	altered.SetLines(slices.Clone(whole.Lines()))

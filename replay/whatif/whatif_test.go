@@ -374,3 +374,10 @@ func ExampleRun() {
 	// execute done → error E_INVALID_TOOL_ARGS: /city: type, want string
 	// executor/model#0 was answered something else, and did as recorded
 }
+
+// A trace of no run is refused with its file and its line.
+func TestImpossibleTraceHasItsPlace(t *testing.T) {
+	lines := []string{tracetest.HeaderLine, `{"kind":"call","id":1,"seam":"executor/m#0"}`}
+	_, err := whatif.Run(t.Context(), bytes.NewReader(tracetest.Seal(lines, "")), replay.Live{}, []whatif.Override{{Path: "1.cancel", Value: "now"}}, trace.Options{File: "t.jsonl"})
+	require.ErrorContains(t, err, "t.jsonl:2: impossible trace: it begins with the call of executor/m#0 and not of run")
+}

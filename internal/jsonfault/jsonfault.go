@@ -1,0 +1,83 @@
+// Package jsonfault says what is wrong with JSON that somebody wrote, in words of JSON: whoever
+// reads a file knows nothing of the Go types that it is read into.
+package jsonfault
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Of says an error of encoding/json. It holds no value of the JSON, and no other error.
+func Of(err error) error {
+	var other *json.UnmarshalTypeError
+	var clock *time.ParseError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &other):
+		found, _, _ := strings.Cut(other.Value, " ") // a number's value stands behind it
+		return fmt.Errorf("%swant %s, found %s", member(other.Field), wanted(other.Type), words[found])
+	case errors.As(err, &clock), strings.HasPrefix(err.Error(), "Time.UnmarshalJSON: "):
+		return errors.New("want times as in 2025-01-01T00:00:00Z")
+	case errors.Is(err, io.ErrUnexpectedEOF), err.Error() == "unexpected end of JSON input":
+		return errors.New("the JSON breaks off")
+	}
+	if unknown, is := strings.CutPrefix(err.Error(), "json: unknown field "); is {
+		return fmt.Errorf("there is no member %.64s", unknown)
+	}
+	return err
+}
+
+// words are those of encoding/json for what it has found, and ours.
+var words = map[string]string{"object": "an object", "array": "a list", "string": "a text", "number": "a number", "bool": "true or false"}
+
+// wanted is what a type is in JSON.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return wanted(t.Elem())
+	case reflect.Struct, reflect.Map:
+		return words["object"]
+	case reflect.Slice, reflect.Array:
+		return words["array"]
+	case reflect.String:
+		return words["string"]
+	case reflect.Bool:
+		return words["bool"]
+	case reflect.Float32, reflect.Float64:
+		return words["number"] + " that is not too large"
+	}
+	return "a whole number that is not too large"
+}
+
+// member is a path of fields as JSON has it. On the way there may be structs that are embedded,
+// of which no JSON has a member: they have large letters.
+func member(path string) string {
+	if path == "" {
+		return ""
+	}
+	fields := strings.Split(path, ".")
+	last := len(fields) - 1
+	var names []string
+	for i, field := range fields {
+		if i == last || !unicode.IsUpper(rune(field[0])) {
+			names = append(names, small(field))
+		}
+	}
+	return strings.Join(names, ".") + ": "
+}
+
+// small is the name of a field without a tag, as JSON has it: id for ID, mimeType for MIMEType.
+func small(name string) string {
+	head := len(name) - len(strings.TrimLeftFunc(name, unicode.IsUpper))
+	if head > 1 && head < len(name) {
+		head--
+	}
+	return strings.ToLower(name[:head]) + name[head:]
+}
