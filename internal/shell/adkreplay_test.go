@@ -37,6 +37,9 @@ func TestCaller(t *testing.T) {
 		{"in the path", module, reader{lookPath: found}, "adkreplay"},
 		{"by its version", module, reader{program: program("example.com/a.test", released), lookPath: nowhere}, "go run " + command + "@v1.2.3"},
 		{"by none that is replaced", module, reader{program: program("example.com/a.test", replaced), lookPath: nowhere}, "go run " + command + "@latest"},
+		{"where it is replaced by a folder", module + "\nreplace " + ours + " => ../adkreplay\n", reader{lookPath: found}, "go run -mod=mod " + command},
+		{"where another is", module + "\nreplace example.com/b => ../b\n", reader{lookPath: found}, "adkreplay"},
+		{"where a fork replaces it", module + "\nreplace " + ours + " => example.com/fork v1.0.0\n", reader{lookPath: found}, "adkreplay"},
 		{"a module that cannot be read", "tool tool\n", reader{lookPath: nowhere}, "go run " + command + "@latest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
