@@ -80,7 +80,7 @@ func TestDiffOfWhatIsNoTrace(t *testing.T) {
 	got := adkreplay("diff", path, "nosuch.jsonl")
 	assert.Equal(t, exitUnreadable, got.code)
 	assert.Empty(t, got.out)
-	assert.Equal(t, "adkreplay: "+path+":1: malformed trace: column 1: want an object, found 'h'\nnosuch.jsonl: no such file or directory\n", got.err)
+	assert.Equal(t, "adkreplay: "+path+":1: not readable: this is no trace: it begins \"hello\\n\", and a trace begins {\"adkreplay\":\"trace\"\nnosuch.jsonl: no such file or directory\n", got.err)
 }
 
 // Colours are for terminals only, and what stands in a trace can make none.

@@ -112,7 +112,7 @@ func TestExamineGoesOn(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(got.out), "\n")
 		want := []string{
 			"unreadable nosuch.jsonl: no such file or directory",
-			"unreadable " + next + ":1: version trace: the format's version is 6",
+			"unreadable " + next + ":1: not readable: the format's version is 6",
 			"unreadable " + bad + ":9: malformed trace: ",
 			"unreadable " + changed + ":33: digest trace: ",
 			"unreadable " + empty + ": there is no trace: the names of traces end in .jsonl or .jsonl.zst",

@@ -79,7 +79,7 @@ func TestJournalsOnTheStandardInput(t *testing.T) {
 	assert.Contains(t, got.out, "  epoch 1 is host's\n    attempt 1 at monday, from revision 0, values 44136fa3\n      turn id-1 ack\n")
 	got = piped(t, journal, "check", "-")
 	assert.Equal(t, exitUnreadable, got.code)
-	assert.Contains(t, got.out, "-:1: version trace: this is a journal of sessions")
+	assert.Contains(t, got.out, "-:1: not readable: this is a journal of sessions")
 }
 
 // SES-34: a trace on the standard input is of no journal in the working folder: it is there once,
@@ -304,7 +304,7 @@ func TestCommandsThatReadNoJournals(t *testing.T) {
 	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"accept"}, {"distil"}, {"diff", journal}, {"replay", "--set", "run.prompt=x"}, {"shrink"}} {
 		got := adkreplay(append(command, journal)...)
 		assert.Equal(t, exitUnreadable, got.code, command)
-		assert.Contains(t, got.out+got.err, journal+":1: version trace: this is a journal of sessions, and no trace: adkreplay show, verify and view read it", command)
+		assert.Contains(t, got.out+got.err, journal+":1: not readable: this is a journal of sessions, and no trace: adkreplay show, verify and view read it", command)
 	}
 }
 

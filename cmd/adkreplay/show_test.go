@@ -145,7 +145,7 @@ func TestShowWhatIsNoTrace(t *testing.T) {
 	path := put(t, "notes.txt", []byte("hello\n"))
 	assert.Equal(t, outcome{
 		exitUnreadable, "",
-		"adkreplay: " + path + ":1: malformed trace: column 1: want an object, found 'h'\n",
+		"adkreplay: " + path + ":1: not readable: this is no trace: it begins \"hello\\n\", and a trace begins {\"adkreplay\":\"trace\"\n",
 	}, adkreplay("show", path))
 }
 

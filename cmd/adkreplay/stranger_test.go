@@ -106,11 +106,13 @@ func TestFilesThatAreNoTraces(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	empty, gz, none := put(t, "empty.jsonl", nil), put(t, "packed.jsonl", packed.Bytes()), t.TempDir()
+	noise := put(t, "noise.jsonl", []byte("\x8b\x01~~ no line of it"))
 	marked, wide := put(t, "marked.jsonl", slices.Concat([]byte("\ufeff"), fixture(t, "hello"))), put(t, "wide.jsonl", []byte("\xff\xfe{\x00"))
 	for _, command := range []string{"verify", "check", "lint", "show", "shrink"} {
 		for path, says := range map[string]string{
-			empty: ":1: truncated trace: the file is empty", gz: ":1: version trace: the file is gzip: unpack it with gzip -d",
-			marked: ":1: version trace: the file begins with a byte order mark", wide: ":1: version trace: the file is UTF-16",
+			empty: ":1: truncated trace: the file is empty", gz: ":1: not readable: the file is gzip: unpack it with gzip -d",
+			noise:  `:1: not readable: this is no trace: it begins "\x8b\x01~~ no line", and a trace begins {"adkreplay":"trace"`,
+			marked: ":1: not readable: the file begins with a byte order mark", wide: ":1: not readable: the file is UTF-16",
 		} {
 			got := adkreplay(command, path)
 			assert.Equal(t, exitUnreadable, got.code, command)
@@ -142,6 +144,19 @@ func TestExitCodesOfTheHelp(t *testing.T) {
 	}
 }
 
+// A message fits on a terminal as a report does.
+func TestMessagesFitOnATerminal(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	term := newTerminal(&stdout, &stderr)
+	term.room = 80
+	term.warn("there is no scenario " + strings.Repeat("of that name ", 20))
+	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+	assert.Greater(t, len(lines), 2)
+	for _, line := range lines {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), 80)
+	}
+}
+
 // A report has no line of more than 80 columns that could be folded, and no command is
 // folded.
 func TestReportsFitOnATerminal(t *testing.T) {
@@ -161,14 +176,11 @@ func TestReportsFitOnATerminal(t *testing.T) {
 	}
 }
 
-// A help fits as well; examples are to be copied, and stay whole.
+// A help fits as well, with its examples.
 func TestHelpsFitOnATerminal(t *testing.T) {
 	root := newRoot(newTerminal(io.Discard, io.Discard))
 	for _, cmd := range append(root.Commands(), root) {
-		help, _, _ := strings.Cut(adkreplay(cmd.Name(), "--help").out, "\nExamples:\n")
-		flags := adkreplay(cmd.Name(), "--help").out
-		flags = flags[strings.Index(flags, "\nFlags:\n"):]
-		for line := range strings.Lines(help + flags) {
+		for line := range strings.Lines(adkreplay(cmd.Name(), "--help").out) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), usualColumns, "%s: %s", cmd.Name(), line)
 		}
 	}

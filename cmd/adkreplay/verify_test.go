@@ -92,7 +92,7 @@ func TestVerifyGoesOn(t *testing.T) {
 	want := []string{
 		"unreadable " + cut + ":11: truncated trace: the file ends without a footer",
 		"unreadable nosuch.jsonl: no such file or directory",
-		"unreadable " + next + ":1: version trace: the format's version is 6",
+		"unreadable " + next + ":1: not readable: the format's version is 6",
 		"unreadable " + bad + ":9: malformed trace: ",
 		"unreadable " + changed + ":33: digest trace: ",
 		"unreadable " + empty + ": there is no trace: the names of traces end in .jsonl or .jsonl.zst",

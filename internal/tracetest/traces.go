@@ -61,7 +61,11 @@ func ReadError(t *testing.T, data []byte) *trace.FormatError {
 	_, err := trace.Read(bytes.NewReader(data), trace.Options{File: "t.jsonl"})
 	var format *trace.FormatError
 	require.ErrorAs(t, err, &format, "%s", data)
-	assert.Contains(t, err.Error(), fmt.Sprintf("t.jsonl:%d: %s trace: ", format.Line, format.Fault))
+	what := string(format.Fault) + " trace"
+	if format.Fault == trace.FaultVersion {
+		what = "not readable"
+	}
+	assert.Contains(t, err.Error(), fmt.Sprintf("t.jsonl:%d: %s: ", format.Line, what))
 	return format
 }
 

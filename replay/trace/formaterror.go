@@ -51,7 +51,11 @@ func (e *FormatError) Error() string {
 	if e.File != "" {
 		place = safetext.Line(e.File) + ":" + strconv.Itoa(e.Line)
 	}
-	return fmt.Sprintf("replay: %s: %s trace: %s", place, e.Fault, e.Reason)
+	what := string(e.Fault) + " trace"
+	if e.Fault == FaultVersion { // what cannot be read may be no trace at all
+		what = "not readable"
+	}
+	return fmt.Sprintf("replay: %s: %s: %s", place, what, e.Reason)
 }
 
 // Unwrap gives the cause to errors.Is and errors.As.

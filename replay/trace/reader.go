@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -106,12 +107,23 @@ var foreign = []struct{ begin, reason string }{
 	{"\xfe\xff", "the file is UTF-16: something wrote it anew, and a trace is UTF-8"},
 }
 
+// beginning is how the file begins, for who asks what it is.
+func (r *Reader) beginning() string {
+	const some = 12
+	begin, _ := r.in.Peek(some)
+	return strconv.QuoteToASCII(string(begin))
+}
+
 func (r *Reader) readHeader() error {
 	for _, f := range foreign {
 		if begin, _ := r.in.Peek(len(f.begin)); bytes.Equal(begin, []byte(f.begin)) {
 			r.number++
 			return r.fail(FaultVersion, f.reason, nil)
 		}
+	}
+	if begin, _ := r.in.Peek(1); len(begin) > 0 && begin[0] != '{' {
+		r.number++
+		return r.fail(FaultVersion, fmt.Sprintf(`this is no trace: it begins %s, and a trace begins {"adkreplay":"trace"`, r.beginning()), nil)
 	}
 	line, err := r.next()
 	if err != nil {

@@ -95,7 +95,7 @@ func TestAHeaderThatIsNoHeaderIsRefused(t *testing.T) {
 		{`{"adkreplay":"trace","version":"1"}`, trace.FaultVersion, "the format's version is"},
 		{`{"adkreplay":"trace","version":6,"anything":[]}`, trace.FaultVersion, "the format's version is 6: this program reads 1 to 5"},
 		{`{"adkreplay":"trace","version":1}`, trace.FaultMalformed, "the header has no contract"},
-		{`what is this`, trace.FaultMalformed, "want an object"},
+		{`what is this`, trace.FaultVersion, `this is no trace: it begins "what is this", and a trace begins {"adkreplay":"trace"`},
 		{strings.Replace(tracetest.HeaderLine, `"contract":1`, `"contract":0`, 1), trace.FaultMalformed, "want a number from 1"},
 		{strings.Replace(tracetest.HeaderLine, `2025-`, `x`, 1), trace.FaultMalformed, "want a time as in RFC 3339"},
 		{strings.Replace(tracetest.HeaderLine, `"turn-input":[]`, `"turn-input":[1]`, 1), trace.FaultMalformed, "seams: turn-input: [0]: want a string"},
