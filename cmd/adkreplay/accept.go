@@ -39,7 +39,7 @@ diverge too. Nothing is accepted where the environment variable CI is set.
 Turns that diverge with your own code in them are accepted where that code is: in
 go test, with golden.Replay, or corpus.Report's Accept of package replay/corpus.
 ` + exitHelp,
-		Example: "  adkreplay accept testdata/turns\n  adkreplay accept testdata/turns --reason 'dispatchEnd counts iterations that ended'",
+		Example: "  adkreplay accept testdata/turns\n  adkreplay accept testdata/turns --reason 'iterations that ended'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseAccept(cmd.Flags().Changed("reason"), reason, args, os.Getenv)
 			if err != nil {
@@ -116,7 +116,12 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 		t.printf("%d of %s accepted", accepted, counted(len(results), "divergence"))
 		return code
 	}
-	t.printf("%d of %s can be accepted: with --reason 'why it is meant' they are", accepted, counted(len(results), "divergence"))
+	switch {
+	case accepted > 0:
+		t.printf("%d of %s would be accepted with --reason 'why it is meant'", accepted, counted(len(results), "divergence"))
+	case len(results) > 0:
+		t.printf("nothing can be accepted: %s refused", counted(len(results), "divergence"))
+	}
 	return max(code, exitDivergence)
 }
 

@@ -45,7 +45,7 @@ func TestAcceptShows(t *testing.T) {
 	assert.Equal(t, shown.out+`acceptable a.jsonl; behind what is shown 0 follow from it, 0 differ on their own
 acceptable b.jsonl; behind what is shown 0 follow from it, 0 differ on their own
 acceptable deep/d.jsonl; behind what is shown 0 follow from it, 0 differ on their own
-3 of 3 divergences can be accepted: with --reason 'why it is meant' they are
+3 of 3 divergences would be accepted with --reason 'why it is meant'
 `, got.out)
 	assert.Equal(t, before, contents(t, "."))
 	assert.Equal(t, exitDivergence, accept(t, "a.jsonl").code)

@@ -67,7 +67,7 @@ Exit codes:
   4  an internal failure, an interrupt, a result that cannot be written
 `,
 		Example: "  adkreplay replay turn.jsonl --set 22.result=cold\n  adkreplay replay turn.jsonl --set 19.args='{\"town\":\"Oslo\"}'\n" +
-			"  adkreplay replay turn.jsonl --set executor/model#1.error='rate limited' --out limited.jsonl",
+			"  adkreplay replay turn.jsonl --set executor/model#1.error='rate limited' \\\n      --out limited.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.hasOut = cmd.Flags().Changed("out")
 			o, err := parseReplay(flags, args)

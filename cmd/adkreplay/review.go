@@ -47,7 +47,8 @@ What is accepted is written as accept does, and nothing is where the environment
 variable CI is set.
 ` + exitHelp,
 		Example: `  adkreplay review testdata/turns
-  ADKREPLAY_PENDING="$PWD/bin/pending" go test ./...; adkreplay review --pending bin/pending`,
+  ADKREPLAY_PENDING="$PWD/bin/pending" go test ./...
+  adkreplay review --pending bin/pending`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
 			if err := o.check(cmd.Flags().Changed("pending"), os.Getenv); err != nil {

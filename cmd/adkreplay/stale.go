@@ -33,7 +33,8 @@ Where not all tests ran that could claim a file, it is in doubt, and stale says
 why: tests were left out by -run, -skip, -short or -fuzz, or no test next to it
 claimed anything.
 ` + exitHelp,
-		Example: `  ADKREPLAY_CLAIMS="$PWD/bin/claims" go test -count=1 ./... && adkreplay stale --claims bin/claims`,
+		Example: `  ADKREPLAY_CLAIMS="$PWD/bin/claims" go test -count=1 ./... &&
+      adkreplay stale --claims bin/claims`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseStale(o, args)
 			if err != nil {

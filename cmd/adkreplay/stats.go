@@ -76,7 +76,8 @@ nothing.
 ` + spansHelp + exitHelp,
 		Example: `  adkreplay stats testdata/turns
   adkreplay stats --prices prices.json --csv testdata/turns >figures.csv
-  adkreplay stats main/turns branch/turns --fail-if 'tokens.out > +10%' --fail-if 'tools.weather.failed > 0'`,
+  adkreplay stats main/turns branch/turns --fail-if 'tokens.out > +10%' \
+      --fail-if 'tools.weather.failed > 0'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseStats(flags, args)
 			if exit := (*exitError)(nil); errors.As(err, &exit) {
