@@ -45,7 +45,7 @@ func TestInvariantsSayWhy(t *testing.T) {
 
 // Whoever reads how many there are reads the number that there are.
 func TestInvariantsAreCounted(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
+	readme, err := os.ReadFile("../docs/explore.md")
 	require.NoError(t, err)
 	counts := regexp.MustCompile(`is held against (\d+)\s+invariants`).FindAllStringSubmatch(string(readme), -1)
 	assert.NotEmpty(t, counts)

@@ -192,7 +192,12 @@ func recordAll(ctx context.Context, t *terminal, o runOptions) error {
 			return err
 		}
 	}
-	t.printf("%s and %s in %s", counted(len(traces), "trace"), counted(len(recorded), "session"), safetext.Line(o.folder))
+	files := 0
+	for _, r := range recorded {
+		files += len(r.Files())
+	}
+	t.printf("%s of a turn each, and %s with %s, in %s", counted(len(traces), "trace"), counted(len(recorded), "session"),
+		counted(files, "file"), safetext.Line(o.folder))
 	return nil
 }
 

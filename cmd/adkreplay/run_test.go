@@ -99,7 +99,14 @@ func TestRunShowsAndRecords(t *testing.T) {
 func TestRunRecordsAll(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new", "traces")
 	got := adkreplay("run", "--all", "-o", folder)
-	assert.Equal(t, outcome{exitSame, fmt.Sprintf("%d traces and %d sessions in %s\n", len(scenarios.All()), len(scenarios.Sessions()), folder), ""}, got)
+	files := 0
+	require.NoError(t, filepath.WalkDir(filepath.Join(folder, "sessions"), func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files++
+		}
+		return err
+	}))
+	assert.Equal(t, outcome{exitSame, fmt.Sprintf("%d traces of a turn each, and %d sessions with %d files, in %s\n", len(scenarios.All()), len(scenarios.Sessions()), files, folder), ""}, got)
 	for _, embedded := range []fs.FS{fixtures.Traces, fixtures.Sessions} {
 		require.NoError(t, fs.WalkDir(embedded, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || !corpus.IsTrace(name) {

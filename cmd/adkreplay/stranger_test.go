@@ -106,10 +106,11 @@ func TestFilesThatAreNoTraces(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	empty, gz, none := put(t, "empty.jsonl", nil), put(t, "packed.jsonl", packed.Bytes()), t.TempDir()
+	noise := put(t, "noise.jsonl", []byte("\x8b\x01~~ no line of it"))
 	marked, wide := put(t, "marked.jsonl", slices.Concat([]byte("\ufeff"), fixture(t, "hello"))), put(t, "wide.jsonl", []byte("\xff\xfe{\x00"))
 	for _, command := range []string{"verify", "check", "lint", "show", "shrink"} {
 		for path, says := range map[string]string{
-			empty: ":1: truncated trace: the file is empty", gz: ":1: no trace: the file is gzip: unpack it with gzip -d",
+			empty: ":1: truncated trace: the file is empty", noise: `:1: no trace: it begins with "\x8b\x01~~ no line of it", and a trace with {"adkreplay":"trace"`, gz: ":1: no trace: the file is gzip: unpack it with gzip -d",
 			marked: ":1: no trace: the file begins with a byte order mark", wide: ":1: no trace: the file is UTF-16",
 		} {
 			got := adkreplay(command, path)
@@ -139,6 +140,19 @@ func TestExitCodesOfTheHelp(t *testing.T) {
 		"keep of what is not there":  {exitInternal, []string{"shrink", "--keep", "turn-bounds", good(t)}},
 	} {
 		assert.Equal(t, c.code, adkreplay(c.args...).code, name)
+	}
+}
+
+// A message fits on a terminal as a report does.
+func TestMessagesFitOnATerminal(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	term := newTerminal(&stdout, &stderr)
+	term.room = 80
+	term.warn("there is no scenario " + strings.Repeat("of that name ", 20))
+	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+	assert.Greater(t, len(lines), 2)
+	for _, line := range lines {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), 80)
 	}
 }
 

@@ -25,6 +25,7 @@ type terminal struct {
 	colour   bool
 	progress bool
 	columns  int           // how wide a report may be; 0 is as wide as it likes
+	room     int           // the same of a message
 	limits   trace.Options // of reading, as far as they were given
 	quiet    bool          // what is as it has to be is not said
 	dotted   bool          // what is as it has to be is a dot
@@ -43,6 +44,7 @@ func newTerminal(out, err io.Writer) *terminal {
 		colour:   wantsColour(isTerminal(out), os.Getenv),
 		progress: isTerminal(err) && os.Getenv("TERM") != "dumb",
 		columns:  columnsOf(out, os.Getenv),
+		room:     columnsOf(err, os.Getenv),
 	}
 }
 
@@ -137,7 +139,7 @@ func (t *terminal) warn(message string) {
 	t.clear()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintln(t.err, safetext.Folded("adkreplay: "+safetext.Lines(message), columnsOf(t.err, os.Getenv)))
+	fmt.Fprintln(t.err, safetext.Folded("adkreplay: "+safetext.Lines(message), t.room))
 }
 
 // The colours, as terminals number them.

@@ -11,8 +11,17 @@ import (
 
 // IsRequest reports whether what is asked is a request over HTTP, as package adkhttp tells it.
 func IsRequest(request json.RawMessage) bool {
+	_, _, is := RequestLine(request)
+	return is
+}
+
+// RequestLine is the method and the path of what is asked, where it is a request over HTTP.
+func RequestLine(request json.RawMessage) (method, path string, is bool) {
 	var told struct{ Method, Path *string }
-	return json.Unmarshal(request, &told) == nil && told.Method != nil && *told.Method != "" && told.Path != nil
+	if json.Unmarshal(request, &told) != nil || told.Method == nil || *told.Method == "" || told.Path == nil {
+		return "", "", false
+	}
+	return *told.Method, *told.Path, true
 }
 
 // Said is what a piece says, without the lines of an event around it and white space: of an

@@ -52,17 +52,19 @@ func (r reader) caller() string {
 		return "go tool adkreplay"
 	case module != nil && module.Module != nil && module.Module.Mod.Path == ours:
 		return "go run " + command
+	case module != nil && slices.ContainsFunc(module.Replace, isOursHere):
+		return "go run -mod=mod " + command // no proxy has it, and go.sum may lack what the command wants
 	case r.program != nil && r.program.Path == command && !within(os.TempDir(), r.args[0]):
 		return Quote(r.args[0])
 	}
 	if _, err := r.lookPath("adkreplay"); err == nil {
 		return "adkreplay"
 	}
-	if module != nil && slices.ContainsFunc(module.Replace, func(r *modfile.Replace) bool { return r.Old.Path == ours }) {
-		return "go run -mod=mod " + command // what is in its place need not be released
-	}
 	return "go run " + command + r.version()
 }
+
+// isOursHere reports whether a replacement has our module in a folder.
+func isOursHere(r *modfile.Replace) bool { return r.Old.Path == ours && r.New.Version == "" }
 
 // version is that of this program's adkreplay, as go run takes it.
 func (r reader) version() string {

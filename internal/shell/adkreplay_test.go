@@ -36,8 +36,10 @@ func TestCaller(t *testing.T) {
 		{"run by go run", "", reader{program: program(command, released), args: []string{filepath.Join(os.TempDir(), "go-build1/adkreplay")}, lookPath: nowhere}, "go run " + command + "@v1.2.3"},
 		{"in the path", module, reader{lookPath: found}, "adkreplay"},
 		{"by its version", module, reader{program: program("example.com/a.test", released), lookPath: nowhere}, "go run " + command + "@v1.2.3"},
-		{"as it is replaced", module + "\nrequire " + ours + " v0.0.0\n\nreplace " + ours + " => ../adkreplay\n", reader{program: program("example.com/a.test", replaced), lookPath: nowhere}, "go run -mod=mod " + command},
 		{"by none that is replaced", module, reader{program: program("example.com/a.test", replaced), lookPath: nowhere}, "go run " + command + "@latest"},
+		{"where it is replaced by a folder", module + "\nreplace " + ours + " => ../adkreplay\n", reader{lookPath: found}, "go run -mod=mod " + command},
+		{"where another is", module + "\nreplace example.com/b => ../b\n", reader{lookPath: found}, "adkreplay"},
+		{"where a fork replaces it", module + "\nreplace " + ours + " => example.com/fork v1.0.0\n", reader{lookPath: found}, "adkreplay"},
 		{"a module that cannot be read", "tool tool\n", reader{lookPath: nowhere}, "go run " + command + "@latest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -289,7 +289,7 @@ func TestMutants(t *testing.T) {
 	}
 	t.Logf("\n%s", table.String())
 	slices.Sort(found)
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/explore.md")
 	require.NoError(t, err)
 	for _, line := range []string{
 		fmt.Sprintf("| of %d mistakes of hosts and stores | |\n", len(mutants)),
@@ -298,6 +298,6 @@ func TestMutants(t *testing.T) {
 		fmt.Sprintf("| schedules until found, at most | %d |\n", found[len(found)-1]),
 		fmt.Sprintf("against %d invariants", len(sessions.Invariants())),
 	} {
-		assert.True(t, strings.Contains(string(readme), line), "the README quotes them: %s", line)
+		assert.True(t, strings.Contains(string(page), line), "docs/explore.md quotes them: %s", line)
 	}
 }

@@ -79,10 +79,10 @@ func TestZoo(t *testing.T) {
 		}
 	}
 	t.Logf("\n%s", table(rows))
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/explore.md")
 	assert.NoError(t, err)
 	for _, line := range figures(rows, alone, checked) {
-		assert.True(t, strings.Contains(string(readme), line), "the README quotes the zoo: %s", line)
+		assert.True(t, strings.Contains(string(page), line), "docs/explore.md quotes the zoo: %s", line)
 	}
 	assert.GreaterOrEqual(t, len(all), 60)
 	assert.GreaterOrEqual(t, 2*alone, len(all), "half are found by oracles alone")
@@ -164,7 +164,7 @@ func fails(t *testing.T, s turn.Subject, b explore.Breach) bool {
 	return q.failures > 0
 }
 
-// figures are the lines that the README quotes.
+// figures are the lines that docs/explore.md quotes.
 func figures(rows []row, alone, checked int) []string {
 	most, accused := 0, 0
 	var found []int

@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay"
 )
 
 // WriteAnnotations writes the report as workflow commands of GitHub Actions, a
-// line each, which become annotations of the files: one for each cause, at the live code
-// that it is in where that is known, and else at the first trace that it hits, and one for
+// line each, which become annotations of the files: one for each cause, at the line of
+// the live step or tool that it is in where that is known, and else at the first trace that it hits, and one for
 // each trace that cannot be read. GitHub shows the first ten errors of a step.
 //
 // files say where a file stands in the repository, which is what GitHub asks for: the
@@ -24,7 +26,7 @@ func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string
 		fmt.Fprintf(&b, "::error title=%s::%s\n", property("not everything was verified"), message(r.Error))
 	}
 	for _, c := range r.Causes {
-		file, line, known := codeplace.Parse(c.First.Divergence.Place)
+		file, line, known := codeOf(c.First.Divergence)
 		if known && inRepository(file, files) == "" {
 			known = false
 		}
@@ -44,6 +46,17 @@ func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// codeOf is the line that a divergence is marked at: the outermost that called its place, in
+// the step or the tool itself. A helper that everything goes through would have all marks.
+func codeOf(d *replay.Divergence) (file string, line int, known bool) {
+	for _, place := range slices.Backward(append([]string{d.Place}, d.Callers...)) {
+		if file, line, known = codeplace.Parse(place); known {
+			return file, line, true
+		}
+	}
+	return "", 0, false
 }
 
 // inRepository is where a file stands; empty where nobody can tell.

@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -31,6 +32,9 @@ type Cause struct {
 	// Kind is the kind of the crossing, or the seam that it enters or leaves. Where a
 	// crossing is missing or extra, the names in it that stand in the code are beside.
 	Kind string `json:"kind,omitempty"`
+	// Asked is, of a request over HTTP, its method and path, as in GET /orders/17. The parts
+	// of the path in which traces differ are …: they are data, and no part of the cause.
+	Asked string `json:"asked,omitempty"`
 	// Changes are the members that differ, where both crossings are of one kind.
 	Changes []Change `json:"changes,omitempty"`
 	// NewError is, of one trace, the error that came in the place of whatever was
@@ -82,7 +86,7 @@ func newCause(d *replay.Divergence) *Cause {
 	}
 	x := told(d.Class, e)
 	if x != nil {
-		c.Kind = describe.KindName(x)
+		c.Kind, c.Asked = describe.KindName(x), asked(x)
 	}
 	c.Beside = besides(d, e)
 	if c.Beside != onceMore { // what is gone came of that
@@ -128,6 +132,41 @@ func told(class replay.Class, e *replay.Evidence) *adk.Crossing {
 		return now
 	}
 	return was
+}
+
+// asked is the method and the path of a request over HTTP; empty of all else.
+func asked(x *adk.Crossing) string {
+	if !wire.IsAsk(x) {
+		return ""
+	}
+	method, path, is := httpform.RequestLine(x.JSON)
+	if !is {
+		return ""
+	}
+	return safetext.Shortened(method+" "+path, longestSaid)
+}
+
+// named is the gist of a crossing, with what was asked for over HTTP.
+func named(x *adk.Crossing) string {
+	if request := asked(x); request != "" {
+		return describe.Gist(x) + " " + request
+	}
+	return describe.Gist(x)
+}
+
+// alike is what two requests have in common: the parts of the path that differ are masked.
+// It is empty where nothing but that is left.
+func alike(a, b string) string {
+	parts, others := strings.Split(a, "/"), strings.Split(b, "/")
+	if len(parts) != len(others) || parts[0] != others[0] {
+		return ""
+	}
+	for i := range parts {
+		if parts[i] != others[i] {
+			parts[i] = "…"
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 // isDigest reports whether a crossing says what is visible, and nothing else.
@@ -180,7 +219,7 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 		if e.Ahead {
 			side = "before"
 		}
-		return "now " + side + " " + describe.Gist(e.Beside)
+		return "now " + side + " " + named(e.Beside)
 	}
 	if told(d.Class, e) == e.Replayed && slices.ContainsFunc(d.Candidates, func(c replay.Candidate) bool { return c.Spent }) {
 		return onceMore
@@ -196,9 +235,9 @@ func instead(class replay.Class, e *replay.Evidence) string {
 	switch was, now := e.Recorded, e.Replayed; {
 	case was == nil || now == nil || !describe.IsMade(was) || !describe.IsMade(now):
 	case class == replay.Missing:
-		return describe.Gist(now) + " in its place"
-	case (class == replay.Extra || class == replay.Unanswered) && describe.Gist(was) != describe.Gist(now):
-		return describe.Gist(was) + " is gone"
+		return named(now) + " in its place"
+	case (class == replay.Extra || class == replay.Unanswered) && named(was) != named(now):
+		return named(was) + " is gone"
 	}
 	return ""
 }
@@ -329,7 +368,11 @@ func (c Cause) String() string {
 	}
 	said := []string{}
 	if kind, _ := strings.CutPrefix(c.Kind+" ", c.Seam+" "); kind != "" { // the seam is said
-		said = append(said, safetext.Bare(strings.TrimRight(kind, " ")))
+		words := safetext.Bare(strings.TrimRight(kind, " "))
+		if c.Asked != "" {
+			words += " " + safetext.Bare(c.Asked)
+		}
+		said = append(said, words)
 	}
 	changes := []string{}
 	for _, change := range c.Changes[:min(len(c.Changes), mostChanges)] {

@@ -28,6 +28,9 @@ func (r *Report) group() {
 	r.mostHitFirst()
 	r.joinErrors(reports)
 	for _, c := range r.Causes {
+		for _, name := range c.Traces {
+			c.Asked = alike(c.Asked, reports[name].Cause.Asked)
+		}
 		c.Text = c.Cause.String()
 		if c.Beside != "" {
 			c.Text += ", " + safetext.Bare(c.Beside)

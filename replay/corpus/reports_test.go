@@ -28,7 +28,7 @@ var clerks = []struct {
 	says  []string
 	at    string
 }{
-	{"a request that lost its memories", livetest.Clerk{Forgetful: true}, `changed input in executor/model: ask, request.body.messages[]: {"content":"The user likes windows.","role":"system"} → nothing`,
+	{"a request that lost its memories", livetest.Clerk{Forgetful: true}, `changed input in executor/model: ask POST /v1/chat, request.body.messages[]: {"content":"The user likes windows.","role":"system"} → nothing`,
 		[]string{`request.body.messages[1]`, `The user likes windows.`}, `.Do(request)`},
 	{"other arguments of a tool", livetest.Clerk{Seats: 2}, `changed input in executor/model: execute, args.seats: 1 → 2`,
 		[]string{"args.seats: expected 1, got 2"}, `dc.Execute(ctx, tool, args)`},
@@ -38,7 +38,7 @@ var clerks = []struct {
 		nil, `dc.Stash().Set("clerk.booked", true)`},
 	{"a tool that is asked again", livetest.Clerk{Twice: true}, `extra in executor/model: execute book, once more than recorded`,
 		[]string{"+ execute book"}, `result, err = dc.Execute(ctx, tool, args)`},
-	{"a model that is asked again", livetest.Clerk{Again: true}, `unanswered in executor/model: ask model.example, once more than recorded`,
+	{"a model that is asked again", livetest.Clerk{Again: true}, `unanswered in executor/model: ask model.example POST /v1/chat, once more than recorded`,
 		[]string{"+ ask model.example", "today's code does this once more"}, `.Do(request)`},
 	{"a write, under a new id", livetest.Clerk{Notes: true}, `unanswered in executor/model: store memories, ack is gone`,
 		[]string{"+ store", "and record is a message and not a memory"}, `dc.Memories().Store(ctx, `},
