@@ -126,6 +126,23 @@ func TestCommandsEndOnAStrandThatAwaitsItself(t *testing.T) {
 	}
 }
 
+// A call on a strand that its caller has no part in could wait for itself.
+func TestCommandsEndOnACallOfAnotherStrand(t *testing.T) {
+	f := tracetest.FixtureNamed(t, "sub-agents-side-by-side")
+	path := filepath.Join(t.TempDir(), "turn.jsonl")
+	for i, line := range f.Trace.Lines() {
+		if line.Kind != adk.KindCall || line.Strand == 0 {
+			continue
+		}
+		lines := slices.Clone(f.Trace.Lines())
+		lines[i].Strand = 0
+		endAll(t, fmt.Sprintf("call %d", line.ID), path, tracetest.Sealed(f, lines))
+	}
+	got := adkreplay("shrink", path)
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.err, "impossible trace: strand: a call is on the strand of its caller or on one that its caller forked")
+}
+
 // endAll holds every command to its end on an edited trace, which need not be one that
 // can be written.
 func endAll(t *testing.T, name, path string, edited *trace.Trace) {

@@ -30,7 +30,8 @@ import (
 // another is that one's, and may come at another place.
 //
 // A trace that tells no turn is a *trace.FormatError: it breaks off before the call of
-// its run, an execute in it is of no tool, or a call behind the first nobody's.
+// its run, an execute in it is of no tool, a call behind the first nobody's, or one on a
+// strand that its caller has no part in.
 func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 	tr := newTranslation(recorded)
 	tr.untold = recorded.Version < wire.VersionOfWait
@@ -46,6 +47,8 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 			return turn.Turn{}, impossible(i+2, fmt.Sprintf("of: a %s is of a collection, and this one of none", x.Kind))
 		case x.Kind == adk.KindCall && x.Call == 0 && tr.begun:
 			return turn.Turn{}, impossible(i+2, "in: somebody makes every call but the first, and this one nobody")
+		case tr.isAstray(x):
+			return turn.Turn{}, impossible(i+2, "strand: a call is on the strand of its caller or on one that its caller forked, and this one on another")
 		case x.Kind == adk.KindWait && tr.isForeign(x):
 			return turn.Turn{}, impossible(i+2, "in: the call that forked a strand waits for it, and this one is another")
 		}
@@ -64,6 +67,17 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 func (tr *translation) isForeign(wait *adk.Crossing) bool {
 	fork := tr.forks[wait.ID]
 	return wait.Phase == adk.Begin && fork != nil && (fork.call != wait.Call || fork.strand != wait.Strand)
+}
+
+// isAstray reports whether a call is on a strand that has no part in its caller. The engine
+// makes none, and a strand that took another's calls for its own could wait for itself.
+func (tr *translation) isAstray(x *adk.Crossing) bool {
+	caller := tr.calls[x.Call]
+	if x.Kind != adk.KindCall || caller == nil || x.Strand == caller.strand {
+		return false
+	}
+	fork := tr.forks[x.Strand]
+	return fork == nil || fork.call != x.Call
 }
 
 // isOfCollection reports whether a crossing is an operation on a collection.
@@ -103,11 +117,12 @@ type translatedScope struct {
 }
 
 type translatedCall struct {
-	path  string
-	label string
-	body  *turn.Body
-	scope *translatedScope
-	owns  bool // the scope begins with it
+	path   string
+	label  string
+	strand int
+	body   *turn.Body
+	scope  *translatedScope
+	owns   bool // the scope begins with it
 }
 
 type handlerRef struct {
@@ -238,7 +253,7 @@ func (tr *translation) performer(strand int) *translatedCall {
 // The seam calls.
 
 func (tr *translation) call(x *adk.Crossing) {
-	c := &translatedCall{path: x.Seam.String(), label: x.Seam.Label, scope: tr.scopeOf(x)}
+	c := &translatedCall{path: x.Seam.String(), label: x.Seam.Label, strand: x.Strand, scope: tr.scopeOf(x)}
 	tr.calls[x.ID] = c
 	switch x.Seam.Label {
 	case adk.LabelRun:

@@ -118,7 +118,7 @@ func (r *Reader) readHeader() error {
 			return r.fail(FaultForeign, f.reason, nil)
 		}
 	}
-	if begin, _ := r.in.Peek(len(headerBegin)); len(begin) > 0 && begin[0] != headerBegin[0] {
+	if begin, _ := r.in.Peek(len(headerBegin)); len(begin) > 0 && !bytes.ContainsAny(begin[:1], "{ \t\r\n") {
 		r.number++
 		return r.fail(FaultForeign, fmt.Sprintf("it begins with %q, and a trace with %s", begin, headerBegin), nil)
 	}
