@@ -52,6 +52,34 @@ func TestCallersOfAHelper(t *testing.T) {
 	}
 }
 
+// twice asks what is asked second in a line of its own, as agents do that have a method for it.
+func twice(ctx context.Context, dc *adk.DispatchContext, second string) error {
+	first := send(ctx, "the question")
+	then := send(ctx, second) // this line
+	return errors.Join(first, then, dc.Ack())
+}
+
+// A review marks neither the helper that all is asked through nor the line that runs the agent,
+// but the nearest line between that is of this ask alone.
+func TestTheMarkIsOfThisAskAlone(t *testing.T) {
+	agent := func(second string) adk.Config {
+		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			return twice(ctx, dc, second)
+		}}}
+	}
+	var trace bytes.Buffer
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(agent("its limit is ten words"), replay.Record(&trace))))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	report, err := replay.Verify(t.Context(), &trace, replay.Live{Config: agent("its limit is nine words"), Seams: []string{replay.Executor}})
+	require.NoError(t, err)
+	d := report.Divergence
+	require.NotNil(t, d)
+	assert.Contains(t, d.Place, "(replay_test.send)")
+	require.Len(t, d.Callers, 2)
+	assert.Equal(t, d.Callers[0], d.Mark)
+	assert.Regexp(t, `^replay/callers_test\.go:\d+ \(replay_test\.twice\)$`, d.Mark)
+}
+
 // Of many callers a report shows the nearest, and those nearest to the engine.
 func TestManyCallersAreFew(t *testing.T) {
 	d := &replay.Divergence{Class: replay.Missing, Crossing: 7, Place: "http.go:1 (agent.do)",

@@ -74,6 +74,10 @@ type Divergence struct {
 	// first, up to the seam: where an agent asks everything through one helper, they tell
 	// one ask from another.
 	Callers []string `json:"callers,omitempty"`
+	// Mark is the nearest of Place and Callers that nothing else of the new run came through
+	// by other lines, as file:line (function): where a review marks it. Empty where that is
+	// Place.
+	Mark string `json:"mark,omitempty"`
 	// Candidates are the recorded answers that came nearest to an operation that
 	// got none, or as near to a changed ask as the one that it got.
 	Candidates []Candidate `json:"candidates,omitempty"`

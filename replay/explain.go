@@ -214,7 +214,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
-	d.Place, d.Callers = r.place(first)
+	r.place(d, first)
 	if first.repeats > 0 {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
 	}
@@ -251,27 +251,36 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 // the last line before one that did not happen; where the code begins if it made no
 // operation; and of what the run was given nothing but that somebody made it. Of an
 // operation it says who called the line, too.
-func (r *replayed) place(first *difference) (at string, callers []string) {
+func (r *replayed) place(d *Divergence, first *difference) {
 	if first.got != nil {
-		if lines := r.callers.Of(r.operation(first.got)); len(lines) > 0 {
-			return lines[0].String(), inWords(lines[1:])
+		if op := r.operation(first.got); r.called(d, op) {
+			return
 		}
 	}
 	in, begins := r.codeOf(first)
 	if in == nil {
-		return r.made(first), nil
+		d.Place = r.made(first)
+	} else if last := r.lastBefore(in, first); r.called(d, last) {
+		d.Place = r.callers.Of(last)[0].Behind()
+	} else {
+		d.Place = begins.String()
 	}
-	if lines := r.lastBefore(in, first); len(lines) > 0 {
-		return lines[0].Behind(), inWords(lines[1:])
-	}
-	return begins.String(), nil
 }
 
-func inWords(lines []codeplace.Place) (texts []string) {
-	for _, p := range lines {
-		texts = append(texts, p.String())
+// called takes the lines of an operation of the new run, and reports whether it has any.
+func (r *replayed) called(d *Divergence, op *adk.Crossing) bool {
+	lines := r.callers.Of(op)
+	if len(lines) == 0 {
+		return false
 	}
-	return texts
+	d.Place = lines[0].String()
+	for _, line := range lines[1:] {
+		d.Callers = append(d.Callers, line.String())
+	}
+	if own := r.callers.Own(op); own != lines[0] {
+		d.Mark = own.String()
+	}
+	return true
 }
 
 // operation is the operation of the new run that a crossing of it is of, or came of; nil
@@ -311,16 +320,16 @@ func (r *replayed) codeOf(first *difference) (in *calls.Call, begins codeplace.P
 	return nil, codeplace.Place{}
 }
 
-// lastBefore is the line of the last operation of a call of the new run before a
-// difference, and those that called it.
-func (r *replayed) lastBefore(in *calls.Call, first *difference) (last []codeplace.Place) {
+// lastBefore is the last operation of a call of the new run before a difference whose line
+// is known; nil where there is none.
+func (r *replayed) lastBefore(in *calls.Call, first *difference) (last *adk.Crossing) {
 	before := r.newBefore(first)
 	for _, s := range in.Script {
 		if s.X.Seq > before {
 			break
 		}
-		if lines := r.callers.Of(s.X); len(lines) > 0 {
-			last = lines
+		if len(r.callers.Of(s.X)) > 0 {
+			last = s.X
 		}
 	}
 	return last

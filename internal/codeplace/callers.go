@@ -1,6 +1,10 @@
 package codeplace
 
-import "github.com/adkreplay/adkreplay/adk"
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
 
 // Callers notes from where the operations of a run were called. The zero value has noted
 // none.
@@ -26,6 +30,28 @@ func (c *Callers) Tell(x *adk.Crossing) {
 // Of is the line of user code that made an operation of the run, and behind it those that
 // called it; none where no user code did.
 func (c *Callers) Of(x *adk.Crossing) []Place { return c.stack(x).Users() }
+
+// Own is the nearest of the lines of an operation through which no other came by other lines:
+// a helper that everything is asked through has those of all of them. Where there is no such
+// line it is the first; none where Of has none.
+func (c *Callers) Own(x *adk.Crossing) Place {
+	lines := c.Of(x)
+	if len(lines) == 0 {
+		return Place{}
+	}
+	others := map[Place]bool{}
+	for _, stack := range c.stacks.all {
+		if users := stack.Users(); !slices.Equal(users, lines) {
+			for _, line := range users {
+				others[line] = true
+			}
+		}
+	}
+	if at := slices.IndexFunc(lines, func(line Place) bool { return !others[line] }); at > 0 {
+		return lines[at]
+	}
+	return lines[0]
+}
 
 // IsApart reports whether an operation of the run was made on a goroutine that user
 // code has begun itself.

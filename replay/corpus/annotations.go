@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/codeplace"
@@ -15,7 +14,7 @@ import (
 
 // WriteAnnotations writes the report as workflow commands of GitHub Actions, a
 // line each, which become annotations of the files: one for each cause, at the line of
-// the live step or tool that it is in where that is known, and else at the first trace that it hits, and one for
+// live code that it is in where that is known (replay.Divergence.Mark), and else at the first trace that it hits, and one for
 // each trace that cannot be read. GitHub shows the first ten errors of a step.
 //
 // files say where a file stands in the repository, which is what GitHub asks for: the
@@ -48,15 +47,9 @@ func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string
 	return err
 }
 
-// codeOf is the line that a divergence is marked at: the outermost that called its place, in
-// the step or the tool itself. A helper that everything goes through would have all marks.
+// codeOf is the line that a divergence is marked at.
 func codeOf(d *replay.Divergence) (file string, line int, known bool) {
-	for _, place := range slices.Backward(append([]string{d.Place}, d.Callers...)) {
-		if file, line, known = codeplace.Parse(place); known {
-			return file, line, true
-		}
-	}
-	return "", 0, false
+	return codeplace.Parse(cmp.Or(d.Mark, d.Place))
 }
 
 // inRepository is where a file stands; empty where nobody can tell.

@@ -67,7 +67,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 
 // WriteJUnit writes reports as JUnit XML, each as a suite. A trace is a test case in the
 // class of its folder, with the time that its replay took; a divergence is its failure,
-// with the file and line of the live step or tool that it is in where that is known, and what
+// with the file and line of the live code that it is in where that is known, and what
 // cannot be read its error. A report that is not whole has a case more, which says why.
 func WriteJUnit(w io.Writer, reports ...Suite) error {
 	document := junitSuites{}
