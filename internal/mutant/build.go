@@ -257,6 +257,6 @@ func Table(verdicts []Verdict) string {
 		}
 		fmt.Fprintf(&text, "| %s %s | %s | %s |\n", v.Package(), v.Name, v.Says, v)
 	}
-	fmt.Fprintf(&text, "%d mutants: %d killed, %d survived, %d not tried\n", len(verdicts), killed, survived, len(verdicts)-killed-survived)
+	fmt.Fprintf(&text, "of %d mutants: %d killed, %d survived, %d not tried\n", len(verdicts), killed, survived, len(verdicts)-killed-survived)
 	return text.String()
 }

@@ -76,7 +76,7 @@ func TestTable(t *testing.T) {
 | replay half | It is half. | **survives** TestB, noticed by TestA |
 | replay known | It is known. | TestA, TestB (crashes) |
 | replay unbuilt | It is unbuilt. | not tried |
-3 mutants: 1 killed, 1 survived, 1 not tried
+of 3 mutants: 1 killed, 1 survived, 1 not tried
 `, mutant.Table([]mutant.Verdict{
 		{Mutant: of("unbuilt")},
 		{Mutant: of("known"), Seen: []string{"TestA", "TestB (crashes)"}},
