@@ -56,7 +56,6 @@ func tunnel(w http.ResponseWriter, to string) {
 // is without us, also where it refuses, and what it is told to let somebody through is
 // in no trace.
 func TestProxies(t *testing.T) {
-	t.Parallel()
 	plain, encrypted, between := httptest.NewServer(world()), httptest.NewTLSServer(world()), httptest.NewServer(proxy())
 	for _, server := range []*httptest.Server{plain, encrypted, between} {
 		t.Cleanup(server.Close)
