@@ -252,10 +252,8 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 // operation; and of what the run was given nothing but that somebody made it. Of an
 // operation it says who called the line, too.
 func (r *replayed) place(d *Divergence, first *difference) {
-	if first.got != nil {
-		if op := r.operation(first.got); r.called(d, op) {
-			return
-		}
+	if first.got != nil && r.called(d, r.operation(first.got)) {
+		return
 	}
 	in, begins := r.codeOf(first)
 	if in == nil {

@@ -66,7 +66,7 @@ func member(path string) string {
 	last := len(fields) - 1
 	var names []string
 	for i, field := range fields {
-		if i == last || !unicode.IsUpper(rune(field[0])) {
+		if i == last || field == "" || !unicode.IsUpper(rune(field[0])) {
 			names = append(names, small(field))
 		}
 	}

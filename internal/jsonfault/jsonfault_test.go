@@ -3,6 +3,7 @@ package jsonfault_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,8 @@ func TestOf(t *testing.T) {
 	}
 	assert.EqualError(t, jsonfault.Of(json.Unmarshal([]byte(`{`), new(shape))), "the JSON breaks off")
 	require.NoError(t, jsonfault.Of(nil))
+	nameless := &json.UnmarshalTypeError{Value: "number 7", Type: reflect.TypeFor[string](), Field: "a..b"}
+	assert.EqualError(t, jsonfault.Of(nameless), "a..b: want a text, found a number", "a member may have no name")
 	other := errors.New("the disk is out")
 	assert.Equal(t, other, jsonfault.Of(other))
 }

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -57,30 +56,27 @@ const spansMember = "resourceSpans"
 
 var otherSignals = []string{"resourceLogs", "resourceMetrics", "resourceProfiles"}
 
-// A file of another format is marked by one of these, and of another version of it by the other.
-var (
-	errForeign = errors.New("the format is another")
-	errVersion = errors.New("the version is another")
-)
-
+// readVersion reads what file of which version it is. The error of another is a *FormatError
+// without a place.
 func readVersion(d *wire.Decoder) error {
-	format := string(d.Member(wire.MemberFormat))
-	if format == strconv.Quote(wire.JournalName) {
-		return fmt.Errorf("%w: this is a journal of sessions: adkreplay show, verify and view read it", errForeign)
+	format, reason := string(d.Member(wire.MemberFormat)), ""
+	switch {
+	case format == strconv.Quote(wire.JournalName):
+		reason = "this is a journal of sessions: adkreplay show, verify and view read it"
+	case format == "" && slices.ContainsFunc(otherSignals, func(name string) bool { return d.Member(name) != nil }):
+		reason = "these are logs or metrics of OpenTelemetry: adkreplay view and stats read the spans in such files"
+	case format == "" && d.Member(spansMember) != nil:
+		reason = "these are spans of OpenTelemetry: adkreplay view and stats read them"
+	case format != strconv.Quote(wire.FormatName):
+		reason = fmt.Sprintf(`want a header that begins {"adkreplay":"trace","version":%d`, FormatVersion)
 	}
-	if format == "" && slices.ContainsFunc(otherSignals, func(name string) bool { return d.Member(name) != nil }) {
-		return fmt.Errorf("%w: these are logs or metrics of OpenTelemetry: adkreplay view and stats read the spans in such files", errForeign)
-	}
-	if format == "" && d.Member(spansMember) != nil {
-		return fmt.Errorf("%w: these are spans of OpenTelemetry: adkreplay view and stats read them", errForeign)
-	}
-	if format != strconv.Quote(wire.FormatName) {
-		return fmt.Errorf(`%w: want a header that begins {"adkreplay":"trace","version":%d`, errForeign, FormatVersion)
+	if reason != "" {
+		return &FormatError{Fault: FaultForeign, Reason: reason}
 	}
 	text := string(d.Member(wire.MemberVersion))
 	if version, err := strconv.Atoi(text); err != nil || version < 1 || version > FormatVersion || strconv.Itoa(version) != text {
-		return fmt.Errorf("%w: the format's version is %s: this program reads 1 to %d; a newer adkreplay may read it",
-			errVersion, wire.Clip(text), FormatVersion)
+		return &FormatError{Fault: FaultVersion, Reason: fmt.Sprintf(
+			"the format's version is %s: this program reads 1 to %d; a newer adkreplay may read it", wire.Clip(text), FormatVersion)}
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
@@ -133,12 +132,10 @@ func (r *Reader) readHeader() error {
 	if int64(r.dec.Values) > r.options.MaxValues {
 		return r.beyond(limitValues)
 	}
-	switch err := readHeader(r.dec, &r.header); {
-	case errors.Is(err, errForeign):
-		return r.fail(FaultForeign, strings.TrimPrefix(err.Error(), errForeign.Error()+": "), nil)
-	case errors.Is(err, errVersion):
-		return r.fail(FaultVersion, strings.TrimPrefix(err.Error(), errVersion.Error()+": "), nil)
-	case err != nil:
+	if err := readHeader(r.dec, &r.header); err != nil {
+		if other := (*FormatError)(nil); errors.As(err, &other) {
+			return r.fail(other.Fault, other.Reason, nil)
+		}
 		return r.malformed(err)
 	}
 	r.former = formerIn(r.header.Version)
