@@ -318,6 +318,19 @@ func TestWhatStaysCounts(t *testing.T) {
 	}
 }
 
+// A value that fits once, and not as often as it will be held, is refused in its own line:
+// whoever is given it holds it before there is another.
+func TestWhatWillStayCounts(t *testing.T) {
+	const each = 500
+	data := tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"call","id":1,"seam":"run"}`,
+		`{"kind":"stash","in":1,"path":"k","value":` + dense(each) + `}`}, "")
+	fault := readLines(t, data, trace.Options{MaxMemory: each * 400 * 2})
+	require.NotNil(t, fault)
+	assert.Equal(t, trace.FaultTooLarge, fault.Fault)
+	assert.Equal(t, 3, fault.Line)
+	assert.Nil(t, readLines(t, data, trace.Options{MaxMemory: each * 400 * 4}))
+}
+
 // readLines reads a trace line by line, and gives what is wrong with it, if anything is.
 func readLines(t *testing.T, data []byte, o trace.Options) (fault *trace.FormatError) {
 	t.Helper()
