@@ -88,7 +88,7 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 	}
 	if !o.json {
 		t.clear()
-		_, _ = d.WriteTo(t.out) // the terminal remembers what went wrong
+		_, _ = d.WriteTo(t.page) // the terminal remembers what went wrong
 		return err
 	}
 	exit := classified(err)

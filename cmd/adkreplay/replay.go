@@ -135,7 +135,7 @@ func runReplay(ctx context.Context, t *terminal, o replayOptions) error {
 		return printJSON(t, &replayed{Report: report})
 	}
 	t.clear()
-	_, _ = report.WriteTo(t.out) // the terminal remembers what went wrong
+	_, _ = report.WriteTo(t.page) // the terminal remembers what went wrong
 	return nil
 }
 

@@ -178,7 +178,7 @@ func showRecording(t *terminal, r *sessions.Recording, o showOptions) error {
 func showSteps(t *terminal, read *sessions.Journal, o showOptions, traceOf func(string) string) error {
 	t.clear()
 	if !o.json && o.matching == nil {
-		return sessions.WriteStory(t.out, read, traceOf)
+		return sessions.WriteStory(t.page, read, traceOf)
 	}
 	found := 0
 	for step := range read.Story(traceOf) {
@@ -192,7 +192,7 @@ func showSteps(t *terminal, read *sessions.Journal, o showOptions, traceOf func(
 			}
 			continue
 		}
-		fmt.Fprintf(t.out, "%6d  %s  %s\n", step.Line, safetext.PlainName(step.Session), t.highlight(step.Text, o.matching))
+		fmt.Fprintf(t.page, "%6d  %s  %s\n", step.Line, safetext.PlainName(step.Session), t.highlight(step.Text, o.matching))
 	}
 	if o.matching != nil && found == 0 {
 		return &exitError{exitFound, fmt.Errorf("%s: nothing in %s matches %s", safetext.Line(o.path), counted(len(read.Steps), "step"), o.matching)}

@@ -55,7 +55,8 @@ func newShow(t *terminal) *cobra.Command {
 		Long: `show prints the transcript of a trace: everything that passed between the
 engine and user code, in order. What a model is asked is shown by what is new
 since it was asked before, and its answer as one. Of a trace that breaks off it
-shows what there is, and then fails.
+shows what there is, and then fails. On a terminal, or with COLUMNS, long lines go on
+below themselves; in a pipe and a file each is one line.
 
 With --at it prints instead what the engine held after that crossing: the prompt,
 the sets, the tools, the stash, the streams, the gates and the calls that were
@@ -144,18 +145,18 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 		return showState(ctx, t, trace, content, o)
 	case o.phases:
 		t.clear()
-		err = transcript.WritePhases(t.out, content, t.reading(trace))
+		err = transcript.WritePhases(t.page, content, t.reading(trace))
 	case o.json || o.matching != nil:
 		err = showCrossings(t, trace, content, o)
 	default:
-		err = transcript.WriteRange(t.out, content, o.from, o.to, t.reading(trace))
+		err = transcript.WriteRange(t.page, content, o.from, o.to, t.reading(trace))
 	}
 	return shown(ctx, t, trace, err)
 }
 
 // showTrace prints the transcript of a trace as it is read.
 func showTrace(ctx context.Context, t *terminal, trace traceFile, content io.Reader) error {
-	return shown(ctx, t, trace, transcript.Write(t.out, interruptible{ctx, content}, t.reading(trace)))
+	return shown(ctx, t, trace, transcript.Write(t.page, interruptible{ctx, content}, t.reading(trace)))
 }
 
 // shown ends showing a trace with the code for what went wrong. That the result
@@ -186,7 +187,7 @@ func showState(ctx context.Context, t *terminal, trace traceFile, content io.Rea
 		return concluded(t, shownState{state, exit.code, exit.said()}, exit)
 	}
 	t.clear()
-	_, _ = state.WriteTo(t.out) // the terminal remembers what went wrong
+	_, _ = state.WriteTo(t.page) // the terminal remembers what went wrong
 	return err
 }
 
@@ -223,7 +224,7 @@ func showCrossing(t *terminal, x *transcript.Expanded, o showOptions) error {
 		return encode(t.out, x, "")
 	}
 	t.clear()
-	fmt.Fprintf(t.out, "%6d  %s  %s\n", x.Crossing, safetext.Line(x.Seam), t.highlight(x.Line, o.matching))
+	fmt.Fprintf(t.page, "%6d  %s  %s\n", x.Crossing, safetext.Line(x.Seam), t.highlight(x.Line, o.matching))
 	return nil
 }
 

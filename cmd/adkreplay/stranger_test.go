@@ -156,14 +156,19 @@ func TestMessagesFitOnATerminal(t *testing.T) {
 	}
 }
 
-// A report has no line of more than 80 columns that could be folded, and no command is
-// folded.
+// Neither a report nor a transcript has a line of more than 80 columns that could be folded,
+// and no command is folded.
 func TestReportsFitOnATerminal(t *testing.T) {
-	for _, args := range [][]string{{"verify", divergent(t), malformed(t), changedByHand(t)}, {"check", violated(t)}, {"lint", hinted(t)}} {
+	for _, args := range [][]string{
+		{"verify", divergent(t), malformed(t), changedByHand(t)}, {"check", violated(t)}, {"lint", hinted(t)},
+		{"show", good(t)}, {"show", "--phases", good(t)}, {"show", "--at", "20", good(t)}, {"show", "--grep", ".", good(t)},
+		{"diff", good(t), divergent(t)}, {"replay", good(t), "--set", "run.prompt=Be long."}, {"shrink", violated(t)},
+	} {
 		var out, stderr bytes.Buffer
 		term := newTerminal(&out, &stderr)
-		term.columns = 80
+		term.columns, term.page = 80, safetext.NewFolder(term.out, 80)
 		_ = run(t.Context(), term, args)
+		require.NotEmpty(t, out.String(), args)
 		for _, line := range strings.Split(out.String(), "\n") {
 			words := strings.Fields(line)
 			if utf8.RuneCountInString(line) > 80 && !safetext.IsCommand(strings.TrimSpace(line)) {
@@ -171,8 +176,27 @@ func TestReportsFitOnATerminal(t *testing.T) {
 			}
 		}
 		wide := adkreplay(args...)
-		assert.Equal(t, strings.Fields(wide.out), strings.Fields(out.String()), "only white space is another")
+		assert.Equal(t, withoutSpaces(wide.out), withoutSpaces(out.String()), "only white space is another")
 	}
+}
+
+func withoutSpaces(text string) string { return strings.Join(strings.Fields(text), "") }
+
+// A page is folded for who reads it: a pipe and a file get the lines whole, unless it is
+// said how wide they are.
+func TestAPageIsAsWideAsItIsSaid(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer f.Close()
+	said := func(columns string) func(string) string {
+		return func(name string) string {
+			return map[string]string{"COLUMNS": columns}[name]
+		}
+	}
+	assert.Equal(t, 0, pageColumns(f, said("")))
+	assert.Equal(t, 60, pageColumns(f, said("60")))
+	assert.Equal(t, 0, pageColumns(io.Discard, said("60")), "nobody reads it")
+	assert.Equal(t, usualColumns, columnsOf(f, said("")), "a report is folded for a file too")
 }
 
 // A help fits as well, with its examples.

@@ -19,6 +19,7 @@ import (
 // to err. Colour and progress are for terminals only, and NO_COLOR is honoured.
 type terminal struct {
 	out      *output
+	page     io.Writer // out, for transcripts and what else has a line for each crossing
 	err      io.Writer
 	in       io.Reader // where answers come from
 	asks     bool      // somebody is there who answers
@@ -36,8 +37,9 @@ type terminal struct {
 }
 
 func newTerminal(out, err io.Writer) *terminal {
+	o := &output{w: out}
 	return &terminal{
-		out:      &output{w: out},
+		out:      o,
 		err:      err,
 		in:       os.Stdin,
 		asks:     isTerminal(out) && term.IsTerminal(int(os.Stdin.Fd())),
@@ -45,6 +47,7 @@ func newTerminal(out, err io.Writer) *terminal {
 		progress: isTerminal(err) && os.Getenv("TERM") != "dumb",
 		columns:  columnsOf(out, os.Getenv),
 		room:     columnsOf(err, os.Getenv),
+		page:     safetext.NewFolder(o, pageColumns(out, os.Getenv)),
 	}
 }
 
@@ -65,6 +68,15 @@ func columnsOf(w io.Writer, env func(string) string) int {
 		return n
 	}
 	return usualColumns
+}
+
+// pageColumns is how wide the lines of a page may be that is written to w. In a pipe and a
+// file they are as wide as they like, so that programs find them whole.
+func pageColumns(w io.Writer, env func(string) string) int {
+	if env("COLUMNS") == "" && !isTerminal(w) {
+		return 0
+	}
+	return columnsOf(w, env)
 }
 
 // wantsColour reports whether to colour what goes to a terminal, or to something

@@ -118,12 +118,12 @@ func strands(megabytes int) adk.Config {
 
 // fetches are of ten thousand messages each, all of them others.
 func fetches(megabytes int) adk.Config {
-	const each, ofOne = 10_000, 150 // the bytes of a message
+	const each, ofOne = 10_000, 186 // the bytes of a message
 	return fetching(each, megabytes*1_000_000/(each*ofOne))
 }
 
-// fetch is one fetch of all that there is, a million messages in 150 MB.
-func fetch(megabytes int) adk.Config { return fetching(megabytes*10_000, 0) }
+// fetch is one fetch of all that there is.
+func fetch(megabytes int) adk.Config { return fetching(megabytes*5_370, 0) }
 
 // fetching fetches so many messages in the first iteration, and so many others in each of
 // so many more.

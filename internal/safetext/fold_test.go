@@ -1,9 +1,12 @@
 package safetext_test
 
 import (
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
@@ -15,9 +18,32 @@ func TestFolded(t *testing.T) {
 		{"  one two three four five six", "  one two three four\n      five six"},
 		{"averyveryverylongwordindeed and more", "averyveryverylongwordindeed\n    and more"},
 		{"next: adkreplay show a/long/path --at 5", "next: adkreplay show a/long/path --at 5"},
+		{"one {a,b,c,d,e,f,g,h,i,j,k}", "one {a,b,c,d,e,f,g,\n    h,i,j,k}"},
+		{"{aaaaaaaaaaaaaaaaaaaaaaaaaaa,b", "{aaaaaaaaaaaaaaaaaaaaaaaaaaa,\n    b"},
+		{"  s1│  one two three four", "  s1│  one two three\n  s1│      four"},
+		{"one two, three│ four five", "one two, three│ four\n    five"},
+		{"             one two three", "             one two three"},
 		{"é é é é é é é é é é é", "é é é é é é é é é é\n    é"},
 	} {
 		assert.Equal(t, c[1], safetext.Folded(c[0], 20))
 		assert.Equal(t, c[0], safetext.Folded(c[0], 0))
 	}
 }
+
+func TestLinesAreFoldedAsTheyCome(t *testing.T) {
+	var out strings.Builder
+	w := safetext.NewFolder(&out, 20)
+	for _, part := range []string{"one two ", "three four five six\n\n  se", "ven\neight"} {
+		n, err := io.WriteString(w, part)
+		require.NoError(t, err)
+		assert.Equal(t, len(part), n)
+	}
+	assert.Equal(t, "one two three four\n    five six\n\n  seven\n", out.String(), "a line is written when it ends")
+	assert.Same(t, &out, safetext.NewFolder(&out, 0), "nothing is folded")
+	_, err := safetext.NewFolder(broken{}, 20).Write([]byte("one\n"))
+	assert.ErrorIs(t, err, io.ErrShortWrite)
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }

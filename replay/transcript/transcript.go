@@ -216,7 +216,7 @@ func (t *Transcript) begin(x *adk.Crossing) {
 	above := t.depth(x.Call)
 	within := &depth{base: above.base + 1 + above.open, gutter: above.gutter, outside: above.outside}
 	if x.Seam.Label == adk.LabelStrand {
-		within.gutter, within.outside = describe.StrandName(x.Strand)+"│ ", within.base
+		within.gutter, within.outside = describe.StrandName(x.Strand)+safetext.Gutter, within.base
 	}
 	t.depths[x.ID] = within
 	t.open = append(t.open, x.ID)
