@@ -116,7 +116,7 @@ func TestJournalsAreKnownByTheirFirstLines(t *testing.T) {
 // and ends as for a trace; so do the reports for programs.
 func TestVerifyChangedSessions(t *testing.T) {
 	for _, c := range []struct{ class, old, instead, says string }{
-		{"commit", `"keys":["user.notes"]`, `"keys":["user.name"]`, `:6, delivery "monday" of session "ada" of tenant "acme", attempt 1: the keys ["user.name"] were committed, the turn has changed ["user.notes"]`},
+		{"commit", `"keys":["user.notes"]`, `"keys":["user.name"]`, `:6, delivery "monday" of session "ada" of tenant "acme", attempt 1: the keys "user.name" were committed, the turn has changed "user.notes"`},
 		{"commit", `"records":["messages.store monday `, `"records":["messages.store sunday `, ":6, "},
 		{"hydrate", `"payload":"`, `"payload":"0`, `:5, delivery "monday" of session "ada" of tenant "acme", attempt 1: the payload is another`},
 		{"order", `"attempt":1`, `"attempt":2`, `:5, delivery "monday" of session "ada" of tenant "acme", attempt 1: this attempt was not begun just before`},

@@ -131,7 +131,7 @@ func TestSessionsThatPart(t *testing.T) {
 	b.shot("sessions-part")
 	assert.Equal(t, "Sessions are not as recorded", b.text("#verified"))
 	assert.Contains(t, b.text(".report .facts"), "1 session of 10 not as its journal says")
-	assert.Contains(t, b.text(".finding"), `the keys ["user.<b>name"] were committed, the turn has changed ["user.notes"]`)
+	assert.Contains(t, b.text(".finding"), `the keys "user.<b>name" were committed, the turn has changed "user.notes"`)
 	assert.Contains(t, b.text(".notice"), "two-hosts/second.journal.jsonl")
 	assert.Equal(t, []string{"failed", "parts"}, is[[]string](b, `[...document.querySelectorAll("#sessions ~ .traces .tag.bad")].map((e) => e.textContent)`))
 	b.do(chromedp.Click(chromedp.CSS(".finding h3 a")))

@@ -255,9 +255,9 @@ func (p *player) hydrated(s session.Step, d *delivered) *Divergence {
 	p.untoldEnd(s)
 	p.last, p.attempt, p.begun, p.open = nil, session.Step{}, s, true
 	if next := p.next(); next == nil || d.settled {
-		return diverged(Order, "an attempt at %q comes after it was settled", s.Delivery)
+		return diverged(Order, "an attempt at %s comes after it was settled", safetext.Quoted(s.Delivery))
 	} else if next != d {
-		return diverged(Order, "an attempt at %q comes when %q is at its turn", s.Delivery, next.id)
+		return diverged(Order, "an attempt at %s comes when %s is at its turn", safetext.Quoted(s.Delivery), safetext.Quoted(next.id))
 	}
 	if s.Revision != p.loaded.Revision {
 		return diverged(Hydrate, "revision %d was read after %d commits", s.Revision, p.loaded.Revision)
@@ -407,7 +407,7 @@ func valuesIn(stash map[string]any) map[string]session.Value {
 func (p *player) begins(s session.Step, d *delivered, b beginning) *Divergence {
 	seed := b.seed
 	if seed.Tenant != s.Tenant || seed.Session != s.Session || seed.Delivery != s.Delivery || seed.Seq != s.Seq || seed.Attempt != s.Attempt || seed.Epoch != s.Epoch {
-		return diverged(Hydrate, "the trace is of attempt %d at %q of %q, epoch %d", seed.Attempt, seed.Delivery, seed.Session, seed.Epoch)
+		return diverged(Hydrate, "the trace is of attempt %d at %s of session %s, epoch %d", seed.Attempt, safetext.Quoted(seed.Delivery), safetext.Quoted(seed.Session), seed.Epoch)
 	}
 	if d.payload != "" && !isMasked(b.payload()) && (session.Delivery{Payload: b.payload()}).Digest() != d.payload {
 		return diverged(Hydrate, "the payload is another than the one that was accepted")
@@ -423,7 +423,7 @@ func (p *player) begins(s session.Step, d *delivered, b beginning) *Divergence {
 			continue
 		}
 		if held, has := p.loaded.Values[key]; !has || held.Version != b.values[key].Version || !bytes.Equal(session.Canonical(held.Body), session.Canonical(b.values[key].Body)) {
-			return diverged(Hydrate, "the turn began with another value of %q than the one so far", key)
+			return diverged(Hydrate, "the turn began with another value of %s than the one so far", safetext.Quoted(key))
 		}
 	}
 	return p.beginsToday(b)
@@ -441,6 +441,17 @@ func (p *player) mask() {
 	p.masked = true
 }
 
+// listed is a list of names that others gave, as much of it as a line has room for.
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return safetext.Short(names, safetext.Quoted)
+}
+
+// promptShown is how much of a prompt is said, in characters.
+const promptShown = 60
+
 // beginsToday holds it against what today's host begins with.
 func (p *player) beginsToday(b beginning) *Divergence {
 	if p.options.Host == nil {
@@ -449,9 +460,10 @@ func (p *player) beginsToday(b beginning) *Divergence {
 	today, err := b.today(p.options.Host, p.loaded.Values)
 	switch {
 	case err != nil:
-		return diverged(Hydrate, "today's host does not begin the turn: %s", err)
+		return diverged(Hydrate, "today's host does not begin the turn: %s", safetext.Bare(safetext.ErrorWords(err)))
 	case today.SystemPrompt != b.raw.SystemPrompt:
-		return diverged(Hydrate, "today's host has another prompt")
+		was, is := safetext.Excerpts(b.raw.SystemPrompt, today.SystemPrompt, promptShown)
+		return diverged(Hydrate, "today's host has another prompt: it was %s, and is %s", was, is)
 	case !slices.Equal(today.Instructions, b.raw.Instructions):
 		return diverged(Hydrate, "today's host has other instructions")
 	case !reflect.DeepEqual(today.Stash, b.raw.Stash):
@@ -531,7 +543,7 @@ func (p *player) commits(s session.Step) *Divergence {
 		p.mask()
 	}
 	if !slices.Equal(keys, append([]string{}, s.Keys...)) && !p.blind {
-		return diverged(Commit, "the keys %q were committed, the turn has changed %q", s.Keys, keys)
+		return diverged(Commit, "the keys %s were committed, the turn has changed %s", listed(s.Keys), listed(keys))
 	}
 	if !p.blind && !p.masked && s.Bag != session.Digest(next) {
 		return diverged(Commit, "the values that were committed are not those that the turn has left")
@@ -542,7 +554,7 @@ func (p *player) commits(s session.Step) *Divergence {
 		written = append(written, what)
 	}
 	if !isWithin(written, p.last.writes) {
-		return diverged(Commit, "records were committed that the turn has not stored, or in another order: %q, it stored %q", written, p.last.writes)
+		return diverged(Commit, "records were committed that the turn has not stored, or in another order: %s, it stored %s", listed(written), listed(p.last.writes))
 	}
 	return nil
 }
