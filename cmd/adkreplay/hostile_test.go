@@ -143,6 +143,20 @@ func TestCommandsEndOnACallOfAnotherStrand(t *testing.T) {
 	assert.Contains(t, got.err, "impossible trace: strand: a call is on the strand of its caller or on one that its caller forked")
 }
 
+// What the engine does not even begin is said with its place, by all commands that run a trace.
+func TestARunThatCannotBeMadeHasAPlace(t *testing.T) {
+	f := tracetest.FixtureNamed(t, "tool-round-trip")
+	lines := slices.Clone(f.Trace.Lines())
+	lines[0].Text = ""
+	path := filepath.Join(t.TempDir(), "turn.jsonl")
+	endAll(t, "no prompt", path, tracetest.Sealed(f, lines))
+	for _, command := range []string{"verify", "shrink", "explore"} {
+		got := adkreplay(command, path)
+		assert.Equal(t, exitUnreadable, got.code, command)
+		assert.Contains(t, got.out+got.err, path+":2: impossible trace: it describes a run that cannot be made: E_INVALID_TURN_CONTEXT: SystemPrompt is empty", command)
+	}
+}
+
 // endAll holds every command to its end on an edited trace, which need not be one that
 // can be written.
 func endAll(t *testing.T, name, path string, edited *trace.Trace) {

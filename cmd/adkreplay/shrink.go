@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/property"
@@ -129,7 +130,7 @@ func readTurn(ctx context.Context, t *terminal, recorded traceFile) (turn.Turn, 
 	}
 	one, err := shrink.TurnOf(read)
 	if err == nil {
-		err = refused(one)
+		err = refused(one, recorded.name)
 	}
 	if err != nil {
 		return turn.Turn{}, unreadable(errors.New(safetext.OfFile(recorded.name, err)))
@@ -137,11 +138,11 @@ func readTurn(ctx context.Context, t *terminal, recorded traceFile) (turn.Turn, 
 	return one, nil
 }
 
-// refused is why the engine does not even begin a turn; nil where it does.
-func refused(one turn.Turn) error {
+// refused is why the engine does not even begin the turn of a file; nil where it does.
+func refused(one turn.Turn, file string) error {
 	made, refused, err := one.Trace()
 	if err == nil && len(made) == 0 {
-		err = refused
+		return &trace.FormatError{File: file, Line: calls.LineOfFirst, Fault: trace.FaultImpossible, Reason: "it describes a run that cannot be made: " + refused.Error()}
 	}
 	return err
 }

@@ -36,10 +36,10 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// quote is a place in a file, with its line.
+// quote is a place in a file, with what its line has room for.
 func quote(name string, content []byte, at int) string {
 	number := bytes.Count(content[:at], []byte("\n")) + 1
-	return fmt.Sprintf("%s:%d: %q", name, number, bytes.Split(content, []byte("\n"))[number-1])
+	return fmt.Sprintf("%s:%d: %.200q", name, number, bytes.Split(content, []byte("\n"))[number-1])
 }
 
 // Each word is found where it stands, and not in what is only like it. The
