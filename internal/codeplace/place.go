@@ -82,11 +82,15 @@ func OfFunc(function any) Place {
 // one of ours: what an agent does in it is said where the agent is put together.
 func OfEntry(pc uintptr) Place {
 	f := runtime.FuncForPC(pc)
-	if pc == 0 || f == nil || isEngine(packageOf(f.Name())) {
+	if pc == 0 || f == nil {
 		return Place{}
 	}
 	file, line := f.FileLine(f.Entry())
-	return placeOf(f.Name(), file, line)
+	name := named(f.Name(), file)
+	if isEngine(packageOf(name)) {
+		return Place{}
+	}
+	return placeOf(name, file, line)
 }
 
 // OfCall is the place of a call as stack traces have it: the function with the path of its
@@ -179,13 +183,14 @@ func (s Stack) Users() (own []Place) {
 	for more := true; more; {
 		var f runtime.Frame
 		f, more = frames.Next()
+		f.Function = named(f.Function, f.File)
 		pkg := packageOf(f.Function)
 		switch main, _ := program(); {
 		case f.Function == seamCall, within(pkg, ours+"/internal/stub"), f.Function == "":
 			more = false
 		case isEngine(pkg), !strings.Contains(firstElement(pkg), ".") && !within(pkg, main) && pkg != "main":
 		case pkg == "main" || within(strings.TrimSuffix(pkg, "_test"), main):
-			if p := placeOf(f.Function, f.File, f.Line); !ofAnother(f.File) && (p.Line > 0 || len(own) == 0) {
+			if p := placeOf(f.Function, f.File, f.Line); p.Line > 0 || len(own) == 0 {
 				own = append(own, p)
 			}
 		case len(nearest) == 0:
@@ -196,13 +201,6 @@ func (s Stack) Users() (own []Place) {
 		return nearest
 	}
 	return own
-}
-
-// ofAnother reports whether a file is of another module than the program's. The closures
-// of a function that was put in the place of its call bear the name of who called it, such
-// as iterators of an SDK.
-func ofAnother(file string) bool {
-	return strings.Contains(file, "@v") || strings.Contains(file, "/vendor/")
 }
 
 // IsApart reports whether the engine was called on a goroutine that user code has begun

@@ -2,8 +2,10 @@ package codeplace_test
 
 import (
 	"context"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -102,5 +104,21 @@ func TestParse(t *testing.T) {
 	for _, text := range []string{"", "agent.Tool", "behind agent.Tool"} {
 		_, _, known := codeplace.Parse(text)
 		assert.False(t, known, text)
+	}
+}
+
+// A loop over an iterator is run by a closure of the iterator's package, which bears the name
+// of the function that it was put into: it is none of its lines.
+func TestLoopsOverIterators(t *testing.T) {
+	var places []codeplace.Place
+	all := []iter.Seq[int]{slices.Values([]int{1}), slices.Values([]int{2})}
+	for i := range all { // so that the compiler does not put the closure in the place of its call
+		for range all[i] {
+			places = codeplace.Here(0).Users()
+		}
+	}
+	require.NotEmpty(t, places)
+	for _, p := range places {
+		assert.Equal(t, "internal/codeplace/place_test.go", p.File, p)
 	}
 }

@@ -75,7 +75,8 @@ var rooms = []room{
 	{name: "internal/reread", because: "a leaf of the engine: bytes of media, and who breaks their readers"},
 	{name: "internal/shell", others: []string{"golang.org/x/mod/modfile"}, // which tools a module has
 		because: "a leaf"},
-	{name: "internal/codeplace", ours: []string{"adk"}, because: "it tells user code from the engine above it, and reads nothing else"},
+	{name: "internal/codeplace", ours: []string{"adk"}, others: []string{"golang.org/x/mod/modfile"}, // which module a folder is of
+		because: "it tells user code from the engine above it, and reads nothing else"},
 	{name: "internal/forging", because: "a leaf: what says that a tool was forged, and what a mark says"},
 	{name: "adk/internal/seampath", because: "a leaf of the engine"},
 	{name: "internal/stash", ours: []string{"internal/digest", "internal/plain"}, because: "a leaf of the engine: trees of plain data"},
