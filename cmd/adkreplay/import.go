@@ -74,14 +74,14 @@ func runImport(ctx context.Context, t *terminal, o importOptions) error {
 	if err != nil {
 		return unreadable(err)
 	}
-	for _, left := range recording.Left {
-		t.warn(safetext.Line(o.recording) + ": left out: " + safetext.Line(left))
-	}
 	return writeConversation(t, recording, o.recording, o.file)
 }
 
 // writeConversation writes what was read from a file to another one.
 func writeConversation(t *terminal, recording *cassette.Recording, from, to string) error {
+	for _, left := range recording.Left {
+		t.warn(safetext.Line(from) + ": left out: " + safetext.Line(left))
+	}
 	content, err := json.MarshalIndent(recording.Conversation, "", "  ")
 	if err != nil {
 		return internal(err)

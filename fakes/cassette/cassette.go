@@ -27,8 +27,9 @@ type Recording struct {
 	Form string
 	// Secrets are how many headers, and parameters of URLs, were left out.
 	Secrets int
-	// Left says what of a HAR was left out, each with its place and why: what a browser
-	// archives of a page is not all exchanges.
+	// Left says what was left out, each with its place and why: of a HAR what is no exchange,
+	// as a browser archives all of a page, and of a trace what a client did not read of an
+	// answer.
 	Left []string
 }
 

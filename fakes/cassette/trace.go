@@ -29,9 +29,11 @@ import (
 // left out.
 //
 // A URL is path and query, and all of it where the name of who was asked is its origin, as
-// in what WriteTrace writes. What the trace does not hold, since it was cut off, redacted
-// or too long, is an error with its crossing, and so is a turn that asked nothing. A trace
-// that cannot be read is a trace.FormatError.
+// in what WriteTrace writes. Of an answer that its client read no further (adk.E_ASK_STOPPED)
+// the conversation has what was read, which is enough for that client; Left says where. What
+// else the trace does not hold, since it was cut off, redacted or too long, is an error with
+// its crossing, and so is a turn that asked nothing. A trace that cannot be read is a
+// trace.FormatError.
 func ReadTrace(r io.Reader, o trace.Options, of ...string) (*Recording, error) {
 	rec := &Recording{Form: "trace", Conversation: fakes.Conversation{Source: o.File}}
 	err := rec.readTrace(r, o, of)
@@ -63,11 +65,16 @@ func (rec *Recording) readTrace(r io.Reader, o trace.Options, of []string) error
 		}
 	}
 	redacted := len(wire.RedactedNote(reader.Footer())) > 0
+	var left []string
 	for _, one := range asked.all {
 		if err := one.addTo(rec, redacted); err != nil {
 			return err
 		}
+		if one.left != "" {
+			left = append(left, one.left)
+		}
 	}
+	rec.Left = left
 	if len(rec.Interactions) == 0 {
 		return errors.New("no exchanges over HTTP in this trace")
 	}
@@ -89,6 +96,7 @@ type tracedAsk struct {
 	piecesAt             []int
 	isValue              bool // it is answered by one value, which HTTP never is
 	err                  error
+	left                 string // what of the answer its client did not read
 }
 
 // take takes in a crossing.
@@ -147,12 +155,15 @@ func (a *tracedAsk) addTo(rec *Recording, redacted bool) error {
 		return fmt.Errorf("crossing %d: the request to %s is not held", a.at, a.of)
 	case a.doneAt == 0:
 		return fmt.Errorf("crossing %d: the answer of %s was still to come at the end of the trace", a.at, a.of)
-	case a.err != nil && !a.readToItsEnd():
+	case a.err != nil && !errors.Is(a.err, adk.E_ASK_STOPPED):
 		return fmt.Errorf("crossing %d: the answer of %s is not whole: %w", a.doneAt, a.of, a.err)
 	}
 	reply, err := a.reply()
 	if err != nil {
 		return err
+	}
+	if a.err != nil && !a.readToItsEnd() {
+		a.left = fmt.Sprintf("crossing %d: what follows %s of the answer of %s, with status %d: its client read no further", a.doneAt, safetext.Counted(len(reply.Body), "byte"), a.of, reply.Status)
 	}
 	return rec.add(request.sent(a.of), reply)
 }
@@ -160,7 +171,7 @@ func (a *tracedAsk) addTo(rec *Recording, redacted bool) error {
 // readToItsEnd reports whether a client stopped reading where the answer ends by what it
 // says: what follows [DONE] is nothing.
 func (a *tracedAsk) readToItsEnd() bool {
-	if !errors.Is(a.err, adk.E_ASK_STOPPED) || len(a.pieces) == 0 {
+	if len(a.pieces) == 0 {
 		return false
 	}
 	last, err := httpform.ReadPiece(a.pieces[len(a.pieces)-1])
