@@ -140,9 +140,10 @@ func printChoice(t *terminal, choice *distil.Choice, o distilOptions) {
 		t.judged(green, verdict, fmt.Sprintf("%s: adds %d: %s", safetext.Line(one.Trace), len(one.Adds), words))
 	}
 	printUnshown(t, "left", choice.Left)
-	if choice.Traces > choice.Unreadable { // of what was not read nothing is known
-		printUnshown(t, "missing", choice.Missing)
+	if choice.Traces == choice.Unreadable { // of what was not read nothing is known
+		return
 	}
+	printUnshown(t, "missing", choice.Missing)
 	t.printf("%d of %s show %d of %d behaviours", len(choice.Chosen), counted(choice.Traces, "trace"), choice.Covered, choice.Behaviours)
 }
 

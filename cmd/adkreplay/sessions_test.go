@@ -221,7 +221,7 @@ func TestJournalsWithinLimits(t *testing.T) {
 	for _, command := range []string{"verify", "show"} {
 		got := adkreplay(command, "--limit", "line=300", journal)
 		assert.Equal(t, exitUnreadable, got.code)
-		assert.Contains(t, got.out+got.err, "journal too large: line: more than 300 bytes of the longest line; --limit line=N")
+		assert.Contains(t, got.out+got.err, "journal too large: line: more than 300 bytes in the longest line; --limit line=N")
 	}
 }
 

@@ -218,6 +218,11 @@ func (s *statistics) code() int {
 	return code
 }
 
+// isEmpty reports whether there is no trace of which there are figures.
+func (s *statistics) isEmpty() bool {
+	return s.Before == nil && s.Figures.Unreadable > 0 && s.Figures.Crossings == 0
+}
+
 // print says it in the form that was asked for.
 func (s *statistics) print(t *terminal, o statsOptions, table stats.Table) error {
 	var out bytes.Buffer
@@ -227,6 +232,9 @@ func (s *statistics) print(t *terminal, o statsOptions, table stats.Table) error
 	case o.csv:
 		_ = table.WriteCSV(&out) // a buffer takes all
 	default:
+		if s.isEmpty() { // why was said
+			return nil
+		}
 		_ = table.WriteMarkdown(&out)
 	}
 	t.clear()

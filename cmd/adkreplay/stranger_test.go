@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -110,7 +111,7 @@ func TestFilesThatAreNoTraces(t *testing.T) {
 	marked, wide := put(t, "marked.jsonl", slices.Concat([]byte("\ufeff"), fixture(t, "hello"))), put(t, "wide.jsonl", []byte("\xff\xfe{\x00"))
 	for _, command := range []string{"verify", "check", "lint", "show", "shrink"} {
 		for path, says := range map[string]string{
-			empty: ":1: truncated trace: the file is empty", noise: `:1: no trace: it begins with "\x8b\x01~~ no line of it", and a trace with {"adkreplay":"trace"`, gz: ":1: no trace: the file is gzip: unpack it with gzip -d",
+			empty: ":1: truncated trace: it is empty", noise: `:1: no trace: it begins with "\x8b\x01~~ no line of it", and a trace with {"adkreplay":"trace"`, gz: ":1: no trace: the file is gzip: unpack it with gzip -d",
 			marked: ":1: no trace: the file begins with a byte order mark", wide: ":1: no trace: the file is UTF-16",
 		} {
 			got := adkreplay(command, path)
@@ -294,4 +295,31 @@ func TestJSONKeepsToItsSchema(t *testing.T) {
 	}
 	assert.Equal(t, exitUsage, adkreplay("schema").code)
 	assert.Contains(t, adkreplay("schema", "verfy").err, "verify")
+}
+
+// Of a folder without traces there are no figures and no choice, and what wants one trace of a
+// folder that has some names one.
+func TestFoldersForTraces(t *testing.T) {
+	empty := t.TempDir()
+	for _, command := range []string{"stats", "distil"} {
+		got := adkreplay(command, empty)
+		assert.Equal(t, exitUnreadable, got.code, command)
+		assert.Empty(t, got.out, command)
+		assert.Contains(t, got.err, empty+": there is no trace: the names of traces end in .jsonl or .jsonl.zst", command)
+	}
+	one := good(t)
+	got := adkreplay("show", filepath.Dir(one))
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.err, "this is a folder: give the file of one trace in it, such as "+one)
+	got = adkreplay("import", one)
+	assert.Contains(t, got.err, "it is a trace: ReadTrace reads it, and adkreplay export writes its conversation")
+}
+
+// That something changed a file is said before what it leads to.
+func TestAChangedFileIsSaidFirst(t *testing.T) {
+	state := regexp.MustCompile(`"digest":"[0-9a-f]{8}`)
+	got := adkreplay("verify", put(t, "changed.jsonl", state.ReplaceAll(fixture(t, "hello"), []byte(`"digest":"00000000`))))
+	fault, divergence := strings.Index(got.out, "unreadable "), strings.Index(got.out, "divergence ")
+	assert.Equal(t, 0, fault, got.out)
+	assert.Greater(t, divergence, fault, got.out)
 }

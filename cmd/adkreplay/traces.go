@@ -157,13 +157,22 @@ func openFile(path string) (io.ReadCloser, error) {
 		return nil, because(path, err)
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("%s: this is a folder: give the file of one trace in it", safetext.Line(path))
+		return nil, fmt.Errorf("%s: this is a folder: give the file of one trace in it%s", safetext.Line(path), such(path))
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, because(path, err)
 	}
 	return f, nil
+}
+
+// such names a trace of a folder; empty where there is none.
+func such(folder string) string {
+	found := folderTraces(folder)
+	if found[0].name == folder { // why there is none
+		return ""
+	}
+	return ", such as " + safetext.Line(found[0].name)
 }
 
 // openWaiting opens a file that should be a trace. A named pipe is opened only when

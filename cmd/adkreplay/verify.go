@@ -137,6 +137,9 @@ func verifySources(ctx context.Context, t *terminal, o verifyOptions, recordings
 // causes.
 func printVerdict(t *terminal, v *corpus.TraceReport, alone bool) {
 	name := safetext.Line(v.Trace)
+	if v.Error != "" { // which may be why it diverges
+		t.judged(red, "unreadable", safetext.Line(v.Error))
+	}
 	if v.Divergence != nil {
 		text := strings.TrimSuffix(v.Divergence.String(), "\n")
 		if !alone {
@@ -144,10 +147,7 @@ func printVerdict(t *terminal, v *corpus.TraceReport, alone bool) {
 		}
 		t.judged(red, "divergence", fmt.Sprintf("%s: %s", name, text))
 	}
-	switch {
-	case v.Error != "":
-		t.judged(red, "unreadable", safetext.Line(v.Error))
-	case v.Divergence == nil:
+	if v.Error == "" && v.Divergence == nil {
 		t.good("same", fmt.Sprintf("%s: %s", name, counted(v.Crossings, "crossing")))
 		if t.quiet || t.dotted {
 			return

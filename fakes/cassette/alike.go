@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // because are reasons in brackets, or nothing.
@@ -37,6 +39,7 @@ func lookAlike(data []byte) string {
 
 		Request  struct{ Method, URL, URLPath, URLPattern string }
 		CustomID string `json:"custom_id"`
+		Trace    string `json:"adkreplay"`
 	}
 	list := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	in := json.NewDecoder(bytes.NewReader(data))
@@ -51,6 +54,8 @@ func lookAlike(data []byte) string {
 		return "it looks like WireMock's form, which is not read" + archiveIt
 	case first.CustomID != "":
 		return "it looks like one of the two files of a batch of OpenAI's: both are needed, its requests and its answers"
+	case first.Trace == wire.FormatName:
+		return "it is a trace: ReadTrace reads it, and adkreplay export writes its conversation"
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
 		return "it is a zip: if Playwright made it, there is a HAR in it whose bodies are files of their own; have it embed them"
 	case flow.Match(data):

@@ -314,7 +314,7 @@ func (d *Decoder) record(raw []byte) (adk.Record, error) {
 		return d.newRecord(n, members[1])
 	}
 	if n < 1 || n > len(d.records) {
-		return nil, fmt.Errorf("record %d has not been there: the last one is %d", n, len(d.records))
+		return nil, fmt.Errorf("record %d is not there: the last one above it is %d", n, len(d.records))
 	}
 	return d.records[n-1], nil
 }

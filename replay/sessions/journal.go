@@ -269,7 +269,7 @@ func (r *reader) header() error {
 	case err != nil:
 		return err
 	case len(line) == 0:
-		return r.fail(trace.FaultTruncated, "the file is empty")
+		return r.fail(trace.FaultTruncated, "it is empty")
 	case json.Unmarshal(line, &h) != nil || h.Kind != wire.JournalName:
 		return r.fail(trace.FaultForeign, `want a header that begins {"adkreplay":%q,"version":%d`, wire.JournalName, Version)
 	case h.Version != Version:

@@ -277,7 +277,7 @@ func TestReadJournal(t *testing.T) {
 		assert.Len(t, cut.Steps, 4)
 	}
 	for name, c := range map[string]struct{ text, says string }{
-		"empty":         {"", "a.jsonl:1: truncated journal: the file is empty"},
+		"empty":         {"", "a.jsonl:1: truncated journal: it is empty"},
 		"no journal":    {"{}\n", `a.jsonl:1: no journal: want a header that begins {"adkreplay":"journal","version":1`},
 		"a trace":       {`{"adkreplay":"trace","version":5}` + "\n", "a.jsonl:1: no journal: want a header"},
 		"next version":  {strings.Replace(whole, `"version":1`, `"version":2`, 1), "a.jsonl:1: journal of another version: the journal's version is 2: this program reads 1"},

@@ -24,7 +24,7 @@ type Limit struct {
 
 // limits are all of them.
 var limits = []Limit{
-	limitLine:      {"line", DefaultMaxLine, "bytes of the longest line", "MaxLine", func(o *Options) *int64 { return &o.MaxLine }},
+	limitLine:      {"line", DefaultMaxLine, "bytes in the longest line", "MaxLine", func(o *Options) *int64 { return &o.MaxLine }},
 	limitSaid:      {"said", 256 << 20, "bytes of one crossing, in all lines that it is cut into", "MaxSaid", func(o *Options) *int64 { return &o.MaxSaid }},
 	limitBytes:     {"bytes", DefaultMaxUnpacked, "bytes of a compressed trace when it is unpacked", "MaxBytes", func(o *Options) *int64 { return &o.MaxBytes }},
 	limitCrossings: {"crossings", 4 << 20, "crossings of a trace", "MaxCrossings", func(o *Options) *int64 { return &o.MaxCrossings }},

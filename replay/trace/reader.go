@@ -292,7 +292,7 @@ func (r *Reader) next() ([]byte, error) {
 	case len(line) > 0:
 		return nil, r.fail(FaultTruncated, "the line has no end: the file was cut short within it", nil)
 	case r.number == 1:
-		return nil, r.fail(FaultTruncated, "the file is empty", nil)
+		return nil, r.fail(FaultTruncated, "it is empty", nil)
 	default:
 		return nil, r.fail(FaultTruncated, "the file ends without a footer: it was cut short, or is still being written", nil)
 	}

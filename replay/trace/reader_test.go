@@ -58,7 +58,7 @@ func TestEveryMalformedLineIsAnErrorThatNamesIt(t *testing.T) {
 		{`{"kind":"new-id","id":{"$string":"!"}}`, "want base64"},
 		{`{"kind":"call","seam":"nowhere"}`, "begins with no known label"},
 		{`{"kind":"return","outcome":"fine"}`, `want "ok", "error", "panic" or "goexit"`},
-		{`{"kind":"add","record":{"#":1}}`, "record 1 has not been there"},
+		{`{"kind":"add","record":{"#":1}}`, "record 1 is not there"},
 		{`{"kind":"add","record":{"#":2,"instruction":"a"}}`, "a new record has the number 2: want 1"},
 		{`{"kind":"add","record":{"#":1,"frob":"a"}}`, "no kind of record"},
 		{`{"kind":"add","record":{"#":1,"message":{}}}`, "E_INVALID_INITIAL_MESSAGE_VALUE"},
