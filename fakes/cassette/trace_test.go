@@ -161,9 +161,9 @@ func TestNotInATrace(t *testing.T) {
 		do   func(context.Context) error
 		says string
 	}{
-		"nobody answered":    {func(ctx context.Context) error { return get(ctx, url, -1, fakes.Conversation{}) }, "crossing 9: the answer of api.openai.com is not whole: "},
-		"a long answer":      {func(ctx context.Context) error { return get(ctx, url, -1, long, adkhttp.MaxBody(50)) }, "crossing 10: a part of the answer of api.openai.com is not held"},
-		"a long request":     {func(ctx context.Context) error { return get(ctx, url, -1, long, adkhttp.MaxBody(10)) }, "crossing 8: the request to api.openai.com is not held"},
+		"nobody answered": {func(ctx context.Context) error { return get(ctx, url, -1, fakes.Conversation{}) }, "crossing 9: the answer of api.openai.com is not whole: "},
+		"a long answer":   {func(ctx context.Context) error { return get(ctx, url, -1, long, adkhttp.MaxBody(50)) }, "crossing 10: a part of the answer of api.openai.com is not held"},
+		"a long request":  {func(ctx context.Context) error { return get(ctx, url, -1, long, adkhttp.MaxBody(10)) }, "crossing 8: the request to api.openai.com is not held"},
 		"passed by": {func(ctx context.Context) error { return adk.PassBy(ctx, "api.openai.com", "GET /: gRPC") },
 			"crossing 8: what was asked is not held: api.openai.com: GET /: gRPC"},
 		"nothing": {func(context.Context) error { return nil }, "no exchanges over HTTP"},
