@@ -65,8 +65,8 @@ func crossings(in *trace.Reader) iter.Seq2[*adk.Crossing, error] {
 	return func(yield func(*adk.Crossing, error) bool) {
 		var line trace.Line
 		for {
-			err := in.NextInto(&line)
-			if err == io.EOF || err == nil && !yield(&line.Crossing, nil) {
+			read, err := in.NextInto(&line)
+			if err == io.EOF || err == nil && !yield(&read.Crossing, nil) {
 				return
 			}
 			if err != nil {

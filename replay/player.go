@@ -39,8 +39,11 @@ func (s *readerSource) next() (*trace.Line, error) {
 		return s.r.Next()
 	}
 	line := s.spares[last]
-	s.spares = s.spares[:last]
-	return line, s.r.NextInto(line)
+	read, err := s.r.NextInto(line)
+	if read == line {
+		s.spares = s.spares[:last]
+	}
+	return read, err
 }
 
 func (s *readerSource) spare(line *trace.Line) { s.spares = append(s.spares, line) }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
@@ -401,4 +403,42 @@ func TestManyRecordsAreRead(t *testing.T) {
 		list(news.String()[1:]), list(strings.Repeat(`{"#":1},`, 10*many) + `{"#":1}`)}, "")
 	assert.Nil(t, readLines(t, data, trace.Options{MaxMemory: many * 520}))
 	assert.NotNil(t, readLines(t, data, trace.Options{MaxMemory: many * 300}))
+}
+
+// Who keeps one line keeps no other that takes much memory, however lines are made.
+func TestAHeavyLineStandsAlone(t *testing.T) {
+	light, heavy := `{"kind":"new-id","id":"x"}`, `{"kind":"stash","key":"k","value":"`+strings.Repeat("x", 100_000)+`"}`
+	data := tracetest.Seal([]string{tracetest.HeaderLine, light, heavy, light, heavy, light}, "")
+	for name, next := range map[string]func(*trace.Reader, *trace.Line) (*trace.Line, error){
+		"Next":     func(r *trace.Reader, _ *trace.Line) (*trace.Line, error) { return r.Next() },
+		"NextInto": (*trace.Reader).NextInto,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := trace.NewReader(bytes.NewReader(data))
+			require.NoError(t, err)
+			into := make([]trace.Line, 5)
+			var kept []*trace.Line
+			var gone []weak.Pointer[trace.Line]
+			func() {
+				for i := range into {
+					line, err := next(r, &into[i])
+					require.NoError(t, err)
+					if line.Kind == adk.KindStash {
+						gone = append(gone, weak.Make(line))
+					} else {
+						kept = append(kept, line)
+					}
+				}
+			}()
+			runtime.GC()
+			require.Len(t, gone, 2)
+			for i, line := range gone {
+				assert.True(t, line.Value() == nil, "somebody has heavy line %d", i)
+			}
+			assert.Len(t, kept, 3)
+			runtime.KeepAlive(kept)
+			runtime.KeepAlive(into)
+			runtime.KeepAlive(r)
+		})
+	}
 }

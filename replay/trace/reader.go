@@ -24,6 +24,7 @@ type Reader struct {
 	ahead   *ahead // lines that were read already; nil where none were
 	staying wire.Staying
 	weight  wire.Weight // of the line that was read last
+	isLarge bool        // that line takes much memory, or its text does
 	dec     *wire.Decoder
 	sum     hash.Hash
 	header  Header
@@ -72,32 +73,43 @@ func (r *Reader) Next() (*Line, error) {
 	if len(r.lines) == 0 {
 		r.lines = make([]Line, linesAtOnce)
 	}
-	line := &r.lines[0]
-	if err := r.read(line); err != nil {
-		return nil, err
+	line, err := r.read(&r.lines[0])
+	if line == &r.lines[0] {
+		r.lines = r.lines[1:]
 	}
-	r.lines = r.lines[1:]
-	return line, nil
+	return line, err
 }
 
 // NextInto is Next into a line that is there, for those who keep nothing of it but
-// what it points to. Where there is an error, what is in the line means nothing.
-func (r *Reader) NextInto(line *Line) error {
+// what it points to. What takes much memory is given in a Line of its own instead.
+func (r *Reader) NextInto(line *Line) (*Line, error) {
 	*line = Line{}
 	return r.read(line)
 }
 
 // read is Next into a line that is zero.
-func (r *Reader) read(line *Line) error {
+func (r *Reader) read(line *Line) (*Line, error) {
 	if r.err == nil {
 		r.err = r.readLine(line)
 	}
-	return r.err
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case r.isLarge:
+		own := *line
+		*line = Line{}
+		return &own, nil
+	}
+	return line, nil
 }
 
 // linesAtOnce is how many lines are made at a time: making each alone is what
-// most of the time would go to.
-const linesAtOnce = 32
+// most of the time would go to. Who keeps one keeps all of them: what weighs more than
+// apart, in bytes, is none of them.
+const (
+	linesAtOnce = 32
+	apart       = 16 << 10
+)
 
 // foreign is how files begin that are no traces as they stand, and what they are.
 var foreign = []struct{ begin, reason string }{
@@ -185,6 +197,7 @@ func (r *Reader) readLine(l *Line) error {
 	if r.isTooHeavy(0) {
 		return r.beyond(limitMemory)
 	}
+	r.isLarge = r.weight.All()+int64(len(line)) > apart
 	r.former.read(&l.Crossing)
 	return nil
 }

@@ -55,7 +55,11 @@ func (r *Reader) Rest() (*Trace, error) {
 	lines := wire.NewHeld(r.ahead.lines)
 	t.body = &body{held: lines}
 	size := r.ahead.size + lineMemory*int64(r.ahead.lines)
-	for line := new(Line); r.NextInto(line) == nil; {
+	for into := new(Line); ; {
+		line, err := r.NextInto(into)
+		if err != nil {
+			break
+		}
 		lines.Add(r.dec, &line.Crossing, line.Extra)
 		if size += r.weight.All(); size > r.options.MaxMemory {
 			r.err = r.beyond(limitMemory)
