@@ -458,13 +458,13 @@ func (p *causal) called(got *adk.Crossing) {
 
 // counterpart is the recorded call for a new one.
 func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call {
-	switch got.Seam.Label {
-	case adk.LabelStrand:
+	switch {
+	case got.Seam.Label == adk.LabelStrand:
 		if s := p.strands[got.Strand]; s != nil && s.fork != nil {
 			return p.first(s.fork.Calls, c)
 		}
 		return nil
-	case adk.LabelStorage, adk.LabelTool, adk.LabelOnAck:
+	case wire.IsLedTo(got.Seam):
 		if op := p.opFor(parent, got); op != nil {
 			if op.rec == nil {
 				return nil

@@ -258,7 +258,7 @@ func (b *treeBuilder) place(c *Call) {
 			fork.Calls = append(fork.Calls, c)
 			return
 		}
-	case label == adk.LabelStorage || label == adk.LabelTool || label == adk.LabelOnAck:
+	case wire.IsLedTo(c.Begin.Seam):
 		if op := b.cause(c); op != nil {
 			op.Calls = append(op.Calls, c)
 			return

@@ -19,6 +19,20 @@ var PipelineLabels = []string{adk.LabelTurnInput, adk.LabelDispatchInput, adk.La
 // IsPipeline reports whether a seam is a middleware.
 func IsPipeline(seam adk.Seam) bool { return slices.Contains(PipelineLabels, seam.Label) }
 
+// ledTo are the labels of the seams that operations call.
+var ledTo = func() (labels []string) {
+	for _, kind := range adk.Kinds() {
+		if label := kind.LeadsTo(); label != "" && !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}()
+
+// IsLedTo reports whether an operation can lead to the call of a seam. The engine calls
+// some of them by itself too, as storages in a flush.
+func IsLedTo(seam adk.Seam) bool { return slices.Contains(ledTo, seam.Label) }
+
 // SeamNames is where a RunInfo holds the names that people gave to the seams of a label:
 // to one, or to the middlewares of a pipeline.
 type SeamNames struct {
