@@ -13,13 +13,11 @@ import (
 // name kinds all the same, as what they say of each is nobody else's to know.
 var kindsByRight = map[string]string{
 	"internal/state/*.go":           "what each kind changes in the state of a run, and what an event has of the lines before it",
-	"internal/calls/tree.go":        "which step of a run each line belongs to",
 	"internal/perform/*.go":         "how each operation is made",
 	"internal/storages/storages.go": "which obligations a storage has",
 	"internal/wire/course.go":       "what a line says of strands, gates, asks, tools and dispatches",
-	"internal/stub/*.go":            "what an operation that is made again needs of the recording, and where its answer stands there",
+	"internal/stub/perform.go":      "what an operation that is made again needs beside its line: a context, a reader, and what a late one is given",
 	"internal/describe/*.go":        "what each is in words, and what of it is a name in the code",
-	"replay/causal*.go":             "what each is answered by when a run is made again by cause",
 	"internal/otlp/turns.go":        "which crossings the spans of somebody else are made into",
 	"property/turn/perform.go":      "how each operation of a drawn turn is made",
 	"property/shrink/turnof.go":     "what of a turn as data each line is",
