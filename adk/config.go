@@ -72,6 +72,32 @@ type Config struct {
 	WriteBehind bool
 }
 
+// RunInfo says what is about to run: the names that people gave to the seams.
+type RunInfo struct {
+	// Standalone is true for a dispatch that is called without a turn.
+	Standalone bool
+	// Executor is the executor's name.
+	Executor string
+	// The names of the middlewares of each pipeline, in order.
+	TurnInput, TurnOutput, DispatchInput, DispatchOutput []string
+	// WriteBehind tells that persistence is put off until the flush (DEL-6).
+	WriteBehind bool
+}
+
+// info names the seams of a turn.
+func (c Config) info() RunInfo {
+	turnName := func(m TurnMiddleware) string { return m.Name }
+	dispatchName := func(m DispatchMiddleware) string { return m.Name }
+	return RunInfo{
+		Executor:       c.Executor.Name,
+		TurnInput:      names(c.TurnInput, turnName),
+		TurnOutput:     names(c.TurnOutput, turnName),
+		DispatchInput:  names(c.DispatchInput, dispatchName),
+		DispatchOutput: names(c.DispatchOutput, dispatchName),
+		WriteBehind:    c.WriteBehind,
+	}
+}
+
 // withDefaults is the config with its optional fields filled and its slices
 // copied.
 func (c Config) withDefaults() Config {

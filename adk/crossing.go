@@ -500,6 +500,10 @@ func (k Kind) IsLastWord() bool { return kindTable[k].lastWord }
 // Uses reports whether the kind uses a field, on any of its lines.
 func (k Kind) Uses(f Field) bool { return usedFields[k]&(1<<f) != 0 }
 
+// Answers reports whether the engine decides what stands in a field of the kind: of an
+// operation, what it is answered with.
+func (k Kind) Answers(f Field) bool { return givenFields[k]&(1<<f) != 0 }
+
 // Names reports whether a field of the kind is an id, a name or a number of a sort.
 func (k Kind) Names(what Naming) bool { return usedNames[k]&(1<<what) != 0 }
 
@@ -519,19 +523,23 @@ func Kinds() []Kind {
 // KindByName finds a kind by the name that String gives, or 0.
 func KindByName(name string) Kind { return kindsByName[name] }
 
-var fieldsByPhase, kindsByName, usedFields, usedNames = indexTable()
+var fieldsByPhase, kindsByName, usedFields, givenFields, usedNames = indexTable()
 
 // indexTable has the fields of each kind by their phase, the kinds by their names, and for
-// each kind a bit for every field and every sort of name that it uses.
-func indexTable() (byPhase [kindEnd][3][]FieldUse, byName map[string]Kind, fields, names [kindEnd]uint64) {
+// each kind a bit for every field that it uses, for every one that the engine gives, and for
+// every sort of name.
+func indexTable() (byPhase [kindEnd][3][]FieldUse, byName map[string]Kind, fields, given, names [kindEnd]uint64) {
 	byName = make(map[string]Kind, kindEnd)
 	for k := Kind(1); k < kindEnd; k++ {
 		byName[kindTable[k].name] = k
 		for _, use := range kindTable[k].fields {
 			byPhase[k][use.Phase] = append(byPhase[k][use.Phase], use)
 			fields[k] |= 1 << use.Field
+			if !use.Input {
+				given[k] |= 1 << use.Field
+			}
 			names[k] |= 1 << use.Names
 		}
 	}
-	return byPhase, byName, fields, names
+	return byPhase, byName, fields, given, names
 }

@@ -178,6 +178,22 @@ func TestLastWords(t *testing.T) {
 	assert.Equal(t, []Kind{KindTurnEnd, KindDispatchEnd, KindTurnGateClosed, KindToolExecutionEnd, KindErrorEvent}, last)
 }
 
+// What the engine answers is what a replay holds its answers against.
+func TestAnswersAreTheEngines(t *testing.T) {
+	for field, want := range map[Field][]Kind{
+		FieldFlag:  {KindAdd, KindRemove, KindUnregister, KindOffAck},
+		FieldTexts: {KindPrune},
+	} {
+		var got []Kind
+		for _, k := range Kinds() {
+			if k.Class() == ClassOperation && k.Answers(field) {
+				got = append(got, k)
+			}
+		}
+		assert.Equal(t, want, got, "%s", field)
+	}
+}
+
 func TestSeamPathsAreReadAsTheyAreWritten(t *testing.T) {
 	for _, s := range []Seam{
 		{Label: LabelRun}, {Label: LabelDispatch}, {Label: LabelDispatch, Name: "inner"}, {Label: LabelTurnInput, Name: "a/b"},

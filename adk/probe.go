@@ -15,18 +15,6 @@ type Probe interface {
 	Observe(RunInfo) Observer
 }
 
-// RunInfo says what is about to run: the names that people gave to the seams.
-type RunInfo struct {
-	// Standalone is true for a dispatch that is called without a turn.
-	Standalone bool
-	// Executor is the executor's name.
-	Executor string
-	// The names of the middlewares of each pipeline, in order.
-	TurnInput, TurnOutput, DispatchInput, DispatchOutput []string
-	// WriteBehind tells that persistence is put off until the flush (DEL-6).
-	WriteBehind bool
-}
-
 // Observer is told everything that crosses in one run (DET-4 to DET-8). An
 // observer that panics is dropped; the run goes on without it.
 type Observer interface {

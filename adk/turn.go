@@ -94,18 +94,9 @@ func NewRunner(config Config) (*Runner, error) {
 		return nil, err
 	}
 	config = config.withDefaults()
-	turnName := func(m TurnMiddleware) string { return m.Name }
-	dispatchName := func(m DispatchMiddleware) string { return m.Name }
 	return &Runner{
-		config: config,
-		info: RunInfo{
-			Executor:       config.Executor.Name,
-			TurnInput:      names(config.TurnInput, turnName),
-			TurnOutput:     names(config.TurnOutput, turnName),
-			DispatchInput:  names(config.DispatchInput, dispatchName),
-			DispatchOutput: names(config.DispatchOutput, dispatchName),
-			WriteBehind:    config.WriteBehind,
-		},
+		config:         config,
+		info:           config.info(),
 		turnInput:      turnSteps(config.TurnInput),
 		turnOutput:     turnSteps(config.TurnOutput),
 		dispatchInput:  dispatchSteps(config.DispatchInput),

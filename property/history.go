@@ -418,6 +418,9 @@ func (op *openOp) makes(c *seamCall, x *adk.Crossing) bool {
 
 func (c *seamCall) isMiddleware() bool { return wire.IsPipeline(c.seam) }
 
+// isLoop tells that the call is the run or a dispatch: the engine's own steps.
+func (c *seamCall) isLoop() bool { return wire.ByEngine(c.seam) }
+
 // inTurn tells that the call is one of the turn's own stages.
 func (s *history) inTurn(c *seamCall) bool {
 	return s.root != nil && c.parent == s.root && s.root.seam.Label == adk.LabelRun

@@ -91,11 +91,6 @@ func (w *callsNest) goesOn(s *history, what string) {
 	}
 }
 
-// isLoop tells that the call is the run or a dispatch: the engine's own steps.
-func (c *seamCall) isLoop() bool {
-	return c.seam.Label == adk.LabelRun || c.seam.Label == adk.LabelDispatch
-}
-
 func (w *callsNest) begins(s *history, x *adk.Crossing) {
 	c := s.called
 	if x.ID <= w.last {
@@ -106,7 +101,7 @@ func (w *callsNest) begins(s *history, x *adk.Crossing) {
 	case c == s.root:
 		if x.Call != 0 {
 			s.breaks(nil, "the first call of a run is made by call %d, which has not begun", x.Call)
-		} else if label := c.seam.Label; label != adk.LabelRun && label != adk.LabelDispatch {
+		} else if !c.isLoop() {
 			s.breaks(nil, "the first call is %s: it has to be that of the run", c.seam)
 		}
 	case !s.at.known():

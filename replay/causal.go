@@ -207,7 +207,7 @@ func (p *causal) listen() {
 func (p *causal) pool(c *calls.Call, s *calls.Step) {
 	key := p.cause(c, s.X)
 	p.byCause[key] = append(p.byCause[key], s)
-	if s.X.Kind == adk.KindWaitFor {
+	if wire.AsksForGate(s.X) {
 		key = p.gateCause(s.X)
 		p.byCause[key] = append(p.byCause[key], s)
 	}
@@ -337,26 +337,22 @@ func (p *causal) Tell(got *adk.Crossing) {
 	defer p.Mu.Unlock()
 	next := p.taken(got)
 	p.aborted = p.aborted || wire.IsCancel(got) || wire.Aborts(got)
-	switch got.Kind {
-	case adk.KindContained, adk.KindTimer:
+	switch {
+	case wire.IsContained(got) || wire.IsTimer(got):
 		if next == nil {
 			next = p.fact(got)
 		}
-	case adk.KindSettle:
+	case wire.IsSettlement(got):
 		next = p.fact(got)
-		if op := p.gateOp(got.Name); op != nil && got.Status != adk.GateRefused {
+		if op := p.gateOp(got.Name); op != nil && wire.Settles(got) {
 			op.over = true
 		}
-	case adk.KindCall:
+	case got.Kind == adk.KindCall:
 		p.called(got)
-	case adk.KindReturn:
+	case got.Kind == adk.KindReturn:
 		p.returned(got)
-	case adk.KindFork:
-		if got.Err == nil {
-			p.forked(got, next)
-			break
-		}
-		fallthrough // a refused one is an operation like any other
+	case wire.Forks(got):
+		p.forked(got, next)
 	default:
 		next = p.matched(got, next)
 		if next != nil && got.Kind.Class() == adk.ClassOperation {
@@ -458,13 +454,13 @@ func (p *causal) called(got *adk.Crossing) {
 
 // counterpart is the recorded call for a new one.
 func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call {
-	switch got.Seam.Label {
-	case adk.LabelStrand:
+	switch {
+	case got.Seam.Label == adk.LabelStrand:
 		if s := p.strands[got.Strand]; s != nil && s.fork != nil {
 			return p.first(s.fork.Calls, c)
 		}
 		return nil
-	case adk.LabelStorage, adk.LabelTool, adk.LabelOnAck:
+	case wire.IsLedTo(got.Seam):
 		if op := p.opFor(parent, got); op != nil {
 			if op.rec == nil {
 				return nil
@@ -570,13 +566,13 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	if c == nil {
 		return nil
 	}
-	if tool, ok := got.Record.(*adk.Tool); ok && got.Kind == adk.KindRegister && got.Err == nil && !p.stage.Made(tool) {
+	if tool, ok := got.Record.(*adk.Tool); ok && wire.RegistersTool(got) && !p.stage.Made(tool) {
 		p.registered[tool] = true
 	}
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
-		if got.Kind == adk.KindWaitFor {
+		if wire.AsksForGate(got) {
 			if open := p.gateOp(got.Name); open == nil || open.over { // a second one of the id does not open (GAT-5)
 				op.gate = got.Name
 			}
@@ -587,10 +583,10 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		if wire.Awaits(got) {
 			op.awaits = awaiting(got)
 		}
-		if got.Kind == adk.KindOpenMedia && rec != nil {
+		if wire.OpensMedia(got) && rec != nil {
 			p.tree.Media.Reached(rec.X)
 		}
-		if got.Kind == adk.KindExecute && p.isUnasked(got.Record) {
+		if wire.RunsTool(got) && p.isUnasked(got.Record) {
 			p.unasked[got.Seq] = true
 		}
 	}
@@ -605,7 +601,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 // made.
 func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
 	s := p.takeByCause(c, got)
-	if s == nil && got.Kind == adk.KindWaitFor {
+	if s == nil && wire.AsksForGate(got) {
 		s = p.next(p.gateCause(got), func(*calls.Step) bool { return true })
 	}
 	return s
@@ -616,7 +612,7 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 		c.doing = nil
 		return s
 	}
-	if got.Kind == adk.KindAsk {
+	if wire.IsAsk(got) {
 		return p.takeAsk(c, got)
 	}
 	if c.rec == nil {

@@ -45,6 +45,7 @@ type waiter struct {
 	// engine took this step.
 	instead *adk.Crossing
 	let     bool       // it goes on, whatever the order
+	cancels bool       // it waits for its place, to end the goroutine there and cancel the run
 	last    bool       // it comes behind all that every other strand has to do before it
 	moved   *sync.Cond // nil until it has to wait
 }
@@ -260,7 +261,7 @@ func (p *causal) leaving(strand int) {
 // cancelling waits until a crossing that a cancel goes with is in order.
 func (p *causal) cancelling(s *newStrand, x *adk.Crossing) {
 	p.give(s)
-	p.wait(&waiter{strand: s, step: adk.Step{Kind: adk.KindCancel}, next: x})
+	p.wait(&waiter{strand: s, cancels: true, next: x})
 	p.came(s, x.At)
 }
 
@@ -284,7 +285,7 @@ func (p *causal) give(s *newStrand) {
 // taken ends the step that got tells, and gives what was foreseen for it.
 func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
 	w := p.turn
-	if w != nil && w.step.Kind == adk.KindCancel && wire.IsCancel(got) {
+	if w != nil && w.cancels && wire.IsCancel(got) {
 		p.turn = nil
 		return nil
 	}
@@ -760,7 +761,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 			if a.seq = x.Seq; !x.At.IsZero() {
 				a.at = x.At
 			}
-		} else if op.rec != nil && op.rec.Done != nil && got.Kind == adk.KindSleep { // its context ended before the timer, which was late
+		} else if op.rec != nil && op.rec.Done != nil && wire.Sleeps(got) { // its context ended before the timer, which was late
 			a.at = later(a.at, op.rec.Done.At)
 		}
 		p.outsideEvents = append(p.outsideEvents, a)
@@ -769,7 +770,7 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 		return
 	}
 	end, cause := op.rec.Done, op.rec.Done.Err
-	if got.Kind == adk.KindWaitFor {
+	if wire.AsksForGate(got) {
 		if end = op.rec.Settlement(); end == nil || end.Status != adk.GateAborted {
 			return
 		}
@@ -832,7 +833,7 @@ func (p *causal) beforeSettling(op *newOp) {
 		return
 	}
 	x := op.rec.Notes[at]
-	w := &waiter{strand: s, step: adk.Step{Kind: adk.KindSettle}, next: x, last: true}
+	w := &waiter{strand: s, step: adk.Step{Kind: x.Kind}, next: x, last: true}
 	p.wait(w)
 	p.give(s)
 	p.came(s, x.At)
@@ -854,7 +855,7 @@ func (p *causal) opening(gate *adk.TurnGate) (op *newOp, first bool) {
 // ended stays open.
 func (p *causal) gateOp(id string) (last *newOp) {
 	for _, op := range p.ops {
-		if op.kind == adk.KindWaitFor && op.gate == id && (last == nil || op.number > last.number) {
+		if op.kind.Names(adk.GateID) && op.gate == id && (last == nil || op.number > last.number) {
 			last = op
 		}
 	}

@@ -179,7 +179,7 @@ func (c *Call) broughtBy() *Call {
 // StateBefore is the state that was told before an executor call.
 func (t *Tree) StateBefore(call *adk.Crossing) *adk.Crossing {
 	for _, x := range slices.Backward(t.Lines[:call.Seq-1]) {
-		if x.Kind == adk.KindState && x.Call == call.Call {
+		if wire.TellsState(x) && x.Call == call.Call {
 			return x
 		}
 	}
@@ -258,7 +258,7 @@ func (b *treeBuilder) place(c *Call) {
 			fork.Calls = append(fork.Calls, c)
 			return
 		}
-	case label == adk.LabelStorage || label == adk.LabelTool || label == adk.LabelOnAck:
+	case wire.IsLedTo(c.Begin.Seam):
 		if op := b.cause(c); op != nil {
 			op.Calls = append(op.Calls, c)
 			return
@@ -330,7 +330,7 @@ func (b *treeBuilder) performed(s *Step) {
 // began: what happens in its strand is the reader's doing.
 func (b *treeBuilder) reading(since *Call) (innermost *Step) {
 	for _, s := range b.ops {
-		if s.X.Kind == adk.KindOpenMedia && s.X.Strand == since.Begin.Strand && s.X.Seq > since.Begin.Seq &&
+		if wire.OpensMedia(s.X) && s.X.Strand == since.Begin.Strand && s.X.Seq > since.Begin.Seq &&
 			(innermost == nil || s.X.Seq > innermost.X.Seq) {
 			innermost = s
 		}
@@ -354,14 +354,14 @@ func (b *treeBuilder) leave(x *adk.Crossing) {
 }
 
 func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
-	if x.Kind == adk.KindWait && b.version < wire.VersionOfWait { // it is no step where that is told all the same
+	if wire.Awaits(x) && b.version < wire.VersionOfWait { // it is no step where that is told all the same
 		return
 	}
 	if x.Phase == adk.Done {
 		if s := b.ops[x.Op]; s != nil {
 			s.Done = x
 			delete(b.ops, x.Op)
-			if x.Kind == adk.KindAsk {
+			if wire.EndsAsk(x) {
 				b.performed(b.step(c, x))
 			}
 		}
@@ -373,19 +373,16 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 	if x.Phase == adk.Begin {
 		b.ops[x.Op] = s
 	}
-	switch x.Kind {
-	case adk.KindOpenMedia:
+	switch {
+	case wire.OpensMedia(x):
 		b.Opens[x.Op] = s
-	case adk.KindWaitFor:
+	case wire.AsksForGate(x):
 		if b.gates[x.Name] == nil { // a second one of the id does not open (GAT-5)
 			b.gates[x.Name] = s
 		}
-	case adk.KindWait:
+	case wire.Awaits(x):
 		s.Waits = b.Strands[x.ID]
-	case adk.KindFork:
-		if !wire.Forks(x) {
-			return
-		}
+	case wire.Forks(x):
 		b.forks[x.ID] = s
 		path := x.Name
 		if above := c.Strand; above != "" {
@@ -430,8 +427,8 @@ func (b *treeBuilder) event(c *Call, x *adk.Crossing) {
 }
 
 func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
-	switch x.Kind {
-	case adk.KindSettle:
+	switch {
+	case wire.IsSettlement(x):
 		if s := b.gates[x.Name]; s != nil {
 			s.Notes = append(s.Notes, x)
 			if wire.Settles(x) {
@@ -439,13 +436,13 @@ func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
 			}
 			return
 		}
-	case adk.KindPiece:
+	case wire.IsPiece(x):
 		if s := b.ops[x.Op]; s != nil {
 			s.Notes = append(s.Notes, x)
 			b.performed(b.step(c, x))
 			return
 		}
-	case adk.KindTimer:
+	case wire.IsTimer(x):
 		if s := b.ops[x.N]; s != nil {
 			s.Notes = append(s.Notes, x)
 			return
@@ -475,8 +472,7 @@ func IsShared(kind adk.Kind) bool {
 // calls: it begins with copies of what its caller sees, and flushes to it (DSP-9,
 // DEL-2).
 func (t *Tree) Shares(x *adk.Crossing) bool {
-	switch x.Kind {
-	case adk.KindCall, adk.KindIterationEnd, adk.KindDispatchEnd:
+	if x.Kind == adk.KindCall || wire.EndsIteration(x) || wire.EndsDispatch(x) {
 		c := t.Calls[wire.CallOf(x)]
 		return c != nil && c.Begin.Seam.Label == adk.LabelDispatch && c.Called()
 	}
@@ -494,15 +490,15 @@ func GateID(x *adk.Crossing) string {
 
 // Settlement is the last settlement of the gate that a step waited for; nil if there is
 // none, or no step.
-func (s *Step) Settlement() *adk.Crossing { return s.note(adk.KindSettle) }
+func (s *Step) Settlement() *adk.Crossing { return s.note(wire.IsSettlement) }
 
 // Timer is the timer that woke a step; nil if none did, or there is no step.
-func (s *Step) Timer() *adk.Crossing { return s.note(adk.KindTimer) }
+func (s *Step) Timer() *adk.Crossing { return s.note(wire.IsTimer) }
 
-func (s *Step) note(kind adk.Kind) (last *adk.Crossing) {
+func (s *Step) note(is func(*adk.Crossing) bool) (last *adk.Crossing) {
 	if s != nil {
 		for _, x := range s.Notes {
-			if x.Kind == kind {
+			if is(x) {
 				last = x
 			}
 		}
@@ -511,7 +507,7 @@ func (s *Step) note(kind adk.Kind) (last *adk.Crossing) {
 }
 
 // IsAsk reports whether a step asks the world.
-func (s *Step) IsAsk() bool { return s.X.Kind == adk.KindAsk && s.X.Phase == adk.Begin }
+func (s *Step) IsAsk() bool { return wire.Asks(s.X) }
 
 // LeftOpen reports whether a step is an ask that nobody had ended when its seam call
 // returned.

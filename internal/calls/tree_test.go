@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -38,4 +39,28 @@ func TestChoice(t *testing.T) {
 		}
 		assert.False(t, calls.NewChoice(func(adk.Seam) bool { return true }).Takes(nil))
 	}
+}
+
+// The executor of a dispatch that user code calls is that code's and no seam of its own: of
+// those of an agent with helpers, only the agent's own is one.
+func TestExecutorsOfCalledDispatchesAreNotChosen(t *testing.T) {
+	data, err := fixtures.Traces.ReadFile("sub-agents.jsonl")
+	require.NoError(t, err)
+	recorded, err := trace.Read(bytes.NewReader(data))
+	require.NoError(t, err)
+	isExecutor := func(seam adk.Seam) bool { return seam.Label == adk.LabelExecutor }
+	own, called := 0, 0
+	for _, c := range calls.Of(recorded).Calls {
+		if !isExecutor(c.Begin.Seam) {
+			continue
+		}
+		assert.Equal(t, !c.Owner.Called(), c.IsOf(isExecutor), "%s", c.Begin.Seam)
+		if c.Owner.Called() {
+			called++
+		} else {
+			own++
+		}
+	}
+	assert.NotZero(t, own)
+	assert.NotZero(t, called)
 }

@@ -1,9 +1,6 @@
 package compare
 
 import (
-	"slices"
-
-	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -16,11 +13,12 @@ func CompareInfo(want, got trace.Header) []FieldDiff {
 			diffs = append(diffs, FieldDiff{Field: field, Want: w, Got: g, Input: true})
 		}
 	}
-	text(adk.LabelExecutor, want.Info.Executor, got.Info.Executor)
-	theirs := wire.Pipelines(&got.Info)
-	for i, ours := range wire.Pipelines(&want.Info) {
-		if !slices.Equal(*ours.Names, *theirs[i].Names) {
-			text(ours.Label, quotedList(*ours.Names), quotedList(*theirs[i].Names))
+	theirs := wire.Named(&got.Info)
+	for i, ours := range wire.Named(&want.Info) {
+		if ours.One != nil {
+			text(ours.Label, *ours.One, *theirs[i].One)
+		} else {
+			text(ours.Label, quotedList(*ours.List), quotedList(*theirs[i].List))
 		}
 	}
 	text(wire.MemberStandalone, yesOrNo(want.Info.Standalone), yesOrNo(got.Info.Standalone))

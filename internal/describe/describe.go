@@ -255,17 +255,11 @@ func (n *Namer) handedIn(x *adk.Crossing) string {
 
 // SeamWords is the path of a seam.
 func SeamWords(seam adk.Seam) string {
-	at := ""
-	if path := seam.String(); strings.Contains(path, "#") && seam.Name != "" {
-		at = path[strings.LastIndexByte(path, '#'):]
-	}
-	switch {
-	case seam.Name == "":
+	if seam.Name == "" {
 		return safetext.PlainName(seam.Label)
-	case seam.Label == adk.LabelTool || seam.Label == adk.LabelOnAck || seam.Label == adk.LabelStrand || seam.Label == adk.LabelStorage:
-		at = "" // a # there is part of the name
 	}
-	return safetext.PlainName(seam.Label) + "/" + safetext.PlainName(strings.TrimSuffix(seam.Name, at)) + at
+	named := seam.Label + "/" + seam.Name
+	return safetext.PlainName(seam.Label) + "/" + safetext.PlainName(seam.Name) + strings.TrimPrefix(seam.String(), named)
 }
 
 // Operation is something that user code asks of the engine.

@@ -217,7 +217,7 @@ var rooms = []room{
 	{name: "replay/otel", ours: []string{"adk", "internal/spans"},
 		others:  []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/log", "go.opentelemetry.io/otel/trace"}, // the user's tracer and logger
 		because: "a module of its own: who tells no spans carries no OpenTelemetry"},
-	{name: "cmd/adkreplay/internal/distil", ours: []string{"adk", "internal/describe", "internal/eachtrace", "internal/httpform", "internal/modelapi", "internal/safetext", "internal/state", "replay/corpus", "replay/trace"},
+	{name: "cmd/adkreplay/internal/distil", ours: []string{"adk", "internal/describe", "internal/eachtrace", "internal/httpform", "internal/modelapi", "internal/safetext", "internal/state", "internal/wire", "replay/corpus", "replay/trace"},
 		because: "it looks at what traces show, and runs none"},
 	{name: "internal/stats", ours: []string{"adk", "internal/canonical", "internal/describe", "internal/eachtrace", "internal/jsonfault", "internal/modelapi", "internal/safetext", "internal/state", "internal/wire", "replay/corpus", "replay/trace"},
 		because: "it counts what is in traces, and runs none"},

@@ -64,6 +64,7 @@ type User interface {
 // Answer is what the engine answered. Which fields an operation sets is what its
 // method gives; the others are zero.
 type Answer struct {
+	Silent  bool // the method gives nothing, not even an error
 	Err     error
 	Flag    bool           // replaced, of an add; found, of a remove or an unregister
 	ID      string         // of a new-id
@@ -163,11 +164,14 @@ var operations = [...]operation{
 	}),
 	adk.KindReportLog: onHandle(func(j job, h adk.Handle) Answer {
 		h.Log(adk.Level(j.x.Key), j.x.Name, j.x.Text, j.x.Value)
-		return Answer{}
+		return silent
 	}),
 }
 
 func answerOf(err error) Answer { return Answer{Err: err} }
+
+// silent is the answer of a method that gives none.
+var silent = Answer{Silent: true}
 
 // onHandle is an operation of both contexts.
 func onHandle(make func(job, adk.Handle) Answer) operation {
@@ -211,7 +215,7 @@ func callNext(j job) (Answer, bool) {
 		return Answer{}, false
 	}
 	j.h.Next(j.ctx)
-	return Answer{}, true
+	return silent, true
 }
 
 func forkStrand(j job) (a Answer, has bool) {
@@ -287,5 +291,5 @@ func dropAckHandler(j job, _ *adk.DispatchContext) (Answer, bool) {
 		return Answer{}, false
 	}
 	off()
-	return Answer{}, true
+	return silent, true
 }

@@ -86,6 +86,23 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
+// What answers nothing says so, so that nobody holds an error that there is not against
+// the recording; all else answers.
+func TestSilentOperations(t *testing.T) {
+	inExecutor(t, func(ctx context.Context, h Handle) {
+		logged, could := Perform(ctx, h, &adk.Crossing{Kind: adk.KindReportLog, Key: string(adk.LevelInfo)}, noCode{})
+		assert.True(t, could)
+		assert.Equal(t, silent, logged)
+		h.Next = func(context.Context) {}
+		passed, could := Perform(ctx, h, &adk.Crossing{Kind: adk.KindNext}, noCode{})
+		assert.True(t, could)
+		assert.Equal(t, silent, passed)
+		told, could := Perform(ctx, h, &adk.Crossing{Kind: adk.KindStash, Name: "draft"}, noCode{})
+		assert.True(t, could)
+		assert.False(t, told.Silent)
+	})
+}
+
 // A cause ends the context that a dispatch is given, and no other.
 func TestDispatchOfAnEndedContext(t *testing.T) {
 	inExecutor(t, func(ctx context.Context, h Handle) {

@@ -53,8 +53,11 @@ func formatSays(word string) bool {
 			}
 		}
 	}
+	if _, err := adk.ParseSeam(word + "/name#0"); err == nil { // a label
+		return true
+	}
 	return strings.Contains(`kind end adkreplay trace version contract start seams phase begin done sha256 redacted unvalidated
-		executor turn-input turn-output dispatch-input dispatch-output dispatch run strand storage writeBehind source score
+		turn-input turn-output dispatch-input dispatch-output writeBehind source score
 		messages memories retrievables thoughts toolCalls instructions toolCall memory retrievable thought instruction
 		role user assistant createdAt updatedAt completedAt text panic cause causes code sentinel stage faults path keyword context.Canceled io.EOF
 		inputSchema properties required type object string additionalProperties false true enum const default integer number

@@ -103,13 +103,12 @@ func (r *Writer) Carry() { r.redactor.carries = true }
 
 // info redacts the names that people gave to seams.
 func (r *redactor) info(info adk.RunInfo) adk.RunInfo {
-	info.Executor = r.name(info.Executor)
-	for _, p := range wire.Pipelines(&info) {
-		names := make([]string, len(*p.Names))
-		for i, name := range *p.Names {
-			names[i] = r.name(name)
+	for _, n := range wire.Named(&info) {
+		names := n.All()
+		for i := range names {
+			names[i] = r.name(names[i])
 		}
-		*p.Names = names
+		n.Put(names)
 	}
 	return info
 }

@@ -27,66 +27,63 @@ type Answers interface {
 	Handed(s adk.Scope, record adk.Record, key string)
 }
 
-// answered holds the answer of an operation that was made again against the recording.
+// answered holds the answer of an operation that was made again against the recording,
+// and keeps the strand or the handler that it gave.
 func (s *Stage) answered(x *adk.Crossing, got perform.Answer) {
-	switch x.Kind {
-	case adk.KindNext, adk.KindOffAck, adk.KindReportLog: // they answer nothing
-		return
-	case adk.KindFork:
+	switch {
+	case got.Silent:
+	case x.Kind.LeadsTo() == adk.LabelStrand:
 		s.mu.Lock()
 		s.strands[x.ID], s.forkedBy[x.ID], s.lastFork[x.Call] = got.Strand, x.Call, x.ID
 		s.mu.Unlock()
-		return
-	case adk.KindOnAck:
+	case x.Kind.Names(adk.HandlerNumber):
 		if got.Err == nil {
 			s.mu.Lock()
 			s.offAck[calls.AckHandlerOf(x)] = got.Off
 			s.mu.Unlock()
 		}
-		return
-	case adk.KindNow:
-		if !got.At.Equal(x.At) {
-			s.director.Wrong(x, "answer", x.At, got.At)
-		}
-		return
-	case adk.KindNewID:
-		if got.ID != x.Name {
-			s.director.Wrong(x, "answer", x.Name, got.ID)
-		}
-		return
-	case adk.KindOpenMedia:
+	case wire.TellsTime(x):
+		checked(s.director, x, x.At.Equal(got.At), x.At, got.At)
+	case x.Kind.Names(adk.MadeID):
+		checked(s.director, x, x.Name == got.ID, x.Name, got.ID)
+	case wire.OpensMedia(x):
 		s.director.AnsweredBytes(x, got.Bytes, got.Err)
-		return
+	default:
+		s.director.Answered(x, got.Err)
+		if got.Err == nil {
+			s.gave(x, got)
+		}
 	}
-	s.director.Answered(x, got.Err)
-	s.gave(x, got)
 }
 
-// gave compares what an operation gave beside its error.
+// gave compares what an operation gave beside its error: what its line says of the
+// engine's doing, or what it was given by the call that it led to, or by whoever settled
+// its gate.
 func (s *Stage) gave(x *adk.Crossing, got perform.Answer) {
-	switch x.Kind {
-	case adk.KindPrune:
-		if !slices.Equal(got.Texts, x.Texts) {
-			s.director.Wrong(x, "answer", x.Texts, got.Texts)
+	switch {
+	case x.Kind.Answers(adk.FieldTexts):
+		checked(s.director, x, slices.Equal(x.Texts, got.Texts), x.Texts, got.Texts)
+	case x.Kind.Answers(adk.FieldFlag):
+		checked(s.director, x, x.Flag == got.Flag, x.Flag, got.Flag)
+	case x.Kind.Touches() == adk.TouchReading:
+		if from := s.director.LastReturn(x); from != nil {
+			checked(s.director, from, slices.EqualFunc(from.Records, got.Records, wire.SameRecord), len(from.Records), len(got.Records))
 		}
-	case adk.KindAdd, adk.KindRemove, adk.KindUnregister:
-		if got.Err == nil && got.Flag != x.Flag {
-			s.director.Wrong(x, "answer", x.Flag, got.Flag)
+	case x.Kind.LeadsTo() == adk.LabelTool:
+		if from := s.director.LastReturn(x); from != nil {
+			checked(s.director, from, state.EqualResults(from.Result, got.Result), from.Result, got.Result)
 		}
-	case adk.KindFetch, adk.KindRefresh:
-		from := s.director.LastReturn(x)
-		if got.Err == nil && from != nil && !slices.EqualFunc(from.Records, got.Records, wire.SameRecord) {
-			s.director.Wrong(from, "answer", len(from.Records), len(got.Records))
+	case wire.AsksForGate(x):
+		if from := s.director.Resolution(x); from != nil {
+			checked(s.director, from, plain.Equal(from.Value, got.Value), from.Value, got.Value)
 		}
-	case adk.KindExecute:
-		from := s.director.LastReturn(x)
-		if got.Err == nil && from != nil && !state.EqualResults(from.Result, got.Result) {
-			s.director.Wrong(from, "answer", from.Result, got.Result)
-		}
-	case adk.KindWaitFor:
-		from := s.director.Resolution(x)
-		if got.Err == nil && from != nil && !plain.Equal(from.Value, got.Value) {
-			s.director.Wrong(from, "answer", from.Value, got.Value)
-		}
+	}
+}
+
+// checked says that an answer is wrong where it is not the same. What is given is made
+// into an interface, which allocates, only then.
+func checked[T any](director Director, x *adk.Crossing, same bool, want, got T) {
+	if !same {
+		director.Wrong(x, "answer", want, got)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/perform"
-	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
@@ -87,34 +86,6 @@ func (s *Stage) script(h *Handle, id, strand int) error {
 		return err
 	}
 	return leave(x)
-}
-
-func (s *Stage) turnMiddleware(name string) adk.TurnMiddleware {
-	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
-		id, strand := tc.Where()
-		return s.script(&Handle{ctx: ctx, by: perform.Handle{Turn: tc, Next: next}}, id, strand)
-	}}
-}
-
-func (s *Stage) dispatchMiddleware(name string) adk.DispatchMiddleware {
-	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
-		id, strand := dc.Where()
-		return s.script(&Handle{ctx: ctx, by: perform.Handle{Dispatch: dc, Next: next}}, id, strand)
-	}}
-}
-
-// dispatchInput is a scripted dispatch; source is nil for one called alone.
-func (s *Stage) dispatchInput(name string, info adk.RunInfo, source adk.Source) adk.DispatchInput {
-	return adk.DispatchInput{Name: name, Source: source, Executor: s.executor(info.Executor),
-		Input:  safetext.Each(info.DispatchInput, s.dispatchMiddleware),
-		Output: safetext.Each(info.DispatchOutput, s.dispatchMiddleware)}
-}
-
-func (s *Stage) executor(name string) adk.Executor {
-	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-		id, strand := dc.Where()
-		return s.script(&Handle{ctx: ctx, by: perform.Handle{Dispatch: dc}}, id, strand)
-	}}
 }
 
 // Tool is a recorded tool with the handler that it has in the new run.

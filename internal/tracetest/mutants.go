@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -106,23 +107,23 @@ func headerMutants(f Fixture, yield func(Mutant)) {
 		}
 		yield(Mutant{f, edited, 0, -1, "header", field, what, true})
 	}
-	give(adk.LabelExecutor, "renamed", func(info *adk.RunInfo) { info.Executor += "x" })
 	give("writeBehind", "flipped", func(info *adk.RunInfo) { info.WriteBehind = !info.WriteBehind })
 	give("standalone", "flipped", func(info *adk.RunInfo) { info.Standalone = !info.Standalone })
-	for label, of := range map[string]func(*adk.RunInfo) *[]string{
-		adk.LabelTurnInput:      func(info *adk.RunInfo) *[]string { return &info.TurnInput },
-		adk.LabelTurnOutput:     func(info *adk.RunInfo) *[]string { return &info.TurnOutput },
-		adk.LabelDispatchInput:  func(info *adk.RunInfo) *[]string { return &info.DispatchInput },
-		adk.LabelDispatchOutput: func(info *adk.RunInfo) *[]string { return &info.DispatchOutput },
-	} {
-		names := *of(&f.Trace.Info)
-		give(label, "lengthened", func(info *adk.RunInfo) { *of(info) = append(slices.Clone(names), "x") })
+	for of, n := range wire.Named(&f.Trace.Info) {
+		names := n.All()
+		put := func(what string, names []string) {
+			give(n.Label, what, func(info *adk.RunInfo) { wire.Named(info)[of].Put(names) })
+		}
+		if n.List != nil {
+			put("lengthened", append(n.All(), "x"))
+		}
 		for i := range names {
-			give(label, "shortened", func(info *adk.RunInfo) { *of(info) = slices.Delete(slices.Clone(names), i, i+1) })
-			give(label, "renamed", func(info *adk.RunInfo) {
-				*of(info) = slices.Clone(names)
-				(*of(info))[i] += "x"
-			})
+			if n.List != nil {
+				put("shortened", slices.Delete(n.All(), i, i+1))
+			}
+			renamed := n.All()
+			renamed[i] += "x"
+			put("renamed", renamed)
 		}
 	}
 }

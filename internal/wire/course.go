@@ -93,6 +93,9 @@ func WakesEarly(x *adk.Crossing) bool {
 	return x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil
 }
 
+// RegistersTool reports whether user code adds a tool to those of its context.
+func RegistersTool(x *adk.Crossing) bool { return x.Kind == adk.KindRegister && x.Err == nil }
+
 // RunsTool reports whether user code has a tool run, which its handler may yet refuse.
 func RunsTool(x *adk.Crossing) bool { return x.Kind == adk.KindExecute && x.Phase == adk.Begin }
 
@@ -112,6 +115,9 @@ func EndsDispatch(x *adk.Crossing) bool { return x.Kind == adk.KindDispatchEnd }
 
 // BeginsIteration reports whether listeners are told that an executor is entered once more.
 func BeginsIteration(x *adk.Crossing) bool { return x.Kind == adk.KindIterationStart }
+
+// EndsIteration reports whether listeners are told that an executor is done with one.
+func EndsIteration(x *adk.Crossing) bool { return x.Kind == adk.KindIterationEnd }
 
 // TellsError reports whether listeners are told of an error.
 func TellsError(x *adk.Crossing) bool { return x.Kind == adk.KindErrorEvent }
@@ -140,6 +146,9 @@ func BeginsTurn(x *adk.Crossing) bool { return x.Kind == adk.KindTurnStart }
 
 // EndsTurn reports whether listeners are told that the turn is over.
 func EndsTurn(x *adk.Crossing) bool { return x.Kind == adk.KindTurnEnd }
+
+// TellsState reports whether a crossing is the digest of what is visible.
+func TellsState(x *adk.Crossing) bool { return x.Kind == adk.KindState }
 
 // IsContained reports whether a crossing tells a failure that was kept from the turn.
 func IsContained(x *adk.Crossing) bool { return x.Kind == adk.KindContained }

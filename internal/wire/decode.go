@@ -147,15 +147,16 @@ func ReadSeams(raw []byte, info *adk.RunInfo) (extra []Member, err error) {
 		return nil, err
 	}
 	return d.Each(func(name string, value []byte) (bool, error) {
-		if name == adk.LabelExecutor {
-			info.Executor, err = TextOfJSON(value)
-			return true, err
-		}
-		for _, p := range Pipelines(info) {
-			if p.Label == name {
-				*p.Names, err = textList(value)
-				return true, err
+		for _, n := range Named(info) {
+			switch {
+			case n.Label != name:
+				continue
+			case n.One != nil:
+				*n.One, err = TextOfJSON(value)
+			default:
+				*n.List, err = textList(value)
 			}
+			return true, err
 		}
 		return false, nil
 	})

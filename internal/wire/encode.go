@@ -156,12 +156,14 @@ func (e *Encoder) comma() {
 func (e *Encoder) Seams(info *adk.RunInfo, extra []Member) {
 	outer := e.extra
 	e.Out, e.extra = append(e.Out, '{'), extra
-	e.Key(adk.LabelExecutor)
-	e.Text(info.Executor)
-	for _, p := range Pipelines(info) {
-		e.Key(p.Label)
+	for _, n := range Named(info) {
+		if n.One != nil {
+			e.String(n.Label, *n.One)
+			continue
+		}
+		e.Key(n.Label)
 		e.Out = append(e.Out, '[')
-		for _, name := range *p.Names {
+		for _, name := range *n.List {
 			e.comma()
 			e.Text(name)
 		}
@@ -171,22 +173,6 @@ func (e *Encoder) Seams(info *adk.RunInfo, extra []Member) {
 		e.rest(m)
 	}
 	e.Out, e.extra = append(e.Out, '}'), outer
-}
-
-// pipeline is where a RunInfo holds the names of a pipeline's middlewares.
-type pipeline struct {
-	Label string
-	Names *[]string
-}
-
-// Pipelines are the names of the middlewares, by the labels of the header.
-func Pipelines(info *adk.RunInfo) [4]pipeline {
-	return [4]pipeline{
-		{adk.LabelTurnInput, &info.TurnInput},
-		{adk.LabelTurnOutput, &info.TurnOutput},
-		{adk.LabelDispatchInput, &info.DispatchInput},
-		{adk.LabelDispatchOutput, &info.DispatchOutput},
-	}
 }
 
 // Crossing writes a crossing's line.

@@ -19,6 +19,60 @@ var PipelineLabels = []string{adk.LabelTurnInput, adk.LabelDispatchInput, adk.La
 // IsPipeline reports whether a seam is a middleware.
 func IsPipeline(seam adk.Seam) bool { return slices.Contains(PipelineLabels, seam.Label) }
 
+// ledTo are the labels of the seams that operations call.
+var ledTo = func() (labels []string) {
+	for _, kind := range adk.Kinds() {
+		if label := kind.LeadsTo(); label != "" && !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}()
+
+// IsLedTo reports whether an operation can lead to the call of a seam. The engine calls
+// some of them by itself too, as storages in a flush.
+func IsLedTo(seam adk.Seam) bool { return slices.Contains(ledTo, seam.Label) }
+
+// SeamNames is where a RunInfo holds the names that people gave to the seams of a label:
+// to one, or to the middlewares of a pipeline.
+type SeamNames struct {
+	Label string
+	One   *string
+	List  *[]string
+}
+
+// Named is where a RunInfo holds names, in the order in which a header says them.
+func Named(info *adk.RunInfo) [5]SeamNames {
+	return [...]SeamNames{
+		{Label: adk.LabelExecutor, One: &info.Executor},
+		{Label: adk.LabelTurnInput, List: &info.TurnInput},
+		{Label: adk.LabelTurnOutput, List: &info.TurnOutput},
+		{Label: adk.LabelDispatchInput, List: &info.DispatchInput},
+		{Label: adk.LabelDispatchOutput, List: &info.DispatchOutput},
+	}
+}
+
+// All are the names, in a list of their own; of one that is empty there is none.
+func (n SeamNames) All() []string {
+	switch {
+	case n.List != nil:
+		return slices.Clone(*n.List)
+	case *n.One == "":
+		return nil
+	}
+	return []string{*n.One}
+}
+
+// Put puts names in the place of those that All gave.
+func (n SeamNames) Put(names []string) {
+	switch {
+	case n.List != nil:
+		*n.List = names
+	case len(names) > 0:
+		*n.One = names[0]
+	}
+}
+
 // CallOf is the call that a crossing belongs to; of a call or a return it is
 // that.
 func CallOf(x *adk.Crossing) int {

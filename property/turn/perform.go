@@ -60,16 +60,18 @@ func (op *Op) crossing() adk.Crossing {
 	x.Record = op.Record.Get()
 	x.Result, _ = resultOf(op.Result)
 	update := adk.StreamUpdate{ID: op.Name, Delta: op.Text, Full: op.Text, Complete: op.Flag}
-	switch x.Kind {
-	case adk.KindAdd, adk.KindStore, adk.KindMutate:
-		if x.Record != nil && x.Record.RecordKind() != op.Of.Holds() { // which no set can be given
-			x.Record = nil
-		}
-	case adk.KindEmitMessage:
+	if x.Record != nil && x.Kind.Uses(adk.FieldCollection) && x.Record.RecordKind() != op.Of.Holds() { // which no set can be given
+		x.Record = nil
+	}
+	if !x.Kind.Emits() {
+		return x
+	}
+	switch x.Kind.Event().Payload().(type) {
+	case adk.MessageEvent:
 		x.Payload = adk.MessageEvent(update)
-	case adk.KindEmitThought:
+	case adk.ThoughtEvent:
 		x.Payload = adk.ThoughtEvent(update)
-	case adk.KindEmitToolCall:
+	case adk.ToolCallEvent:
 		args, _ := x.Args.(map[string]any)
 		x.Payload = adk.ToolCallEvent{ID: op.Name, Tool: op.Key, Args: args, Results: x.Result, IsError: op.IsError, Complete: op.Flag}
 	}
@@ -90,9 +92,9 @@ func (s *interpreter) operate(o *operation) error {
 	answer, could := perform.Perform(o.on.ctx, o.on.by, &o.Crossing, o)
 	switch {
 	case !could:
-	case o.Kind == adk.KindFork && answer.Err == nil:
+	case answer.Strand != nil:
 		o.on.keepStrand(o.op.Name, answer.Strand)
-	case o.Kind == adk.KindOnAck && answer.Err == nil:
+	case answer.Off != nil:
 		o.on.keepOff(o.op.Name, answer.Off)
 	case o.Kind == adk.KindStash && o.op.Flag:
 		changeOwn(o.Value)

@@ -164,8 +164,8 @@ func (b *diffTreeBuilder) enter(above *diffCall, i int, x *adk.Crossing) {
 		c.node.continues = x.Seam.Label == adk.LabelStorage && at != above.within
 	}
 	c.depth = c.node.depth + 1
-	switch x.Seam.Label {
-	case adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput:
+	switch {
+	case wire.IsPipeline(x.Seam):
 		// It is its own owner: its call is the pipeline's doing and not that of
 		// the middleware before it.
 		c.flat, c.owner, c.node.owner = true, x.Seam.String(), x.Seam.String()

@@ -8,6 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // seams are what all traces have of user code, and what became of it.
@@ -28,12 +29,9 @@ func newSeams() *seams {
 // configure notes the seams that a run has.
 func (s *seams) configure(info *adk.RunInfo) {
 	s.asked = map[int]string{}
-	for label, names := range map[string][]string{
-		adk.LabelTurnInput: info.TurnInput, adk.LabelTurnOutput: info.TurnOutput, adk.LabelExecutor: {info.Executor},
-		adk.LabelDispatchInput: info.DispatchInput, adk.LabelDispatchOutput: info.DispatchOutput,
-	} {
-		for _, name := range names {
-			s.known[describe.SeamName(adk.Seam{Label: label, Name: name})] = "entered"
+	for _, n := range wire.Named(info) {
+		for _, name := range n.All() {
+			s.known[describe.SeamName(adk.Seam{Label: n.Label, Name: name})] = "entered"
 		}
 	}
 }
