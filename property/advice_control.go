@@ -261,6 +261,18 @@ func (w *plainGoroutines) say(s *history, c *seamCall, op *openOp, format string
 
 func (w *plainGoroutines) end(*history) {}
 
+// panics: user code panicked in a seam call, and the engine made an error of it. It is silent
+// about handlers of an ack, whose panics nobody is given: those are contained failures.
+type panics struct{}
+
+func (w *panics) see(s *history, x *adk.Crossing) {
+	if x.Kind == adk.KindReturn && x.Outcome == adk.OutcomePanic && s.called.seam.Label != adk.LabelOnAck {
+		s.hint(s.n, s.called, nil, "%v", x.Err)
+	}
+}
+
+func (w *panics) end(*history) {}
+
 // containedFailure: a listener or a handler panicked, or a handle was used after
 // its seam call: the turn went on as if nothing had happened (EVT-3, DET-5). It is silent
 // about a request that an aborted turn makes all the same, as a client does whose context

@@ -24,8 +24,8 @@ import (
 )
 
 // The hints that the scenarios get. They are good code, so each of these is
-// meant: three gates that wait until the turn is aborted, a listener that panics
-// to show that it disturbs nobody, and a turn that is as small as one can be.
+// meant: three gates that wait until the turn is aborted, a policy, an executor and a
+// listener that panic to show what comes of it, and a turn that is as small as one can be.
 func TestHintsOfTheFixtures(t *testing.T) {
 	var got []string
 	for _, r := range recordings(t) {
@@ -34,6 +34,8 @@ func TestHintsOfTheFixtures(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{
+		`abort-on-the-way-out: panic: panic: the policy is gone`,
+		`executor-panic: panic: panic: index out of range`,
 		`gates-aborted: gate-without-timeout: gate "legal" has no timeout`,
 		`gates-aborted: gate-without-timeout: gate "finance" has no timeout`,
 		`gates-aborted: gate-without-timeout: gate "security" has no timeout`,
@@ -303,6 +305,14 @@ var slips = map[string]*slip{
 		})...)
 		return config
 	}, says: "api.openai.com is asked, and nobody has counted what it is shown: the stash has a contextWindow, and no tokenEncoding"},
+	"panic": {turn: func(mended bool) adk.Config {
+		return saying(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if all := dc.Messages().All(); !mended {
+				_ = all[len(all)]
+			}
+			return nil
+		})
+	}, says: "panic: runtime error: index out of range [1] with length 1"},
 	"contained-failure": {turn: func(mended bool) adk.Config {
 		return saying(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			_, err := dc.OnAck("commit", func(context.Context, *adk.DispatchContext) {
