@@ -55,11 +55,74 @@ type difference struct {
 func (j *comparison) compare() []*difference {
 	j.pairs, j.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
 	j.calls(j.want.Root, j.got.Root)
+	j.endWhereTheyDid()
 	slices.SortStableFunc(j.found, func(a, b *difference) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))
 	})
 	leadToTheUse(j.found)
+	leadToThePanic(j.found)
 	return j.found
+}
+
+// endWhereTheyDid has the calls that ended in another way end before what they did not come to
+// do any more. What was read on by itself, such as the end of an answer whose body is closed as
+// the call ends, is nothing that they came to.
+func (j *comparison) endWhereTheyDid() {
+	missing := map[*calls.Call][]*difference{}
+	for _, d := range j.found {
+		if d.class == Missing {
+			missing[d.call] = append(missing[d.call], d)
+		}
+	}
+	for _, end := range j.found {
+		if !end.otherEnd() {
+			continue
+		}
+		last := j.lastDone(end.call)
+		for _, d := range missing[end.call] {
+			if d.want.Seq > last && d.at <= end.at {
+				end.want, end.at = d.want, d.at-1
+			}
+		}
+	}
+}
+
+// otherEnd reports whether a call ended in another way than it was recorded.
+func (d *difference) otherEnd() bool {
+	return d.got != nil && d.got.Kind == adk.KindReturn && (d.class == ChangedError || d.class == Panicked)
+}
+
+// lastDone is the recorded counterpart of what the code of a call did last in the new run, or
+// of what was done before that; where it did nothing of what was recorded, the call's beginning.
+func (j *comparison) lastDone(in *calls.Call) int {
+	script, last := j.pairs[in].Script, in.Begin.Seq
+	if len(script) == 0 {
+		return last
+	}
+	for _, s := range in.Steps {
+		if now := j.counterparts[s.X.Seq-1]; now > 0 && now <= script[len(script)-1].X.Seq {
+			last = max(last, s.X.Seq)
+		}
+	}
+	return last
+}
+
+// leadToThePanic puts the panic that live code has ended with before all else that differs:
+// what is missing is so because of it, and whoever reads of anything else first looks there. A
+// request that had no answer comes first, as code that is refused one may panic of that.
+func leadToThePanic(found []*difference) {
+	first := -1
+	for i, d := range found {
+		if d.class == Panicked && (first < 0 || d.got.Seq < found[first].got.Seq) {
+			first = i
+		}
+	}
+	if first < 0 || slices.ContainsFunc(found, func(d *difference) bool { return d.class == Unanswered && d.got.Seq < found[first].got.Seq }) {
+		return
+	}
+	panicked := found[first]
+	copy(found[1:first+1], found[:first])
+	found[0] = panicked
 }
 
 // leadToTheUse puts what a new id or a time is for before them: a record that is stored is
@@ -115,6 +178,9 @@ func (j *comparison) calls(want, got *calls.Call) (reached int) {
 func (j *comparison) endings(want, got *calls.Call, last int) {
 	d := &difference{class: ChangedError, want: want.Return, got: got.Return, call: want, at: last, behind: true, lines: 1,
 		fields: withoutFollowing(compare.CompareInputs(j.known, want.Return, got.Return))}
+	if got.Return.Outcome == adk.OutcomePanic {
+		d.class = Panicked
+	}
 	for _, s := range want.Steps {
 		if s.X.Seq > last {
 			d.want = s.X

@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -25,6 +26,7 @@ const (
 	Extra         Class = "extra"          // a crossing happened that was not recorded
 	Order         Class = "order"          // a recorded crossing happened, at another place
 	ChangedError  Class = "error"          // a call or an operation ended in another way
+	Panicked      Class = "panic"          // a call ended with a panic, and did not when it was recorded
 	Timing        Class = "timing"         // the same, at another time
 	NewContract   Class = "version"        // the contract has changed since the recording
 
@@ -34,7 +36,7 @@ const (
 
 // Classes are all of them.
 func Classes() []Class {
-	return []Class{ChangedInput, ChangedResult, ChangedOutput, ChangedState, Missing, Extra, Order, ChangedError, Timing, NewContract, Unanswered, NonDeterministic}
+	return []Class{ChangedInput, ChangedResult, ChangedOutput, ChangedState, Missing, Extra, Order, ChangedError, Panicked, Timing, NewContract, Unanswered, NonDeterministic}
 }
 
 // FieldDiff is one field in which a crossing differs from the recorded one: its label
@@ -141,6 +143,20 @@ func classOf(x *adk.Crossing, fields []compare.FieldDiff) Class {
 		return ChangedInput
 	}
 	return ChangedOutput
+}
+
+// Panic is what live code panicked with; empty of a divergence of another class.
+func (d *Divergence) Panic() string {
+	if d.Class != Panicked {
+		return ""
+	}
+	for _, f := range d.Fields {
+		_, got, _ := f.Trees()
+		if words, is := compare.ErrorWords(got); is {
+			return strings.TrimPrefix(words, "panic: ")
+		}
+	}
+	return ""
 }
 
 // answers reports whether what a crossing carries was answered, by a seam, the reader of a

@@ -252,7 +252,7 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 // operation; and of what the run was given nothing but that somebody made it. Of an
 // operation it says who called the line, too.
 func (r *replayed) place(d *Divergence, first *difference) {
-	if first.got != nil && r.called(d, r.operation(first.got)) {
+	if first.got != nil && (r.called(d, r.operation(first.got)) || first.class == Panicked && r.called(d, first.got)) {
 		return
 	}
 	in, begins := r.codeOf(first)

@@ -39,6 +39,9 @@ const (
 	mostSaid       = 2
 )
 
+// mostOfAPanic is how much is said of what live code panicked with.
+const mostOfAPanic = 3 * width
+
 // width is how long a line of a report is, at most: what stands before it in the report
 // of many traces and in the output of go test fits on a screen of 80 columns with it. A
 // command is broken where a shell lets it go on, and a word is not broken.
@@ -136,10 +139,13 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if expected != "" {
 		fmt.Fprintf(b, "  - %s\n", expected)
 	}
+	show := d.Fields
+	if d.Class == Panicked { // its line says it, and the more the better
+		got, show = safetext.Wrapped(safetext.Shortened(d.Got, mostOfAPanic), width-4, "        "), nil
+	}
 	if got != "" {
 		fmt.Fprintf(b, "  + %s\n", got)
 	}
-	show := d.Fields
 	if len(show) > mostFields {
 		show = show[:mostFields-1]
 	}
@@ -148,7 +154,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 			fmt.Fprintf(b, "    %s\n", line)
 		}
 	}
-	if more := len(d.Fields) - len(show); more > 0 {
+	if more := len(d.Fields) - len(show); more > 0 && len(show) > 0 {
 		fmt.Fprintf(b, "    and %d fields more\n", more)
 	}
 	if len(d.Waiting) > 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/httpform"
@@ -35,6 +36,11 @@ type Cause struct {
 	// Asked is, of a request over HTTP, its method and path, as in GET /orders/17. The parts
 	// of the path in which traces differ are …: they are data, and no part of the cause.
 	Asked string `json:"asked,omitempty"`
+	// At is, of a panic, the line of code that it came of, as file:line, and Panic what the
+	// code panicked with: that may be other in each trace, and is no part of the cause where the
+	// line is known.
+	At    string `json:"at,omitempty"`
+	Panic string `json:"panic,omitempty"`
 	// Changes are the members that differ, where both crossings are of one kind.
 	Changes []Change `json:"changes,omitempty"`
 	// NewError is, of one trace, the error that came in the place of whatever was
@@ -84,6 +90,9 @@ func newCause(d *replay.Divergence) *Cause {
 	if e == nil { // it is of no crossing
 		e = &replay.Evidence{}
 	}
+	if d.Class == replay.Panicked {
+		return c.panicked(d)
+	}
 	x := told(d.Class, e)
 	if x != nil {
 		c.Kind, c.Asked = describe.KindName(x), asked(x)
@@ -116,6 +125,17 @@ func newCause(d *replay.Divergence) *Cause {
 	maps.Copy(nearby, before)
 	for i := range c.Changes {
 		c.Changes[i].Template = c.Changes[i].template(nearby)
+	}
+	return c
+}
+
+// panicked is the cause of a panic.
+func (c *Cause) panicked(d *replay.Divergence) *Cause {
+	c.Panic = d.Panic()
+	if file, line, known := codeplace.Parse(d.Place); known {
+		c.At = fmt.Sprintf("%s:%d", file, line)
+	} else {
+		c.Changes = []Change{lineChange(d.Class, c.Panic)}
 	}
 	return c
 }
@@ -374,6 +394,12 @@ func (c Cause) String() string {
 		}
 		said = append(said, words)
 	}
+	if c.Class == replay.Panicked {
+		if c.At != "" {
+			text += " at " + safetext.Bare(c.At)
+		}
+		return text + ": " + safetext.Shortened(safetext.Bare(c.Panic), longestPanic)
+	}
 	changes := []string{}
 	for _, change := range c.Changes[:min(len(c.Changes), mostChanges)] {
 		changes = append(changes, change.String())
@@ -389,6 +415,9 @@ func (c Cause) String() string {
 	}
 	return text
 }
+
+// longestPanic is how many characters are said of what code panicked with.
+const longestPanic = 200
 
 // longestSaid is how many characters are said of one piece: it ends at a word.
 const longestSaid = 72

@@ -370,7 +370,9 @@ func (h *changeHits) take(other *changeHits) {
 }
 
 // place is where a cause is: what changed there is not in it.
-func (c *Cause) place() string { return fmt.Sprintf("%q", []string{string(c.Class), c.Seam, c.Kind}) }
+func (c *Cause) place() string {
+	return fmt.Sprintf("%q", []string{string(c.Class), c.Seam, c.Kind, c.At})
+}
 
 // frame is the field and what stands beside the piece: the same where a template
 // is filled with other data in each trace.

@@ -72,6 +72,7 @@ var changes = []change{
 	{"the text of the tool's error", []edit{{"tool.go", "no forecast for %s", "there is nothing on %s"}}, replay.ChangedError, []string{"in strand/city", "err.text", "nothing on"}, ""},
 	{"the text of a nack", []edit{{"middleware.go", "the model was asked %d times and wants more", "the model was asked %d times and has no answer"}}, replay.ChangedInput, []string{"in dispatch-input/cap: nack", "cause.text", "has no answer"}, ""},
 	{"a higher cap", []edit{{"middleware.go", "mostIterations = 3", "mostIterations = 4"}}, replay.Missing, []string{"in dispatch-input/cap: nack", "next in its place", "in-circles"}, "next(ctx)"},
+	{"a panic", []edit{{"tool.go", forked, strings.Replace(forked, "lines[i]", "lines[i+len(lines)]", 1)}}, replay.Panicked, []string{"in strand/city at tool.go:", ": runtime error: index out of range ["}, "lines[i+len(lines)]"},
 	{"a timeout that strikes", []edit{{"tool.go", forked, "\t\t\tctx, stop := context.WithTimeout(ctx, 0)\n\t\t\tdefer stop()\n" + forked}}, replay.ChangedError, []string{"in strand/city", "context.DeadlineExceeded"}, ""},
 	{"a message that is not loaded", []edit{{"middleware.go", "range messages {", "range messages[1:] {"}}, replay.Missing, []string{"in turn-input/history: add messages"}, "tc.Messages().Fetch(ctx)"},
 	{"a temperature", []edit{{"model.go", "new(0.2)", "new(0.7)"}}, replay.ChangedInput, []string{"in executor/model: ask", "request.body.temperature: 0.2 → 0.7"}, ""},
