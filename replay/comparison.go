@@ -49,6 +49,7 @@ type difference struct {
 	lines     int  // how many crossings are other, those below included
 	own       bool // it does not follow from an earlier one
 	repeats   int  // how often the same was asked once more, and not answered
+	times     int  // how many of the like the call has, where one stands for several
 }
 
 // compare gives the differences in the recorded order.
@@ -61,6 +62,7 @@ func (j *comparison) compare() []*difference {
 	})
 	leadToTheUse(j.found)
 	leadToThePanic(j.found)
+	j.countTheMade()
 	return j.found
 }
 
@@ -107,6 +109,26 @@ func (j *comparison) lastDone(in *calls.Call) int {
 	return last
 }
 
+// countTheMade has the first difference stand for all of its like in its call where that only
+// makes an id or a time: none of them says anything that the others do not.
+func (j *comparison) countTheMade() {
+	if len(j.found) == 0 {
+		return
+	}
+	first := j.found[0]
+	x := cmp.Or(first.want, first.got)
+	if !wire.OnlyMakes(x) || first.want != nil && first.got != nil {
+		return
+	}
+	all := len(j.found)
+	j.found = slices.DeleteFunc(j.found, func(d *difference) bool {
+		return d != first && d.class == first.class && d.call == first.call && cmp.Or(d.want, d.got).Kind == x.Kind
+	})
+	if more := all - len(j.found); more > 0 {
+		first.times = 1 + more
+	}
+}
+
 // leadToThePanic puts the panic that live code has ended with before all else that differs:
 // what is missing is so because of it, and whoever reads of anything else first looks there. A
 // request that had no answer comes first, as code that is refused one may panic of that.
@@ -126,14 +148,24 @@ func leadToThePanic(found []*difference) {
 }
 
 // leadToTheUse puts what a new id or a time is for before them: a record that is stored is
-// what somebody has written, and the id that it was made with says nothing of it.
+// what somebody has written, and the id that it was made with says nothing of it. Of what is
+// missing it is the same: a gate that nobody waits for any more needs no id.
 func leadToTheUse(found []*difference) {
-	isNew := func(d *difference) bool { return d.want == nil && (d.class == Extra || d.class == Unanswered) }
+	isNew := func(d *difference) bool {
+		return d.want == nil && (d.class == Extra || d.class == Unanswered) && d.at == found[0].at
+	}
+	isGone := func(d *difference) bool { return d.class == Missing && d.got == nil }
 	for i, d := range found {
-		if !isNew(d) || d.call != found[0].call || d.at != found[0].at {
+		var made *adk.Crossing
+		switch first := found[0]; {
+		case d.call == first.call && isNew(first) && isNew(d):
+			made = d.got
+		case d.call == first.call && isGone(first) && isGone(d):
+			made = d.want
+		default:
 			return
 		}
-		if !wire.OnlyMakes(d.got) {
+		if !wire.OnlyMakes(made) {
 			copy(found[1:i+1], found[:i])
 			found[0] = d
 			return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
@@ -55,8 +56,11 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 			switch {
 			case kept:
 			case at < len(keeps) && places[keeps[at]] < places[i]:
-				beside := matched[steps[keeps[at]]].X
-				moved[g] = move{beside: beside, ahead: true, at: beside.Seq}
+				first := matched[steps[keeps[at]]].X
+				for at+1 < len(keeps) && wire.OnlyMakes(matched[steps[keeps[at]]].X) && places[keeps[at+1]] < places[i] { // an id is for what comes next
+					at++
+				}
+				moved[g] = move{beside: matched[steps[keeps[at]]].X, ahead: true, at: first.Seq}
 			default:
 				moved[g] = move{beside: matched[steps[keeps[at-1]]].X, at: places[i]}
 			}

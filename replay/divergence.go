@@ -67,6 +67,9 @@ type Divergence struct {
 	Got      string `json:"got,omitempty"`
 	// Fields are the fields that differ, where both are of one kind.
 	Fields []FieldDiff `json:"fields,omitempty"`
+	// Times is, of an id or a time that is made, how many of them are missing or extra in the
+	// call, where these are several.
+	Times int `json:"times,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
 	// Place is the line of live code that it happened in, or behind; where that made nothing
@@ -94,6 +97,9 @@ type Divergence struct {
 	// replay refuses that unless Live.Outside names them, and what code did without their
 	// answers may be why the run is another.
 	Refused []string `json:"refused,omitempty"`
+	// Dialed is the address that live code dialed by itself, where it ended with the failure of
+	// that and the recording asked: what it asks there goes past adk.Ask and package adkhttp.
+	Dialed string `json:"dialed,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Impact `json:"after,omitempty"`

@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -218,9 +220,10 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if first.repeats > 0 {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
 	}
+	d.Times, d.Dialed = first.times, dialed(want, first.got)
 	switch {
 	case first.want == nil:
-		d.Candidates = r.candidates(first)
+		d.Candidates = r.candidates(first.got, want)
 	case first.got != nil:
 		d.Candidates = r.ambiguous(first.got)
 	}
@@ -236,6 +239,19 @@ func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
 	}
 	return []Candidate{{Crossing: rival, Text: r.want.Line(r.want.Lines[rival-1]),
 		Refused: []string{"is as much like it: whose answer is meant is ambiguous, and the earlier one's was given"}}}
+}
+
+// dialed is the address that a call failed to dial where an ask is missing; empty where it ended
+// otherwise.
+func dialed(missing, end *adk.Crossing) string {
+	if missing == nil || end == nil || !wire.Asks(missing) || end.Err == nil {
+		return ""
+	}
+	var failed *net.OpError
+	if !errors.As(end.Err, &failed) || failed.Op != "dial" || failed.Addr == nil {
+		return ""
+	}
+	return failed.Addr.String()
 }
 
 // placeDiff tells where a crossing stands now.
@@ -387,15 +403,20 @@ func isChangedAsk(want, got *adk.Crossing) bool {
 }
 
 // instead is what was recorded at the very place of the first difference, if that
-// did not happen; nothing where something just came between.
-func (r *replayed) instead(found []*difference) *adk.Crossing {
+// did not happen; nothing where something just came between. Where that only made an id or a
+// time, it is what these were for, if that is missing too.
+func (r *replayed) instead(found []*difference) (gone *adk.Crossing) {
 	first := found[0]
 	for _, d := range found[1:] {
-		if d.class == Missing && d.call == first.call && d.at == first.at+1 {
-			return d.want
+		switch {
+		case d.class != Missing || d.call != first.call:
+		case gone == nil && d.at == first.at+1, gone != nil && d.got == nil && wire.OnlyMakes(gone):
+			gone = d.want
+		case gone != nil:
+			return gone
 		}
 	}
-	return nil
+	return gone
 }
 
 // agreedBefore are the last recorded crossings before a difference that agreed.
@@ -484,16 +505,16 @@ func (j *comparison) sawTheSame(want *calls.Call) bool {
 }
 
 // candidates are the recorded operations of the same kind that are the nearest to
-// one that got no answer, each with the reasons why it is not it.
-func (r *replayed) candidates(first *difference) (near []Candidate) {
+// one that got no answer, each with the reasons why it is not it; without the one that is
+// shown beside it.
+func (r *replayed) candidates(got, shown *adk.Crossing) (near []Candidate) {
 	const most = 3
-	got := first.got
 	if got.Kind == adk.KindCall || got.Kind.Class() != adk.ClassOperation {
 		return nil
 	}
 	gotCall := r.got.Calls[got.Call]
 	for _, w := range r.want.Lines {
-		if w.Kind != got.Kind || w.Phase != got.Phase || w == first.want {
+		if w.Kind != got.Kind || w.Phase != got.Phase || w == shown || !r.comesNear(w, got) {
 			continue
 		}
 		call := r.want.Calls[w.Call]
@@ -512,6 +533,26 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	return near
 }
 
+// comesNear reports whether a recorded operation and a new one of its kind have as much in
+// common as they differ in: who reads of others learns nothing of the new one.
+func (r *replayed) comesNear(w, got *adk.Crossing) bool {
+	if wire.IsAsk(w) {
+		return likeness.Alike(likeness.Of(w).Words, likeness.Of(got).Words) >= 0.5
+	}
+	given, other := 0, 0
+	for _, use := range w.Kind.Fields(w.Phase) {
+		if use.Input {
+			given++
+		}
+	}
+	for _, f := range compare.CompareInputs(r.known, w, got) {
+		if f.Input {
+			other++
+		}
+	}
+	return other <= given-other
+}
+
 // spentAnswer is why a recorded operation does not answer a new one that is just like it.
 const spentAnswer = "has answered already: today's code does this once more"
 
@@ -524,18 +565,18 @@ func sameSeam(a, b *calls.Call) bool {
 // where it would, had it not been given already.
 func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing, gotCall *calls.Call) (reasons []string) {
 	if !sameSeam(call, gotCall) {
-		reasons = append(reasons, fmt.Sprintf("is of %s and not of %s", call.Begin.Seam, gotCall.Begin.Seam))
+		reasons = append(reasons, fmt.Sprintf("is in %s and not in %s", call.Begin.Seam, gotCall.Begin.Seam))
 	}
 	if call.Strand != gotCall.Strand && len(reasons) == 0 {
-		reasons = append(reasons, fmt.Sprintf("is of strand %q", call.Strand))
+		reasons = append(reasons, fmt.Sprintf("is in strand %q", call.Strand))
 	}
 	for _, f := range compare.InDetail(w, got, compare.CompareInputs(r.known, w, got)) {
 		switch want, now := f.Cut(); {
 		case !f.Input:
 		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // else its members differ
-			reasons = append(reasons, fmt.Sprintf("record is a %s and not a %s", w.Record.RecordKind(), got.Record.RecordKind()))
+			reasons = append(reasons, fmt.Sprintf("has a %s and not a %s", w.Record.RecordKind(), got.Record.RecordKind()))
 		default:
-			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(now)))
+			reasons = append(reasons, fmt.Sprintf("has the %s %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(now)))
 		}
 	}
 	return reasons

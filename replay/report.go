@@ -122,8 +122,8 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 	if d.Strand != 0 {
 		text += fmt.Sprintf(", strand %d", d.Strand)
 	}
-	if at := d.At.Round(shortest); at > 0 {
-		text += fmt.Sprintf(", %s into the turn", at)
+	if d.At >= shortest {
+		text += ", " + safetext.Into(d.At)
 	}
 	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 }
@@ -133,7 +133,7 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 func (d *Divergence) writeChange(b *strings.Builder) {
 	expected, got := safetext.Beside(d.Expected, d.Got, width-4)
 	if expected == got && got != "" {
-		fmt.Fprintf(b, "    %s\n", got)
+		fmt.Fprintf(b, "    %s\n", safetext.Shortened(d.Got, width-4))
 		expected, got = "", ""
 	}
 	if expected != "" {
@@ -157,12 +157,19 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if more := len(d.Fields) - len(show); more > 0 && len(show) > 0 {
 		fmt.Fprintf(b, "    and %d fields more\n", more)
 	}
+	if d.Times > 0 {
+		fmt.Fprintf(b, "    %d times in this call\n", d.Times)
+	}
 	if len(d.Waiting) > 0 {
 		b.WriteString(safetext.Wrapped("    nobody goes on: "+strings.Join(d.Waiting, ", "), width, "        ") + "\n")
 	}
 	if len(d.Refused) > 0 {
 		b.WriteString(safetext.Wrapped("    refused: "+safetext.Short(d.Refused, stub.Same[string])+", asked with a context that is no call's: hand on the call's, "+
 			"have the replay's config do without, or name it in Live.Outside", width, "        ") + "\n")
+	}
+	if d.Dialed != "" {
+		b.WriteString(safetext.Wrapped("    the code dialed "+safetext.Bare(d.Dialed)+" itself, for real: what is recorded here as asked did not go "+
+			"through adkhttp.NewTransport (or adk.Ask)", width, "        ") + "\n")
 	}
 	if d.Scripted {
 		b.WriteString("    not by live code: the recording itself does not play again,\n    with every seam scripted\n")

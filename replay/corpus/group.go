@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -29,7 +30,9 @@ func (r *Report) group() {
 	r.joinErrors(reports)
 	for _, c := range r.Causes {
 		for _, name := range c.Traces {
-			c.Asked = alike(c.Asked, reports[name].Cause.Asked)
+			if of := reports[name].Cause; of.Kind == c.Kind {
+				c.Asked = alike(c.Asked, of.Asked)
+			}
 		}
 		c.Text = c.Cause.String()
 		if c.Beside != "" {
@@ -48,21 +51,36 @@ func (r *Report) mostHitFirst() {
 }
 
 // joinGone makes one cause of an operation that is missing in some traces, and of calls that end
-// with an error in its place in others: they return there what they were answered last, which is
-// data.
+// with an error or ask what has no answer in its place in others: they return there what they
+// were answered last, and come then to what they did not ask, which is data. So it is with an
+// operation that comes before another one now.
 func (r *Report) joinGone(reports map[string]*TraceReport) {
-	for _, missing := range slices.Clone(r.Causes) {
-		if missing.Class != replay.Missing || missing.Kind == "" || len(missing.Changes) > 0 {
+	for _, c := range slices.Clone(r.Causes) {
+		gone := c.Kind
+		switch {
+		case c.Class == replay.Order:
+			gone = c.Gone
+		case c.Class != replay.Missing:
 			continue
 		}
-		r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
-			if c.Seam != missing.Seam || slices.ContainsFunc(c.Traces, func(name string) bool { return reports[name].Cause.Gone != missing.Kind }) {
+		if gone == "" || len(c.Changes) > 0 {
+			continue
+		}
+		r.Causes = slices.DeleteFunc(r.Causes, func(other *CauseReport) bool {
+			if other.Seam != c.Seam || !other.isInThePlaceOf(gone, reports) || c.Class == replay.Order && other.Kind != c.Kind {
 				return false
 			}
-			missing.join(c, reports)
+			c.join(other, reports)
 			return true
 		})
 	}
+}
+
+// isInThePlaceOf reports whether an error or a question without an answer came in the place of
+// an operation, in all traces of the cause.
+func (c *CauseReport) isInThePlaceOf(gone string, reports map[string]*TraceReport) bool {
+	return (c.Class == replay.ChangedError || c.Class == replay.Unanswered) &&
+		!slices.ContainsFunc(c.Traces, func(name string) bool { return reports[name].Cause.Gone != gone })
 }
 
 // joinErrors makes one cause of an error that is new at one place in some traces, and at another
@@ -228,10 +246,15 @@ func (s *seamHits) add(t *TraceReport) {
 	}
 }
 
-// alsoWas drops the values of a change where they are others in another trace.
+// alsoWas drops the values of a change where they are others in another trace. In how many
+// pieces a text is said today is told where it is one number, whatever was recorded.
 func (c *Change) alsoWas(other Change) {
-	if c.Various || c.Was != other.Was || c.Now != other.Now {
+	if c.Various || c.Now != other.Now {
 		c.Was, c.Now = "", ""
+	} else if c.Was != other.Was {
+		if c.Was = ""; c.Field != compare.FieldPieces {
+			c.Now = ""
+		}
 	}
 }
 
