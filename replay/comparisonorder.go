@@ -47,6 +47,7 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 		if j.loosen(places, steps, matched); slices.IsSorted(places) {
 			continue
 		}
+		steps, places = withoutTheMade(steps, places)
 		if moved == nil {
 			moved = map[*calls.Step]move{}
 		}
@@ -67,6 +68,21 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 		}
 	}
 	return moved
+}
+
+// withoutTheMade leaves out the ids and times that are made, where what these are for is in
+// another order: one of them is as good as the next, and those of two operations that changed
+// places are found in their old order.
+func withoutTheMade(steps []*calls.Step, places []int) (rest []*calls.Step, restPlaces []int) {
+	for i, s := range steps {
+		if !wire.OnlyMakes(s.X) {
+			rest, restPlaces = append(rest, s), append(restPlaces, places[i])
+		}
+	}
+	if slices.IsSorted(restPlaces) {
+		return steps, places
+	}
+	return rest, restPlaces
 }
 
 // loosen gives asks that are in no order the places of their counterparts in the order in

@@ -206,7 +206,11 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if want != nil {
 		d.Expected, d.Evidence.Recorded = r.want.Line(want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
 	}
-	if got := first.got; got != nil {
+	got := first.got
+	if got == nil && first.class == Missing {
+		got = r.inItsPlace(first)
+	}
+	if got != nil {
 		d.Got, d.Evidence.Replayed = r.got.Line(got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
 	}
 	if first.class == Unanswered && want != nil && isChangedAsk(want, first.got) {
@@ -216,7 +220,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
-	r.place(d, first)
+	r.place(d, first, got)
 	if first.repeats > 0 {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
 	}
@@ -267,8 +271,8 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 // the last line before one that did not happen; where the code begins if it made no
 // operation; and of what the run was given nothing but that somebody made it. Of an
 // operation it says who called the line, too.
-func (r *replayed) place(d *Divergence, first *difference) {
-	if first.got != nil && (r.called(d, r.operation(first.got)) || first.class == Panicked && r.called(d, first.got)) {
+func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
+	if got != nil && (r.called(d, r.operation(got)) || first.class == Panicked && r.called(d, got)) {
 		return
 	}
 	in, begins := r.codeOf(first)
@@ -417,6 +421,36 @@ func (r *replayed) instead(found []*difference) (gone *adk.Crossing) {
 		}
 	}
 	return gone
+}
+
+// inItsPlace is what the code of a call did next where a recorded operation of it is missing, if
+// that was recorded later and something else came between: of two that changed places, one is
+// missing where the call ended before it came to that. Where what was recorded next comes next
+// there is none.
+func (r *replayed) inItsPlace(first *difference) *adk.Crossing {
+	in := r.pairs[first.call]
+	if in == nil || wire.OnlyMakes(first.want) || first.want.Kind.Class() != adk.ClassOperation {
+		return nil
+	}
+	before := r.newBefore(first)
+	for _, s := range in.Script {
+		if s.X.Seq <= before || wire.OnlyMakes(s.X) {
+			continue
+		}
+		if at := slices.Index(r.counterparts, s.X.Seq); s.X.Kind == first.want.Kind && r.skips(first, at+1) {
+			return s.X
+		}
+		return nil
+	}
+	return nil
+}
+
+// skips reports whether code did another recorded operation of a call between one that is
+// missing and one that came, but for ids and times that are made.
+func (r *replayed) skips(first *difference, came int) bool {
+	return slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
+		return s.X.Seq > first.want.Seq && s.X.Seq < came && !wire.OnlyMakes(s.X)
+	})
 }
 
 // agreedBefore are the last recorded crossings before a difference that agreed.

@@ -26,6 +26,7 @@ func (r *Report) group() {
 		reports[t.Trace] = t
 	}
 	r.joinGone(reports)
+	r.joinOrders(reports)
 	r.mostHitFirst()
 	r.joinErrors(reports)
 	for _, c := range r.Causes {
@@ -48,6 +49,35 @@ func (r *Report) group() {
 // mostHitFirst puts the causes first that hit the most traces.
 func (r *Report) mostHitFirst() {
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
+}
+
+// joinOrders makes one cause of operations of a kind that come before others of a kind now, or
+// in the place of one of their own kind: in which order a list is gone through is one thing,
+// and what the list holds is data.
+func (r *Report) joinOrders(reports map[string]*TraceReport) {
+	first := map[string]*CauseReport{}
+	r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
+		other := c.Gone
+		if c.Class == replay.Missing && kindWord(c.Instead) == kindWord(c.Kind) {
+			other = c.Kind
+		}
+		if c.Class != replay.Order && c.Class != replay.Missing || other == "" {
+			return false
+		}
+		key := fmt.Sprintf("%q", []string{string(c.Class), c.Seam, kindWord(c.Kind), kindWord(other)})
+		if first[key] == nil {
+			first[key] = c
+			return false
+		}
+		first[key].join(c, reports)
+		return true
+	})
+}
+
+// kindWord is the kind in the gist of an operation.
+func kindWord(gist string) string {
+	word, _, _ := strings.Cut(gist, " ")
+	return word
 }
 
 // joinGone makes one cause of an operation that is missing in some traces, and of calls that end

@@ -3,6 +3,7 @@ package corpus_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -150,4 +151,60 @@ func TestHeadlinesNameWhatMatters(t *testing.T) {
 	require.Len(t, report.Causes, 1, "%s", report)
 	assert.Contains(t, report.Causes[0].Text, "which dialed "+address+" itself")
 	assert.Contains(t, strings.Join(strings.Fields(report.Causes[0].String()), " "), "did not go through adkhttp.NewTransport")
+}
+
+// Operations that changed places are an order, and that of what they are and not of the times
+// that are read around them. Where the call ended before it came to the second, that is missing,
+// with the one that came in its place. What each trace goes through is data.
+func TestTwoThatChangedPlacesAreOneCause(t *testing.T) {
+	stop := errors.New("that is enough")
+	working := func(most int, names ...string) adk.Config {
+		config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for i, name := range names {
+				if i == most {
+					return stop
+				}
+				began := dc.Now()
+				tool, _ := dc.Tools().Get(name)
+				if _, err := dc.Execute(ctx, tool, map[string]any{}); err != nil {
+					return err
+				}
+				_ = dc.Now().Sub(began)
+				if err := dc.Stash().Set("did."+name, true); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}}}
+		for _, name := range []string{"a", "b", "c"} {
+			config.Tools = append(config.Tools, fakes.NewTool(name, "Works.", name).Tool())
+		}
+		return config
+	}
+	usual := map[string][]string{"first": {"a", "b"}, "second": {"b", "c"}}
+	var sources []corpus.Source
+	for _, name := range []string{"first", "second"} {
+		var trace bytes.Buffer
+		runner, err := adk.NewRunner(fakes.Deterministic(working(9, usual[name]...), replay.Record(&trace)))
+		require.NoError(t, err)
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Work."}))
+		sources = append(sources, livetest.Source(name, trace.Bytes()))
+	}
+	for most, text := range map[int]string{
+		9: "order in executor/model: execute b, before execute a",
+		1: "missing in executor/model: execute a, execute b in its place",
+	} {
+		report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
+			return replay.Live{Config: working(most, usual[name][1], usual[name][0]), Seams: []string{replay.Executor}}
+		})
+		require.NoError(t, err)
+		require.Len(t, report.Causes, 1, "%s", report)
+		assert.Equal(t, text, report.Causes[0].Text)
+		assert.NotContains(t, report.Causes[0].First.Divergence.Place, "behind")
+	}
+	report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
+		return replay.Live{Config: working(9, usual[name][1]), Seams: []string{replay.Executor}}
+	})
+	require.NoError(t, err)
+	assert.Contains(t, report.Causes[0].Text, "missing in executor/model: execute ")
 }
