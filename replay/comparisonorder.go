@@ -47,6 +47,7 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 		if j.loosen(places, steps, matched); slices.IsSorted(places) {
 			continue
 		}
+		behind := lowestBehind(steps, places)
 		steps, places = withoutTheMade(steps, places)
 		if moved == nil {
 			moved = map[*calls.Step]move{}
@@ -57,17 +58,27 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 			switch {
 			case kept:
 			case at < len(keeps) && places[keeps[at]] < places[i]:
-				first := matched[steps[keeps[at]]].X
 				for at+1 < len(keeps) && wire.OnlyMakes(matched[steps[keeps[at]]].X) && places[keeps[at+1]] < places[i] { // an id is for what comes next
 					at++
 				}
-				moved[g] = move{beside: matched[steps[keeps[at]]].X, ahead: true, at: first.Seq}
+				moved[g] = move{beside: matched[steps[keeps[at]]].X, ahead: true, at: behind[g]}
 			default:
 				moved[g] = move{beside: matched[steps[keeps[at-1]]].X, at: places[i]}
 			}
 		}
 	}
 	return moved
+}
+
+// lowestBehind is for each step the lowest of its own place and those of the steps that come
+// behind it now: where that is not its own the order is another from there on.
+func lowestBehind(steps []*calls.Step, places []int) map[*calls.Step]int {
+	lowest, behind := math.MaxInt, make(map[*calls.Step]int, len(steps))
+	for i, s := range slices.Backward(steps) {
+		lowest = min(lowest, places[i])
+		behind[s] = lowest
+	}
+	return behind
 }
 
 // withoutTheMade leaves out the ids and times that are made, where what these are for is in

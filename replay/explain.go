@@ -449,7 +449,7 @@ func (r *replayed) inItsPlace(first *difference) *adk.Crossing {
 // missing and one that came, but for ids and times that are made.
 func (r *replayed) skips(first *difference, came int) bool {
 	return slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
-		return s.X.Seq > first.want.Seq && s.X.Seq < came && !wire.OnlyMakes(s.X)
+		return s.X.Phase != adk.Done && s.X.Seq > first.want.Seq && s.X.Seq < came && !wire.OnlyMakes(s.X)
 	})
 }
 
