@@ -301,7 +301,8 @@ type kindRow struct {
 	causes   []Kind
 	says     Kind // the event that it causes, where that says the same
 	lastWord bool
-	payload  any // of an event
+	payload  any    // of an event
+	makes    string // the method
 }
 
 func in(f Field, label string) FieldUse       { return FieldUse{Field: f, Label: label, Input: true} }
@@ -335,6 +336,7 @@ func (r kindRow) touching(what Touch) kindRow    { r.touches = what; return r }
 func (r kindRow) calling(label string) kindRow   { r.leadsTo = label; return r }
 func (r kindRow) causing(events ...Kind) kindRow { r.causes = events; return r }
 func (r kindRow) saying(event Kind) kindRow      { r.says = event; return r.causing(event) }
+func (r kindRow) making(method string) kindRow   { r.makes = method; return r }
 func (r kindRow) atLast() kindRow                { r.lastWord = true; return r }
 
 var (
@@ -404,8 +406,8 @@ var kindTable = [kindEnd]kindRow{
 		touching(TouchStrands).calling(LabelStrand),
 	// Waiting for a strand until it has ended, by its number and its name.
 	KindWait:      spanRow("wait", inBegin(FieldName, "name").of(CodeName), outBegin(FieldID, "id").of(StrandNumber), outDone(FieldErr, "err")).touching(TouchNothing),
-	KindNow:       stepRow("now").touching(TouchNothing),
-	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs),
+	KindNow:       stepRow("now").touching(TouchNothing).making("Now"),
+	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs).making("NewID"),
 	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), outDone(FieldErr, "err")).touching(TouchNothing),
 	KindOpenMedia: spanRow("open-media", inBegin(FieldRecord, "media"), inDone(FieldValue, "bytes").repeating(RepeatsBytes), inDone(FieldErr, "err")).touching(TouchMedia),
 
@@ -496,6 +498,10 @@ func (k Kind) Emits() bool { return k.Event() != 0 && kindTable[k].spanning }
 // IsLastWord reports whether an event of the kind comes also where the goroutine ends: it
 // closes what was open, or says what went wrong.
 func (k Kind) IsLastWord() bool { return kindTable[k].lastWord }
+
+// Makes is the method by which user code has an id or a time made, for what it does next with
+// that; empty of all other kinds.
+func (k Kind) Makes() string { return kindTable[k].makes }
 
 // Uses reports whether the kind uses a field, on any of its lines.
 func (k Kind) Uses(f Field) bool { return usedFields[k]&(1<<f) != 0 }

@@ -49,28 +49,123 @@ type difference struct {
 	lines     int  // how many crossings are other, those below included
 	own       bool // it does not follow from an earlier one
 	repeats   int  // how often the same was asked once more, and not answered
+	times     int  // how many of the like the call has, where one stands for several
 }
 
 // compare gives the differences in the recorded order.
 func (j *comparison) compare() []*difference {
 	j.pairs, j.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
 	j.calls(j.want.Root, j.got.Root)
+	j.endWhereTheyDid()
 	slices.SortStableFunc(j.found, func(a, b *difference) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))
 	})
 	leadToTheUse(j.found)
+	leadToThePanic(j.found)
+	j.countTheMade()
 	return j.found
 }
 
-// leadToTheUse puts what a new id or a time is for before them: a record that is stored is
-// what somebody has written, and the id that it was made with says nothing of it.
-func leadToTheUse(found []*difference) {
-	isNew := func(d *difference) bool { return d.want == nil && (d.class == Extra || d.class == Unanswered) }
+// endWhereTheyDid has the calls that ended in another way end before what they did not come to
+// do any more. What was read on by itself, such as the end of an answer whose body is closed as
+// the call ends, is nothing that they came to.
+func (j *comparison) endWhereTheyDid() {
+	missing := map[*calls.Call][]*difference{}
+	for _, d := range j.found {
+		if d.class == Missing {
+			missing[d.call] = append(missing[d.call], d)
+		}
+	}
+	for _, end := range j.found {
+		if !end.otherEnd() {
+			continue
+		}
+		last := j.lastDone(end.call)
+		for _, d := range missing[end.call] {
+			if d.want.Seq > last && d.at <= end.at {
+				end.want, end.at = d.want, d.at-1
+			}
+		}
+	}
+}
+
+// otherEnd reports whether a call ended in another way than it was recorded.
+func (d *difference) otherEnd() bool {
+	return d.got != nil && d.got.Kind == adk.KindReturn && (d.class == ChangedError || d.class == Panicked)
+}
+
+// lastDone is the recorded counterpart of what the code of a call did last in the new run, or
+// of what was done before that; where it did nothing of what was recorded, the call's beginning.
+func (j *comparison) lastDone(in *calls.Call) int {
+	script, last := j.pairs[in].Script, in.Begin.Seq
+	if len(script) == 0 {
+		return last
+	}
+	for _, s := range in.Steps {
+		if now := j.counterparts[s.X.Seq-1]; now > 0 && now <= script[len(script)-1].X.Seq {
+			last = max(last, s.X.Seq)
+		}
+	}
+	return last
+}
+
+// countTheMade has the first difference stand for all of its like in its call where that only
+// makes an id or a time: none of them says anything that the others do not.
+func (j *comparison) countTheMade() {
+	if len(j.found) == 0 {
+		return
+	}
+	first := j.found[0]
+	x := cmp.Or(first.want, first.got)
+	if !wire.OnlyMakes(x) || first.want != nil && first.got != nil {
+		return
+	}
+	all := len(j.found)
+	j.found = slices.DeleteFunc(j.found, func(d *difference) bool {
+		return d != first && d.class == first.class && d.call == first.call && cmp.Or(d.want, d.got).Kind == x.Kind
+	})
+	if more := all - len(j.found); more > 0 {
+		first.times = 1 + more
+	}
+}
+
+// leadToThePanic puts the panic that live code has ended with before all else that differs:
+// what is missing is so because of it, and whoever reads of anything else first looks there. A
+// request that had no answer comes first, as code that is refused one may panic of that.
+func leadToThePanic(found []*difference) {
+	first := -1
 	for i, d := range found {
-		if !isNew(d) || d.call != found[0].call || d.at != found[0].at {
+		if d.class == Panicked && (first < 0 || d.got.Seq < found[first].got.Seq) {
+			first = i
+		}
+	}
+	if first < 0 || slices.ContainsFunc(found, func(d *difference) bool { return d.class == Unanswered && d.got.Seq < found[first].got.Seq }) {
+		return
+	}
+	panicked := found[first]
+	copy(found[1:first+1], found[:first])
+	found[0] = panicked
+}
+
+// leadToTheUse puts what a new id or a time is for before them: a record that is stored is
+// what somebody has written, and the id that it was made with says nothing of it. Of what is
+// missing it is the same: a gate that nobody waits for any more needs no id.
+func leadToTheUse(found []*difference) {
+	isNew := func(d *difference) bool {
+		return d.want == nil && (d.class == Extra || d.class == Unanswered) && d.at == found[0].at
+	}
+	isGone := func(d *difference) bool { return d.class == Missing && d.got == nil }
+	for i, d := range found {
+		var made *adk.Crossing
+		switch first := found[0]; {
+		case d.call == first.call && isNew(first) && isNew(d):
+			made = d.got
+		case d.call == first.call && isGone(first) && isGone(d):
+			made = d.want
+		default:
 			return
 		}
-		if !wire.OnlyMakes(d.got) {
+		if !wire.OnlyMakes(made) {
 			copy(found[1:i+1], found[:i])
 			found[0] = d
 			return
@@ -115,6 +210,9 @@ func (j *comparison) calls(want, got *calls.Call) (reached int) {
 func (j *comparison) endings(want, got *calls.Call, last int) {
 	d := &difference{class: ChangedError, want: want.Return, got: got.Return, call: want, at: last, behind: true, lines: 1,
 		fields: withoutFollowing(compare.CompareInputs(j.known, want.Return, got.Return))}
+	if got.Return.Outcome == adk.OutcomePanic {
+		d.class = Panicked
+	}
 	for _, s := range want.Steps {
 		if s.X.Seq > last {
 			d.want = s.X

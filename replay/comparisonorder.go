@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
@@ -46,6 +47,8 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 		if j.loosen(places, steps, matched); slices.IsSorted(places) {
 			continue
 		}
+		behind := lowestBehind(steps, places)
+		steps, places = withoutTheMade(steps, places)
 		if moved == nil {
 			moved = map[*calls.Step]move{}
 		}
@@ -55,14 +58,42 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 			switch {
 			case kept:
 			case at < len(keeps) && places[keeps[at]] < places[i]:
-				beside := matched[steps[keeps[at]]].X
-				moved[g] = move{beside: beside, ahead: true, at: beside.Seq}
+				for at+1 < len(keeps) && wire.OnlyMakes(matched[steps[keeps[at]]].X) && places[keeps[at+1]] < places[i] { // an id is for what comes next
+					at++
+				}
+				moved[g] = move{beside: matched[steps[keeps[at]]].X, ahead: true, at: behind[g]}
 			default:
 				moved[g] = move{beside: matched[steps[keeps[at-1]]].X, at: places[i]}
 			}
 		}
 	}
 	return moved
+}
+
+// lowestBehind is for each step the lowest of its own place and those of the steps that come
+// behind it now: where that is not its own the order is another from there on.
+func lowestBehind(steps []*calls.Step, places []int) map[*calls.Step]int {
+	lowest, behind := math.MaxInt, make(map[*calls.Step]int, len(steps))
+	for i, s := range slices.Backward(steps) {
+		lowest = min(lowest, places[i])
+		behind[s] = lowest
+	}
+	return behind
+}
+
+// withoutTheMade leaves out the ids and times that are made, where what these are for is in
+// another order: one of them is as good as the next, and those of two operations that changed
+// places are found in their old order.
+func withoutTheMade(steps []*calls.Step, places []int) (rest []*calls.Step, restPlaces []int) {
+	for i, s := range steps {
+		if !wire.OnlyMakes(s.X) {
+			rest, restPlaces = append(rest, s), append(restPlaces, places[i])
+		}
+	}
+	if slices.IsSorted(restPlaces) {
+		return steps, places
+	}
+	return rest, restPlaces
 }
 
 // loosen gives asks that are in no order the places of their counterparts in the order in

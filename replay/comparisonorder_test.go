@@ -86,13 +86,13 @@ func TestReportNamesWhoBeganIt(t *testing.T) {
 			return nil
 		}), false, replay.Extra, "turn-input/load", "  + wait-for gate1 \"sure?\" for at most 1ns\n"},
 		{"the first of many is the last", setting("bcda", goingOn), false,
-			replay.Order, "turn-input/load", "    stash a = 1\n    now behind stash d = 1\n"},
+			replay.Order, "turn-input/load", "    stash a = 1\n    comes behind stash d = 1\n"},
 		{"the last of many is the first", setting("dabc", goingOn), false,
-			replay.Order, "turn-input/load", "    stash d = 1\n    now before stash a = 1\n"},
+			replay.Order, "turn-input/load", "    stash d = 1\n    comes before stash a = 1\n"},
 		{"two changed places", setting("abdc", goingOn), false,
-			replay.Order, "turn-input/load", "    stash d = 1\n    now before stash c = 1\n"},
+			replay.Order, "turn-input/load", "    stash d = 1\n    comes before stash c = 1\n"},
 		{"all the other way round", setting("dcba", goingOn), false,
-			replay.Order, "turn-input/load", "    stash d = 1\n    now before stash a = 1\n"},
+			replay.Order, "turn-input/load", "    stash d = 1\n    comes before stash a = 1\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			live := replay.Live{Config: loading(test.load), Seams: []string{replay.Middleware}}

@@ -25,7 +25,7 @@ func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 			continue
 		}
 		j.add(&difference{class: ChangedInput, want: w[0].X, got: g[0].X, call: in, at: w[0].X.Seq, lines: len(w), fields: []compare.FieldDiff{{
-			Field: fieldPieces, Want: strconv.Itoa(len(w)), Got: strconv.Itoa(len(g)), Input: true, Of: adk.FieldText}}})
+			Field: compare.FieldPieces, Want: strconv.Itoa(len(w)), Got: strconv.Itoa(len(g)), Input: true, Of: adk.FieldText}}})
 		for i, s := range w {
 			j.counterparts[s.X.Seq-1] = g[min(i, len(g)-1)].X.Seq
 		}
@@ -38,10 +38,6 @@ func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 	}
 	return without(want), without(got)
 }
-
-// fieldPieces is the field of a delta that is the same text in another number of pieces,
-// or cut elsewhere.
-const fieldPieces = "pieces"
 
 // isDelta reports whether a step is a piece of a streamed text.
 func isDelta(s *calls.Step) bool {

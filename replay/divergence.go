@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -25,6 +26,7 @@ const (
 	Extra         Class = "extra"          // a crossing happened that was not recorded
 	Order         Class = "order"          // a recorded crossing happened, at another place
 	ChangedError  Class = "error"          // a call or an operation ended in another way
+	Panicked      Class = "panic"          // a call ended with a panic, and did not when it was recorded
 	Timing        Class = "timing"         // the same, at another time
 	NewContract   Class = "version"        // the contract has changed since the recording
 
@@ -34,7 +36,7 @@ const (
 
 // Classes are all of them.
 func Classes() []Class {
-	return []Class{ChangedInput, ChangedResult, ChangedOutput, ChangedState, Missing, Extra, Order, ChangedError, Timing, NewContract, Unanswered, NonDeterministic}
+	return []Class{ChangedInput, ChangedResult, ChangedOutput, ChangedState, Missing, Extra, Order, ChangedError, Panicked, Timing, NewContract, Unanswered, NonDeterministic}
 }
 
 // FieldDiff is one field in which a crossing differs from the recorded one: its label
@@ -65,6 +67,9 @@ type Divergence struct {
 	Got      string `json:"got,omitempty"`
 	// Fields are the fields that differ, where both are of one kind.
 	Fields []FieldDiff `json:"fields,omitempty"`
+	// Times is, of an id or a time that is made, how many of them are missing or extra in the
+	// call, where these are several.
+	Times int `json:"times,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
 	// Place is the line of live code that it happened in, or behind; where that made nothing
@@ -92,6 +97,9 @@ type Divergence struct {
 	// replay refuses that unless Live.Outside names them, and what code did without their
 	// answers may be why the run is another.
 	Refused []string `json:"refused,omitempty"`
+	// Dialed is the address that live code dialed by itself, where it ended with the failure of
+	// that and the recording asked: what it asks there goes past adk.Ask and package adkhttp.
+	Dialed string `json:"dialed,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Impact `json:"after,omitempty"`
@@ -141,6 +149,20 @@ func classOf(x *adk.Crossing, fields []compare.FieldDiff) Class {
 		return ChangedInput
 	}
 	return ChangedOutput
+}
+
+// Panic is what live code panicked with; empty of a divergence of another class.
+func (d *Divergence) Panic() string {
+	if d.Class != Panicked {
+		return ""
+	}
+	for _, f := range d.Fields {
+		_, got, _ := f.Trees()
+		if words, is := compare.ErrorWords(got); is {
+			return strings.TrimPrefix(words, "panic: ")
+		}
+	}
+	return ""
 }
 
 // answers reports whether what a crossing carries was answered, by a seam, the reader of a

@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -204,7 +206,11 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if want != nil {
 		d.Expected, d.Evidence.Recorded = r.want.Line(want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
 	}
-	if got := first.got; got != nil {
+	got := first.got
+	if got == nil && first.class == Missing {
+		got = r.inItsPlace(first)
+	}
+	if got != nil {
 		d.Got, d.Evidence.Replayed = r.got.Line(got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
 	}
 	if first.class == Unanswered && want != nil && isChangedAsk(want, first.got) {
@@ -214,13 +220,14 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
-	r.place(d, first)
+	r.place(d, first, got)
 	if first.repeats > 0 {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
 	}
+	d.Times, d.Dialed = first.times, dialed(want, first.got)
 	switch {
 	case first.want == nil:
-		d.Candidates = r.candidates(first)
+		d.Candidates = r.candidates(first.got, want)
 	case first.got != nil:
 		d.Candidates = r.ambiguous(first.got)
 	}
@@ -238,6 +245,19 @@ func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
 		Refused: []string{"is as much like it: whose answer is meant is ambiguous, and the earlier one's was given"}}}
 }
 
+// dialed is the address that a call failed to dial where an ask is missing; empty where it ended
+// otherwise.
+func dialed(missing, end *adk.Crossing) string {
+	if missing == nil || end == nil || !wire.Asks(missing) || end.Err == nil {
+		return ""
+	}
+	var failed *net.OpError
+	if !errors.As(end.Err, &failed) || failed.Op != "dial" || failed.Addr == nil {
+		return ""
+	}
+	return failed.Addr.String()
+}
+
 // placeDiff tells where a crossing stands now.
 func placeDiff(ahead bool, beside string) compare.FieldDiff {
 	want, got := "before ", "behind "
@@ -251,8 +271,8 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 // the last line before one that did not happen; where the code begins if it made no
 // operation; and of what the run was given nothing but that somebody made it. Of an
 // operation it says who called the line, too.
-func (r *replayed) place(d *Divergence, first *difference) {
-	if first.got != nil && r.called(d, r.operation(first.got)) {
+func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
+	if got != nil && (r.called(d, r.operation(got)) || first.class == Panicked && r.called(d, got)) {
 		return
 	}
 	in, begins := r.codeOf(first)
@@ -387,15 +407,50 @@ func isChangedAsk(want, got *adk.Crossing) bool {
 }
 
 // instead is what was recorded at the very place of the first difference, if that
-// did not happen; nothing where something just came between.
-func (r *replayed) instead(found []*difference) *adk.Crossing {
+// did not happen; nothing where something just came between. Where that only made an id or a
+// time, it is what these were for, if that is missing too.
+func (r *replayed) instead(found []*difference) (gone *adk.Crossing) {
 	first := found[0]
 	for _, d := range found[1:] {
-		if d.class == Missing && d.call == first.call && d.at == first.at+1 {
-			return d.want
+		switch {
+		case d.class != Missing || d.call != first.call:
+		case gone == nil && d.at == first.at+1, gone != nil && d.got == nil && wire.OnlyMakes(gone):
+			gone = d.want
+		case gone != nil:
+			return gone
 		}
 	}
+	return gone
+}
+
+// inItsPlace is what the code of a call did next where a recorded operation of it is missing, if
+// that was recorded later and something else came between: of two that changed places, one is
+// missing where the call ended before it came to that. Where what was recorded next comes next
+// there is none.
+func (r *replayed) inItsPlace(first *difference) *adk.Crossing {
+	in := r.pairs[first.call]
+	if in == nil || wire.OnlyMakes(first.want) || first.want.Kind.Class() != adk.ClassOperation {
+		return nil
+	}
+	before := r.newBefore(first)
+	for _, s := range in.Script {
+		if s.X.Seq <= before || wire.OnlyMakes(s.X) {
+			continue
+		}
+		if at := slices.Index(r.counterparts, s.X.Seq); s.X.Kind == first.want.Kind && r.skips(first, at+1) {
+			return s.X
+		}
+		return nil
+	}
 	return nil
+}
+
+// skips reports whether code did another recorded operation of a call between one that is
+// missing and one that came, but for ids and times that are made.
+func (r *replayed) skips(first *difference, came int) bool {
+	return slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
+		return s.X.Phase != adk.Done && s.X.Seq > first.want.Seq && s.X.Seq < came && !wire.OnlyMakes(s.X)
+	})
 }
 
 // agreedBefore are the last recorded crossings before a difference that agreed.
@@ -484,16 +539,16 @@ func (j *comparison) sawTheSame(want *calls.Call) bool {
 }
 
 // candidates are the recorded operations of the same kind that are the nearest to
-// one that got no answer, each with the reasons why it is not it.
-func (r *replayed) candidates(first *difference) (near []Candidate) {
+// one that got no answer, each with the reasons why it is not it; without the one that is
+// shown beside it.
+func (r *replayed) candidates(got, shown *adk.Crossing) (near []Candidate) {
 	const most = 3
-	got := first.got
 	if got.Kind == adk.KindCall || got.Kind.Class() != adk.ClassOperation {
 		return nil
 	}
 	gotCall := r.got.Calls[got.Call]
 	for _, w := range r.want.Lines {
-		if w.Kind != got.Kind || w.Phase != got.Phase || w == first.want {
+		if w.Kind != got.Kind || w.Phase != got.Phase || w == shown || !r.comesNear(w, got) {
 			continue
 		}
 		call := r.want.Calls[w.Call]
@@ -512,6 +567,26 @@ func (r *replayed) candidates(first *difference) (near []Candidate) {
 	return near
 }
 
+// comesNear reports whether a recorded operation and a new one of its kind have as much in
+// common as they differ in: who reads of others learns nothing of the new one.
+func (r *replayed) comesNear(w, got *adk.Crossing) bool {
+	if wire.IsAsk(w) {
+		return likeness.Alike(likeness.Of(w).Words, likeness.Of(got).Words) >= 0.5
+	}
+	given, other := 0, 0
+	for _, use := range w.Kind.Fields(w.Phase) {
+		if use.Input {
+			given++
+		}
+	}
+	for _, f := range compare.CompareInputs(r.known, w, got) {
+		if f.Input {
+			other++
+		}
+	}
+	return other <= given-other
+}
+
 // spentAnswer is why a recorded operation does not answer a new one that is just like it.
 const spentAnswer = "has answered already: today's code does this once more"
 
@@ -524,18 +599,18 @@ func sameSeam(a, b *calls.Call) bool {
 // where it would, had it not been given already.
 func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing, gotCall *calls.Call) (reasons []string) {
 	if !sameSeam(call, gotCall) {
-		reasons = append(reasons, fmt.Sprintf("is of %s and not of %s", call.Begin.Seam, gotCall.Begin.Seam))
+		reasons = append(reasons, fmt.Sprintf("is in %s and not in %s", call.Begin.Seam, gotCall.Begin.Seam))
 	}
 	if call.Strand != gotCall.Strand && len(reasons) == 0 {
-		reasons = append(reasons, fmt.Sprintf("is of strand %q", call.Strand))
+		reasons = append(reasons, fmt.Sprintf("is in strand %q", call.Strand))
 	}
 	for _, f := range compare.InDetail(w, got, compare.CompareInputs(r.known, w, got)) {
 		switch want, now := f.Cut(); {
 		case !f.Input:
 		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // else its members differ
-			reasons = append(reasons, fmt.Sprintf("record is a %s and not a %s", w.Record.RecordKind(), got.Record.RecordKind()))
+			reasons = append(reasons, fmt.Sprintf("has a %s and not a %s", w.Record.RecordKind(), got.Record.RecordKind()))
 		default:
-			reasons = append(reasons, fmt.Sprintf("%s is %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(now)))
+			reasons = append(reasons, fmt.Sprintf("has the %s %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(now)))
 		}
 	}
 	return reasons

@@ -39,6 +39,9 @@ const (
 	mostSaid       = 2
 )
 
+// mostOfAPanic is how much is said of what live code panicked with.
+const mostOfAPanic = 3 * width
+
 // width is how long a line of a report is, at most: what stands before it in the report
 // of many traces and in the output of go test fits on a screen of 80 columns with it. A
 // command is broken where a shell lets it go on, and a word is not broken.
@@ -119,8 +122,8 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 	if d.Strand != 0 {
 		text += fmt.Sprintf(", strand %d", d.Strand)
 	}
-	if at := d.At.Round(shortest); at > 0 {
-		text += fmt.Sprintf(", %s into the turn", at)
+	if d.At >= shortest {
+		text += ", " + safetext.Into(d.At)
 	}
 	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 }
@@ -130,16 +133,19 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 func (d *Divergence) writeChange(b *strings.Builder) {
 	expected, got := safetext.Beside(d.Expected, d.Got, width-4)
 	if expected == got && got != "" {
-		fmt.Fprintf(b, "    %s\n", got)
+		fmt.Fprintf(b, "    %s\n", safetext.Shortened(d.Got, width-4))
 		expected, got = "", ""
 	}
 	if expected != "" {
 		fmt.Fprintf(b, "  - %s\n", expected)
 	}
+	show := d.Fields
+	if d.Class == Panicked { // its line says it, and the more the better
+		got, show = safetext.Wrapped(safetext.Shortened(d.Got, mostOfAPanic), width-4, "        "), nil
+	}
 	if got != "" {
 		fmt.Fprintf(b, "  + %s\n", got)
 	}
-	show := d.Fields
 	if len(show) > mostFields {
 		show = show[:mostFields-1]
 	}
@@ -148,8 +154,11 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 			fmt.Fprintf(b, "    %s\n", line)
 		}
 	}
-	if more := len(d.Fields) - len(show); more > 0 {
+	if more := len(d.Fields) - len(show); more > 0 && len(show) > 0 {
 		fmt.Fprintf(b, "    and %d fields more\n", more)
+	}
+	if d.Times > 0 {
+		fmt.Fprintf(b, "    %d times in this call\n", d.Times)
 	}
 	if len(d.Waiting) > 0 {
 		b.WriteString(safetext.Wrapped("    nobody goes on: "+strings.Join(d.Waiting, ", "), width, "        ") + "\n")
@@ -157,6 +166,10 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if len(d.Refused) > 0 {
 		b.WriteString(safetext.Wrapped("    refused: "+safetext.Short(d.Refused, stub.Same[string])+", asked with a context that is no call's: hand on the call's, "+
 			"have the replay's config do without, or name it in Live.Outside", width, "        ") + "\n")
+	}
+	if d.Dialed != "" {
+		b.WriteString(safetext.Wrapped("    the code dialed "+safetext.Bare(d.Dialed)+" itself, for real: what is recorded here as asked did not go "+
+			"through adkhttp.NewTransport (or adk.Ask)", width, "        ") + "\n")
 	}
 	if d.Scripted {
 		b.WriteString("    not by live code: the recording itself does not play again,\n    with every seam scripted\n")

@@ -40,8 +40,8 @@ func TestOnceMoreThanRecorded(t *testing.T) {
 	assert.Contains(t, said, ", which has answered already: today's code does this once more")
 }
 
-// A recorded ask that comes near to one without an answer is told by the members that keep
-// it from being the answer, however long the request is.
+// A recorded ask that comes near to one without an answer is shown beside it with the members
+// that keep it from being the answer, however long the request is, and is told of no other time.
 func TestNearAskNamesTheMember(t *testing.T) {
 	type request struct{ Text, Path string }
 	asking := func(path string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
@@ -61,5 +61,31 @@ func TestNearAskNamesTheMember(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
 	said := strings.Join(strings.Fields(report.Divergence.String()), " ")
-	assert.Contains(t, said, `, which request.Path is "/orders" and not "/order"`)
+	assert.Contains(t, said, `request.Path: expected "/orders", got "/order"`)
+	assert.Empty(t, report.Divergence.Candidates)
+}
+
+// A recorded operation that has less in common with a new one than it differs in comes near to
+// nothing: of a strand of another name nobody wants to read.
+func TestFarOperationsAreNotNear(t *testing.T) {
+	forking := func(names ...string) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for _, name := range names {
+				strand, err := dc.Fork(ctx, name, func(context.Context, *adk.DispatchContext) error { return nil })
+				if err != nil {
+					return err
+				}
+				if err := strand.Wait(); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		})
+	}
+	recorded := turnOf(t, forking("a"), adk.RawTurn{})
+	for name, near := range map[string]int{"b": 0, "a": 1} {
+		d := divergenceOf(t, recorded, replay.Live{Config: forking("a", name), Seams: []string{replay.Executor}})
+		require.NotNil(t, d)
+		assert.Len(t, d.Candidates, near, "a strand %s more", name)
+	}
 }

@@ -10,7 +10,8 @@ import (
 // none.
 type Callers struct {
 	stacks Stacks
-	bySeq  []int32 // by the number of the crossing, that of the stack; 0 is none
+	bySeq  []int32         // by the number of the crossing, that of the stack; 0 is none
+	panics map[int][]Place // of the calls that ended with one, by the crossing
 }
 
 // tellDepth is how many calls lie between the engine's operation and Tell, at least.
@@ -25,11 +26,22 @@ func (c *Callers) Tell(x *adk.Crossing) {
 	if x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done {
 		c.bySeq[x.Seq] = c.stacks.Here(tellDepth)
 	}
+	if x.Outcome == adk.OutcomePanic {
+		if c.panics == nil {
+			c.panics = map[int][]Place{}
+		}
+		c.panics[x.Seq] = OfPanic(x.Err)
+	}
 }
 
-// Of is the line of user code that made an operation of the run, and behind it those that
-// called it; none where no user code did.
-func (c *Callers) Of(x *adk.Crossing) []Place { return c.stack(x).Users() }
+// Of is the line of user code that made an operation of the run, or panicked in a call of it,
+// and behind it those that called it; none where no user code did.
+func (c *Callers) Of(x *adk.Crossing) []Place {
+	if c != nil && x != nil && x.Outcome == adk.OutcomePanic {
+		return c.panics[x.Seq]
+	}
+	return c.stack(x).Users()
+}
 
 // Own is the nearest of the lines of an operation through which no other came by other lines:
 // a helper that everything is asked through has those of all of them. Where there is no such

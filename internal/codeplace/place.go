@@ -177,12 +177,45 @@ func (s Stack) User() (nearest Place) {
 // Users is User, and behind it the lines of the program's own module that called it, up to
 // the seam call. What many operations come through, as a helper that all requests are made
 // with, says little of one of them: who called it does.
-func (s Stack) Users() (own []Place) {
+func (s Stack) Users() []Place { return users(runtime.CallersFrames(s[:]).Next) }
+
+// OfPanic is Users for a panic: its first line is the one that panicked, or that called the
+// library which did. It has none of another error, and of one that was read.
+func OfPanic(err error) []Place {
+	frames := PanicFrames(err)
+	return users(func() (f runtime.Frame, more bool) {
+		if len(frames) > 0 {
+			f, frames = frames[0], frames[1:]
+		}
+		return f, len(frames) > 0
+	})
+}
+
+// PanicFrames are the calls in which a panic happened, the innermost first and without those
+// of the runtime that make one; none of another error, and of one that was read.
+func PanicFrames(err error) (calls []runtime.Frame) {
+	panicked, is := err.(*adk.PanicError)
+	if !is {
+		return nil
+	}
+	lines := strings.Split(string(panicked.Stack()), "\n")
+	for ; len(lines) > 1; lines = lines[2:] { // a function, and its place
+		at := strings.TrimSpace(lines[1])
+		colon := strings.LastIndexByte(at, ':')
+		line, err := strconv.Atoi(at[colon+1:])
+		if err == nil && !strings.HasPrefix(lines[0], "runtime.") {
+			calls = append(calls, runtime.Frame{Function: lines[0], File: at[:colon], Line: line})
+		}
+	}
+	return calls
+}
+
+// users are the lines of user code among the calls of a stack, the innermost first.
+func users(next func() (runtime.Frame, bool)) (own []Place) {
 	var nearest []Place
-	frames := runtime.CallersFrames(s[:])
 	for more := true; more; {
 		var f runtime.Frame
-		f, more = frames.Next()
+		f, more = next()
 		f.Function = named(f.Function, f.File)
 		pkg := packageOf(f.Function)
 		switch main, _ := program(); {

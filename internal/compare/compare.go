@@ -112,7 +112,10 @@ func compareInt(diffs []FieldDiff, label string, want, got int) []FieldDiff {
 func (f FieldDiff) String() string {
 	a, b, _ := f.Trees()
 	if now, is := b.(string); is && f.Field == FieldPlace {
-		return "now " + now
+		return "comes " + now
+	}
+	if f.Field == FieldPieces {
+		return PiecesText(safetext.Bare(f.Want), safetext.Bare(f.Got))
 	}
 	if order := orderText(a, b); order != "" {
 		return safetext.Bare(f.Field) + order

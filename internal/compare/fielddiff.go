@@ -85,3 +85,24 @@ func textsDiff(label string, want, got []string) (diffs []FieldDiff) {
 // FieldPlace is the field of a crossing at another place: the crossing beside which
 // it stands, and on which side of it.
 const FieldPlace = "place"
+
+// FieldPieces is the field of a streamed text that is the same in other pieces: how many of
+// them there are.
+const FieldPieces = "pieces"
+
+// PiecesText says of how many pieces a text is instead of how many; what is not known is empty.
+func PiecesText(want, got string) string {
+	switch {
+	case got == "":
+		return "said in other pieces, the same text"
+	case want == got:
+		return "said in " + got + " pieces as before, cut elsewhere"
+	case want == "":
+		want = "several"
+	}
+	pieces := " pieces"
+	if got == "1" {
+		pieces = " piece"
+	}
+	return "said in " + got + pieces + " instead of " + want + ", the same text"
+}

@@ -91,7 +91,7 @@ func ErrorWords(tree any) (words string, is bool) {
 	if panics := member("panic"); panics != "" {
 		words = "panic: " + panics
 	}
-	if cause, is := ErrorWords(e["cause"]); is && member("text") == "" {
+	if cause, is := ErrorWords(e["cause"]); is && member("text") == "" && cause != member("panic") { // a panic's value, if that is an error
 		words += ": " + cause
 	}
 	return words, true

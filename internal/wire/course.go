@@ -79,7 +79,7 @@ func IsPiece(x *adk.Crossing) bool { return x.Kind == adk.KindPiece }
 func TellsTime(x *adk.Crossing) bool { return x.Kind == adk.KindNow }
 
 // OnlyMakes reports whether a crossing makes an id or a time, for something else to use.
-func OnlyMakes(x *adk.Crossing) bool { return x.Kind == adk.KindNewID || TellsTime(x) }
+func OnlyMakes(x *adk.Crossing) bool { return x.Kind.Makes() != "" }
 
 // IsTimer reports whether a timer fired: the operation that its N numbers is over.
 func IsTimer(x *adk.Crossing) bool { return x.Kind == adk.KindTimer }

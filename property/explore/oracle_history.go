@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
@@ -156,11 +156,8 @@ func crashOf(x *adk.Crossing) string {
 		return ""
 	}
 	var in watchdog.Goroutine
-	lines := strings.Split(string(panicked.Stack()), "\n")
-	for i := 0; i+1 < len(lines); i += 2 { // a function, and its place
-		if !strings.HasPrefix(lines[i], "runtime.") {
-			in.Stack = append(in.Stack, watchdog.Frame{Function: lines[i], Place: strings.TrimSpace(lines[i+1])})
-		}
+	for _, f := range codeplace.PanicFrames(panicked) {
+		in.Stack = append(in.Stack, watchdog.Frame{Function: f.Function, Place: fmt.Sprintf("%s:%d", f.File, f.Line)})
 	}
 	if len(in.Stack) == 0 {
 		return fault.Error()

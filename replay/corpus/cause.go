@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/httpform"
@@ -32,9 +33,15 @@ type Cause struct {
 	// Kind is the kind of the crossing, or the seam that it enters or leaves. Where a
 	// crossing is missing or extra, the names in it that stand in the code are beside.
 	Kind string `json:"kind,omitempty"`
-	// Asked is, of a request over HTTP, its method and path, as in GET /orders/17. The parts
-	// of the path in which traces differ are …: they are data, and no part of the cause.
+	// Asked is, of a request over HTTP, its method and path, as in GET /orders/17, of another
+	// one how the statement in it begins, and of a gate its reason, both in quotes. The parts
+	// of them in which traces differ are …: they are data, and no part of the cause.
 	Asked string `json:"asked,omitempty"`
+	// At is, of a panic, the line of code that it came of, as file:line, and Panic what the
+	// code panicked with: that may be other in each trace, and is no part of the cause where the
+	// line is known.
+	At    string `json:"at,omitempty"`
+	Panic string `json:"panic,omitempty"`
 	// Changes are the members that differ, where both crossings are of one kind.
 	Changes []Change `json:"changes,omitempty"`
 	// NewError is, of one trace, the error that came in the place of whatever was
@@ -46,8 +53,9 @@ type Cause struct {
 	// Instead is, of one trace, what came in the place of what is missing, or is missing
 	// in the place of what came: no part of the cause either.
 	Instead string `json:"instead,omitempty"`
-	// Gone is, of one trace, the operation in the place of which a call ended with an error: no
-	// part of the cause either.
+	// Gone is, of one trace, the operation in the place of which a call ended with an error, or
+	// asked what had no answer, or before which another one comes now: no part of the cause
+	// either.
 	Gone string `json:"gone,omitempty"`
 }
 
@@ -84,6 +92,9 @@ func newCause(d *replay.Divergence) *Cause {
 	if e == nil { // it is of no crossing
 		e = &replay.Evidence{}
 	}
+	if d.Class == replay.Panicked {
+		return c.panicked(d)
+	}
 	x := told(d.Class, e)
 	if x != nil {
 		c.Kind, c.Asked = describe.KindName(x), asked(x)
@@ -92,7 +103,10 @@ func newCause(d *replay.Divergence) *Cause {
 	if c.Beside != onceMore { // what is gone came of that
 		c.Instead = instead(d.Class, e)
 	}
-	if was := e.Recorded; was != nil && was != x && describe.IsMade(was) && d.Class == replay.ChangedError {
+	switch was := e.Recorded; {
+	case e.Ahead:
+		c.Gone = describe.Gist(e.Beside)
+	case was != nil && was != x && describe.IsMade(was) && (d.Class == replay.ChangedError || d.Class == replay.Unanswered):
 		c.Gone = describe.Gist(was)
 	}
 	again := d.Class == replay.Unanswered && e.Recorded == nil // its field says how often
@@ -120,6 +134,17 @@ func newCause(d *replay.Divergence) *Cause {
 	return c
 }
 
+// panicked is the cause of a panic.
+func (c *Cause) panicked(d *replay.Divergence) *Cause {
+	c.Panic = d.Panic()
+	if file, line, known := codeplace.Parse(d.Place); known {
+		c.At = fmt.Sprintf("%s:%d", file, line)
+	} else {
+		c.Changes = []Change{lineChange(d.Class, c.Panic)}
+	}
+	return c
+}
+
 // told is the crossing that a divergence is about: the recorded one, but for what was
 // not recorded, and for a call that ended in the place of what it did not come to.
 func told(class replay.Class, e *replay.Evidence) *adk.Crossing {
@@ -134,19 +159,51 @@ func told(class replay.Class, e *replay.Evidence) *adk.Crossing {
 	return was
 }
 
-// asked is the method and the path of a request over HTTP; empty of all else.
+// asked is the method and the path of a request over HTTP, the first words of a statement, and
+// the reason of a gate; empty of all else.
 func asked(x *adk.Crossing) string {
-	if !wire.IsAsk(x) {
+	switch {
+	case wire.AsksForGate(x):
+		return quoted(x.Text)
+	case !wire.IsAsk(x):
 		return ""
 	}
-	method, path, is := httpform.RequestLine(x.JSON)
-	if !is {
-		return ""
+	if method, path, is := httpform.RequestLine(x.JSON); is {
+		return safetext.Shortened(method+" "+path, longestSaid)
 	}
-	return safetext.Shortened(method+" "+path, longestSaid)
+	if words := statement(x.JSON); words != "" {
+		return quoted(words)
+	}
+	return ""
 }
 
-// named is the gist of a crossing, with what was asked for over HTTP.
+// statement is how the statement begins that a database is asked, a member of the request;
+// empty where there is none.
+func statement(request []byte) string {
+	tree, _ := jsondiff.Decode(string(request))
+	members, _ := tree.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		text, _ := members[name].(string)
+		if words := strings.Fields(text); len(words) > 1 && statements[strings.ToUpper(words[0])] {
+			if at := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "(") }); at > 0 {
+				words = words[:at] // the columns, or the values
+			}
+			return strings.Join(words[:min(len(words), wordsOfAStatement)], " ")
+		}
+	}
+	return ""
+}
+
+// statements are the words that statements begin with.
+var statements = map[string]bool{"SELECT": true, "INSERT": true, "UPDATE": true, "DELETE": true, "MERGE": true, "REPLACE": true, "WITH": true, "CALL": true}
+
+// wordsOfAStatement is how many words of a statement are said: they name what it is about.
+const wordsOfAStatement = 6
+
+// quote is what a reason and a statement stand in.
+const quote = `"`
+
+// named is the gist of a crossing, with what was asked for.
 func named(x *adk.Crossing) string {
 	if request := asked(x); request != "" {
 		return describe.Gist(x) + " " + request
@@ -157,7 +214,11 @@ func named(x *adk.Crossing) string {
 // alike is what two requests have in common: the parts of the path that differ are masked.
 // It is empty where nothing but that is left.
 func alike(a, b string) string {
-	parts, others := strings.Split(a, "/"), strings.Split(b, "/")
+	between := "/"
+	if strings.HasPrefix(a, quote) {
+		between, a, b = " ", strings.Trim(a, quote), strings.Trim(b, quote)
+	}
+	parts, others := strings.Split(a, between), strings.Split(b, between)
 	if len(parts) != len(others) || parts[0] != others[0] {
 		return ""
 	}
@@ -166,7 +227,10 @@ func alike(a, b string) string {
 			parts[i] = "…"
 		}
 	}
-	return strings.Join(parts, "/")
+	if between == " " {
+		return quote + strings.Join(parts, between) + quote
+	}
+	return strings.Join(parts, between)
 }
 
 // isDigest reports whether a crossing says what is visible, and nothing else.
@@ -219,7 +283,13 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 		if e.Ahead {
 			side = "before"
 		}
-		return "now " + side + " " + named(e.Beside)
+		return side + " " + named(e.Beside)
+	}
+	if d.Times > 0 {
+		return fmt.Sprintf("%d times", d.Times)
+	}
+	if d.Dialed != "" {
+		return "which dialed " + safetext.Bare(d.Dialed) + " itself"
 	}
 	if told(d.Class, e) == e.Replayed && slices.ContainsFunc(d.Candidates, func(c replay.Candidate) bool { return c.Spent }) {
 		return onceMore
@@ -237,7 +307,7 @@ func instead(class replay.Class, e *replay.Evidence) string {
 	case class == replay.Missing:
 		return named(now) + " in its place"
 	case (class == replay.Extra || class == replay.Unanswered) && named(was) != named(now):
-		return named(was) + " is gone"
+		return "where " + named(was) + " was recorded"
 	}
 	return ""
 }
@@ -352,9 +422,9 @@ const fieldLine = "line"
 // lineChange is what somebody wrote, as a change by itself.
 func lineChange(class replay.Class, words string) Change {
 	if class == replay.Missing {
-		return Change{Field: fieldLine, Removed: piece(tokensOf(words))}
+		return Change{Field: fieldLine, Removed: piece(tokensOf(words)), Was: words}
 	}
-	return Change{Field: fieldLine, Added: piece(tokensOf(words))}
+	return Change{Field: fieldLine, Added: piece(tokensOf(words)), Now: words}
 }
 
 // mostChanges is how many changes a line shows.
@@ -369,14 +439,25 @@ func (c Cause) String() string {
 	said := []string{}
 	if kind, _ := strings.CutPrefix(c.Kind+" ", c.Seam+" "); kind != "" { // the seam is said
 		words := safetext.Bare(strings.TrimRight(kind, " "))
+		if method := adk.KindByName(c.Kind).Makes(); method != "" { // its name is an everyday word
+			words += fmt.Sprintf(" (%s.%s)", c.handle(), method)
+		}
 		if c.Asked != "" {
 			words += " " + safetext.Bare(c.Asked)
 		}
 		said = append(said, words)
 	}
+	if c.Class == replay.Panicked {
+		if c.At != "" {
+			text += " at " + safetext.Bare(c.At)
+		}
+		return text + ": " + safetext.Shortened(safetext.Bare(c.Panic), longestPanic)
+	}
 	changes := []string{}
 	for _, change := range c.Changes[:min(len(c.Changes), mostChanges)] {
-		changes = append(changes, change.String())
+		if said := change.String(); !slices.Contains(changes, said) { // two pieces of one text
+			changes = append(changes, said)
+		}
 	}
 	if more := len(c.Changes) - mostChanges; more > 0 {
 		changes = append(changes, fmt.Sprintf("and %d more", more))
@@ -390,6 +471,17 @@ func (c Cause) String() string {
 	return text
 }
 
+// handle is what code calls the context that it makes ids and times with.
+func (c Cause) handle() string {
+	if label, _, _ := strings.Cut(c.Seam, "/"); label == adk.LabelTurnInput || label == adk.LabelTurnOutput {
+		return "tc"
+	}
+	return "dc"
+}
+
+// longestPanic is how many characters are said of what code panicked with.
+const longestPanic = 200
+
 // longestSaid is how many characters are said of one piece: it ends at a word.
 const longestSaid = 72
 
@@ -400,6 +492,10 @@ func quoted(piece string) string { return safetext.Said(piece, longestSaid) }
 func (c Change) String() string {
 	field := safetext.Bare(c.Field)
 	switch {
+	case c.Field == compare.FieldPieces:
+		return compare.PiecesText(c.Was, c.Now)
+	case c.Field == fieldLine && c.Was+c.Now != "":
+		return safetext.Shortened(safetext.Bare(c.Was+c.Now), longestSaid)
 	case c.Was != "":
 		return fmt.Sprintf("%s: %s → %s", field, safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))
 	case c.Field == fieldLine && !c.Various:

@@ -40,6 +40,24 @@ func changed(t *testing.T, agents ...livetest.Agent) *corpus.Report {
 	return report
 }
 
+// A panic is one cause, whatever it says in each trace: the line that panics tells it, and the
+// headline says the whole of the first, without what stands for a number.
+func TestAPanicIsOneCause(t *testing.T) {
+	panics := func(city string) string { return string([]byte("ab")[len(city)]) }
+	report := changed(t, livetest.Agent{Replaced: panics})
+	require.Len(t, report.Causes, 1)
+	c := report.Causes[0]
+	assert.Len(t, c.Traces, len(cities))
+	assert.Regexp(t, `^panic in executor/model at replay/corpus/cause_test\.go:\d+: runtime error: index out of range \[4\] with length 2$`, c.Text)
+	said := strings.Join(strings.Fields(c.String()), " ")
+	assert.Equal(t, 2, strings.Count(said, "index out of range [4] with length 2"), "the headline, and the line of the crossing: %s", said)
+	assert.Equal(t, c.Text, report.Traces[0].Cause.String())
+	var read *corpus.Report
+	read, err := corpus.ReadReport(strings.NewReader(asJSON(t, report)))
+	require.NoError(t, err)
+	assert.Equal(t, report.String(), read.String())
+}
+
 // One change is one cause, whatever is another in every trace: the city, the
 // numbers, the ids.
 func TestOneChangeIsOneCause(t *testing.T) {

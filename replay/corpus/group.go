@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -25,11 +26,14 @@ func (r *Report) group() {
 		reports[t.Trace] = t
 	}
 	r.joinGone(reports)
+	r.joinOrders(reports)
 	r.mostHitFirst()
 	r.joinErrors(reports)
 	for _, c := range r.Causes {
 		for _, name := range c.Traces {
-			c.Asked = alike(c.Asked, reports[name].Cause.Asked)
+			if of := reports[name].Cause; of.Kind == c.Kind {
+				c.Asked = alike(c.Asked, of.Asked)
+			}
 		}
 		c.Text = c.Cause.String()
 		if c.Beside != "" {
@@ -47,22 +51,66 @@ func (r *Report) mostHitFirst() {
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
 }
 
+// joinOrders makes one cause of operations of a kind that come before others of a kind now, or
+// in the place of one of their own kind: in which order a list is gone through is one thing,
+// and what the list holds is data.
+func (r *Report) joinOrders(reports map[string]*TraceReport) {
+	first := map[string]*CauseReport{}
+	r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
+		other := c.Gone
+		if c.Class == replay.Missing && kindWord(c.Instead) == kindWord(c.Kind) {
+			other = c.Kind
+		}
+		if c.Class != replay.Order && c.Class != replay.Missing || other == "" {
+			return false
+		}
+		key := fmt.Sprintf("%q", []string{string(c.Class), c.Seam, kindWord(c.Kind), kindWord(other)})
+		if first[key] == nil {
+			first[key] = c
+			return false
+		}
+		first[key].join(c, reports)
+		return true
+	})
+}
+
+// kindWord is the kind in the gist of an operation.
+func kindWord(gist string) string {
+	word, _, _ := strings.Cut(gist, " ")
+	return word
+}
+
 // joinGone makes one cause of an operation that is missing in some traces, and of calls that end
-// with an error in its place in others: they return there what they were answered last, which is
-// data.
+// with an error or ask what has no answer in its place in others: they return there what they
+// were answered last, and come then to what they did not ask, which is data. So it is with an
+// operation that comes before another one now.
 func (r *Report) joinGone(reports map[string]*TraceReport) {
-	for _, missing := range slices.Clone(r.Causes) {
-		if missing.Class != replay.Missing || missing.Kind == "" || len(missing.Changes) > 0 {
+	for _, c := range slices.Clone(r.Causes) {
+		gone := c.Kind
+		switch {
+		case c.Class == replay.Order:
+			gone = c.Gone
+		case c.Class != replay.Missing:
 			continue
 		}
-		r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
-			if c.Seam != missing.Seam || slices.ContainsFunc(c.Traces, func(name string) bool { return reports[name].Cause.Gone != missing.Kind }) {
+		if gone == "" || len(c.Changes) > 0 {
+			continue
+		}
+		r.Causes = slices.DeleteFunc(r.Causes, func(other *CauseReport) bool {
+			if other.Seam != c.Seam || !other.isInThePlaceOf(gone, reports) || c.Class == replay.Order && other.Kind != c.Kind {
 				return false
 			}
-			missing.join(c, reports)
+			c.join(other, reports)
 			return true
 		})
 	}
+}
+
+// isInThePlaceOf reports whether an error or a question without an answer came in the place of
+// an operation, in all traces of the cause.
+func (c *CauseReport) isInThePlaceOf(gone string, reports map[string]*TraceReport) bool {
+	return (c.Class == replay.ChangedError || c.Class == replay.Unanswered) &&
+		!slices.ContainsFunc(c.Traces, func(name string) bool { return reports[name].Cause.Gone != gone })
 }
 
 // joinErrors makes one cause of an error that is new at one place in some traces, and at another
@@ -228,10 +276,15 @@ func (s *seamHits) add(t *TraceReport) {
 	}
 }
 
-// alsoWas drops the values of a change where they are others in another trace.
+// alsoWas drops the values of a change where they are others in another trace. In how many
+// pieces a text is said today is told where it is one number, whatever was recorded.
 func (c *Change) alsoWas(other Change) {
-	if c.Various || c.Was != other.Was || c.Now != other.Now {
+	if c.Various || c.Now != other.Now {
 		c.Was, c.Now = "", ""
+	} else if c.Was != other.Was {
+		if c.Was = ""; c.Field != compare.FieldPieces {
+			c.Now = ""
+		}
 	}
 }
 
@@ -370,7 +423,9 @@ func (h *changeHits) take(other *changeHits) {
 }
 
 // place is where a cause is: what changed there is not in it.
-func (c *Cause) place() string { return fmt.Sprintf("%q", []string{string(c.Class), c.Seam, c.Kind}) }
+func (c *Cause) place() string {
+	return fmt.Sprintf("%q", []string{string(c.Class), c.Seam, c.Kind, c.At})
+}
 
 // frame is the field and what stands beside the piece: the same where a template
 // is filled with other data in each trace.

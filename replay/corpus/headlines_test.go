@@ -1,0 +1,210 @@
+package corpus_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// operator is an agent that people change: it restarts a service, once somebody approves it.
+type operator struct {
+	ungated, hasty bool         // nobody is asked, or too late
+	clock          int          // how often it looks at the clock
+	unnoted        bool         // nothing is kept
+	logs           bool         // what it restarts is logged
+	client         *http.Client // which asks the service
+	hurried        bool         // its middleware looks at no clock
+}
+
+// done answers each request.
+type done struct{}
+
+func (done) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: io.NopCloser(strings.NewReader("done")), Header: http.Header{"Content-Type": {"text/plain"}}}, nil
+}
+
+func (o operator) of(server, service string) adk.Config {
+	restart := func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server+"/services/"+service+"/restart", nil)
+		if err != nil {
+			return err
+		}
+		client := o.client
+		if client == nil {
+			client = &http.Client{Transport: adkhttp.NewTransport(done{})}
+		}
+		res, err := client.Do(req)
+		if err == nil {
+			err = res.Body.Close()
+		}
+		return err
+	}
+	run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		for range o.clock {
+			_ = dc.Now()
+		}
+		if o.hasty {
+			if err := restart(ctx); err != nil {
+				return err
+			}
+		}
+		if !o.ungated {
+			approved, err := adk.WaitFor[bool](ctx, dc, adk.Gate{ID: dc.NewID(), Reason: "restart " + service + "?", Timeout: 1e9})
+			if err != nil {
+				return err
+			}
+			if !approved {
+				return dc.Ack()
+			}
+		}
+		if !o.unnoted {
+			statement := map[string]any{"sql": "INSERT INTO notes (text) VALUES (?)", "args": []string{service}}
+			if _, err := adk.Ask(ctx, "db", statement, func(context.Context, map[string]any) (int, error) { return 1, nil }, adk.AskOptions{Effect: adk.EffectWrites}); err != nil {
+				return err
+			}
+		}
+		if o.logs {
+			h.Log(adk.LevelInfo, "restart", "restarts 2", nil)
+		}
+		if !o.hasty {
+			if err := restart(ctx); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	}
+	timed := adk.TurnMiddleware{Name: "timed", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		if !o.hurried {
+			_ = tc.Now()
+		}
+		next(ctx)
+		return nil
+	}}
+	return adk.Config{TurnInput: []adk.TurnMiddleware{timed}, Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}
+}
+
+// closed is the address of a server that is no more.
+func closed(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+// A headline names what matters: the gate and not the id that it was made with, what a database
+// is asked, how often a clock is read, and that nobody who dials himself is answered by a
+// recording. One edit is one cause, whatever the traces have of it.
+func TestHeadlinesNameWhatMatters(t *testing.T) {
+	address := closed(t)
+	server := "http://" + address
+	var sources []corpus.Source
+	for _, service := range []string{"payments", "search"} {
+		var trace bytes.Buffer
+		runner, err := adk.NewRunner(fakes.Deterministic(operator{}.of(server, service), replay.Record(&trace)))
+		require.NoError(t, err)
+		turn := adk.RawTurn{SystemPrompt: "Restart it."}
+		turn.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { e.Gate.Resolve("ops", service == "payments") }
+		require.NoError(t, runner.Run(t.Context(), turn))
+		sources = append(sources, livetest.Source(service, trace.Bytes()))
+	}
+	for text, c := range map[string]struct {
+		today  operator
+		traces int
+	}{
+		`missing in executor/model: wait-for "restart payments?"`:                                              {operator{ungated: true}, 2},
+		`order in executor/model: ask localhost POST /services/…/restart, before wait-for "restart payments?"`: {operator{hasty: true}, 2},
+		`extra in executor/model: now (dc.Now), 2 times`:                                                       {operator{clock: 2}, 2},
+		`missing in turn-input/timed: now (tc.Now)`:                                                            {operator{hurried: true}, 2},
+		`missing in executor/model: ask db writes "INSERT INTO notes"`:                                         {operator{unnoted: true}, 1},
+		`extra in executor/model: report-log, info restart: "restarts 2"`:                                      {operator{logs: true}, 1},
+	} {
+		report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
+			return replay.Live{Config: c.today.of(server, name), Seams: []string{replay.Middleware, replay.Executor}}
+		})
+		require.NoError(t, err)
+		require.Len(t, report.Causes, 1, "%s", report)
+		assert.Equal(t, text, report.Causes[0].Text)
+		assert.Len(t, report.Causes[0].Traces, c.traces)
+		if c.today.clock > 0 {
+			assert.Zero(t, report.Causes[0].First.Divergence.After.Follow, "they are counted in the headline")
+		}
+	}
+	report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
+		return replay.Live{Config: operator{client: http.DefaultClient}.of(server, name), Seams: []string{replay.Executor}}
+	})
+	require.NoError(t, err)
+	require.Len(t, report.Causes, 1, "%s", report)
+	assert.Contains(t, report.Causes[0].Text, "which dialed "+address+" itself")
+	assert.Contains(t, strings.Join(strings.Fields(report.Causes[0].String()), " "), "did not go through adkhttp.NewTransport")
+}
+
+// Operations that changed places are an order, and that of what they are and not of the times
+// that are read around them. Where the call ended before it came to the second, that is missing,
+// with the one that came in its place. What each trace goes through is data.
+func TestTwoThatChangedPlacesAreOneCause(t *testing.T) {
+	stop := errors.New("that is enough")
+	working := func(most int, names ...string) adk.Config {
+		config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for i, name := range names {
+				if i == most {
+					return stop
+				}
+				began := dc.Now()
+				tool, _ := dc.Tools().Get(name)
+				if _, err := dc.Execute(ctx, tool, map[string]any{}); err != nil {
+					return err
+				}
+				_ = dc.Now().Sub(began)
+				if err := dc.Stash().Set("did."+name, true); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}}}
+		for _, name := range []string{"a", "b", "c"} {
+			config.Tools = append(config.Tools, fakes.NewTool(name, "Works.", name).Tool())
+		}
+		return config
+	}
+	usual := map[string][]string{"first": {"a", "b"}, "second": {"b", "c"}}
+	var sources []corpus.Source
+	for _, name := range []string{"first", "second"} {
+		var trace bytes.Buffer
+		runner, err := adk.NewRunner(fakes.Deterministic(working(9, usual[name]...), replay.Record(&trace)))
+		require.NoError(t, err)
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Work."}))
+		sources = append(sources, livetest.Source(name, trace.Bytes()))
+	}
+	for most, text := range map[int]string{
+		9: "order in executor/model: execute b, before execute a",
+		1: "missing in executor/model: execute a, execute b in its place",
+	} {
+		report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
+			return replay.Live{Config: working(most, usual[name][1], usual[name][0]), Seams: []string{replay.Executor}}
+		})
+		require.NoError(t, err)
+		require.Len(t, report.Causes, 1, "%s", report)
+		assert.Equal(t, text, report.Causes[0].Text)
+		assert.NotContains(t, report.Causes[0].First.Divergence.Place, "behind")
+	}
+	report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
+		return replay.Live{Config: working(9, usual[name][1]), Seams: []string{replay.Executor}}
+	})
+	require.NoError(t, err)
+	assert.Contains(t, report.Causes[0].Text, "missing in executor/model: execute ")
+}
