@@ -210,7 +210,7 @@ func isRedacted(recorded *trace.Trace, live Live) bool {
 func (r *replayed) answered() error {
 	for _, x := range r.got.Lines {
 		if r.unanswered[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
-			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s; record the turn anew", x.Seq, r.got.Line(x))
+			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s", x.Seq, safetext.Shortened(r.got.Line(x), width))
 		}
 	}
 	return nil
