@@ -89,7 +89,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 		defer refusals()
 	}
 	label := watchdog.NewLabel()
-	refused, err, ended := p.run(ctx, label, func() error { return run(runCtx) })
+	refused, err, ended := p.run(ctx, options.File, label, func() error { return run(runCtx) })
 	strays := refusals()
 	switch {
 	case !ended && (whole || ctx.Err() != nil):

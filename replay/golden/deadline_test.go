@@ -2,6 +2,8 @@ package golden_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,6 +29,10 @@ func (t timedTB) Deadline() (time.Time, bool) { return t.deadline, true }
 // go test ends the process.
 func TestACheckEndsBeforeTheTest(t *testing.T) {
 	dir := turns(t)
+	terminal, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer func(before *os.File) { os.Stderr = before }(os.Stderr)
+	os.Stderr = terminal
 	synctest.Test(t, func(t *testing.T) {
 		never := make(chan bool)
 		defer close(never)
@@ -50,4 +56,8 @@ func TestACheckEndsBeforeTheTest(t *testing.T) {
 		assert.Contains(t, said, "replay/golden/deadline_test.go:")
 		assert.Equal(t, 1, strings.Count(said, "nearly out of time"))
 	})
+	told, err := os.ReadFile(terminal.Name())
+	require.NoError(t, err)
+	assert.Regexp(t, `\Agolden: `+dir+`/b\.jsonl: live code has done nothing for 30s: chan receive in golden_test\.\S+ at replay/golden/deadline_test\.go:\d+\n\z`,
+		unfolded(string(told)), "once, and of no other trace")
 }
