@@ -69,6 +69,7 @@ type causal struct {
 	abortLines    []*adk.Crossing      // cancels, and operations that abort the run
 	counterparts  map[int]int          // the recorded numbers of strands, -1 of none, by those of the new run
 	consumed      map[*calls.Step]bool // those that were taken
+	lent          []*calls.Step        // and those of them that asked otherwise, as takeCertain has it
 	ids           *rename.IDs
 	asks          recordedAsks
 	newCalls      map[*calls.Call]*newCall     // recorded calls, and their counterparts
@@ -603,6 +604,9 @@ func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
 	s := p.takeByCause(c, got)
 	if s == nil && wire.AsksForGate(got) {
 		s = p.next(p.gateCause(got), func(*calls.Step) bool { return true })
+	}
+	if s == nil {
+		s = p.takeCertain(c, got)
 	}
 	return s
 }

@@ -27,7 +27,7 @@ const leaveAfter = watchdog.Grace
 
 // run runs the new run, and reports whether it has ended: one that does not when the context
 // has ended, or when it was given up, is left behind.
-func (p *causal) run(ctx context.Context, label watchdog.Label, run func() error) (refused, err error, ended bool) {
+func (p *causal) run(ctx context.Context, name string, label watchdog.Label, run func() error) (refused, err error, ended bool) {
 	leaving, leave := context.WithCancel(ctx)
 	defer leave()
 	limit := watchdog.NewLimit(leaving, 0, leaveAfter)
@@ -40,6 +40,7 @@ func (p *causal) run(ctx context.Context, label watchdog.Label, run func() error
 			}
 			p.passBlocked()
 		})()
+		defer watchdog.Hear(ctx, name, label, p.progress.Load)()
 	}
 	var is struct{ refused, err error }
 	ended = limit.Wait(func() {

@@ -35,9 +35,10 @@ type replayed struct {
 	redaction *redacting.Writer // what Live.Redact has found in it; nil without rules
 	lines     []trace.Line      // its crossings, with the recorded ids
 	ids       *rename.IDs
-	newSeq    []int        // as causal has it
-	beside    []beside.Ask // what was refused
-	endless   []string     // who waits for whom in a run that never ends, and was left behind
+	newSeq    []int         // as causal has it
+	beside    []beside.Ask  // what was refused
+	lent      []*calls.Step // as causal has it
+	endless   []string      // who waits for whom in a run that never ends, and was left behind
 }
 
 // report is the report of a run with live seams.

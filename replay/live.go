@@ -87,6 +87,8 @@ type Live struct {
 	Redact *redact.Rules
 	// unredacted tells that the recording says so itself.
 	unredacted bool
+	// lends gives answers that are certain to what asks otherwise (takeCertain).
+	lends bool
 	// Twice allows running live code a second time where the replay differs, to
 	// tell code that never does the same from code that does something else. It
 	// is done unasked where only middlewares, input and reading seams are live.

@@ -27,6 +27,9 @@ type Report struct {
 	// NotCompared says in words what this replay could not hold against the
 	// recording; nothing where all seams were scripted and nothing was redacted.
 	NotCompared []string `json:"notCompared,omitempty"`
+	// Taken are the answers that Rerecord gave to what asked otherwise than the recording, as
+	// they are certain, in a line each. Verify gives none.
+	Taken []string `json:"-"`
 }
 
 // How much a report shows: it fits on a screen.

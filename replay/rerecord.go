@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -23,6 +24,13 @@ import (
 // new trace is the old one, byte for byte. Strands are in the recorded order where
 // that still applies, however fast they were; but where live code does in several
 // strands at once what was not recorded, and they share it, as it happened.
+//
+// What asks otherwise than the recording is answered where the answer is certain all the
+// same, and Report.Taken says where that was: a sleep takes as long as it says; storage that
+// is not live and only writes says that it has, as it did of the same record in the same
+// call, if it asked nobody for it; and a gate is settled as the one in its place was, if it is
+// still open then. What is read, what a scripted tool gives and what the world answers
+// depend on what they were asked.
 //
 // What is written stands for the recording from then on, so it is written only
 // if it says the same whenever it is run again. An error says that nothing was
@@ -52,6 +60,7 @@ func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, o
 		return nil, err
 	}
 	report := again.report()
+	report.Taken = again.taken()
 	if report.Divergence != nil {
 		report.Divergence.Trace = r.Options().File
 	}
@@ -77,6 +86,7 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	if err := mayRerecord(recorded, live); err != nil {
 		return nil, err
 	}
+	live.lends = true
 	again, err := rerunWhole(ctx, calls.Of(recorded), known, live, r.Options())
 	if err != nil {
 		return nil, err
@@ -138,19 +148,23 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 
 // places are those of the crossings of the new run in the recorded order: one that
 // was not recorded stands behind the one before it in its strand. It also gives
-// them the recorded times, and none where none was recorded; but what live code was
-// told of the time stays.
+// them the recorded times, and none where none was recorded, nor to a timer that was set
+// otherwise; but what live code was told of the time stays.
 func (r *replayed) places(lines []trace.Line) []int {
 	counterparts := make([]*adk.Crossing, len(lines)+1)
 	for i, seq := range r.counterparts {
 		counterparts[seq] = r.want.Lines[i]
 	}
 	places, reached := make([]int, len(lines)+1), map[int]int{}
+	was, is := waits(r.want.Lines), waits(pointers(lines))
 	for i := range lines {
 		x := &lines[i].Crossing
 		var at time.Time
 		if want := counterparts[x.Seq]; want != nil {
 			at, reached[x.Strand] = want.At, want.Seq
+			if wire.IsTimer(x) && is[x.N] != was[want.N] {
+				at = time.Time{}
+			}
 		}
 		if !wire.TellsTime(x) {
 			x.At = at
@@ -161,6 +175,17 @@ func (r *replayed) places(lines []trace.Line) []int {
 		}
 	}
 	return places
+}
+
+// waits are how long the operations of a run wait, by their numbers.
+func waits(lines []*adk.Crossing) map[int]time.Duration {
+	all := map[int]time.Duration{}
+	for _, x := range lines {
+		if x.Phase == adk.Begin && x.Kind.Uses(adk.FieldDuration) {
+			all[x.Op] = x.Duration
+		}
+	}
+	return all
 }
 
 // mayRerecord tells what would be lost if another recording took the place of this one.
@@ -185,10 +210,22 @@ func isRedacted(recorded *trace.Trace, live Live) bool {
 func (r *replayed) answered() error {
 	for _, x := range r.got.Lines {
 		if r.unanswered[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
-			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s; record the turn anew", x.Seq, r.got.Line(x))
+			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s", x.Seq, safetext.Shortened(r.got.Line(x), width))
 		}
 	}
 	return nil
+}
+
+// taken says of each answer that was lent whose it is. It has nothing of what was said.
+func (r *replayed) taken() (all []string) {
+	for _, s := range r.lent {
+		what := "the wait for gate " + calls.GateID(s.X)
+		if !wire.AsksForGate(s.X) {
+			what = strings.TrimSpace(s.Calls[0].Begin.Seam.String() + " " + subject(s.X))
+		}
+		all = append(all, fmt.Sprintf("answered from crossing %d of the recording, which asked otherwise: %s", s.X.Seq, safetext.Bare(what)))
+	}
+	return all
 }
 
 // lacks reports whether an error is one that a replay makes for want of an answer.
@@ -199,9 +236,10 @@ func lacks(err error) bool {
 
 // steady verifies the new trace.
 func (r *replayed) steady(ctx context.Context, content []byte, options trace.Options) error {
-	seams := []Live{{}}
-	if r.live.any() && r.live.harmless() {
-		seams = append(seams, r.live)
+	seams, mine := []Live{{}}, r.live
+	mine.lends = false // it has to be as it says
+	if mine.any() && mine.harmless() {
+		seams = append(seams, mine)
 	}
 	for _, live := range seams {
 		report, err := Verify(ctx, bytes.NewReader(content), live, options)

@@ -89,7 +89,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 		defer refusals()
 	}
 	label := watchdog.NewLabel()
-	refused, err, ended := p.run(ctx, label, func() error { return run(runCtx) })
+	refused, err, ended := p.run(ctx, options.File, label, func() error { return run(runCtx) })
 	strays := refusals()
 	switch {
 	case !ended && (whole || ctx.Err() != nil):
@@ -106,7 +106,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if p.failed != nil {
 		return nil, p.failed
 	}
-	again := &replayed{ids: p.ids, newSeq: p.newSeq, beside: strays, endless: p.endless, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: &p.callers,
+	again := &replayed{ids: p.ids, newSeq: p.newSeq, beside: strays, endless: p.endless, lent: p.lent, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: &p.callers,
 		unanswered: map[int]bool{}, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
 	for _, call := range p.unanswered {
 		again.unanswered[call] = true

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
@@ -40,7 +41,8 @@ written before the end, where it says what would be, and asks.
 With --pending it goes through what go test has left: where the environment
 variable ADKREPLAY_PENDING names a folder by its whole path, package golden
 keeps there what it found in the place of golden files and traces, with your own
-code in it.
+code in it. What of that cannot be accepted is shown, and why. Where there is no
+such folder no check has been made that could have left something in it.
 
 It needs a terminal. Without one it shows the causes, and says what to call.
 What is accepted is written as accept does, and nothing is where the environment
@@ -80,6 +82,7 @@ type reviewed struct {
 	changes []review.Change
 	report  *corpus.Report // of the traces; nil where none were given
 	pending map[string]corpus.Pending
+	refused []corpus.Pending // what go test left that cannot be accepted
 }
 
 func runReview(ctx context.Context, t *terminal, o reviewOptions) error {
@@ -87,7 +90,7 @@ func runReview(ctx context.Context, t *terminal, o reviewOptions) error {
 	if err != nil {
 		return err
 	}
-	code := r.unreadable(t)
+	code := max(r.unreadable(t), r.unacceptable(t))
 	switch {
 	case len(r.changes) == 0:
 		if code == exitSame {
@@ -95,7 +98,7 @@ func runReview(ctx context.Context, t *terminal, o reviewOptions) error {
 		}
 		return ended(code)
 	case !t.asks:
-		r.show(t, o)
+		r.show(ctx, t, o)
 		return ended(max(code, exitDivergence))
 	}
 	dialog := review.Dialog{In: bufio.NewReader(t.in), Out: t.out, Edit: func(file string) error { return edit(ctx, file, os.Getenv) }}
@@ -111,6 +114,9 @@ func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, 
 	r := &reviewed{pending: map[string]corpus.Pending{}}
 	if o.pending != "" {
 		all, err := corpus.ReadPending(o.pending)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, unreadable(fmt.Errorf("there is no folder %s: no check of package golden has run with ADKREPLAY_PENDING set to its whole path", safetext.Line(o.pending)))
+		}
 		if err != nil {
 			return nil, unreadable(errors.New(withoutPackage(err)))
 		}
@@ -135,10 +141,17 @@ func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, 
 	return r, nil
 }
 
+// reviewWidth is how long a line is behind the number of a change.
+const reviewWidth = 70
+
 // addPending takes in what go test left: files with the same causes are one change.
 func (r *reviewed) addPending(all []corpus.Pending) {
 	places := map[string]int{}
 	for _, p := range all {
+		if p.Refused != "" {
+			r.refused = append(r.refused, p)
+			continue
+		}
 		cause := strings.Join(p.Causes, "\n")
 		r.pending[p.File] = p
 		if at, known := places[cause]; known {
@@ -150,7 +163,8 @@ func (r *reviewed) addPending(all []corpus.Pending) {
 	}
 	for i := range r.changes {
 		c := &r.changes[i]
-		c.Shown = fmt.Sprintf("in %s: %s\n%s", counted(len(c.Files), "file"), safetext.Short(c.Files, safetext.Line), c.Shown)
+		files := fmt.Sprintf("in %s: %s", counted(len(c.Files), "file"), safetext.Short(c.Files, safetext.Line))
+		c.Shown = safetext.Folded(files, reviewWidth) + "\n" + c.Shown
 	}
 }
 
@@ -167,18 +181,62 @@ func (r *reviewed) unreadable(t *terminal) int {
 	return unreadableCode(r.report)
 }
 
+// unacceptable says what go test left that cannot be accepted, and why, and gives the exit
+// code of that.
+func (r *reviewed) unacceptable(t *terminal) int {
+	for _, p := range r.refused {
+		t.judged(red, "refused", safetext.Line(p.File+": "+p.Refused))
+		for _, cause := range p.Causes {
+			t.printf("    %s", safetext.Line(cause))
+		}
+	}
+	if len(r.refused) == 0 {
+		return exitSame
+	}
+	t.printf("to have such a turn all the same, %s", corpus.RecordAnew)
+	return exitDivergence
+}
+
 // show shows what has changed where nobody can be asked, and says what to call.
-func (r *reviewed) show(t *terminal, o reviewOptions) {
+func (r *reviewed) show(ctx context.Context, t *terminal, o reviewOptions) {
 	for i, c := range r.changes {
 		t.printf("%d of %d: %s", i+1, len(r.changes), strings.TrimRight(c.Shown, "\n"))
 	}
-	if len(o.paths) > 0 {
+	if r.acceptable(ctx, t) {
 		t.printf("next: %s", shell.Adkreplay(append([]string{"accept", "--reason", "why it is meant"}, o.paths...)...))
 	}
-	if len(r.pending) > 0 {
-		t.printf("next: ADKREPLAY_REASON='why it is meant' go test -update, of the tests that are red")
+	for _, command := range r.commands() {
+		t.printf("next: %s", command)
 	}
-	t.printf("review asks in a terminal: there is none")
+	t.printf("nothing is asked, since this is no terminal")
+}
+
+// acceptable reports whether a trace can be accepted, and says which ones cannot.
+func (r *reviewed) acceptable(ctx context.Context, t *terminal) (some bool) {
+	if r.report == nil {
+		return false
+	}
+	for _, result := range r.report.Accept(ctx, nil, nil, t.holding(traceFile{}, 8)) {
+		if result.Refused == nil {
+			some = true
+			continue
+		}
+		t.judged(red, "refused", safetext.OfFile(result.Trace, result.Refused))
+	}
+	return some
+}
+
+// commands are those of the tests that accept what they left, each once.
+func (r *reviewed) commands() (all []string) {
+	for _, c := range r.changes {
+		for _, file := range c.Files {
+			if command := r.pending[file].Accept; command != "" && !slices.Contains(all, command) {
+				all = append(all, command)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // accept does what was decided, and gives the exit code of it: what is left is a divergence.
@@ -205,7 +263,7 @@ func (r *reviewed) accept(ctx context.Context, t *terminal, decisions []review.D
 		n, refused := r.acceptTraces(ctx, t, traces[reason], reason)
 		accepted, code = accepted+n, max(code, refused)
 	}
-	t.printf("%d of %s accepted", accepted, counted(len(decisions), "file"))
+	t.printf("%d of %s accepted", accepted, counted(len(decisions)+len(r.refused), "file"))
 	return code
 }
 

@@ -97,7 +97,7 @@ func TestReviewWithoutATerminal(t *testing.T) {
 	assert.Equal(t, exitDivergence, got.code)
 	assert.Contains(t, got.out, "1 of 1: changed output in dispatch")
 	assert.Contains(t, got.out, " accept --reason 'why it is meant' "+path+"\n")
-	assert.Equal(t, []string{"review asks in a terminal: there is none"}, last(1, got.out))
+	assert.Equal(t, []string{"nothing is asked, since this is no terminal"}, last(1, got.out))
 	for says, args := range map[string][]string{"got none": nil, "no trace: give a file": {"-"}, "argument 1 is empty": {""}, "--pending needs a folder": {"--pending", ""}} {
 		got := adkreplay(append([]string{"review"}, args...)...)
 		assert.Equal(t, exitUsage, got.code)
@@ -115,7 +115,8 @@ func TestReviewOfPending(t *testing.T) {
 		file := filepath.Join(home, name)
 		require.NoError(t, os.WriteFile(file, []byte("hello\n"), 0o600))
 		word := map[bool]string{true: "goodbye\n", false: "good morning\n"}[name == "c.golden"]
-		p := corpus.Pending{File: file, Causes: []string{"- hello\n+ " + word}, Shown: "@@\n-hello\n+" + word, Changes: []string{"from line 1 on"}, Content: []byte(word)}
+		p := corpus.Pending{File: file, Causes: []string{"- hello\n+ " + word}, Shown: "@@\n-hello\n+" + word, Changes: []string{"from line 1 on"}, Content: []byte(word),
+			Accept: "go test . -run '^TestHello$' -update"}
 		require.NoError(t, p.Keep(pending))
 	}
 	got := answering(t, "a\nThe sun is up.\nl\ny\n", "--pending", pending)
@@ -131,9 +132,34 @@ func TestReviewOfPending(t *testing.T) {
 	assert.Equal(t, exitDivergence, got.code)
 	assert.Contains(t, got.out, "it has changed since the check: run go test again\n")
 	assert.Equal(t, "other\n", contents(t, home)["c.golden"])
-	assert.Contains(t, adkreplay("review", "--pending", pending).out, "go test -update")
+	assert.Equal(t, []string{"next: go test . -run '^TestHello$' -update", "nothing is asked, since this is no terminal"},
+		last(2, adkreplay("review", "--pending", pending).out), "it runs as it stands")
 
 	require.NoError(t, os.WriteFile(filepath.Join(pending, "x.pending.json"), []byte("{}"), 0o600))
 	assert.Equal(t, exitUnreadable, adkreplay("review", "--pending", pending).code)
-	assert.Equal(t, exitUnreadable, adkreplay("review", "--pending", filepath.Join(pending, "none")).code)
+}
+
+// What cannot be accepted is named, with the reason, and never asked about. A folder that is
+// not there is no folder in which nothing is.
+func TestReviewNamesWhatIsRefused(t *testing.T) {
+	t.Setenv("CI", "")
+	home, pending := t.TempDir(), t.TempDir()
+	assert.Equal(t, outcome{exitSame, "nothing has changed\n", ""}, adkreplay("review", "--pending", pending))
+	none := filepath.Join(pending, "none")
+	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: there is no folder " + none + ": no check of package golden has run with ADKREPLAY_PENDING set to its whole path\n"},
+		adkreplay("review", "--pending", none))
+
+	a, b := filepath.Join(home, "a.jsonl"), filepath.Join(home, "b.jsonl")
+	for _, file := range []string{a, b} {
+		require.NoError(t, os.WriteFile(file, []byte("hello\n"), 0o600))
+	}
+	require.NoError(t, corpus.Pending{File: a, Causes: []string{"- hello"}, Shown: "x", Changes: []string{"y"}, Content: []byte("goodbye\n")}.Keep(pending))
+	require.NoError(t, corpus.Pending{File: b, Causes: []string{"unanswered: fetch"}, Shown: "x", Refused: "the recording has no answer"}.Keep(pending))
+	got := answering(t, "a\nIt is meant.\ny\n", "--pending", pending)
+	assert.Equal(t, exitDivergence, got.code)
+	assert.Contains(t, got.out, "refused "+b+": the recording has no answer\n    unanswered: fetch\n")
+	assert.Contains(t, got.out, "record it anew: ")
+	assert.Equal(t, []string{"1 of 2 files accepted"}, last(1, got.out))
+	assert.Equal(t, "hello\n", contents(t, home)["b.jsonl"])
+	assert.Len(t, filesIn(t, pending), 1, "it is there until it is mended")
 }

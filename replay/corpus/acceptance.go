@@ -80,13 +80,17 @@ func (a *Acceptance) Replace(file string, content []byte, changes ...string) err
 	return nil
 }
 
+// entryWidth is how long a line is of what is kept with a reason, but for the digests.
+const entryWidth = 80
+
 // entry is what is kept of one acceptance.
 func (a *Acceptance) entry(before, content []byte, changes []string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s\n", a.date, a.reason)
 	for _, change := range changes {
 		for line := range strings.Lines(change) {
-			fmt.Fprintf(&b, "    %s\n", safetext.Line(strings.TrimRight(line, "\r\n")))
+			folded := safetext.Folded("    "+safetext.Line(strings.TrimRight(line, "\r\n")), entryWidth)
+			fmt.Fprintf(&b, "%s\n", folded)
 		}
 	}
 	fmt.Fprintf(&b, "    sha256 %x became %x\n", sha256.Sum256(before), sha256.Sum256(content))
@@ -100,9 +104,15 @@ type Accepted struct {
 	// After is what came of the crossings behind the divergence that was reported:
 	// they are accepted with it. Nil where it is not known.
 	After *replay.Impact
+	// Taken are the answers of the recording that what asks otherwise was given, as they are
+	// certain (replay.Report): they are kept with the reason.
+	Taken []string
 	// Refused says why it was not accepted; nil where it was.
 	Refused error
 }
+
+// RecordAnew says what is done with a turn that cannot be accepted.
+const RecordAnew = "record it anew: run the turn once more, with replay.Record(file) as the Probe of the agent's config, and put that file in its place"
 
 // Accept records every trace of a report that diverged again (Rerecord), and
 // writes the new trace over its file, with the reason beside it. The names of the
@@ -123,38 +133,48 @@ func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name strin
 }
 
 func (r *Report) accept(ctx context.Context, t *TraceReport, a *Acceptance, live replay.Live, reading trace.Options) Accepted {
-	reading.File = t.Trace
 	var content bytes.Buffer
-	report, err := rerecordFile(ctx, t.Trace, &content, live, reading)
+	report, err := t.rerecord(ctx, &content, live, reading)
 	if err != nil {
 		return Accepted{Trace: t.Trace, Refused: err}
 	}
-	result := Accepted{Trace: t.Trace}
+	result := Accepted{Trace: t.Trace, Taken: report.Taken}
 	if report.Divergence != nil {
 		result.After = report.Divergence.After
 	}
 	if a != nil {
-		result.Refused = a.Replace(t.Trace, content.Bytes(), r.changes(t)...)
+		result.Refused = a.Replace(t.Trace, content.Bytes(), t.changes(r.causesOf(t), report)...)
 	}
 	return result
 }
 
-func rerecordFile(ctx context.Context, path string, w io.Writer, live replay.Live, reading trace.Options) (*replay.Report, error) {
-	f, err := os.Open(path)
+// rerecord makes the trace that takes the place of one that diverged. What never ended ends
+// no more when it is made again.
+func (t *TraceReport) rerecord(ctx context.Context, w io.Writer, live replay.Live, reading trace.Options) (*replay.Report, error) {
+	if len(t.Divergence.Waiting) > 0 {
+		return nil, errors.New("replay: the new run never ends")
+	}
+	f, err := os.Open(t.Trace)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	reading.File = t.Trace
 	return replay.Rerecord(ctx, f, w, live, reading)
 }
 
-// changes say what is accepted in a trace: the causes that hit it, and the
-// divergence as it was shown.
-func (r *Report) changes(t *TraceReport) (all []string) {
+// causesOf are the causes that hit a trace.
+func (r *Report) causesOf(t *TraceReport) (all []string) {
 	for _, c := range r.Causes {
 		if slices.Contains(c.Traces, t.Trace) {
 			all = append(all, c.Text)
 		}
 	}
-	return append(all, t.Divergence.Summary())
+	return all
+}
+
+// changes say what is accepted in a trace: the causes, the divergence as it was shown, and
+// the answers that were taken of what was asked otherwise.
+func (t *TraceReport) changes(causes []string, made *replay.Report) []string {
+	return append(append(slices.Clip(causes), t.Divergence.Summary()), made.Taken...)
 }

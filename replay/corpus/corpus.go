@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -244,9 +245,9 @@ type outcome struct {
 	panicked string
 }
 
-// run verifies the part and gives the reports in order. It gives none behind one
-// that was cut short, and none once ctx has ended. When it returns, everything
-// that it started has ended, but for live code that was left behind.
+// run verifies the part and gives the reports in order; once ctx has ended, those that had
+// come until then, whatever was cut short before them. When it returns, everything that it
+// started has ended, but for live code that was left behind.
 func (c *verification) run(ctx context.Context, give func(*TraceReport)) {
 	work, stop := context.WithCancel(ctx)
 	outcomes := make(chan outcome)
@@ -259,6 +260,9 @@ func (c *verification) run(ctx context.Context, give func(*TraceReport)) {
 	for given := 0; given < len(c.part); {
 		select {
 		case <-ctx.Done():
+			for _, i := range slices.Sorted(maps.Keys(early)) {
+				give(early[i])
+			}
 			return
 		case o := <-outcomes:
 			if o.panicked != "" {
@@ -336,7 +340,8 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	report, err := replay.Verify(ctx, buffer, c.live(source.Name), reading)
 	if errors.Is(err, stub.ErrLeftBehind) {
 		c.mu.Lock()
-		c.left = append(c.left, safetext.OfFile(source.Name, err))
+		_, who, _ := strings.Cut(err.Error(), "\n") // why it was cut short stands in the report
+		c.left = append(c.left, safetext.OfFile(source.Name, errors.New(who)))
 		c.mu.Unlock()
 	}
 	if report != nil {
@@ -344,6 +349,9 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	}
 	if err != nil {
 		t.Error = safetext.OfFile(source.Name, err)
+		if t.Divergence != nil && t.Divergence.Class == replay.Unanswered { // by what is missing at its end
+			t.Divergence = nil
+		}
 	}
 	if t.Divergence != nil {
 		if d := t.Divergence; d.Place == "" && len(t.Live) > 0 && !d.Scripted { // what a run is given is made there

@@ -34,6 +34,11 @@ type Pending struct {
 	Changes []string `json:"changes"`
 	// Content would take the place of what the file holds.
 	Content []byte `json:"content"`
+	// Refused says why nothing can take its place; it is kept to be seen.
+	Refused string `json:"refused,omitempty"`
+	// Accept is the command of the check that accepts it without a review; empty where there
+	// is none.
+	Accept string `json:"accept,omitempty"`
 
 	kept string // the file that it was read from
 }
@@ -111,6 +116,9 @@ func ReadPending(folder string) (all []Pending, err error) {
 // beside it, and forgets that it was. It is refused where the file holds something else by
 // now: what was reviewed would not be what is accepted.
 func (a *Acceptance) ReplacePending(p Pending) error {
+	if p.Refused != "" {
+		return errors.New(p.Refused)
+	}
 	expected, err := os.ReadFile(p.File)
 	if err != nil {
 		return err
@@ -124,8 +132,8 @@ func (a *Acceptance) ReplacePending(p Pending) error {
 	return os.Remove(p.kept)
 }
 
-// Pending are the traces that diverged, with what Accept would put in their place. What could
-// not be accepted is none. live and options are as those of Accept.
+// Pending are the traces that diverged, with what Accept would put in their place, or why it
+// would not. live and options are as those of Accept.
 func (r *Report) Pending(ctx context.Context, live func(name string) replay.Live, options ...trace.Options) (all []Pending) {
 	if live == nil {
 		live = func(string) replay.Live { return replay.Live{} }
@@ -134,14 +142,13 @@ func (r *Report) Pending(ctx context.Context, live func(name string) replay.Live
 		if t.Divergence == nil {
 			continue
 		}
-		reading := optional.First(options)
-		reading.File = t.Trace
+		p := Pending{File: t.Trace, Shown: t.Divergence.String(), Causes: r.causesOf(t)}
 		var content bytes.Buffer
-		if _, err := rerecordFile(ctx, t.Trace, &content, live(t.Trace), reading); err != nil {
-			continue
+		if made, err := t.rerecord(ctx, &content, live(t.Trace), optional.First(options)); err != nil {
+			p.Refused = strings.TrimPrefix(err.Error(), "replay: ")
+		} else {
+			p.Changes, p.Content = t.changes(p.Causes, made), content.Bytes()
 		}
-		p := Pending{File: t.Trace, Shown: t.Divergence.String(), Changes: r.changes(t), Content: content.Bytes()}
-		p.Causes = p.Changes[:len(p.Changes)-1] // the last one is the divergence
 		all = append(all, p)
 	}
 	return all

@@ -268,11 +268,15 @@ func (c *CauseReport) String() string {
 	fmt.Fprintf(&b, "%s\n", safetext.Wrapped(c.Text, width, "    "))
 	fmt.Fprintf(&b, "  in %s\n", safetext.Wrapped(c.hits(), width-len("  in "), "      "))
 	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String(), "\n"), "\n")
-	for _, line := range lines[:min(len(lines), mostLines)] {
+	shown := min(len(lines), mostLines)
+	if len(c.First.Live) > 0 { // verify, which shows the rest, runs no code of theirs
+		shown = len(lines)
+	}
+	for _, line := range lines[:shown] {
 		fmt.Fprintf(&b, "  %s\n", safetext.Line(line)) // a report that was read may hold anything
 	}
-	if more := len(lines) - mostLines; more > 0 {
-		fmt.Fprintf(&b, "  and %d more lines: %s\n", more, shell.Adkreplay("verify", shell.FromModule(c.First.Trace)))
+	if more := len(lines) - shown; more > 0 {
+		fmt.Fprintf(&b, "  and %s: %s\n", safetext.Counted(more, "more line"), shell.Adkreplay("verify", shell.FromModule(c.First.Trace)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,11 +53,18 @@ func updated(t *testing.T, dir, update string, live func(string) replay.Live) *f
 	return tb
 }
 
-// said is what the one failure of a check says.
+// unfolded is a text with the lines joined again that were folded to fit on a screen.
+func unfolded(text string) string {
+	return foldedLine.ReplaceAllString(text, "$1 ")
+}
+
+var foldedLine = regexp.MustCompile(`([^ ])\n {4,}`)
+
+// said is what the one failure of a check says, unfolded.
 func said(t *testing.T, tb *fakeTB) string {
 	t.Helper()
 	require.Len(t, tb.failed, 1)
-	return tb.failed[0]
+	return unfolded(tb.failed[0])
 }
 
 // What diverges with the live seams is shown by its cause, accepted with a
@@ -78,6 +87,7 @@ func TestReplayAccepts(t *testing.T) {
 	assert.Empty(t, tb.failed)
 	require.Len(t, tb.told, 1)
 	assert.Contains(t, tb.told[0], "changed input in run")
+	assert.Contains(t, unfolded(tb.told[0]), "accepted in 2 of 2:\n  "+dir+"/a.jsonl\n  "+dir+"/deep/b.jsonl")
 	assert.Empty(t, updated(t, dir, "false", saying("Be kind.")).failed)
 	after := readAll(t, dir)
 	assert.Len(t, after, 4)
@@ -108,10 +118,14 @@ func TestReplayRefusesSome(t *testing.T) {
 	require.NoError(t, os.WriteFile(cut, []byte(whole[:len(whole)-200]), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "unwritable.jsonl.reason"), 0o755))
 	tb := updated(t, dir, "true", saying("Be kind."))
-	require.Len(t, tb.failed, 3)
-	assert.Contains(t, tb.failed[0], "cut.jsonl is not accepted: ")
-	assert.Contains(t, tb.failed[1], "unwritable.jsonl is not accepted: ")
-	assert.Contains(t, tb.failed[2], "cut.jsonl:40: truncated trace")
+	assert.Empty(t, tb.told)
+	require.Len(t, tb.failed, 2)
+	told := unfolded(tb.failed[0])
+	assert.NotContains(t, strings.SplitN(told, "\n", 2)[0], "accepted")
+	assert.Contains(t, told, "\naccepted in 1 of 3:\n  "+dir+"/a.jsonl\nnot accepted in 2 of 3, which are left as they were:\n  "+dir+"/cut.jsonl:40: truncated trace: ")
+	assert.Contains(t, told, "\n  "+dir+"/unwritable.jsonl: read "+dir+"/unwritable.jsonl.reason: is a directory\n")
+	assert.Contains(t, told, "record it anew: run the turn once more, with replay.Record(file)")
+	assert.Contains(t, unfolded(tb.failed[1]), "cut.jsonl:40: truncated trace")
 	files := readAll(t, dir)
 	assert.Contains(t, files["a.jsonl"], "Be kind.")
 	assert.Equal(t, whole, files["unwritable.jsonl"])

@@ -2,6 +2,9 @@ package golden_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,6 +29,10 @@ func (t timedTB) Deadline() (time.Time, bool) { return t.deadline, true }
 // go test ends the process.
 func TestACheckEndsBeforeTheTest(t *testing.T) {
 	dir := turns(t)
+	terminal, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer func(before *os.File) { os.Stderr = before }(os.Stderr)
+	os.Stderr = terminal
 	synctest.Test(t, func(t *testing.T) {
 		never := make(chan bool)
 		defer close(never)
@@ -43,10 +50,14 @@ func TestACheckEndsBeforeTheTest(t *testing.T) {
 		})
 		assert.InDelta(t, 9*time.Minute, time.Since(begun), float64(2*time.Second))
 		require.Len(t, tb.failed, 1)
-		said := tb.failed[0]
-		assert.Contains(t, said, "replay: interrupted: 1 of 2 traces were verified\n"+dir+"/b.jsonl: interrupted: "+
-			"the test is nearly out of time, which go test -timeout gives\n1 goroutine of the run left behind, not ended\nchan receive in ")
+		said := unfolded(tb.failed[0])
+		assert.Contains(t, said, "replay: the test is nearly out of time, which go test -timeout gives\ninterrupted: 1 of 2 traces were verified: "+dir+"/a.jsonl\n"+
+			dir+"/b.jsonl: 1 goroutine of the run left behind, not ended\nchan receive in ")
 		assert.Contains(t, said, "replay/golden/deadline_test.go:")
-		assert.Contains(t, said, "\nnext: ")
+		assert.Equal(t, 1, strings.Count(said, "nearly out of time"))
 	})
+	told, err := os.ReadFile(terminal.Name())
+	require.NoError(t, err)
+	assert.Regexp(t, `\Agolden: `+dir+`/b\.jsonl: live code has done nothing for 30s: chan receive in golden_test\.\S+ at replay/golden/deadline_test\.go:\d+\n\z`,
+		unfolded(string(told)), "once, and of no other trace")
 }

@@ -240,15 +240,18 @@ func (c check) create(transcript string) {
 
 func (c check) accept(golden, transcript string) {
 	c.t.Helper()
-	acceptance := acceptance(c.t, fmt.Sprintf("the turn is not the one in %s:\n%s", c.file(), difference(golden, transcript)))
-	if acceptance == nil {
+	changes := fmt.Sprintf("the turn is not the one in %s:\n%s", c.file(), difference(golden, transcript))
+	acceptance, err := reason()
+	if err != nil {
+		c.t.Errorf("golden: %s\nIt is not accepted without a reason. If it is as it should be, say why:\n  %s", changes, withReason(c.t))
 		return
 	}
 	n, was, is, _ := firstDifference(golden, transcript)
 	if err := acceptance.Replace(c.file(), []byte(transcript), fmt.Sprintf("from line %d on:\n- %s\n+ %s", n, was, is)); err != nil {
-		c.fail("it is not accepted: %v", err)
+		c.fail("%s\nit is not accepted: %v", changes, err)
 		return
 	}
+	c.t.Logf("golden: accepted: %s", changes)
 	dropPending(c.t, c.file())
 }
 
@@ -256,17 +259,9 @@ func (c check) accept(golden, transcript string) {
 // changes.
 const reasonVariable = "ADKREPLAY_REASON"
 
-// acceptance shows what changes, and gives what accepts it; nil, and the test
-// fails, where there is no reason.
-func acceptance(t TB, changes string) *corpus.Acceptance {
-	t.Helper()
-	a, err := corpus.NewAcceptance(os.Getenv(reasonVariable), time.Now(), os.Getenv)
-	if err != nil {
-		t.Errorf("golden: %s\nIt is not accepted without a reason. If it is as it should be, say why:\n  %s", changes, withReason(t))
-		return nil
-	}
-	t.Logf("golden: accepted: %s", changes)
-	return a
+// reason is what accepts what changed, for the reason that there is.
+func reason() (*corpus.Acceptance, error) {
+	return corpus.NewAcceptance(os.Getenv(reasonVariable), time.Now(), os.Getenv)
 }
 
 // withReason is the command that accepts what changed in a test.

@@ -1,11 +1,12 @@
 package golden
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
@@ -18,8 +19,14 @@ func pendingFolder(t TB) string {
 	t.Helper()
 	folder := os.Getenv(pendingVariable)
 	if folder != "" && !filepath.IsAbs(folder) {
-		t.Errorf("golden: %s is %q: give the whole path, as each package's tests run in a folder of their own", pendingVariable, folder)
+		t.Errorf("%s", folded(fmt.Sprintf("golden: %s is %q: give the whole path, as each package's tests run in a folder of their own", pendingVariable, folder)))
 		return ""
+	}
+	if folder != "" { // it is there where a check has looked, whatever was found
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Errorf("golden: %s: %v", pendingVariable, err)
+			return ""
+		}
 	}
 	return folder
 }
@@ -33,21 +40,46 @@ func (c check) keep(golden, transcript string) {
 		Changes: []string{fmt.Sprintf("from line %d on:\n%s", n, first)}, Content: []byte(transcript)})
 }
 
-// keep keeps what today's code makes of the traces that diverged, and forgets what was kept
-// of those that do not any more.
-func (c *corpusCheck) keep() {
+// keep keeps what was tried until somebody has reviewed it, forgets what was kept of those
+// files that are the same again, and says so.
+func (c *corpusCheck) keep(all []tried) {
 	c.t.Helper()
-	if pendingFolder(c.t) == "" {
+	folder := pendingFolder(c.t)
+	if folder == "" {
 		return
 	}
-	for _, t := range c.report.Traces {
-		if t.Divergence == nil {
-			dropPending(c.t, t.Trace)
+	kept := map[string]bool{}
+	for _, one := range all {
+		for _, p := range one.pending {
+			kept[p.File] = true
+			keepPending(c.t, p)
 		}
 	}
-	for _, p := range c.report.Pending(context.Background(), c.live, c.reading) {
-		keepPending(c.t, p)
+	for _, file := range c.files() {
+		if !kept[file] {
+			dropPending(c.t, file)
+		}
 	}
+	if len(all) == 0 {
+		return
+	}
+	text := fmt.Sprintf("golden: kept for a review: %d of %d", len(all)-len(refusals(all)), len(all))
+	if n := len(refusals(all)); n > 0 {
+		text += fmt.Sprintf("; the review names the others, which cannot be accepted: %d", n)
+	}
+	c.t.Logf("%s", folded(text+"\nnext: "+shell.Adkreplay("review", "--pending", folder)))
+}
+
+// files are all that the check looks at.
+func (c *corpusCheck) files() (names []string) {
+	sources := c.sources
+	for _, r := range c.recordings {
+		sources = slices.Concat(sources, r.Journals, r.Traces)
+	}
+	for _, source := range sources {
+		names = append(names, source.Name)
+	}
+	return names
 }
 
 func keepPending(t TB, p corpus.Pending) {
@@ -56,6 +88,7 @@ func keepPending(t TB, p corpus.Pending) {
 	if folder == "" {
 		return
 	}
+	p.Accept = withReason(t)
 	if err := p.Keep(folder); err != nil {
 		t.Errorf("golden: what was found cannot be kept: %v", err)
 	}

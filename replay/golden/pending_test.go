@@ -1,14 +1,18 @@
 package golden_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
@@ -80,6 +84,102 @@ func TestReplayIsPending(t *testing.T) {
 	assert.Contains(t, string(content), "Be kind.")
 }
 
+// What cannot be accepted is kept too, with the reason, so that a review names it; and go test
+// says how much of either there is. Where all is the same the folder is there and empty.
+func TestReplayKeepsWhatIsRefused(t *testing.T) {
+	dir, folder := turns(t), filepath.Join(t.TempDir(), "pending")
+	t.Setenv("CI", "")
+	t.Setenv("ADKREPLAY_PENDING", folder)
+	require.Empty(t, replayed(dir, unchanged, replay.Executor).failed)
+	assert.Empty(t, pendingIn(t, folder))
+
+	tb := replayed(dir, asksTwice, replay.Executor)
+	require.NotEmpty(t, tb.failed)
+	all := pendingIn(t, folder)
+	require.Len(t, all, 2)
+	for _, p := range all {
+		assert.Contains(t, p.Refused, "the recording has no answer for crossing ")
+		assert.Empty(t, p.Content)
+		assert.NotEmpty(t, p.Causes)
+		a, err := corpus.NewAcceptance("It is meant.", time.Now(), func(string) string { return "" })
+		require.NoError(t, err)
+		assert.EqualError(t, a.ReplacePending(p), p.Refused)
+	}
+	require.Len(t, tb.told, 1)
+	assert.Equal(t, "golden: kept for a review: 0 of 2; the review names the others, which cannot be accepted: 2", strings.SplitN(unfolded(tb.told[0]), "\nnext: ", 2)[0])
+	assert.Contains(t, tb.told[0], "review --pending "+folder)
+
+	require.NotEmpty(t, replayed(dir, func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt).failed)
+	all = pendingIn(t, folder)
+	require.Len(t, all, 2)
+	assert.Empty(t, all[0].Refused)
+	assert.Equal(t, "ADKREPLAY_REASON='why it changed' go test ./replay/golden -run '^TestReplay$' -update", all[0].Accept)
+}
+
+// asksTwice has the executor ask for what was not recorded.
+func asksTwice(l *replay.Live) {
+	run := l.Config.Executor.Run
+	l.Config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		if _, err := dc.Memories().Fetch(ctx); err != nil {
+			return err
+		}
+		return run(ctx, dc, h)
+	}
+}
+
+// What is told as acceptable can be accepted, and what cannot be is not told so: it says what
+// to do instead. -update does what was told.
+func TestReplayTellsWhatCanBeAccepted(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("ADKREPLAY_REASON", "It is meant.")
+	kind := func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }
+	for _, c := range []struct {
+		name   string
+		change func(l *replay.Live)
+		says   string
+		not    string
+		left   int // how many are not accepted
+	}{
+		{"all", kind, "\nto accept this: ADKREPLAY_REASON=", "cannot be accepted", 0},
+		{"none", func(l *replay.Live) { kind(l); asksTwice(l) }, "\nthis cannot be accepted:\n  ", "ADKREPLAY_REASON", 2},
+		{"some", nil, "\nto accept it in 1 of 2: ADKREPLAY_REASON=", "this cannot be accepted", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := turns(t)
+			live := func(trace string) replay.Live {
+				config, raw := weather()
+				l := replay.Live{Config: config, Turn: raw, Seams: []string{replay.Prompt, replay.Executor}}
+				switch {
+				case c.name != "some":
+					c.change(&l)
+				case strings.HasSuffix(trace, "a.jsonl"):
+					kind(&l)
+					asksTwice(&l)
+				default:
+					kind(&l)
+				}
+				return l
+			}
+			tb := updated(t, dir, "false", live)
+			told := unfolded(tb.failed[len(tb.failed)-1])
+			assert.Contains(t, told, c.says)
+			assert.NotContains(t, told, c.not)
+			assert.Equal(t, c.left > 0, strings.Contains(told, "record it anew: run the turn once more, with replay.Record(file)"))
+
+			before := readAll(t, dir)
+			tb = updated(t, dir, "true", live)
+			assert.Equal(t, c.left > 0, len(tb.failed) > 0)
+			after, left := readAll(t, dir), 0
+			for _, name := range []string{"a.jsonl", "b.jsonl"} {
+				if before[name] == after[name] {
+					left++
+				}
+			}
+			assert.Equal(t, c.left, left)
+		})
+	}
+}
+
 // A folder that is not named by its whole path would be another one for each package.
 func TestPendingFolderIsWhole(t *testing.T) {
 	dir := written(t, greeting("Hello!"))
@@ -88,5 +188,5 @@ func TestPendingFolderIsWhole(t *testing.T) {
 	setUpdate(t, "false")
 	golden.Turn(tb, "greeting", greeting("Goodbye!"), golden.Options{Dir: dir})
 	require.Len(t, tb.failed, 2)
-	assert.Contains(t, tb.failed[1], `ADKREPLAY_PENDING is "pending": give the whole path`)
+	assert.Contains(t, unfolded(tb.failed[1]), `ADKREPLAY_PENDING is "pending": give the whole path`)
 }

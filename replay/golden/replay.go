@@ -2,7 +2,9 @@ package golden
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -79,19 +81,58 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...tr
 	c.report, err = corpus.Verify(ctx, sources, c.live, corpus.Options{Reading: c.reading, Maker: live})
 	switch {
 	case err != nil:
-		c.impossible("%s", strings.TrimPrefix(err.Error(), "replay: "))
+		c.ended(ctx, err)
 	case c.report.Divergent > 0 && updating():
-		c.update()
+		c.update(ctx)
 	case c.report.Divergent > 0:
 		c.unreadable()
-		c.causes()
-		c.keep()
+		all := c.try(ctx)
+		c.causes(toAccept(c.t, all))
+		c.keep(all)
 	case c.report.Unreadable > 0:
 		c.unreadable()
 	default:
 		c.looked()
-		c.keep()
+		c.keep(nil)
 	}
+}
+
+// ended fails for a check that was ended before it was over, with what it had found.
+func (c *corpusCheck) ended(ctx context.Context, err error) {
+	c.t.Helper()
+	text := strings.TrimPrefix(err.Error(), "replay: ")
+	if c.report == nil {
+		c.impossible("%s", text)
+		return
+	}
+	var names []string
+	for _, t := range c.report.Traces {
+		names = append(names, t.Trace)
+	}
+	count, left, _ := strings.Cut(c.report.Error, "\n")
+	c.impossible("%v\n%s%s\n%s", context.Cause(ctx), count, listed(": ", names), left)
+	if c.report.Divergent > 0 {
+		c.causes("")
+	}
+}
+
+// try tries to accept what diverged, and writes nothing.
+func (c *corpusCheck) try(ctx context.Context) (all []tried) {
+	c.t.Helper()
+	if pendingFolder(c.t) == "" {
+		for _, result := range c.report.Accept(ctx, nil, c.live, c.reading) {
+			all = append(all, tried{name: result.Trace, refused: result.Refused})
+		}
+		return all
+	}
+	for _, p := range c.report.Pending(ctx, c.live, c.reading) {
+		one := tried{name: p.File, pending: []corpus.Pending{p}}
+		if p.Refused != "" {
+			one.refused = errors.New(p.Refused)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // corpusCheck is one check of a folder under way.
@@ -118,6 +159,17 @@ func newCorpusCheck(t TB, dir string, options []trace.Options) *corpusCheck {
 // listed are the files of the folder, which are claimed; it fails where there are none.
 func (c *corpusCheck) listed() (sources []corpus.Source, ok bool) {
 	c.t.Helper()
+	if info, err := os.Stat(c.dir); err != nil || !info.IsDir() {
+		const what = "it is to hold recorded turns, which replay.Record writes"
+		if err == nil {
+			c.impossible("%s is no folder: %s", c.dir, what)
+		} else if errors.Is(err, fs.ErrNotExist) {
+			c.impossible("there is no folder %s in %s: %s", c.dir, strings.TrimPrefix(packagePath(), "./"), what)
+		} else {
+			c.impossible("%v", err)
+		}
+		return nil, false
+	}
 	sources, err := corpus.Sources(os.DirFS(c.dir))
 	if err != nil {
 		c.impossible("%s: %s", c.dir, strings.TrimPrefix(err.Error(), "replay: "))
@@ -150,10 +202,10 @@ func (c *corpusCheck) note(live replay.Live) {
 	}
 }
 
-// fail fails the test, and ends with the command that fails again.
+// fail fails the test.
 func (c *corpusCheck) fail(format string, args ...any) {
 	c.t.Helper()
-	c.t.Errorf("replay: "+format+"\nnext: %s", append(args, shell.Broken(command(c.t.Name(), "-count=1"), commandWidth))...)
+	c.t.Errorf("%s", folded("replay: "+fmt.Sprintf(format, args...)))
 }
 
 // impossible is fail for what is no trace's: nothing, or not enough, was looked at.
@@ -165,10 +217,11 @@ func (c *corpusCheck) impossible(format string, args ...any) {
 	c.fail(format, args...)
 }
 
-// causes fails for each cause, those first that hit most traces. What was not compared, and
-// how to accept it all, stands once, in the last.
-func (c *corpusCheck) causes() {
+// causes fails for each cause, those first that hit most traces, with the command that fails
+// again. What was not compared, and how to accept it all, stands once, in the last.
+func (c *corpusCheck) causes(accepting string) {
 	c.t.Helper()
+	again := "\nnext: " + shell.Broken(command(c.t.Name(), "-count=1"), commandWidth)
 	for i, cause := range c.report.Causes {
 		which := "not as recorded:"
 		if n := len(c.report.Causes); n > 1 {
@@ -176,9 +229,9 @@ func (c *corpusCheck) causes() {
 		}
 		last := ""
 		if i == len(c.report.Causes)-1 {
-			last = strings.TrimSuffix("\n"+c.report.NotComparedLines(), "\n") + "\nto accept this: " + shell.Broken(withReason(c.t), commandWidth)
+			last = strings.TrimRight("\n"+c.report.NotComparedLines()+accepting, "\n")
 		}
-		c.fail("%s\n%s%s", which, cause, last)
+		c.fail("%s\n%s%s%s", which, cause, last, again)
 	}
 }
 
@@ -187,24 +240,48 @@ func (c *corpusCheck) causes() {
 const commandWidth = 52
 
 // update accepts what differs, and fails for what cannot be accepted.
-func (c *corpusCheck) update() {
+func (c *corpusCheck) update(ctx context.Context) {
 	c.t.Helper()
 	if corpus.InCI(os.Getenv) {
 		c.fail("%s", refusedInCI)
 		return
 	}
-	acceptance := acceptance(c.t, c.dir+": "+c.report.String())
-	if acceptance == nil {
+	acceptance, err := reason()
+	if err != nil {
+		c.unreasoned(c.try(ctx))
 		return
 	}
-	for _, result := range c.report.Accept(context.Background(), acceptance, c.live, c.reading) {
-		if result.Refused != nil {
-			c.t.Errorf("replay: %s is not accepted: %s", result.Trace, strings.TrimPrefix(result.Refused.Error(), "replay: "))
-			continue
+	var all []tried
+	for _, result := range c.report.Accept(ctx, acceptance, c.live, c.reading) {
+		if result.Refused == nil {
+			dropPending(c.t, result.Trace)
 		}
-		dropPending(c.t, result.Trace)
+		all = append(all, tried{name: result.Trace, taken: result.Taken, refused: result.Refused})
 	}
+	c.updated(all)
 	c.unreadable()
+}
+
+// unreasoned fails since there is no reason for what was tried.
+func (c *corpusCheck) unreasoned(all []tried) {
+	c.t.Helper()
+	c.fail("%s\nNothing is accepted without a reason.\n%s", c.changes(), toAccept(c.t, all))
+}
+
+// updated says what has changed and what of it was accepted, and fails where not all was.
+func (c *corpusCheck) updated(all []tried) {
+	c.t.Helper()
+	text := folded("golden: " + c.changes() + "\n" + whatWas(all))
+	if len(refusals(all)) > 0 {
+		c.t.Errorf("%s", text)
+		return
+	}
+	c.t.Logf("%s", text)
+}
+
+// changes are all that the check has found, for a person.
+func (c *corpusCheck) changes() string {
+	return strings.TrimSuffix(c.dir+": "+c.report.String(), "\n")
 }
 
 // unreadable fails for each reason why traces could not be played again: a
@@ -250,8 +327,8 @@ func (c *corpusCheck) looked() {
 	}
 	if !idle {
 		scripted, notCompared := c.unlooked()
-		c.t.Logf("replay: %s of %s, all the same%s%s%s", all, c.dir, listed("; live, but in none of them: ", never),
-			listed("; with nothing live: ", scripted), strings.Join(notCompared, ""))
+		c.t.Logf("%s", folded(fmt.Sprintf("replay: %s of %s, all the same%s%s%s", all, c.dir, listed("; live, but in none of them: ", never),
+			listed("; with nothing live: ", scripted), strings.Join(notCompared, ""))))
 	}
 }
 

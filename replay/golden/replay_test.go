@@ -1,6 +1,7 @@
 package golden_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -8,8 +9,10 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,7 +73,7 @@ func TestReplayPasses(t *testing.T) {
 	tb := replayed(dir, unchanged, replay.Prompt, replay.Tools, replay.Executor)
 	assert.Empty(t, tb.failed)
 	assert.Equal(t, []string{"replay: 2 traces of " + dir + ", all the same" +
-		notCompared("executor/model", "tool/* storage/*")}, tb.told)
+		notCompared("executor/model", "tool/* storage/*")}, allUnfolded(tb.told))
 
 	tb = replayed(dir, func(l *replay.Live) {
 		l.Writes = true
@@ -79,7 +82,31 @@ func TestReplayPasses(t *testing.T) {
 	}, replay.Executor, replay.ToolCode, replay.Storage)
 	assert.Empty(t, tb.failed)
 	assert.Equal(t, []string{"replay: 2 traces of " + dir + ", all the same; live, but in none of them: tool/clock, storage/* (23 obligations)" +
-		notCompared("executor/model tool/weather tool/clock storage/*", "run/prompt run/tools")}, tb.told)
+		notCompared("executor/model tool/weather tool/clock storage/*", "run/prompt run/tools")}, allUnfolded(tb.told))
+}
+
+// allUnfolded are texts as unfolded gives them.
+func allUnfolded(texts []string) (all []string) {
+	for _, text := range texts {
+		all = append(all, unfolded(text))
+	}
+	return all
+}
+
+// assertFits holds a failure against a screen of 80 columns, behind what go test puts before
+// its lines: the place and, below that, eight spaces. What has no place to be folded at, and a
+// command, may be longer.
+func assertFits(t *testing.T, text string) {
+	t.Helper()
+	for i, line := range strings.Split(text, "\n") {
+		room := 72
+		if i == 0 {
+			room = 80 - len("    agent_test.go:123: ")
+		}
+		if strings.Contains(strings.TrimSpace(line), " ") {
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), room, "%s", line)
+		}
+	}
 }
 
 // notCompared ends the log of a check that found all the same.
@@ -101,7 +128,7 @@ func TestReplayNamesWhatIsScripted(t *testing.T) {
 	})
 	assert.Empty(t, tb.failed)
 	require.Len(t, tb.told, 1)
-	assert.Contains(t, tb.told[0], "all the same; with nothing live: "+dir+"/b.jsonl\n  not compared: ")
+	assert.Contains(t, unfolded(tb.told[0]), "all the same; with nothing live: "+dir+"/b.jsonl\n  not compared: ")
 }
 
 // An executor of which only the code is given is found too.
@@ -163,7 +190,9 @@ func TestReplayIsRedWhereNobodyLooked(t *testing.T) {
 		says []string
 	}{
 		{"an empty folder", replayed(empty, unchanged, replay.Executor), []string{empty + ": there is no trace"}},
-		{"no folder", replayed(filepath.Join(empty, "turns"), unchanged, replay.Executor), []string{"no such file"}},
+		{"no folder", replayed("testdata/none", unchanged, replay.Executor), []string{
+			"there is no folder testdata/none in replay/golden: it is to hold recorded turns, which replay.Record writes"}},
+		{"a file", replayed(dir+"/a.jsonl", unchanged, replay.Executor), []string{dir + "/a.jsonl is no folder: it is to hold recorded turns"}},
 		{"nothing live", replayed(dir, unchanged), []string{"no code of yours ran in 2 traces of " + dir}},
 		{"code that no turn comes to", replayed(dir, func(l *replay.Live) { l.Writes = true }, replay.Prompt, "storage/memories.store"),
 			[]string{"no code of yours ran in 2 traces", "in which nothing comes to storage/* (1 obligation)"}},
@@ -178,7 +207,8 @@ func TestReplayIsRedWhereNobodyLooked(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			require.Len(t, test.tb.failed, 1)
 			for _, says := range test.says {
-				assert.Contains(t, test.tb.failed[0], says)
+				assert.Contains(t, unfolded(test.tb.failed[0]), says)
+				assertFits(t, test.tb.failed[0])
 			}
 			assert.Empty(t, test.tb.told)
 		})
@@ -202,13 +232,27 @@ func TestReplayOfACutTrace(t *testing.T) {
 	assert.Len(t, tb.failed, 2)
 }
 
+// What live code asks for behind the place where a file was cut is no change of that code.
+func TestReplayOfATraceCutBehindItsAsking(t *testing.T) {
+	dir := turns(t)
+	trace, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
+	require.NoError(t, err)
+	lines := bytes.SplitAfter(trace, []byte("\n"))
+	at := slices.IndexFunc(lines, func(line []byte) bool { return bytes.Contains(line, []byte(`"kind":"execute"`)) })
+	require.Positive(t, at)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.jsonl"), bytes.Join(lines[:at], nil), 0o600))
+	tb := replayed(dir, unchanged, replay.Executor)
+	require.Len(t, tb.failed, 1)
+	assert.Contains(t, unfolded(tb.failed[0]), "truncated trace")
+}
+
 // A compressed trace is a trace like any other.
 func TestReplayOfACompressedTrace(t *testing.T) {
 	dir := turns(t)
 	record(t, dir, "c.jsonl.zst", replay.RecordOptions{Compress: true})
 	tb := replayed(dir, unchanged, replay.Executor)
 	assert.Equal(t, []string{"replay: 3 traces of " + dir + ", all the same" +
-		notCompared("executor/model", "run/prompt run/tools tool/* storage/*")}, tb.told)
+		notCompared("executor/model", "run/prompt run/tools tool/* storage/*")}, allUnfolded(tb.told))
 	tb = replayed(dir, func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt)
 	require.Len(t, tb.failed, 1)
 	assert.Contains(t, tb.failed[0], dir+"/c.jsonl.zst")

@@ -3,7 +3,6 @@ package golden
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -50,7 +49,7 @@ func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, 
 	var err error
 	c.report, err = corpus.Verify(ctx, c.sources, c.live, corpus.Options{Reading: c.reading, Maker: today})
 	if err != nil {
-		c.impossible("%s", strings.TrimPrefix(err.Error(), "replay: "))
+		c.ended(ctx, err)
 		return
 	}
 	c.play()
@@ -58,12 +57,13 @@ func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, 
 	case len(c.refusals) > 0:
 		c.refused()
 	case c.report.Divergent > 0 && updating():
-		c.update()
+		c.update(ctx)
 	case c.report.Divergent > 0:
 		c.unreadable()
-		c.causes()
+		all := c.try(ctx)
+		c.causes(toAccept(c.t, all))
 		c.parted()
-		c.keep()
+		c.keep(all)
 	case c.report.Unreadable > 0:
 		c.unreadable()
 		c.parted()
@@ -71,7 +71,7 @@ func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, 
 	default:
 		c.looked()
 		c.log()
-		c.keep()
+		c.keep(nil)
 	}
 }
 
@@ -216,7 +216,7 @@ type remade struct {
 }
 
 // hits are the recordings that causes hit, made again.
-func (c *sessionCheck) hits() (all []remade) {
+func (c *sessionCheck) hits(ctx context.Context) (all []remade) {
 	for _, r := range c.recordings {
 		one := remade{Recording: r, files: map[string][]byte{}}
 		for _, cause := range c.report.Causes {
@@ -228,7 +228,7 @@ func (c *sessionCheck) hits() (all []remade) {
 		if one.changes == nil {
 			continue
 		}
-		made, err := r.Rerecord(context.Background(), func() (*session.Host, replay.Live) { return c.today(r.Folder) }, c.reading)
+		made, err := r.Rerecord(ctx, func() (*session.Host, replay.Live) { return c.today(r.Folder) }, c.reading)
 		one.err = err
 		for name, content := range made {
 			if before, err := os.ReadFile(name); err != nil || !bytes.Equal(before, content) {
@@ -240,8 +240,30 @@ func (c *sessionCheck) hits() (all []remade) {
 	return all
 }
 
+// try tries to accept what diverged, and writes nothing.
+func (c *sessionCheck) try(ctx context.Context) (all []tried) {
+	for _, r := range c.hits(ctx) {
+		one := tried{name: r.name(), refused: r.err}
+		for _, name := range slices.Sorted(maps.Keys(r.files)) {
+			if r.err == nil {
+				one.pending = append(one.pending, corpus.Pending{File: name, Causes: r.changes, Shown: r.shown, Changes: append(slices.Clip(r.changes), "in "+r.name()), Content: r.files[name]})
+			}
+		}
+		if r.err != nil { // the first file stands for the folder
+			one.pending = []corpus.Pending{{File: r.first(), Causes: r.changes, Shown: r.shown, Refused: withoutRoom(r.err)}}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func (r remade) name() string { return "the sessions of " + r.Folder }
+
+// first is the first file of the recording.
+func (r remade) first() string { return slices.Concat(r.Journals, r.Traces)[0].Name }
+
 // update accepts what differs, a recording at once, and fails for what cannot be accepted.
-func (c *sessionCheck) update() {
+func (c *sessionCheck) update(ctx context.Context) {
 	c.t.Helper()
 	if corpus.InCI(os.Getenv) {
 		c.fail("%s", refusedInCI)
@@ -250,11 +272,13 @@ func (c *sessionCheck) update() {
 	if c.parted() {
 		return
 	}
-	acceptance := acceptance(c.t, c.dir+": "+c.report.String())
-	if acceptance == nil {
+	acceptance, err := reason()
+	if err != nil {
+		c.unreasoned(c.try(ctx))
 		return
 	}
-	for _, r := range c.hits() {
+	var all []tried
+	for _, r := range c.hits(ctx) {
 		for _, name := range slices.Sorted(maps.Keys(r.files)) {
 			if r.err == nil {
 				r.err = acceptance.Replace(name, r.files[name], r.changes...)
@@ -263,39 +287,13 @@ func (c *sessionCheck) update() {
 				dropPending(c.t, name)
 			}
 		}
-		if r.err != nil {
-			c.t.Errorf("replay: the sessions of %s are not accepted: %s", r.Folder, withoutRoom(r.err))
-		}
+		all = append(all, tried{name: r.name(), refused: r.err})
 	}
+	c.updated(all)
 	c.unreadable()
 }
 
 // withoutRoom is an error without the name of the package that it is of.
 func withoutRoom(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sessions: "), "replay: ")
-}
-
-// keep keeps the files of the recordings that causes hit, as they would be, and forgets what
-// was kept of the others.
-func (c *sessionCheck) keep() {
-	c.t.Helper()
-	if pendingFolder(c.t) == "" {
-		return
-	}
-	hit := map[string]bool{}
-	for _, r := range c.hits() {
-		hit[r.Folder] = true
-		for _, name := range slices.Sorted(maps.Keys(r.files)) {
-			if r.err == nil {
-				keepPending(c.t, corpus.Pending{File: name, Causes: r.changes, Shown: r.shown, Changes: append(slices.Clip(r.changes), fmt.Sprintf("in the sessions of %s", r.Folder)), Content: r.files[name]})
-			}
-		}
-	}
-	for _, r := range c.recordings {
-		for _, source := range slices.Concat(r.Journals, r.Traces) {
-			if !hit[r.Folder] {
-				dropPending(c.t, source.Name)
-			}
-		}
-	}
 }

@@ -1,0 +1,101 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/rename"
+)
+
+// This file is about answers that are certain though something else was asked. They are
+// given where a turn is recorded again, and never where it is only held against its
+// recording: there what was not recorded has no answer.
+//
+// An answer is certain where the recording has the same operation in the same place, the
+// same seam call, about the same record or gate, and what was answered does not depend on
+// what it said:
+//
+//   - a storage that only writes answers with nothing, and did so without an error and
+//     without having done anything of its own on the way;
+//   - somebody settled a gate, and a new one is still open at that time; or nobody did, and
+//     a new one is open as long.
+//
+// What is read, what a scripted tool gives and what the world answers depend on what they
+// were asked.
+
+// takeCertain takes the recorded operation whose answer a new one gets for certain. mu is
+// held.
+func (p *causal) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
+	if !p.live.lends || c.rec == nil || p.live.settlesGates() && wire.AsksForGate(got) {
+		return nil
+	}
+	s := p.inPlaceOf(c, got)
+	if s == nil || !(wire.AsksForGate(got) && settlesAgain(s, got) || p.onlyWrote(s)) {
+		return nil
+	}
+	if id := rename.IDOf(got); id != "" && id != rename.IDOf(s.X) {
+		p.ids.Pair(rename.IDOf(s.X), id)
+	}
+	p.consumed[s] = true
+	p.lent = append(p.lent, s)
+	return s
+}
+
+// inPlaceOf is the recorded operation in whose place a new one is: the first of its kind in
+// its call that nobody took and that is about the same record or gate; where none is, and
+// one only is left, that one, if an id tells nothing of it.
+func (p *causal) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
+	var left []*calls.Step
+	for _, s := range c.rec.Steps {
+		if s.X.Kind == got.Kind && s.X.Phase == got.Phase && s.X.Collection == got.Collection && s.X.Kind.Class() == adk.ClassOperation && !p.consumed[s] {
+			left = append(left, s)
+		}
+	}
+	id := subject(got)
+	if want, renamed := p.ids.Wanted(id); renamed {
+		id = want
+	}
+	at := slices.IndexFunc(left, func(s *calls.Step) bool { return id != "" && (subject(s.X) == id || p.ids.May(subject(s.X), id)) })
+	switch {
+	case at >= 0:
+		return left[at]
+	case len(left) == 1 && (id == "" || wire.AsksForGate(got)):
+		return left[0]
+	}
+	return nil
+}
+
+// subject is the id of what an operation is about.
+func subject(x *adk.Crossing) string {
+	if wire.AsksForGate(x) {
+		return calls.GateID(x)
+	}
+	return rename.IDOf(x)
+}
+
+// onlyWrote reports whether a recorded operation called a storage that writes, which did
+// nothing but to say that it has. A live one answers for itself.
+func (p *causal) onlyWrote(s *calls.Step) bool {
+	if len(s.Calls) != 1 || s.Done == nil || s.Done.Err != nil {
+		return false
+	}
+	by := s.Calls[0]
+	return by.Begin.Seam.Effect() == adk.EffectWrites && !p.live.takes(by.Begin.Seam) && len(by.Script) == 0 &&
+		by.Return != nil && by.Return.Outcome == adk.OutcomeOK && by.Return.Err == nil
+}
+
+// settlesAgain reports whether what settled a recorded gate settles one that is asked for
+// in its place.
+func settlesAgain(s *calls.Step, got *adk.Crossing) bool {
+	end := s.Settlement()
+	switch {
+	case end == nil:
+		return false
+	case s.Timer() != nil:
+		return got.Duration == s.X.Duration
+	}
+	return stub.IsOutside(end) && end.Status != adk.GateRefused && (got.Duration == 0 || end.At.Sub(s.X.At) < got.Duration)
+}

@@ -1,0 +1,109 @@
+package golden
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/shell"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// This file is what a check says of accepting what it found: what is told as acceptable can
+// be accepted, since it was tried.
+
+// tried is what is accepted as a whole, a trace or the sessions of a folder, and what came of
+// trying.
+type tried struct {
+	name    string
+	taken   []string         // as corpus.Accepted has it
+	refused error            // nil where it can be accepted, or was
+	pending []corpus.Pending // its files, for a review
+}
+
+// mostRefused is how many of those that are refused are named with their reasons.
+const mostRefused = 3
+
+// toAccept says how what can be accepted is, and of the rest why not, and what to do.
+func toAccept(t TB, all []tried) string {
+	refused := refusals(all)
+	can := len(all) - len(refused)
+	command := shell.Broken(withReason(t), commandWidth)
+	switch {
+	case len(refused) == 0:
+		return "to accept this: " + command
+	case can == 0:
+		return "this cannot be accepted:\n" + strings.TrimSuffix(notAccepted(refused), "\n")
+	}
+	return fmt.Sprintf("to accept it in %d of %d: %s\nin the others it cannot be accepted:\n%s", can, len(all), command, notAccepted(refused))
+}
+
+// whatWas says what was accepted, and of the rest why not, and what to do.
+func whatWas(all []tried) string {
+	var b strings.Builder
+	refused := refusals(all)
+	if n := len(all) - len(refused); n > 0 {
+		fmt.Fprintf(&b, "accepted in %d of %d:\n", n, len(all))
+		for _, one := range all {
+			if one.refused == nil {
+				fmt.Fprintf(&b, "  %s\n", one.name)
+				for _, line := range one.taken {
+					fmt.Fprintf(&b, "    %s\n", line)
+				}
+			}
+		}
+	}
+	if len(refused) > 0 {
+		fmt.Fprintf(&b, "not accepted in %d of %d, which are left as they were:\n%s", len(refused), len(all), notAccepted(refused))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// notAccepted names what is refused, and says why and what to do.
+func notAccepted(refused []tried) string {
+	var b strings.Builder
+	for _, one := range refused[:min(len(refused), mostRefused)] {
+		fmt.Fprintf(&b, "  %s\n", strings.Replace(one.name+": "+withoutRoom(one.refused), one.name+": "+one.name, one.name, 1))
+	}
+	if more := len(refused) - mostRefused; more > 0 {
+		fmt.Fprintf(&b, "  and %d more\n", more)
+	}
+	if !slices.ContainsFunc(refused, func(one tried) bool { return !isOfFiles(one.refused) }) {
+		return b.String()
+	}
+	return b.String() + "to have such a turn all the same, " + corpus.RecordAnew
+}
+
+// isOfFiles reports whether an error says that a file cannot be read or written.
+func isOfFiles(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path)
+}
+
+func refusals(all []tried) (refused []tried) {
+	for _, one := range all {
+		if one.refused != nil {
+			refused = append(refused, one)
+		}
+	}
+	return refused
+}
+
+// The columns that a line has in what go test prints: all are indented by eight, but for the
+// first, which has the file and the line of the test before it.
+const (
+	columns      = 80 - 8
+	columnsPlace = 24
+)
+
+// folded is a text as go test prints it on a screen of 80 columns.
+func folded(text string) string {
+	place := strings.Repeat("_", columnsPlace) + " "
+	if behind, fits := strings.CutPrefix(safetext.Folded(place+text, columns), place); fits {
+		return behind
+	}
+	return safetext.Folded(text, columns)
+}
