@@ -690,6 +690,7 @@ func (p *causal) perform(script []*calls.Step) error {
 		stopped := p.Stopped
 		if by := p.newCalls[p.tree.Calls[s.X.Call]]; by != nil {
 			by.doing = s // through the handle that it was recorded on
+			p.inOrder(by, s.X)
 		}
 		p.Mu.Unlock()
 		if stopped {
@@ -698,6 +699,17 @@ func (p *causal) perform(script []*calls.Step) error {
 		p.stage.Operate(s.X)
 	}
 	return nil
+}
+
+// inOrder holds a piece of an answer back until it is in order, where the strands keep to
+// one: the engine asks nobody before it. It has its time from that. mu is held.
+func (p *causal) inOrder(by *newCall, x *adk.Crossing) {
+	s := p.strands[by.strand]
+	if !wire.IsPiece(x) || p.tree.Order == nil || s == nil || s.rec != x.Strand {
+		return
+	}
+	p.give(s)
+	p.wait(&waiter{strand: s, step: adk.Step{Kind: x.Kind, Phase: x.Phase, Call: by.id, Strand: by.strand}, next: x})
 }
 
 // isLive reports whether a recorded call is of a seam that is live now. It is asked while

@@ -208,8 +208,15 @@ func isRedacted(recorded *trace.Trace, live Live) bool {
 
 // answered reports whether the new run got by with what the recording holds.
 func (r *replayed) answered() error {
+	asked := map[int]*adk.Crossing{} // by the operation
 	for _, x := range r.got.Lines {
+		if x.Phase == adk.Begin {
+			asked[x.Op] = x
+		}
 		if r.unanswered[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
+			if x.Phase == adk.Done && asked[x.Op] != nil {
+				x = asked[x.Op]
+			}
 			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s", x.Seq, safetext.Shortened(r.got.Line(x), width))
 		}
 	}

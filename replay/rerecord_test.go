@@ -482,6 +482,42 @@ func changedTrace(t *testing.T, recorded []byte, change func(*trace.Trace)) []by
 	return file.Bytes()
 }
 
+// An answer in pieces keeps their times and their place among what other strands did, though
+// something else is asked: nothing is other in the new trace but what is asked.
+func TestRerecordKeepsTheTimesOfPieces(t *testing.T) {
+	asking := func(what string) adk.Config {
+		ask := func(ctx context.Context, dc *adk.DispatchContext) error {
+			for _, err := range adk.AskStream(ctx, "model", what, func(_ context.Context, _ string, yield func(string) error) error {
+				return errors.Join(yield("a"), yield("b"), yield("c"))
+			}) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			one, two := tracetest.Must(dc.Fork(ctx, "one", ask)), tracetest.Must(dc.Fork(ctx, "two", ask))
+			return errors.Join(one.Wait(), two.Wait(), ask(ctx, dc), dc.Ack())
+		})
+	}
+	recorded := changedTrace(t, turnOf(t, asking("Tell me of Oslo."), adk.RawTurn{SystemPrompt: "Ask."}), func(recorded *trace.Trace) {
+		lines := recorded.Lines()
+		for i := range lines {
+			lines[i].At = lines[0].At.Add(time.Duration(i) * time.Second)
+		}
+	})
+	was := tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines()
+	for range 5 {
+		_, made := rerecorded(t, recorded, replay.Live{Config: asking("Tell me about Oslo."), Seams: []string{replay.Executor}})
+		is := tracetest.Must(trace.Read(bytes.NewReader(made))).Lines()
+		require.Len(t, is, len(was))
+		for i := range was {
+			assert.Equal(t, []any{was[i].Kind, was[i].Strand, was[i].At}, []any{is[i].Kind, is[i].Strand, is[i].At}, "crossing %d", i+1)
+		}
+	}
+}
+
 // A trace is as compressed as it was.
 func TestRerecordOfACompressedTrace(t *testing.T) {
 	var packed bytes.Buffer

@@ -189,7 +189,7 @@ var rooms = []room{
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},
 	{name: "replay/diff", ours: []string{"adk", "replay/internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/digest", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
 		because: "two traces are aligned without running either"},
-	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "replay/internal/optional", "internal/page", "internal/shell", "internal/wholefile", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
+	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "replay/internal/optional", "internal/page", "internal/safetext", "internal/shell", "internal/watchdog", "internal/wholefile", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},

@@ -8,23 +8,23 @@ import (
 // This file is about telling a person that a run of user code is silent, long before it is
 // given up.
 
-// silent is who is told, and when.
-type silent struct {
+// silence is who is told, and when.
+type silence struct {
 	after time.Duration
 	tell  func(run string, all []Goroutine)
 }
 
-type silentKey struct{}
+type silenceKey struct{}
 
 // WithSilence is a context in which those who run user code tell, once of each run, that it
 // has made no progress for that long, with its name and its goroutines.
 func WithSilence(ctx context.Context, after time.Duration, tell func(run string, all []Goroutine)) context.Context {
-	return context.WithValue(ctx, silentKey{}, silent{after, tell})
+	return context.WithValue(ctx, silenceKey{}, silence{after, tell})
 }
 
 // Hear tells of a run's silence whom its context names, until it is ended.
 func Hear(ctx context.Context, run string, label Label, progress func() int64) (end func()) {
-	s, is := ctx.Value(silentKey{}).(silent)
+	s, is := ctx.Value(silenceKey{}).(silence)
 	if !is {
 		return func() {}
 	}

@@ -245,9 +245,10 @@ type outcome struct {
 	panicked string
 }
 
-// run verifies the part and gives the reports in order; once ctx has ended, those that had
-// come until then, whatever was cut short before them. When it returns, everything that it
-// started has ended, but for live code that was left behind.
+// run verifies the part and gives the reports in order. Somebody who ends ctx is given none
+// after that; where its time is over, those that had come until then, whatever was cut short
+// before them. When it returns, everything that it started has ended, but for live code that
+// was left behind.
 func (c *verification) run(ctx context.Context, give func(*TraceReport)) {
 	work, stop := context.WithCancel(ctx)
 	outcomes := make(chan outcome)
@@ -260,8 +261,10 @@ func (c *verification) run(ctx context.Context, give func(*TraceReport)) {
 	for given := 0; given < len(c.part); {
 		select {
 		case <-ctx.Done():
-			for _, i := range slices.Sorted(maps.Keys(early)) {
-				give(early[i])
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				for _, i := range slices.Sorted(maps.Keys(early)) {
+					give(early[i])
+				}
 			}
 			return
 		case o := <-outcomes:

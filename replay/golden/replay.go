@@ -44,11 +44,13 @@ import (
 //
 // Live code that waits for what never comes is left behind before the test's own deadline,
 // and the check fails with the trace and with where in the user's code each goroutine waits.
+// Where live code does nothing for half a minute, a line on standard error says so before.
 //
-// With -update and a reason in ADKREPLAY_REASON, what differs is accepted after
-// it was logged: the trace is then what today's code makes of the recorded turn,
-// and the reason is kept beside it. replay.Rerecord says what cannot be
-// accepted; that fails the check, and keeps nothing else from being accepted.
+// With -update and a reason in ADKREPLAY_REASON, what differs is accepted and logged: the
+// trace is then what today's code makes of the recorded turn, and the reason is kept beside
+// it. replay.Rerecord says what cannot be accepted; that fails the check, and keeps nothing
+// else from being accepted. To say which it is, each trace that diverges is played once more
+// (replay.Rerecord), with the same live seams, before the check fails.
 //
 // What was not looked at is not green: the check fails where there is no trace,
 // where a trace cannot be read, where nothing of the user's ran, and where a
@@ -63,7 +65,7 @@ import (
 // stands for the test. Where ADKREPLAY_HTML names a file in the same way, what is red gets a
 // page there to look at in a browser: the causes, and the traces that they hit. Where
 // ADKREPLAY_PENDING names a folder by its whole path, the traces that today's code makes in
-// the place of those that are red are kept there, for adkreplay review.
+// the place of those that are red are kept there, for adkreplay review, and why some cannot be.
 func Replay(t TB, dir string, live func(trace string) replay.Live, options ...trace.Options) {
 	t.Helper()
 	c := newCorpusCheck(t, dir, options)
