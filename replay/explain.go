@@ -1,9 +1,7 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 
@@ -225,7 +223,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if first.repeats > 0 {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
 	}
-	d.Times, d.Dialed = first.times, dialed(want, first.got)
+	d.Times, d.Dialed = first.times, wire.Dialed(want, first.got)
 	switch {
 	case first.want == nil:
 		d.Candidates = r.candidates(first.got, want)
@@ -244,19 +242,6 @@ func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
 	}
 	return []Candidate{{Crossing: rival, Text: r.want.Line(r.want.Lines[rival-1]),
 		Refused: []string{"is as much like it: whose answer is meant is ambiguous, and the earlier one's was given"}}}
-}
-
-// dialed is the address that a call failed to dial where an ask is missing; empty where it ended
-// otherwise.
-func dialed(missing, end *adk.Crossing) string {
-	if missing == nil || end == nil || !wire.Asks(missing) || end.Err == nil {
-		return ""
-	}
-	var failed *net.OpError
-	if !errors.As(end.Err, &failed) || failed.Op != "dial" || failed.Addr == nil {
-		return ""
-	}
-	return failed.Addr.String()
 }
 
 // placeDiff tells where a crossing stands now.

@@ -94,6 +94,14 @@ func TestAPanicIsTheHeadline(t *testing.T) {
 	})
 	assert.Equal(t, replay.Panicked, d.Class, "whatever came before: %s", d)
 
+	first := reading("/say", panics)
+	run := first.Executor.Run
+	first.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		return errors.Join(dc.Stash().Set("before", "the ask"), run(ctx, dc, h))
+	}
+	d = divergenceOf(t, recorded, replay.Live{Config: first, Seams: []string{replay.Executor}})
+	assert.Equal(t, replay.Panicked, d.Class, "whatever came before the ask: %s", d)
+
 	d = of("/other", panics)
 	assert.Equal(t, replay.Unanswered, d.Class, "%s", d)
 

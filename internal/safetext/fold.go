@@ -16,14 +16,18 @@ const Gutter = "│ "
 // Folded is a text with no line that is longer than it may be, where it has a place to be
 // folded at: a space, or the comma of a list without spaces. The rest of a line stands
 // below it, to the right of where it begins and of the gutter that it has.
-// Commands stay whole, so that they can be copied. columns 0 folds nothing.
+// Commands stay whole, so that they can be copied, and so do the lines that backslashes make
+// one command of. columns 0 folds nothing.
 func Folded(text string, columns int) string {
 	if columns == 0 {
 		return text
 	}
-	lines := strings.Split(text, "\n")
+	lines, goesOn := strings.Split(text, "\n"), false
 	for i, line := range lines {
-		lines[i] = foldedLine(line, columns)
+		whole := goesOn
+		if goesOn = strings.HasSuffix(line, " \\"); !whole && !goesOn {
+			lines[i] = foldedLine(line, columns)
+		}
 	}
 	return strings.Join(lines, "\n")
 }

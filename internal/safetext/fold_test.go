@@ -23,6 +23,7 @@ func TestFolded(t *testing.T) {
 		{"  s1│  one two three four", "  s1│  one two three\n  s1│      four"},
 		{"one two, three│ four five", "one two, three│ four\n    five"},
 		{"             one two three", "             one two three"},
+		{"do: run it with this one \\\n  and with this path --flag\n  one two three four five", "do: run it with this one \\\n  and with this path --flag\n  one two three four\n      five"},
 		{"é é é é é é é é é é é", "é é é é é é é é é é\n    é"},
 	} {
 		assert.Equal(t, c[1], safetext.Folded(c[0], 20))

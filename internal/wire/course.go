@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"errors"
+	"net"
 	"strings"
 	"time"
 
@@ -162,4 +164,17 @@ func IsMisuse(x *adk.Crossing) bool {
 // Panicked reports whether a contained failure is the panic of a listener of an event.
 func Panicked(x *adk.Crossing, event adk.Kind) bool {
 	return IsContained(x) && x.Name == adk.ListenerPrefix+event.String()
+}
+
+// Dialed is the address that a call failed to dial where an ask is missing; empty where it ended
+// otherwise.
+func Dialed(missing, end *adk.Crossing) string {
+	if missing == nil || end == nil || !Asks(missing) || end.Err == nil {
+		return ""
+	}
+	var failed *net.OpError
+	if !errors.As(end.Err, &failed) || failed.Op != "dial" || failed.Addr == nil {
+		return ""
+	}
+	return failed.Addr.String()
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,6 +125,29 @@ func asksTwice(l *replay.Live) {
 			return err
 		}
 		return run(ctx, dc, h)
+	}
+}
+
+// Whether a change can be accepted is found out by running live code once more, but for code
+// that writes for real.
+func TestWhatWritesIsRunOnce(t *testing.T) {
+	dir := turns(t)
+	for writes, runs := range map[bool]int32{false: 4, true: 2} {
+		var ran atomic.Int32
+		tb := replayed(dir, func(l *replay.Live) {
+			l.Writes, l.Turn.SystemPrompt = writes, "Be kind."
+			run := l.Config.Executor.Run
+			l.Config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				if dc.Iteration() == 0 {
+					ran.Add(1)
+				}
+				return run(ctx, dc, h)
+			}
+		}, replay.Prompt, replay.Executor)
+		require.NotEmpty(t, tb.failed)
+		assert.Equal(t, runs, ran.Load(), "of two traces, where live code writes: %v", writes)
+		accepting := map[bool]string{false: "to accept this: ", true: "to accept what can be: "}[writes]
+		assert.Contains(t, tb.failed[len(tb.failed)-1], accepting)
 	}
 }
 

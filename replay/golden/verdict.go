@@ -27,12 +27,15 @@ type tried struct {
 // mostRefused is how many of those that are refused are named with their reasons.
 const mostRefused = 3
 
-// toAccept says how what can be accepted is, and of the rest why not, and what to do.
+// toAccept says how what can be accepted is, and of the rest why not, and what to do; of what
+// was not tried that -update says it.
 func toAccept(t TB, all []tried) string {
 	refused := refusals(all)
 	can := len(all) - len(refused)
 	command := shell.Broken(withReason(t), commandWidth)
 	switch {
+	case len(all) == 0:
+		return "to accept what can be: " + command
 	case len(refused) == 0:
 		return "to accept this: " + command
 	case can == 0:
