@@ -78,7 +78,7 @@ func run(t *testing.T, dir, command string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "CI=", "GITHUB_ACTIONS=", "ADKREPLAY_JUNIT=", "ADKREPLAY_CLAIMS=", "ADKREPLAY_REASON=", "COLUMNS=80")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "CI=", "GITHUB_ACTIONS=", "ADKREPLAY_JUNIT=", "ADKREPLAY_CLAIMS=", "ADKREPLAY_REASON=", "COLUMNS=") // as in a pipe: where a line is folded hangs on the times in it
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	_ = cmd.Run() // that it fails shows in what it prints
