@@ -92,6 +92,8 @@ type Live struct {
 	// Twice allows running live code a second time where the replay differs, to
 	// tell code that never does the same from code that does something else. It
 	// is done unasked where only middlewares, input and reading seams are live.
+	// golden.Replay plays a trace that diverged once more anyway, to say whether it can
+	// be accepted, unless Writes is set.
 	Twice bool
 }
 

@@ -314,6 +314,7 @@ func TestPromptOfTheMoment(t *testing.T) {
 	require.Len(t, found.Violations, 1, "%s", found)
 	assert.Equal(t, "journals and traces verify", found.Violations[0].Invariant)
 	assert.Contains(t, found.Violations[0].Text, "today's host has another prompt")
+	assert.NotContains(t, found.Violations[0].Text, "times before", "nothing of the prompt, in which a secret may stand")
 }
 
 // STO-3: a storage that does not keep tenants apart is found out, whoever made it.

@@ -449,9 +449,6 @@ func listed(names []string) string {
 	return safetext.Short(names, safetext.Quoted)
 }
 
-// promptShown is how much of a prompt is said, in characters.
-const promptShown = 60
-
 // beginsToday holds it against what today's host begins with.
 func (p *player) beginsToday(b beginning) *Divergence {
 	if p.options.Host == nil {
@@ -462,8 +459,7 @@ func (p *player) beginsToday(b beginning) *Divergence {
 	case err != nil:
 		return diverged(Hydrate, "today's host does not begin the turn: %s", safetext.Bare(safetext.ErrorWords(err)))
 	case today.SystemPrompt != b.raw.SystemPrompt:
-		was, is := safetext.Excerpts(b.raw.SystemPrompt, today.SystemPrompt, promptShown)
-		return diverged(Hydrate, "today's host has another prompt: it was %s, and is %s", was, is)
+		return diverged(Hydrate, "today's host has another prompt")
 	case !slices.Equal(today.Instructions, b.raw.Instructions):
 		return diverged(Hydrate, "today's host has other instructions")
 	case !reflect.DeepEqual(today.Stash, b.raw.Stash):
