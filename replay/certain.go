@@ -10,9 +10,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
-// This file is about answers that are certain though something else was asked. They are
-// given where a turn is recorded again, and never where it is only held against its
-// recording: there what was not recorded has no answer.
+// This file is about answers that are certain though something else was asked. That it was
+// is a divergence all the same; but live code that goes on shows what else it does, such as
+// the step that seemed to be missing.
 //
 // An answer is certain where the recording has the same operation in the same place, the
 // same seam call, about the same record or gate, and what was answered does not depend on
@@ -21,7 +21,9 @@ import (
 //   - a storage that only writes answers with nothing, and did so without an error and
 //     without having done anything of its own on the way;
 //   - somebody settled a gate, and a new one is still open at that time; or nobody did, and
-//     a new one is open as long.
+//     a new one is open as long. This is for turns that are recorded again, where the new
+//     question is read before it is kept: live code that may write must not go on with what
+//     somebody said to another one.
 //
 // What is read, what a scripted tool gives and what the world answers depend on what they
 // were asked.
@@ -29,7 +31,7 @@ import (
 // takeCertain takes the recorded operation whose answer a new one gets for certain. mu is
 // held.
 func (p *causal) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
-	if !p.live.lends || c.rec == nil || p.live.settlesGates() && wire.AsksForGate(got) {
+	if c.rec == nil || !p.live.mayLend(got) {
 		return nil
 	}
 	s := p.inPlaceOf(c, got)
@@ -42,6 +44,14 @@ func (p *causal) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
 	p.consumed[s] = true
 	p.lent = append(p.lent, s)
 	return s
+}
+
+// mayLend reports whether an operation may get the answer of one that asked otherwise.
+func (l Live) mayLend(got *adk.Crossing) bool {
+	if wire.AsksForGate(got) {
+		return l.rerecords && !l.settlesGates()
+	}
+	return l.rerecords || !l.Strict
 }
 
 // inPlaceOf is the recorded operation in whose place a new one is: the first of its kind in

@@ -142,7 +142,7 @@ func (k keeper) live() replay.Live {
 
 // What is asked otherwise and has a certain answer is recorded again with that: the new trace
 // is the same from then on, and the report says which answers those were. A replay that only
-// holds the turn against its recording has none of them.
+// holds the turn against its recording has those of storage as well, and none of gates.
 func TestRerecordTakesWhatIsCertain(t *testing.T) {
 	for name, one := range map[string]struct {
 		recorded, now func(k *keeper)
@@ -184,12 +184,17 @@ func TestRerecordTakesWhatIsCertain(t *testing.T) {
 			sameWhenVerified(t, made, is.live())
 
 			found, err := replay.Verify(t.Context(), bytes.NewReader(recorded), is.live())
-			assert.Equal(t, len(taken) > 0, *is.unanswered > 0)
+			assert.Equal(t, slices.ContainsFunc(taken, func(one string) bool { return strings.Contains(one, "gate") }), *is.unanswered > 0)
 			require.NoError(t, err)
 			assert.Empty(t, found.Taken)
 			if name != "an id of its own" { // which stands for the recorded one
 				assert.NotNil(t, found.Divergence)
 			}
+			strict := is.live()
+			strict.Strict, *is.unanswered = true, 0
+			_, err = replay.Verify(t.Context(), bytes.NewReader(recorded), strict)
+			require.NoError(t, err)
+			assert.Equal(t, len(taken) > 0, *is.unanswered > 0)
 		})
 	}
 }

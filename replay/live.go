@@ -77,7 +77,8 @@ type Live struct {
 	// a later one. Before it they are answered from the recording; 0 is from the
 	// beginning. It goes on from there with the model of today.
 	OutsideFrom int
-	// Strict gives a changed request no answer (ErrUnanswered).
+	// Strict gives a changed request no answer (ErrUnanswered), and none to storage that
+	// keeps something else than was recorded, which else says that it has kept it.
 	Strict bool
 	// Redact is what the recording was redacted by, where it was: what live code says is
 	// redacted so too, before it is compared and before anything of it is printed. Without
@@ -87,8 +88,9 @@ type Live struct {
 	Redact *redact.Rules
 	// unredacted tells that the recording says so itself.
 	unredacted bool
-	// lends gives answers that are certain to what asks otherwise (takeCertain).
-	lends bool
+	// rerecords is set where a turn is recorded again: gates that ask otherwise are settled
+	// as those in their place were (takeCertain).
+	rerecords bool
 	// Twice allows running live code a second time where the replay differs, to
 	// tell code that never does the same from code that does something else. It
 	// is done unasked where only middlewares, input and reading seams are live.

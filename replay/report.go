@@ -28,7 +28,7 @@ type Report struct {
 	// recording; nothing where all seams were scripted and nothing was redacted.
 	NotCompared []string `json:"notCompared,omitempty"`
 	// Taken are the answers that Rerecord gave to what asked otherwise than the recording, as
-	// they are certain, in a line each. Verify gives none.
+	// they are certain, in a line each. What Verify gives is in the divergence alone.
 	Taken []string `json:"-"`
 }
 

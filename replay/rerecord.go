@@ -86,7 +86,7 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	if err := mayRerecord(recorded, live); err != nil {
 		return nil, err
 	}
-	live.lends = true
+	live.rerecords = true
 	again, err := rerunWhole(ctx, calls.Of(recorded), known, live, r.Options())
 	if err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func lacks(err error) bool {
 // steady verifies the new trace.
 func (r *replayed) steady(ctx context.Context, content []byte, options trace.Options) error {
 	seams, mine := []Live{{}}, r.live
-	mine.lends = false // it has to be as it says
+	mine.rerecords = false // it has to be as it says
 	if mine.any() && mine.harmless() {
 		seams = append(seams, mine)
 	}

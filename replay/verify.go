@@ -18,7 +18,9 @@ import (
 // in live as user code and every other seam doing what was recorded, and
 // compares every crossing. Without live seams the trace is read as the replay
 // goes on, and the replay stops at the first difference; with live ones it is
-// read first and run to the end.
+// read first and run to the end. What live code asks otherwise is answered by what
+// was recorded in its place where that is a request much alike, or storage that
+// only says that it has kept what it was given (Live.Strict).
 //
 // A trace that cannot be read to its end is a *FormatError; what was replayed
 // before that is in the report. Any other error says that nothing was replayed.
