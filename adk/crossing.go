@@ -303,6 +303,7 @@ type kindRow struct {
 	lastWord bool
 	payload  any    // of an event
 	makes    string // the method
+	past     string // the context: how code does the same there
 }
 
 func in(f Field, label string) FieldUse       { return FieldUse{Field: f, Label: label, Input: true} }
@@ -337,6 +338,7 @@ func (r kindRow) calling(label string) kindRow   { r.leadsTo = label; return r }
 func (r kindRow) causing(events ...Kind) kindRow { r.causes = events; return r }
 func (r kindRow) saying(event Kind) kindRow      { r.says = event; return r.causing(event) }
 func (r kindRow) making(method string) kindRow   { r.makes = method; return r }
+func (r kindRow) pastBy(how string) kindRow      { r.past = how; return r }
 func (r kindRow) atLast() kindRow                { r.lastWord = true; return r }
 
 var (
@@ -403,12 +405,12 @@ var kindTable = [kindEnd]kindRow{
 		inBegin(FieldName, "gate").of(GateID), inBegin(FieldText, "reason"), inBegin(FieldValue, "payload"), inBegin(FieldSchema, "schema"),
 		inBegin(FieldDuration, "timeout"), outDone(FieldErr, "err")).touching(TouchGates).causing(KindTurnGateOpen, KindTurnGateClosed),
 	KindFork: stepRow("fork", in(FieldName, "name").of(CodeName), out(FieldID, "id").of(StrandNumber), out(FieldErr, "err")).
-		touching(TouchStrands).calling(LabelStrand),
+		touching(TouchStrands).calling(LabelStrand).pastBy("a go statement"),
 	// Waiting for a strand until it has ended, by its number and its name.
 	KindWait:      spanRow("wait", inBegin(FieldName, "name").of(CodeName), outBegin(FieldID, "id").of(StrandNumber), outDone(FieldErr, "err")).touching(TouchNothing),
-	KindNow:       stepRow("now").touching(TouchNothing).making("Now"),
-	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs).making("NewID"),
-	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), outDone(FieldErr, "err")).touching(TouchNothing),
+	KindNow:       stepRow("now").touching(TouchNothing).making("Now").pastBy("time.Now"),
+	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs).making("NewID").pastBy("uuid.New, say"),
+	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), outDone(FieldErr, "err")).touching(TouchNothing).pastBy("time.Sleep"),
 	KindOpenMedia: spanRow("open-media", inBegin(FieldRecord, "media"), inDone(FieldValue, "bytes").repeating(RepeatsBytes), inDone(FieldErr, "err")).touching(TouchMedia),
 
 	// User code asks the world: whom, what, and whether that changes anything; then
@@ -502,6 +504,10 @@ func (k Kind) IsLastWord() bool { return kindTable[k].lastWord }
 // Makes is the method by which user code has an id or a time made, for what it does next with
 // that; empty of all other kinds.
 func (k Kind) Makes() string { return kindTable[k].makes }
+
+// PastBy is how user code does the same past the context, where nobody is told of it, as
+// with time.Now; empty where there is no usual way.
+func (k Kind) PastBy() string { return kindTable[k].past }
 
 // Uses reports whether the kind uses a field, on any of its lines.
 func (k Kind) Uses(f Field) bool { return usedFields[k]&(1<<f) != 0 }

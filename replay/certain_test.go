@@ -237,3 +237,45 @@ func TestRerecordOfALongerSleep(t *testing.T) {
 	require.Positive(t, at)
 	assert.GreaterOrEqual(t, lines[at].At.Sub(lines[slept].At), time.Minute)
 }
+
+// Two tools whose results are kept with the time are in another order now, and so is each kept
+// with another time: that both were executed is seen, since what keeps them says that it has.
+func TestStepsThatChangedPlacesAreSeen(t *testing.T) {
+	config := func(order ...string) adk.Config {
+		var tools []*adk.Tool
+		for _, name := range order {
+			tools = append(tools, tracetest.Must(adk.NewTypedTool(adk.ToolInit{Name: name, Description: "Looks.", Effect: adk.EffectReads},
+				func(context.Context, *adk.DispatchContext, struct{}) (adk.ToolResult, error) {
+					return adk.Text("seen by " + name), nil
+				})))
+		}
+		slices.SortFunc(tools, func(a, b *adk.Tool) int { return strings.Compare(a.Name(), b.Name()) })
+		return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: tools, Executor: adk.Executor{Name: "model",
+			Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				for i, name := range order {
+					tool, _ := dc.Tools().Get(name)
+					result, err := dc.Execute(ctx, tool, "{}")
+					if err != nil {
+						return err
+					}
+					now := dc.Now().Add(time.Duration(i) * time.Second)
+					call := tracetest.Must(adk.NewToolCall(adk.ToolCallInit{ID: "call-" + name, Tool: name, Args: "{}", Results: result, CreatedAt: now, UpdatedAt: now, CompletedAt: now}))
+					if err := dc.ToolCalls().Store(ctx, call); err != nil {
+						return err
+					}
+				}
+				return dc.Ack()
+			}}}
+	}
+	var recorded bytes.Buffer
+	recorder := replay.Record(&recorded)
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config("map", "register"), recorder)))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Look."}))
+	require.NoError(t, recorder.Err())
+	report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()),
+		replay.Live{Config: config("register", "map"), Turn: adk.RawTurn{SystemPrompt: "Look."}, Seams: []string{replay.Executor, replay.ToolCode}})
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, replay.Order, report.Divergence.Class, report)
+	assert.Contains(t, report.String(), "    execute register {}\n    comes before execute map {}\n")
+}

@@ -86,7 +86,7 @@ func TestReportNamesWhoBeganIt(t *testing.T) {
 			return nil
 		}), false, replay.Extra, "turn-input/load", "  + wait-for gate1 \"sure?\" for at most 1ns\n"},
 		{"the first of many is the last", setting("bcda", goingOn), false,
-			replay.Order, "turn-input/load", "    stash a = 1\n    comes behind stash d = 1\n"},
+			replay.Order, "turn-input/load", "    stash a = 1\n    comes after stash d = 1\n"},
 		{"the last of many is the first", setting("dabc", goingOn), false,
 			replay.Order, "turn-input/load", "    stash d = 1\n    comes before stash a = 1\n"},
 		{"two changed places", setting("abdc", goingOn), false,

@@ -100,9 +100,16 @@ type Divergence struct {
 	// Dialed is the address that live code dialed by itself, where it ended with the failure of
 	// that and the recording asked: what it asks there goes past adk.Ask and package adkhttp.
 	Dialed string `json:"dialed,omitempty"`
+	// PastBy is how live code may do past the context what is missing, where it does all else of
+	// its call as recorded and nothing in its place: time.Now, say, which no replay sees.
+	PastBy string `json:"pastBy,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Impact `json:"after,omitempty"`
+
+	// inField tells that the one field says all that the two lines do: of a result, whose
+	// seam stands in the head.
+	inField bool
 
 	// Evidence are the crossings that the lines are of, for programs; nil where it is of
 	// no crossing, and in a report that was read.
@@ -163,6 +170,11 @@ func (d *Divergence) Panic() string {
 		}
 	}
 	return ""
+}
+
+// isOfAResult reports whether a seam call gave something else back.
+func (d *Divergence) isOfAResult() bool {
+	return d.Class == ChangedResult && d.Evidence.Replayed != nil && d.Evidence.Replayed.Kind == adk.KindReturn
 }
 
 // answers reports whether what a crossing carries was answered, by a seam, the reader of a

@@ -224,6 +224,10 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
 	}
 	d.Times, d.Dialed = first.times, wire.Dialed(want, first.got)
+	d.inField = d.isOfAResult() && len(d.Fields) == 1
+	if got == nil && r.isAllThatIsMissing(found) {
+		d.PastBy = first.want.Kind.PastBy()
+	}
 	switch {
 	case first.want == nil:
 		d.Candidates = r.candidates(first.got, want)
@@ -246,7 +250,7 @@ func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
 
 // placeDiff tells where a crossing stands now.
 func placeDiff(ahead bool, beside string) compare.FieldDiff {
-	want, got := "before ", "behind "
+	want, got := "before ", "after "
 	if ahead {
 		want, got = got, want
 	}
@@ -264,8 +268,10 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	in, begins := r.codeOf(first)
 	if in == nil {
 		d.Place = r.made(first)
-	} else if last := r.lastBefore(in, first); r.called(d, last) {
-		d.Place = r.callers.Of(last)[0].Behind()
+	} else if lines := r.callers.Of(r.lastBefore(in, first)); len(lines) > 0 && d.isOfAResult() {
+		d.Place = lines[len(lines)-1].Behind() // what those returned that it called
+	} else if r.called(d, r.lastBefore(in, first)) {
+		d.Place = lines[0].Behind()
 	} else {
 		d.Place = begins.String()
 	}
@@ -390,6 +396,19 @@ func isChangedAsk(want, got *adk.Crossing) bool {
 	}
 	was, is := likeness.Of(want).Words, likeness.Of(got).Words
 	return areAlike(was, is, likeness.Alike(was, is))
+}
+
+// isAllThatIsMissing reports whether the first difference is an operation that is missing, and
+// nothing but others of its kind is in its call, which ended as recorded.
+func (r *replayed) isAllThatIsMissing(found []*difference) bool {
+	first := found[0]
+	in := r.pairs[first.call]
+	if first.class != Missing || in == nil || in.Return == nil || first.call.Return == nil || in.Return.Outcome != first.call.Return.Outcome {
+		return false
+	}
+	return !slices.ContainsFunc(found, func(d *difference) bool {
+		return d.class == Missing && d.call == first.call && d.want.Kind != first.want.Kind
+	})
 }
 
 // instead is what was recorded at the very place of the first difference, if that

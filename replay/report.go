@@ -135,6 +135,9 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 // that look the same are one line: what differs is in the fields, or the place.
 func (d *Divergence) writeChange(b *strings.Builder) {
 	expected, got := safetext.Beside(d.Expected, d.Got, width-4)
+	if d.inField {
+		expected, got = "", ""
+	}
 	if expected == got && got != "" {
 		fmt.Fprintf(b, "    %s\n", safetext.Shortened(d.Got, width-4))
 		expected, got = "", ""
@@ -173,6 +176,9 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if d.Dialed != "" {
 		b.WriteString(safetext.Wrapped("    the code dialed "+safetext.Bare(d.Dialed)+" itself, for real: what is recorded here as asked did not go "+
 			"through adkhttp.NewTransport (or adk.Ask)", width, "        ") + "\n")
+	}
+	if d.PastBy != "" {
+		b.WriteString(safetext.Wrapped("    only this is missing: is "+d.PastBy+" used, which no replay sees?", width, "        ") + "\n")
 	}
 	if d.Scripted {
 		b.WriteString("    not by live code: the recording itself does not play again,\n    with every seam scripted\n")

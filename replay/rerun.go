@@ -216,7 +216,7 @@ func (k *keptTrace) give(to *replayed) error {
 	if !to.live.hides() {
 		return nil
 	}
-	shown, err := to.withheld(to.live.Redact, trace.Options{Sentinels: k.options.Sentinels})
+	shown, err := to.withheld(trace.Options{Sentinels: k.options.Sentinels})
 	if err == nil && shown != to.trace {
 		to.holds(shown)
 	}

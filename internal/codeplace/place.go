@@ -38,7 +38,7 @@ func (p Place) String() string {
 
 // What may stand before a place.
 const (
-	behind = "behind "
+	behind = "after "
 	madeIn = "made in "
 )
 

@@ -101,7 +101,7 @@ func TestParse(t *testing.T) {
 		assert.Equal(t, place.File, file, text)
 		assert.Equal(t, place.Line, line, text)
 	}
-	for _, text := range []string{"", "agent.Tool", "behind agent.Tool"} {
+	for _, text := range []string{"", "agent.Tool", "after agent.Tool"} {
 		_, _, known := codeplace.Parse(text)
 		assert.False(t, known, text)
 	}

@@ -37,6 +37,7 @@ type Clerk struct {
 	Pieces    bool   // what is said is streamed word by word
 	Again     bool   // the model is asked again, whatever it has answered
 	Notes     bool   // the answer is noted, under a new id
+	Watch     bool   // it looks at a clock of its own
 }
 
 // Record records a turn of a clerk whose person answers so, for one city.
@@ -55,9 +56,11 @@ func (c Clerk) Record(t *testing.T, city string, person fakes.Answer) []byte {
 // Turn is what the clerk is told.
 func (Clerk) Turn() adk.RawTurn { return adk.RawTurn{SystemPrompt: "You book journeys."} }
 
+// day is long ago.
+var day = time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC)
+
 // Config is the clerk as an engine runs it, for somebody who wants to go to a city.
 func (c Clerk) Config(city string) adk.Config {
-	day := time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC)
 	memory := tracetest.Must(adk.NewMemory(adk.MemoryInit{ID: "seat", Content: "The user likes windows.", Confidence: new(0.9), Importance: new(0.5), CreatedAt: day, UpdatedAt: day}))
 	return adk.Config{
 		TurnInput: []adk.TurnMiddleware{{Name: "remember", Run: c.remember}},
@@ -174,7 +177,10 @@ func (c Clerk) say(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers,
 			return err
 		}
 	}
-	now := dc.Now()
+	now := day
+	if !c.Watch {
+		now = dc.Now()
+	}
 	m, err := adk.NewMessage(adk.MessageInit{ID: "m1", Role: adk.RoleAssistant, Content: text, Attachments: []*adk.Media{c.picture()}, CreatedAt: now, UpdatedAt: now})
 	if err != nil {
 		return err

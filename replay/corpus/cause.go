@@ -279,7 +279,7 @@ func newError(fields []replay.FieldDiff, data map[string]bool) *Change {
 // recorded once less.
 func besides(d *replay.Divergence, e *replay.Evidence) string {
 	if e.Beside != nil {
-		side := "behind"
+		side := "after"
 		if e.Ahead {
 			side = "before"
 		}
@@ -453,13 +453,13 @@ func (c Cause) String() string {
 		}
 		return text + ": " + safetext.Shortened(safetext.Bare(c.Panic), longestPanic)
 	}
-	changes := []string{}
-	for _, change := range c.Changes[:min(len(c.Changes), mostChanges)] {
+	changes, all := []string{}, c.withoutPieces()
+	for _, change := range all[:min(len(all), mostChanges)] {
 		if said := change.String(); !slices.Contains(changes, said) { // two pieces of one text
 			changes = append(changes, said)
 		}
 	}
-	if more := len(c.Changes) - mostChanges; more > 0 {
+	if more := len(all) - mostChanges; more > 0 {
 		changes = append(changes, fmt.Sprintf("and %d more", more))
 	}
 	if len(changes) > 0 {
@@ -469,6 +469,25 @@ func (c Cause) String() string {
 		text += ": " + strings.Join(said, ", ")
 	}
 	return text
+}
+
+// withoutPieces are the changes without the pieces of values that another change says whole.
+func (c Cause) withoutPieces() (all []Change) {
+	whole := map[string]bool{}
+	for _, change := range c.Changes {
+		if change.Was != "" || change.Now != "" {
+			whole[change.Field] = true
+		}
+	}
+	said := map[string]bool{}
+	for _, change := range c.Changes {
+		if whole[change.Field] && (change.Was+change.Now == "" || said[change.Field]) {
+			continue
+		}
+		said[change.Field] = true
+		all = append(all, change)
+	}
+	return all
 }
 
 // handle is what code calls the context that it makes ids and times with.

@@ -420,3 +420,14 @@ func TestCausesDoNotDependOnTheOrder(t *testing.T) {
 	slices.Sort(got)
 	assert.Equal(t, want, got)
 }
+
+// A value that is said whole is not said in pieces as well.
+func TestACauseSaysAValueOnce(t *testing.T) {
+	c := corpus.Cause{Class: replay.ChangedResult, Seam: "tool/list", Kind: "returns", Changes: []corpus.Change{
+		{Field: "result.text", Removed: "(", Added: "status="},
+		{Field: "result.text", Removed: "#‹number›", Added: "id=‹number›", Was: `"#1 (closed)"`, Now: `"id=1 status=closed"`},
+		{Field: "result.text", Removed: "#‹number›", Added: "id=‹number›", Right: "x", Was: `"#1 (closed)"`, Now: `"id=1 status=closed"`},
+		{Field: "result.note", Added: "twice"},
+	}}
+	assert.Equal(t, `changed result in tool/list: returns, result.text: "#1 (closed)" → "id=1 status=closed"; result.note: now with "twice"`, c.String())
+}

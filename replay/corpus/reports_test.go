@@ -48,6 +48,8 @@ var clerks = []struct {
 	{"a record that is added and not stored", livetest.Clerk{Adds: true}, `missing in executor/model: store messages, add messages in its place`,
 		[]string{"- store", "+ add"}, `dc.Messages().Add(m)`},
 	{"no gate", livetest.Clerk{Ungated: true}, `missing in executor/model: wait-for "`, []string{"- wait-for"}, `.Do(request)`},
+	{"a clock of its own", livetest.Clerk{Watch: true}, `missing in executor/model: now (dc.Now)`,
+		[]string{"- now", "only this is missing: is time.Now used, which no replay sees?"}, `h.ReportMessage("m1", piece`},
 	{"a text in pieces", livetest.Clerk{Pieces: true}, `changed input in executor/model: report-message, said in 12 pieces instead of 1, the same text`, nil, `h.ReportMessage("m1", piece`},
 }
 
@@ -83,8 +85,10 @@ func TestReportsOfAClerk(t *testing.T) {
 				assert.LessOrEqual(t, utf8.RuneCountInString(line), 73, "with what go test puts before it: %s", line)
 			}
 			assert.Contains(t, lineOfCode(t, text), c.at)
+			assert.NotContains(t, text, "- tool/book returns", "the result stands once")
+			assert.Equal(t, c.clerk.Watch, strings.Contains(text, "only this is missing"))
 			gone := strings.HasPrefix(c.cause, "missing ") && !strings.Contains(text, "\n    + ")
-			assert.Equal(t, gone, strings.Contains(text, "code: behind "), "the line before it is named where there is no other")
+			assert.Equal(t, gone, strings.Contains(text, "code: after "), "the line before it is named where there is no other")
 			assert.Equal(t, 1, strings.Count(report.String(), "beside the context"), "what was not compared stands once")
 		})
 	}
@@ -93,7 +97,7 @@ func TestReportsOfAClerk(t *testing.T) {
 // lineOfCode is the line of our code that a report names.
 func lineOfCode(t *testing.T, report string) string {
 	t.Helper()
-	named := regexp.MustCompile(`\n +code: (?:behind |made in )?(\S+\.go):(\d+) `).FindStringSubmatch(report)
+	named := regexp.MustCompile(`\n +code: (?:after |made in )?(\S+\.go):(\d+) `).FindStringSubmatch(report)
 	require.NotNil(t, named, report)
 	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(named[1])))
 	require.NoError(t, err)

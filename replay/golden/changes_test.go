@@ -140,7 +140,7 @@ func TestChangesAreNamed(t *testing.T) {
 			}
 			for _, r := range reports {
 				assert.LessOrEqual(t, strings.Count(r[0], "\n")+1, 36, r[0])
-				assert.Regexp(t, `\n\s+code: (behind |made in )?[a-z_]+\.go:\d+ \(`, r[1], "every report says where in the code it is")
+				assert.Regexp(t, `\n\s+code: (after |made in )?[a-z_]+\.go:\d+ \(`, r[1], "every report says where in the code it is")
 				assert.NotContains(t, r[1], `\"`, "JSON is not escaped")
 			}
 			for line := range strings.Lines(out) {

@@ -1,4 +1,4 @@
-package replay
+package withhold
 
 import (
 	"fmt"
@@ -14,7 +14,6 @@ import (
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/redact"
-	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // This file holds what live code says against the placeholders of a recording. Between the
@@ -31,7 +30,7 @@ type liveText struct {
 }
 
 // seq is the crossing that says the text; of a stream the last.
-func (w *withholding) seq(t liveText) int {
+func (w *Run) seq(t liveText) int {
 	if t.x == nil {
 		return len(w.got)
 	}
@@ -40,7 +39,7 @@ func (w *withholding) seq(t liveText) int {
 
 // reworded gives what live code says for placeholders: in what it has between the recorded
 // words, around where these are others, with the words that may be the secret.
-func (w *withholding) reworded(in func(template string, found []string, t liveText), around func(t liveText, placeholder string, words ...string)) error {
+func (w *Run) reworded(in func(template string, found []string, t liveText), around func(t liveText, placeholder string, words ...string)) error {
 	var gone []string // templates of crossings without a counterpart
 	paired := make([]bool, len(w.got)+1)
 	for i, want := range w.want {
@@ -108,7 +107,7 @@ func byPlace(texts []liveText) map[textPlace]int {
 }
 
 // pair is reworded for the texts of two crossings.
-func (w *withholding) pair(marked, said []liveText, in func(string, []string, liveText), around func(liveText, string, ...string)) {
+func (w *Run) pair(marked, said []liveText, in func(string, []string, liveText), around func(liveText, string, ...string)) {
 	var others []string
 	places, held := byPlace(said), make([]bool, len(said))
 	for _, template := range marked {
@@ -141,7 +140,7 @@ func (w *withholding) pair(marked, said []liveText, in func(string, []string, li
 // missing gives the texts that may say what had placeholders which stand there no more: by their
 // kinds, since the rules number anew what they find in live code. Of the placeholders of a kind
 // the one counts that is found in the fewest texts.
-func (w *withholding) missing(templates []string, said []liveText, around func(liveText, string, ...string)) {
+func (w *Run) missing(templates []string, said []liveText, around func(liveText, string, ...string)) {
 	left := map[string]int{}
 	for _, t := range said {
 		for _, found := range wire.Placeholder.FindAllStringSubmatch(t.text, -1) {
@@ -175,7 +174,7 @@ func (w *withholding) missing(templates []string, said []liveText, around func(l
 }
 
 // liveTexts are the texts of a crossing, or those of them that are such.
-func (w *withholding) liveTexts(x *adk.Crossing, such func(string) bool) (texts []liveText, err error) {
+func (w *Run) liveTexts(x *adk.Crossing, such func(string) bool) (texts []liveText, err error) {
 	err = w.texts(x, func(use adk.FieldUse, place, text string) {
 		if such == nil || such(text) {
 			texts = append(texts, liveText{x: x, field: use.Field, place: place, text: text})
@@ -184,11 +183,11 @@ func (w *withholding) liveTexts(x *adk.Crossing, such func(string) bool) (texts 
 	return texts, err
 }
 
-// given gives what Live.Turn has in the place of placeholders, in whatever form: live code may
+// given gives what the turn has in the place of placeholders, in whatever form: live code may
 // know that from elsewhere, though the run is given what was recorded.
-func (w *withholding) given(give func(placeholder, secret string)) {
+func (w *Run) given(give func(placeholder, secret string)) {
 	first := *w.want[0]
-	first.Text, first.Texts, first.Value = w.live.Turn.SystemPrompt, w.live.Turn.Instructions, w.live.Turn.Stash
+	first.Text, first.Texts, first.Value = w.turn.SystemPrompt, w.turn.Instructions, w.turn.Stash
 	marked, err := w.liveTexts(w.want[0], wire.Placeholder.MatchString)
 	if err != nil || len(marked) == 0 {
 		return
@@ -210,7 +209,7 @@ func (w *withholding) given(give func(placeholder, secret string)) {
 }
 
 // take learns which secrets the rules have taken out of what live code says.
-func (w *withholding) take(run []*adk.Crossing) error {
+func (w *Run) take(run []*adk.Crossing) error {
 	for i, want := range w.want {
 		at := w.beside[i]
 		if at == 0 {
@@ -244,7 +243,7 @@ func (w *withholding) take(run []*adk.Crossing) error {
 }
 
 // takes is take for one text, which the rules have made another.
-func (w *withholding) takes(template, said, left string, seq int) {
+func (w *Run) takes(template, said, left string, seq int) {
 	before, after := inPlace(template, said), inPlace(template, left)
 	if before == nil || after == nil {
 		return
@@ -258,12 +257,12 @@ func (w *withholding) takes(template, said, left string, seq int) {
 }
 
 // takenFrom is the crossing from which on what a placeholder stands for is found wherever live
-// code says it: where it is given, or Live.Redact takes it out of what live code says. A pattern
+// code says it: where it is given, or a rule takes it out of what live code says. A pattern
 // does so everywhere; but a path may have found what no pattern of that kind does.
-func (w *withholding) takenFrom(placeholder string) int {
+func (w *Run) takenFrom(placeholder string) int {
 	kind := wire.Placeholder.FindStringSubmatch(placeholder)[1]
-	if w.live.Redact != nil && !w.byPath[placeholder] &&
-		slices.ContainsFunc(w.live.Redact.Patterns, func(p redact.Pattern) bool { return p.Kind == kind }) {
+	if w.rules != nil && !w.byPath[placeholder] &&
+		slices.ContainsFunc(w.rules.Patterns, func(p redact.Pattern) bool { return p.Kind == kind }) {
 		return 0
 	}
 	if since, is := w.taken[placeholder]; is {
@@ -313,17 +312,10 @@ func placeWords(text string) (words []string) {
 	return words
 }
 
-// saysSecret is an error where what the rules have left of a run still says what the recording
+// SaysSecret is an error where what the rules have left of a run still says what the recording
 // has a placeholder for, or may say it in other words: a path finds a secret only where its
 // seam is live, and code may know it from elsewhere.
-func (r *replayed) saysSecret(run, left *trace.Trace) error {
-	w, err := r.withholding()
-	if err != nil || !w.marked {
-		return err
-	}
-	if err := w.hold(r, run, left); err != nil {
-		return err
-	}
+func (w *Run) SaysSecret() error {
 	var said error
 	refuse := func(seq int, placeholder, how string) {
 		if said == nil {
@@ -349,7 +341,7 @@ func (r *replayed) saysSecret(run, left *trace.Trace) error {
 	for _, key := range w.order {
 		find(len(w.got), w.streams[key][1].String())
 	}
-	err = w.reworded(func(template string, found []string, t liveText) {
+	err := w.reworded(func(template string, found []string, t liveText) {
 		for j, placeholder := range wire.Placeholder.FindAllString(template, -1) {
 			if w.isSecret(found[j]) && !wire.Placeholder.MatchString(found[j]) { // from which the rules took what they find
 				refuse(w.seq(t), placeholder, inTheClear)

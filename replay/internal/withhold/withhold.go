@@ -1,0 +1,258 @@
+// Package withhold finds, in the new run of a redacted recording, what stands there for what
+// was taken out of it. It goes by the rules where there are any, and by the placeholders of
+// the recording: what stands where one was recorded is withheld, there and wherever the new
+// run says it again, and so is what the turn has there, live or not.
+package withhold
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/redacting"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/redact"
+)
+
+// leastWithheld is the length from which what stands in the place of a placeholder is
+// looked for elsewhere.
+const leastWithheld = 4
+
+// labelPiece is the name of the field that holds a piece of an answer.
+const labelPiece = "piece"
+
+// Run is the new run of a redacted recording, and what of it is secret.
+type Run struct {
+	fields    wire.Apart
+	turn      adk.RawTurn   // that live code is given
+	rules     *redact.Rules // nil where nobody has any
+	want, got []*adk.Crossing
+	beside    []int // for each recorded crossing the number of its counterpart, 0 for none
+
+	clear   clearText       // all texts of the recording
+	marked  bool            // there is a placeholder among them
+	byPath  map[string]bool // the placeholders that stand where a path says so
+	taken   map[string]int  // those whose secret is found wherever live code says it, from a crossing on
+	secrets []redact.Pattern
+	known   map[redact.Pattern]bool // the same
+	placed  map[string]string       // what stands for a whole text, by crossing, field and place
+	streams map[string]*[2]strings.Builder
+	order   []string // of streams
+}
+
+// New reads a recording, whose fields are written so, of a run that is made again with a turn,
+// which may hold what was taken out.
+func New(fields wire.Apart, recorded []*adk.Crossing, turn adk.RawTurn, rules *redact.Rules) (*Run, error) {
+	w := &Run{fields: fields, turn: turn, rules: rules, want: recorded, byPath: map[string]bool{}, taken: map[string]int{},
+		known: map[redact.Pattern]bool{}, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
+	return w, w.read()
+}
+
+// Marked reports whether there is a placeholder in the recording.
+func (w *Run) Marked() bool { return w.marked }
+
+// Hold puts the new run beside the recording: as it was made and as the rules have left it,
+// and of each recorded crossing the number of its counterpart, 0 for none.
+func (w *Run) Hold(beside []int, made, left []*adk.Crossing) error {
+	w.beside, w.got = beside, left
+	if err := w.readNew(); err != nil {
+		return err
+	}
+	w.given(func(placeholder, _ string) { w.taken[placeholder] = 0 })
+	if w.rules == nil {
+		return nil
+	}
+	return w.take(made)
+}
+
+// read takes in the texts of the recording.
+func (w *Run) read() error {
+	for _, x := range w.want {
+		err := w.texts(x, func(use adk.FieldUse, place, text string) {
+			if found := wire.Placeholder.FindStringSubmatch(text); found != nil {
+				w.marked = true
+				if found[0] == text && found[1] == redacting.KindOf(nameOf(x, use, place)) {
+					w.byPath[text] = true
+				}
+			}
+			w.clear.add(text)
+			w.stream(x, use, place, text, 0)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readNew takes in the streams of the new run.
+func (w *Run) readNew() error {
+	for _, x := range w.got {
+		err := w.texts(x, func(use adk.FieldUse, place, text string) { w.stream(x, use, place, text, 1) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// texts gives the texts of a crossing's fields.
+func (w *Run) texts(x *adk.Crossing, give func(use adk.FieldUse, place, text string)) error {
+	for _, use := range x.Kind.Fields(x.Phase) {
+		raw, err := w.fields.Append(use.Field, x)
+		if err == nil {
+			err = wire.EachText(raw, "", func(place, text string) { give(use, place, text) })
+		}
+		if err != nil {
+			return fmt.Errorf("replay: crossing %d: %s: %w", x.Seq, use.Label, err)
+		}
+	}
+	return nil
+}
+
+// stream adds a text to the stream that it is a part of: the deltas under one id, or what
+// stands at one place of the pieces of an answer. side is 0 for the recording.
+func (w *Run) stream(x *adk.Crossing, use adk.FieldUse, place, text string, side int) {
+	if use.Label != wire.EventDelta && use.Label != labelPiece && !strings.HasSuffix(place, "/"+wire.EventDelta) {
+		return
+	}
+	id, _ := state.StreamID(x.Payload)
+	key := strings.Join([]string{x.Kind.String(), x.Name, id, place}, "\n")
+	if w.streams[key] == nil {
+		w.streams[key] = &[2]strings.Builder{}
+		w.order = append(w.order, key)
+	}
+	w.streams[key][side].WriteString(text)
+}
+
+// usualPatterns find what is withheld wherever it stands, by its kind.
+var usualPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
+	patterns := map[string]*regexp.Regexp{}
+	for _, p := range redact.UsualSecrets().Patterns {
+		patterns[p.Kind] = regexp.MustCompile(p.Expr)
+	}
+	return patterns
+})
+
+// Learn finds out what is secret in the new run: the usual secrets, where no rules say
+// better, and what stands in the place of placeholders.
+func (w *Run) Learn() error {
+	if w.rules == nil {
+		for _, x := range w.got {
+			if err := w.texts(x, func(_ adk.FieldUse, _, text string) { w.usual(text) }); err != nil {
+				return err
+			}
+		}
+		for _, key := range w.order {
+			w.usual(w.streams[key][1].String())
+		}
+	}
+	w.given(func(placeholder, secret string) { w.secret(liveKind(placeholder), secret) })
+	return w.reworded(func(template string, found []string, t liveText) {
+		if !w.held(template, found) {
+			w.hide(t, wire.Placeholder.FindString(template))
+		}
+	}, w.hide)
+}
+
+// hide withholds a text of the new run as a whole, and everywhere the words in it that may be
+// a secret. One that has no counterpart hides nothing elsewhere: there may be many.
+func (w *Run) hide(t liveText, placeholder string, words ...string) {
+	if t.x == nil {
+		words = append(words, t.text)
+	} else {
+		w.placed[placeOf(t.x, t.field, t.place)] = wire.PlaceholderOf(liveKind(placeholder), 1)
+	}
+	for _, word := range words {
+		if !t.alone {
+			w.secret(liveKind(placeholder), word)
+		}
+	}
+}
+
+func (w *Run) usual(text string) {
+	for kind, pattern := range usualPatterns() {
+		for _, found := range pattern.FindAllString(text, -1) {
+			w.secret("live-"+kind, found)
+		}
+	}
+}
+
+func placeOf(x *adk.Crossing, f adk.Field, place string) string {
+	return fmt.Sprintf("%d %s%s", x.Seq, f, place)
+}
+
+// liveKind is the kind of what live code says in the place of a text with a placeholder.
+func liveKind(template string) string {
+	return "live-" + wire.Placeholder.FindStringSubmatch(template)[1]
+}
+
+// held takes what live code says in the place of placeholders for secrets, and reports
+// whether they are all looked for from now on, so that the place itself may say the rest.
+func (w *Run) held(template string, found []string) bool {
+	kinds := wire.Placeholder.FindAllString(template, -1)
+	all := true
+	for i, secret := range found {
+		all = w.secret(liveKind(kinds[i]), secret) && all
+	}
+	return all
+}
+
+// secret has a text looked for, and reports whether it is, or need not be: what the
+// recording says in the clear is none.
+func (w *Run) secret(kind, text string) bool {
+	if text == "" || wire.Placeholder.FindString(text) == text {
+		return true
+	}
+	if !w.isSecret(text) {
+		return false
+	}
+	pattern := redact.Pattern{Kind: kind, Expr: regexp.QuoteMeta(text)}
+	if !w.known[pattern] {
+		w.known[pattern] = true
+		w.secrets = append(w.secrets, pattern)
+	}
+	return true
+}
+
+// isSecret reports whether what stands in the place of a placeholder is one that can be looked
+// for.
+func (w *Run) isSecret(text string) bool {
+	return len(text) >= leastWithheld && wire.Placeholder.FindString(text) != text && utf8.ValidString(text) && !w.clear.has(text)
+}
+
+// Found reports whether Learn has found anything.
+func (w *Run) Found() bool { return len(w.secrets) > 0 || len(w.placed) > 0 }
+
+// Secrets are what is looked for wherever the new run says it.
+func (w *Run) Secrets() []redact.Pattern { return w.secrets }
+
+// Replace puts placeholders in the place of the texts of the new run that are withheld whole.
+func (w *Run) Replace(lines []*adk.Crossing) error {
+	for _, x := range lines {
+		for _, use := range x.Kind.Fields(x.Phase) {
+			raw, err := w.fields.Append(use.Field, x)
+			if err != nil {
+				return err
+			}
+			changed, err := wire.MapTexts(nil, raw, "", func(place, text string) string {
+				if instead := w.placed[placeOf(x, use.Field, place)]; instead != "" {
+					return instead
+				}
+				return text
+			})
+			if err == nil && !bytes.Equal(changed, raw) {
+				err = w.fields.Read(use.Field, x, changed, "")
+			}
+			if err != nil {
+				return fmt.Errorf("replay: crossing %d: what live code says in the place of what was redacted cannot be withheld: %w", x.Seq, err)
+			}
+		}
+	}
+	return nil
+}
