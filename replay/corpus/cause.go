@@ -453,7 +453,7 @@ func (c Cause) String() string {
 		}
 		return text + ": " + safetext.Shortened(safetext.Bare(c.Panic), longestPanic)
 	}
-	changes, all := []string{}, c.withoutPieces()
+	changes, all := []string{}, c.told()
 	for _, change := range all[:min(len(all), mostChanges)] {
 		if said := change.String(); !slices.Contains(changes, said) { // two pieces of one text
 			changes = append(changes, said)
@@ -471,8 +471,9 @@ func (c Cause) String() string {
 	return text
 }
 
-// withoutPieces are the changes without the pieces of values that another change says whole.
-func (c Cause) withoutPieces() (all []Change) {
+// told are the changes as they are said: without the pieces of values that another change says
+// whole, and what is gone and what is new in one place as one, such as a tool's name.
+func (c Cause) told() (all []Change) {
 	whole := map[string]bool{}
 	for _, change := range c.Changes {
 		if change.Was != "" || change.Now != "" {
@@ -485,9 +486,20 @@ func (c Cause) withoutPieces() (all []Change) {
 			continue
 		}
 		said[change.Field] = true
+		if at := slices.IndexFunc(all, change.replaces); at >= 0 && len(c.Changes) == 2 {
+			all[at].Removed, all[at].Added = all[at].Removed+change.Removed, all[at].Added+change.Added
+			continue
+		}
 		all = append(all, change)
 	}
 	return all
+}
+
+// replaces reports whether of two changes one says what is gone in a place, and the other what
+// is new there.
+func (c Change) replaces(other Change) bool {
+	only := func(a, b string) bool { return a != "" && b == "" }
+	return c.Field == other.Field && (only(c.Added, c.Removed) && only(other.Removed, other.Added) || only(c.Removed, c.Added) && only(other.Added, other.Removed))
 }
 
 // handle is what code calls the context that it makes ids and times with.
@@ -527,6 +539,10 @@ func (c Change) String() string {
 		return field + ": another text in every trace"
 	case c.Removed == c.Added && c.Added != "":
 		return fmt.Sprintf("%s: another %s", field, safetext.Bare(c.Added))
+	case c.Removed == maskData && c.Added == "":
+		return field + ": gone"
+	case c.Added == maskData && c.Removed == "":
+		return field + ": new"
 	case c.Removed+c.Added == maskObject && c.Removed != "":
 		return field + ": one less"
 	case c.Removed+c.Added == maskObject:

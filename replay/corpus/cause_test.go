@@ -430,4 +430,9 @@ func TestACauseSaysAValueOnce(t *testing.T) {
 		{Field: "result.note", Added: "twice"},
 	}}
 	assert.Equal(t, `changed result in tool/list: returns, result.text: "#1 (closed)" → "id=1 status=closed"; result.note: now with "twice"`, c.String())
+
+	renamed := corpus.Cause{Class: replay.ChangedInput, Seam: "run", Kind: "run", Changes: []corpus.Change{{Field: "tool", Added: "search_runbooks"}, {Field: "tool", Removed: "runbook"}}}
+	assert.Equal(t, `changed input in run: tool: "runbook" → "search_runbooks"`, renamed.String())
+	renamed.Changes = append(renamed.Changes, corpus.Change{Field: "tool", Removed: "pager"})
+	assert.Equal(t, `changed input in run: tool: now with "search_runbooks"; tool: without "runbook"; tool: without "pager"`, renamed.String())
 }

@@ -40,6 +40,8 @@ func treeChanges(field string, want, got any, deepest int) (changes []Change) {
 			changes = append(changes, stringChanges(at.Any, a, b, deepest)...)
 		case isOrder(want, got):
 			changes = append(changes, Change{Field: at.Any + "[]"})
+		case isMember(at.Any, want, got):
+			changes = append(changes, Change{Field: at.Any, Removed: memberOf(want), Added: memberOf(got)})
 		default:
 			changes = append(changes, Change{Field: at.Any, Removed: gist(want), Added: gist(got)})
 		}
@@ -49,6 +51,23 @@ func treeChanges(field string, want, got any, deepest int) (changes []Change) {
 
 // maskObject stands for an object that nothing names.
 const maskObject = "‹object›"
+
+// isMember reports whether one of two values is a text, and a member that the other element of
+// a list has not: which member it is tells the change, and what it is in each element is data.
+func isMember(field string, want, got any) bool {
+	_, wantText := want.(string)
+	_, gotText := got.(string)
+	return strings.Contains(field, "[].") && (wantText && isAbsent(got) || gotText && isAbsent(want))
+}
+
+func isAbsent(v any) bool { return v == nil || v == (jsondiff.Absent{}) }
+
+func memberOf(v any) string {
+	if _, is := v.(string); is {
+		return maskData
+	}
+	return ""
+}
 
 // gist is what a value says by itself: a record or an error is told by what
 // names it, since the rest of it is data.
@@ -142,7 +161,7 @@ func isContainer(v any) bool {
 
 // jsonOf is a JSON value as text: with its keys in order, and nothing of nil.
 func jsonOf(v any) string {
-	if v == nil || v == (jsondiff.Absent{}) {
+	if isAbsent(v) {
 		return ""
 	}
 	text, err := json.Marshal(v)

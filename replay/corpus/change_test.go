@@ -38,6 +38,17 @@ func TestHunksMakeTheOtherText(t *testing.T) {
 	})
 }
 
+// Which member elements of a list have not any more, or have now, is one change whatever it says
+// in each of them; anywhere else what it says is told.
+func TestMembersOfElements(t *testing.T) {
+	assert.Equal(t, []Change{{Field: "f.messages[].call", Removed: maskData}, {Field: "f.messages[].call", Removed: maskData}},
+		changesOf(`{"messages":[{"call":"a","n":1},{"call":"b","n":2}]}`, `{"messages":[{"n":1},{"n":2}]}`))
+	assert.Equal(t, []Change{{Field: "f.messages[].name", Added: maskData}}, changesOf(`{"messages":[{"n":1}]}`, `{"messages":[{"n":1,"name":"ann"}]}`))
+	assert.Equal(t, []Change{{Field: "f.team", Removed: "platform"}}, changesOf(`{"team":"platform","n":1}`, `{"n":1}`))
+	assert.Equal(t, "f.messages[].call: gone", Change{Field: "f.messages[].call", Removed: maskData}.String())
+	assert.Equal(t, "f.messages[].call: new", Change{Field: "f.messages[].call", Added: maskData}.String())
+}
+
 // changesOf compares two values of one field.
 func changesOf(want, got string) []Change {
 	return valueChanges(replay.FieldDiff{Field: "f", Want: want, Got: got})
