@@ -112,6 +112,9 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 		t.judged(red, "refused", safetext.OfFile(r.Trace, r.Refused))
 		code = max(code, refusedCode(r.Refused))
 	}
+	if code == exitDivergence { // else it is no turn that keeps them
+		t.printf("to have such a turn all the same, %s", corpus.RecordAnew)
+	}
 	if a != nil {
 		t.printf("%d of %s accepted", accepted, counted(len(results), "divergence"))
 		return code
@@ -137,7 +140,7 @@ func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
 		verdict, text = "accepted", fmt.Sprintf("%s: the reason is in %s", name, name+corpus.ReasonEnding)
 	}
 	if r.After != nil && r.After.Follow+r.After.Own > 0 {
-		text += "; behind what is shown " + r.After.Others()
+		text += "; after what is shown " + r.After.Others()
 	}
 	t.judged(green, verdict, text)
 	if r.After != nil {

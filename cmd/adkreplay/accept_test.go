@@ -125,12 +125,14 @@ func TestAcceptRefusesATrace(t *testing.T) {
 	assert.Equal(t, exitDivergence, got.code, "one divergence is left")
 	assert.Contains(t, got.out, `refused a.jsonl: crossing 4 has a member "note", which this version does not know and would lose`)
 	assert.Contains(t, got.out, "\naccepted b.jsonl: ")
+	assert.Contains(t, got.out, "\nto have such a turn all the same, record it anew: ")
 	assert.Equal(t, []string{"1 of 2 divergences accepted"}, last(1, got.out))
 	assert.Equal(t, string(noted), readFile(t, "a.jsonl"))
 
 	got = accept(t, "cut.jsonl", "--reason", "Meant.")
 	assert.Equal(t, exitUnreadable, got.code)
 	assert.Contains(t, got.out, "refused cut.jsonl:33: truncated trace: ")
+	assert.NotContains(t, got.out, "record it anew", "it is no turn that can be recorded")
 	assert.Equal(t, string(cut), readFile(t, "cut.jsonl"))
 	assert.Equal(t, []string{"a.jsonl", "b.jsonl", "b.jsonl.reason", "cut.jsonl"}, filesIn(t, root))
 }
