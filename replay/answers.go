@@ -43,8 +43,8 @@ func (p *player) Answered(x *adk.Crossing, err error) {
 	told := x
 	if x.Phase == adk.Begin {
 		told = p.done[x.Op]
-		delete(p.done, x.Op)
 	}
+	delete(p.done, x.Op)
 	wrong := told != nil && !p.comparer.SameError(told.Err, err)
 	p.Mu.Unlock()
 	if wrong {

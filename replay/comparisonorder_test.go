@@ -151,7 +151,7 @@ func TestCausesNameShortValues(t *testing.T) {
 		{"a list that is new", tool("find", strings.Replace(schema, `"maximum":7`, `"maximum":7,"enum":[1,3]`, 1)), nil, replay.Tools,
 			"changed input in run: tool find.inputSchema.properties.days.enum: nothing → [1,3]"},
 		{"another name", tool("seek", schema), nil, replay.Tools,
-			`changed input in run: tool: now with "seek"; tool: without "find"`},
+			`changed input in run: tool: "find" → "seek"`},
 		{"white space in arguments", tool("find", schema), `{"days": 2}`, replay.Executor,
 			"changed input in executor/model: execute, args: `{\"days\":2}` → `{\"days\": 2}`"},
 	} {

@@ -675,6 +675,7 @@ func (p *player) Park(n int, ready func() bool) {
 			p.parked -= len(s.parked)
 		}
 		delete(p.strands, n)
+		delete(p.returned, n)
 		p.alive--
 	} else {
 		s := p.strand(n)

@@ -25,7 +25,7 @@ var Heavy = []Shape{
 	{"times", times},
 	{"texts", texts},
 	{"depth", depth},
-	{"asks", of(asks, 1_750)},
+	{"asks", of(asks, 10_000)},
 	{"strands", strands},
 	{"fetches", fetches},
 	{"fetch", fetch},
@@ -98,7 +98,7 @@ func depth(megabytes int) adk.Config {
 
 // strands are ten thousand strands at once, and again.
 func strands(megabytes int) adk.Config {
-	const width, ofOne = 10_000, 290 // the bytes of a strand
+	const width, ofOne = 10_000, 240 // the bytes of a strand
 	return agent(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		if dc.Iteration() >= max(1, megabytes*1_000_000/(width*ofOne)) {
 			return dc.Ack()

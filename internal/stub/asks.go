@@ -41,9 +41,16 @@ func (s *Stage) ask(ctx context.Context, x *adk.Crossing) {
 func (s *Stage) answers(x *adk.Crossing, tell func(*adk.Exchange, *adk.Crossing)) {
 	s.mu.Lock()
 	exchange := s.exchanges[x.Op]
+	if x.Phase == adk.Done { // a turn may ask a million times
+		delete(s.exchanges, x.Op)
+	}
 	s.mu.Unlock()
-	if exchange != nil {
-		tell(exchange, x)
+	if exchange == nil {
+		return
+	}
+	tell(exchange, x)
+	if x.Phase == adk.Done {
+		s.director.Answered(x, x.Err)
 	}
 }
 
