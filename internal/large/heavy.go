@@ -76,8 +76,8 @@ func texts(megabytes int) adk.Config {
 // depth is an agent that calls an agent, as deep as traces may nest, and each has
 // something to say.
 func depth(megabytes int) adk.Config {
-	const levels = 9_900
-	said := strings.Repeat("going down ", megabytes*1_000_000/levels/11)
+	const levels, ofOne = 9_900, 740 // the bytes of a level that says nothing
+	said := strings.Repeat("going down ", max(0, megabytes*1_000_000/levels-ofOne)/11)
 	var level func(left int) execution
 	level = func(left int) execution {
 		return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

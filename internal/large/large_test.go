@@ -1,0 +1,23 @@
+package large_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/internal/large"
+)
+
+// A heavy turn has as many megabytes as it is asked for: what its trace says once, or shorter
+// than before, makes it lighter, and a table of costs a lie.
+func TestHeavyTurnsWeighWhatTheySay(t *testing.T) {
+	for _, shape := range large.Heavy {
+		t.Run(shape.Name, func(t *testing.T) {
+			if shape.Name == "depth" {
+				t.Skip("it is as deep as a trace may be, and as heavy as that, however little it says")
+			}
+			const megabytes = 3
+			assert.InDelta(t, megabytes, float64(len(shape.Trace(megabytes)))/1e6, 0.35*megabytes)
+		})
+	}
+}
