@@ -29,7 +29,6 @@ type unseenAsk struct {
 }
 
 type silence struct {
-	since  time.Time
 	longer time.Duration // the longest so far
 	at     int
 	asks   bool

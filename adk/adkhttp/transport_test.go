@@ -147,7 +147,6 @@ func world() http.Handler {
 type exchange struct {
 	name, method, path string
 	body               func() io.Reader
-	header             http.Header
 	told               []string
 }
 

@@ -264,7 +264,7 @@ func (m *markdown) each(f func(n ast.Node)) {
 // unescaped is a text of the source with its backslashes and entities resolved, each once:
 // goldmark writes it so for a page, and a page escapes but a few characters.
 func unescaped(raw []byte) string {
-	if bytes.IndexAny(raw, "\\&\x00") < 0 {
+	if !bytes.ContainsAny(raw, "\\&\x00") {
 		return string(raw)
 	}
 	var page bytes.Buffer

@@ -25,7 +25,6 @@ type Desk struct {
 	Input      []string // of the dispatch: guard, budget, audit
 	Retry      bool     // the tool is asked again when it fails
 	StoreTwice bool
-	noTimeout  bool
 	Impatient  bool // a sibling is cancelled when the first answer is there
 	Clockless  bool // ids come from a counter of its own
 	Ids        *int

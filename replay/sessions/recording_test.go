@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -356,7 +355,7 @@ func TestStory(t *testing.T) {
 			break
 		}
 	}
-	assert.Equal(t, 2, n, fmt.Sprint("a story can be left"))
+	assert.Equal(t, 2, n, "a story can be left")
 }
 
 // must reads all of an open file.
