@@ -103,6 +103,9 @@ type Divergence struct {
 	// PastBy is how live code may do past the context what is missing, where it does all else of
 	// its call as recorded and nothing in its place: time.Now, say, which no replay sees.
 	PastBy string `json:"pastBy,omitempty"`
+	// Once tells that live code, which did something else, was run once, since it may write or
+	// what it asks may cost: whether it does the same again is known where Live.Twice is set.
+	Once bool `json:"once,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Impact `json:"after,omitempty"`
@@ -175,6 +178,16 @@ func (d *Divergence) Panic() string {
 // isOfAResult reports whether a seam call gave something else back.
 func (d *Divergence) isOfAResult() bool {
 	return d.Class == ChangedResult && d.Evidence.Replayed != nil && d.Evidence.Replayed.Kind == adk.KindReturn
+}
+
+// mayVary reports whether code that is never the same, such as one that goes through a map,
+// may be all that made the difference. What a run is given was made before it.
+func (d *Divergence) mayVary() bool {
+	switch d.Class {
+	case ChangedResult, ChangedInput, ChangedOutput, Order:
+		return d.Seam != adk.LabelRun && !d.Scripted
+	}
+	return false
 }
 
 // answers reports whether what a crossing carries was answered, by a seam, the reader of a

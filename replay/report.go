@@ -180,6 +180,9 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if d.PastBy != "" {
 		b.WriteString(safetext.Wrapped("    only this is missing: is "+d.PastBy+" used, which no replay sees?", width, "        ") + "\n")
 	}
+	if d.Once {
+		b.WriteString("    run once: Live.Twice shows whether it varies (a map, a race)\n")
+	}
 	if d.Scripted {
 		b.WriteString("    not by live code: the recording itself does not play again,\n    with every seam scripted\n")
 	}

@@ -107,6 +107,9 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return &Report{Live: live.parts()}, err
 	}
 	report := again.report()
+	if report.Divergence != nil {
+		report.Divergence.Once = !live.harmless() && report.Divergence.mayVary()
+	}
 	if report.Divergence != nil && again.endless == nil && live.harmless() {
 		second, err := rerun(ctx, want, known, live, r.Options())
 		if err != nil {

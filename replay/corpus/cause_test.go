@@ -431,6 +431,9 @@ func TestACauseSaysAValueOnce(t *testing.T) {
 	}}
 	assert.Equal(t, `changed result in tool/list: returns, result.text: "#1 (closed)" → "id=1 status=closed"; result.note: now with "twice"`, c.String())
 
+	moved := corpus.Cause{Class: replay.ChangedResult, Seam: "tool/list", Kind: "returns", Changes: []corpus.Change{{Field: "result.text", Was: `"latency 2, errors 3"`, Now: `"errors 3, latency 2"`}}}
+	assert.Equal(t, `changed result in tool/list: returns, result.text: the same words in another order: "latency 2, errors 3" → "errors 3, latency 2"`, moved.String())
+
 	renamed := corpus.Cause{Class: replay.ChangedInput, Seam: "run", Kind: "run", Changes: []corpus.Change{{Field: "tool", Added: "search_runbooks"}, {Field: "tool", Removed: "runbook"}}}
 	assert.Equal(t, `changed input in run: tool: "runbook" → "search_runbooks"`, renamed.String())
 	renamed.Changes = append(renamed.Changes, corpus.Change{Field: "tool", Removed: "pager"})

@@ -247,6 +247,9 @@ func (t token) isWord() bool { return t.masked == t.text && letter.MatchString(t
 // little in common it is one piece, the whole.
 func textChanges(field, want, got string) (changes []Change) {
 	wantPart, gotPart := window(want, got)
+	if want != got && sameWords(wantPart, gotPart) {
+		return []Change{{Field: field + "[]"}}
+	}
 	a, b := tokensOf(wantPart), tokensOf(gotPart)
 	hunks, common := hunksOf(a, b)
 	fewer, more := countWords(a), countWords(b)

@@ -49,6 +49,14 @@ func TestMembersOfElements(t *testing.T) {
 	assert.Equal(t, "f.messages[].call: new", Change{Field: "f.messages[].call", Added: maskData}.String())
 }
 
+// Words that only changed places are one change, whatever they are.
+func TestWordsInAnotherOrder(t *testing.T) {
+	assert.Equal(t, []Change{{Field: "f[]"}}, changesOf(`"latency 2, errors 3"`, `"errors 3, latency 2"`))
+	assert.Equal(t, "f: in another order", Change{Field: "f[]"}.String())
+	assert.Equal(t, []Change{{Field: "f", Removed: "‹number›", Added: "‹number›", Left: "errors"}}, changesOf(`"errors 2"`, `"errors 3"`))
+	assert.Equal(t, []Change{{Field: "f", Added: "‹white space›", Removed: "‹white space›"}}, changesOf(`"a  b"`, `"a b"`))
+}
+
 // changesOf compares two values of one field.
 func changesOf(want, got string) []Change {
 	return valueChanges(replay.FieldDiff{Field: "f", Want: want, Got: got})

@@ -86,11 +86,28 @@ func TestReportsOfAClerk(t *testing.T) {
 			}
 			assert.Contains(t, lineOfCode(t, text), c.at)
 			assert.NotContains(t, text, "- tool/book returns", "the result stands once")
+			varies := strings.HasPrefix(c.cause, "changed ") || strings.HasPrefix(c.cause, "order ")
+			assert.Equal(t, varies, strings.Contains(text, "\n      run once: Live.Twice shows whether it varies (a map, a race)\n"))
 			assert.Equal(t, c.clerk.Watch, strings.Contains(text, "only this is missing"))
 			gone := strings.HasPrefix(c.cause, "missing ") && !strings.Contains(text, "\n    + ")
 			assert.Equal(t, gone, strings.Contains(text, "code: after "), "the line before it is named where there is no other")
 			assert.Equal(t, 1, strings.Count(report.String(), "beside the context"), "what was not compared stands once")
 		})
+	}
+}
+
+// What live code that may cost did otherwise was tried once, unless a second run is allowed.
+func TestReportsOfWhatWasRunTwice(t *testing.T) {
+	clerk := livetest.Clerk{Fare: " for 50 euro."}
+	source := livetest.Source("oslo.jsonl", livetest.Clerk{}.Record(t, "Oslo", fakes.Approve(true)))
+	for _, twice := range []bool{false, true} {
+		report, err := corpus.Verify(t.Context(), []corpus.Source{source}, func(string) replay.Live {
+			return replay.Live{Config: clerk.Config("Oslo"), Turn: clerk.Turn(), Seams: []string{replay.Executor, replay.ToolCode}, Twice: twice}
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Divergent)
+		assert.Equal(t, !twice, strings.Contains(report.String(), "run once: "))
+		assert.Equal(t, !twice, report.Traces[0].Divergence.Once)
 	}
 }
 
