@@ -106,6 +106,7 @@ func (v *answerValues) list() encoding {
 func encoded[T any](list []T) (any, error) {
 	text := bytes.NewBufferString("[")
 	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false) // which would count five bytes more than there are in the end
 	for i, item := range list {
 		if i > 0 {
 			text.WriteByte(',')
@@ -122,7 +123,8 @@ func encoded[T any](list []T) (any, error) {
 }
 
 // canonical is a text of JSON as ECMAScript writes it.
-func canonical(text string) (encoding, error) {
+func canonical(text string) (_ encoding, err error) {
+	defer jsonindex.Recover(&err)
 	walk := jsonindex.New(text).NewWalk(len(text))
 	out, err := walk.Append(nil, walk.At(0), 0, maxAnswer)
 	if err != nil {
@@ -195,7 +197,8 @@ func scalar[T any](answer any, err error) (T, error) {
 }
 
 // raws are the items of a list, each as its JSON.
-func raws(answer any, err error) ([]json.RawMessage, error) {
+func raws(answer any, err error) (_ []json.RawMessage, failed error) {
+	defer jsonindex.Recover(&failed)
 	if err != nil {
 		return nil, err
 	}
@@ -204,11 +207,12 @@ func raws(answer any, err error) ([]json.RawMessage, error) {
 		return nil, err
 	}
 	walk := jsonindex.New(ownText(text)).NewWalk(len(text))
-	if root := walk.At(0); !walk.IsList(root) {
-		return nil, fmt.Errorf("the answer is %T and no list", answer)
+	root := walk.At(0)
+	if !walk.IsList(root) {
+		return nil, errors.New("the answer is no list")
 	}
-	items := make([]json.RawMessage, 0, walk.Len(0))
-	for item := range walk.Children(0) {
+	items := make([]json.RawMessage, 0, walk.Len(root))
+	for item := range walk.Children(root) {
 		from, size := int(item), walk.Size(item)
 		items = append(items, json.RawMessage(text[from:from+size:from+size]))
 	}
@@ -228,7 +232,8 @@ func decoded[T any](answer any, err error) (list []T, _ error) {
 }
 
 // rendered is an answer as text (FRG-5).
-func rendered(answer any) (string, error) {
+func rendered(answer any) (_ string, failed error) {
+	defer jsonindex.Recover(&failed)
 	switch v := answer.(type) {
 	case none:
 		return "(undefined)", nil

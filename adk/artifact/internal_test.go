@@ -63,3 +63,24 @@ func TestDirectoryThatDoesNotSettle(t *testing.T) {
 	require.NoError(t, errors.Join(err, stream.Close()))
 	assert.Contains(t, []string{"old", "new"}, string(body))
 }
+
+// An answer that was recorded may be anything: one that is too much to read is refused.
+func TestRecordedAnswersThatAreTooMuch(t *testing.T) {
+	long := `{"` + strings.Repeat("x", maxAnswer+1) + `\n":0}`
+	_, err := canonical(long)
+	assert.Error(t, err)
+	_, err = rendered(encoding(long))
+	assert.Error(t, err)
+	_, err = raws(encoding(long), nil)
+	assert.Error(t, err)
+	_, err = raws(encoding(`{"a":1}`), nil)
+	assert.EqualError(t, err, "the answer is no list")
+}
+
+// What a list of structs says is counted as it is written in the end.
+func TestAnswersAreCountedAsTheyAreWritten(t *testing.T) {
+	text := strings.Repeat("<", maxAnswer/4)
+	answer, err := encoded([]struct{ Text string }{{text}})
+	require.NoError(t, err)
+	assert.Len(t, answer, len(`[{"Text":""}]`)+len(text))
+}

@@ -54,7 +54,7 @@ func (r reader) caller() string {
 		return "go run " + command
 	case module != nil && slices.ContainsFunc(module.Replace, isOursHere):
 		return "go run -mod=mod " + command // no proxy has it, and go.sum may lack what the command wants
-	case r.program != nil && r.program.Path == command && !within(os.TempDir(), r.args[0]):
+	case r.program != nil && r.program.Path == command && !isOfGoRun(r.args[0]):
 		return Quote(r.args[0])
 	}
 	if _, err := r.lookPath("adkreplay"); err == nil {
@@ -108,7 +108,17 @@ func moduleOf(dir string) *modfile.File {
 	return parsed
 }
 
-// within reports whether a file is below a folder: go run puts what it builds there.
+// isOfGoRun reports whether go run has built a program: it puts that below the folder for
+// temporary files and, from when it runs it again, in its cache, and takes it away later.
+func isOfGoRun(program string) bool {
+	cache := os.Getenv("GOCACHE")
+	if dir, err := os.UserCacheDir(); cache == "" && err == nil {
+		cache = filepath.Join(dir, "go-build")
+	}
+	return within(os.TempDir(), program) || cache != "" && within(cache, program)
+}
+
+// within reports whether a file is below a folder.
 func within(dir, file string) bool {
 	path, err := filepath.Rel(dir, file)
 	return err == nil && filepath.IsLocal(path)

@@ -24,6 +24,9 @@ func TestCaller(t *testing.T) {
 	released := &debug.Module{Path: ours, Version: "v1.2.3"}
 	replaced := &debug.Module{Path: ours, Version: "v0.0.0", Replace: &debug.Module{Path: "../"}}
 	const module = "module example.com/a\n\ngo 1.26\n"
+	cache := t.TempDir() // of the go command
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("GOCACHE", cache)
 	for _, c := range []struct {
 		name, gomod string
 		r           reader
@@ -34,6 +37,7 @@ func TestCaller(t *testing.T) {
 		{"our own module", "module " + ours + "\n", reader{lookPath: found}, "go run " + command},
 		{"as it was called", module, reader{program: program(command), args: []string{"./bin/it is"}, lookPath: nowhere}, "'./bin/it is'"},
 		{"run by go run", "", reader{program: program(command, released), args: []string{filepath.Join(os.TempDir(), "go-build1/adkreplay")}, lookPath: nowhere}, "go run " + command + "@v1.2.3"},
+		{"run by go run again", "", reader{program: program(command, released), args: []string{filepath.Join(cache, "b1/b18e-d/adkreplay")}, lookPath: nowhere}, "go run " + command + "@v1.2.3"},
 		{"in the path", module, reader{lookPath: found}, "adkreplay"},
 		{"by its version", module, reader{program: program("example.com/a.test", released), lookPath: nowhere}, "go run " + command + "@v1.2.3"},
 		{"by none that is replaced", module, reader{program: program("example.com/a.test", replaced), lookPath: nowhere}, "go run " + command + "@latest"},

@@ -19,6 +19,7 @@ type Gate struct {
 	percent    bool
 	operator   string
 	bound      float64
+	lasting    bool // the bound is a duration
 }
 
 // ErrNoFigure is of a gate on what is no figure.
@@ -49,7 +50,7 @@ func ParseGate(text string) (Gate, error) {
 		if err != nil {
 			return Gate{}, fmt.Errorf("%s: %s is no unit: want none, %% or one of ns, µs, ms, s, m, h", safetext.Quoted(text), unit)
 		}
-		bound = float64(lasting)
+		bound, g.lasting = float64(lasting), true
 	}
 	if g.sign == "-" {
 		bound = -bound
@@ -84,8 +85,14 @@ func (g Gate) figure(figures []Difference) (Difference, error) {
 			d, known = one, true
 		}
 	}
-	if !known {
+	switch {
+	case !known:
 		return d, fmt.Errorf("%s: %w", safetext.Quoted(g.Name), ErrNoFigure)
+	case g.percent || g.bound == 0:
+	case g.lasting && d.Unit != Duration:
+		return d, fmt.Errorf("%s: %s is no time: give a bound without a unit", safetext.Quoted(g.Text), g.Name)
+	case !g.lasting && d.Unit == Duration:
+		return d, fmt.Errorf("%s: %s is a time: give a bound with a unit, as in 2s or 150ms", safetext.Quoted(g.Text), g.Name)
 	}
 	return d, nil
 }

@@ -263,6 +263,13 @@ func TestGates(t *testing.T) {
 		_, err := ParseGate(text)
 		assert.Error(t, err, text)
 	}
+	for text, says := range map[string]string{"tokens.out > 2s": "tokens.out is no time: give a bound without a unit", "time.ask.p90 > 2": "time.ask.p90 is a time: give a bound with a unit",
+		"time.ask.p90 > +5": "is a time"} {
+		gate, err := ParseGate(text)
+		require.NoError(t, err, text)
+		_, _, err = gate.Broken(table)
+		assert.ErrorContains(t, err, says, text)
+	}
 	gate, err := ParseGate("tokens.outs > 3")
 	require.NoError(t, err)
 	_, _, err = gate.Broken(table)

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -198,9 +199,9 @@ func (w wanted) members() map[string]string {
 	var tree any
 	switch {
 	case w.request != nil:
-		_ = json.Unmarshal(w.request, &tree) // what is none has no members
+		tree = treeOf(w.request)
 	case w.record != nil:
-		_ = json.Unmarshal(w.record.AppendJSON(nil), &tree)
+		tree = treeOf(w.record.AppendJSON(nil))
 	case w.args != nil:
 		tree = w.args
 	default:
@@ -209,6 +210,17 @@ func (w wanted) members() map[string]string {
 	all := map[string]string{}
 	gatherMembers(all, "", tree, deepest)
 	return all
+}
+
+// treeOf is a JSON text with its numbers as they are spelled, since an id may be longer than a
+// float64 holds; nil of what is none.
+func treeOf(text []byte) (tree any) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if decoder.Decode(&tree) != nil {
+		return nil
+	}
+	return tree
 }
 
 func gatherMembers(all map[string]string, path string, value any, depth int) {
@@ -226,7 +238,7 @@ func gatherMembers(all map[string]string, path string, value any, depth int) {
 				putMember(all, path+mark, strconv.Quote(before))
 			}
 		}
-	case float64, int, int64, bool:
+	case json.Number, float64, int, int64, bool:
 		putMember(all, path, fmt.Sprint(v))
 	}
 }

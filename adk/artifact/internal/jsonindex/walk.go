@@ -421,7 +421,7 @@ func (w *writer) value(dst []byte, n Node, depth int) ([]byte, error) {
 	}
 	if !w.IsList(n) && !w.IsObject(n) {
 		text := w.Text(n)
-		if len(text) > w.most {
+		if len(dst)+len(text) > w.most {
 			return nil, ErrTooLong
 		}
 		return jsontree.Append(dst, jsontree.Scalar(text)), nil
@@ -438,7 +438,7 @@ func (w *writer) value(dst []byte, n Node, depth int) ([]byte, error) {
 		begun = true
 		dst = w.line(dst, depth+1)
 		if key >= 0 {
-			if w.endOfString(key)-key > w.most {
+			if len(dst)+w.endOfString(key)-key > w.most {
 				err = ErrTooLong
 				return false
 			}
