@@ -41,7 +41,7 @@ const keptFailures = 16
 // RecordOptions are what a recorder can be told. Record and RecordEach take them at
 // most once; none are the zero RecordOptions.
 type RecordOptions struct {
-	// Sentinels are as in Options: the errors of user code that a trace names.
+	// Sentinels are as in trace.Options: the errors of user code that a trace names.
 	Sentinels map[string]error
 	// MaxBytes is the longest trace, in bytes of its lines, compressed or not. A
 	// trace ends before the line that would go beyond it, without a footer. Zero is

@@ -61,6 +61,12 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 	return report, err
 }
 
+// How a turn is run again, file by file: without live seams player walks along the recording
+// with one cursor (player.go) and stops at the first difference; with live ones causal makes
+// the run (rerun.go, causal.go), comparison holds it against the recording (comparison.go), and
+// explain makes a Divergence of the first difference (explain.go). Both perform what was
+// recorded through stub.Stage; report.go says it to a person.
+
 // callFor says who called for the replay where nothing else is known of the code in which
 // it diverged: what a run is given was made there.
 func (d *Divergence) callFor(live Live) {

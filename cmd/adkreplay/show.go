@@ -193,13 +193,16 @@ func showState(ctx context.Context, t *terminal, trace traceFile, content io.Rea
 
 // showCrossings prints the crossings that are asked for, a line each.
 func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
-	all, found := 0, 0
+	all, looked, found := 0, 0, 0
 	for x, err := range transcript.Expand(content, t.reading(trace)) {
 		if err != nil {
 			return err
 		}
 		all++
-		if x.Crossing < o.from || x.Crossing > o.to || !o.matches(x) {
+		if x.Crossing < o.from || x.Crossing > o.to {
+			continue
+		}
+		if looked++; !o.matches(x) {
 			continue
 		}
 		found++
@@ -207,8 +210,11 @@ func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOption
 			return err
 		}
 	}
-	if o.matching != nil && found == 0 {
-		return &exitError{exitFound, fmt.Errorf("%s: nothing in %s matches %s", safetext.Line(trace.name), counted(all, "crossing"), o.matching)}
+	switch {
+	case looked == 0 && all > 0:
+		return fmt.Errorf("%w as %d: the trace has %s, numbered from 1", transcript.ErrNoCrossing, o.from, counted(all, "crossing"))
+	case o.matching != nil && found == 0:
+		return &exitError{exitFound, fmt.Errorf("%s: nothing in %s matches %s", safetext.Line(trace.name), counted(looked, "crossing"), o.matching)}
 	}
 	return nil
 }

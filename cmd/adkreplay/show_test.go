@@ -156,3 +156,17 @@ func TestShowAMalformedTrace(t *testing.T) {
 	assert.Contains(t, got.out, "turn-input/hydrate\n", "what stands before the bad line is shown")
 	assert.Equal(t, "adkreplay: "+path+`:9: malformed trace: there is no kind "subtract"`+"\n", got.err)
 }
+
+// A range that the trace has nothing of is an error, however the crossings are shown.
+func TestShowNothingOfARange(t *testing.T) {
+	path := put(t, "hello.jsonl", fixture(t, "hello"))
+	for _, flags := range [][]string{nil, {"--json"}, {"--grep", "executor"}} {
+		got := adkreplay(append([]string{"show", path, "--from", "9999"}, flags...)...)
+		assert.Equal(t, exitUsage, got.code, "%v", flags)
+		assert.Contains(t, got.err, "there is no such crossing as 9999: the trace has 31 crossings, numbered from 1")
+		assert.NotContains(t, got.out, `"kind"`)
+	}
+	got := adkreplay("show", path, "--from", "3", "--to", "5", "--grep", "no such words")
+	assert.Equal(t, exitFound, got.code)
+	assert.Contains(t, got.err, "nothing in 3 crossings matches")
+}
