@@ -303,7 +303,7 @@ type kindRow struct {
 	lastWord bool
 	payload  any    // of an event
 	makes    string // the method
-	past     string // the context: how code does the same there
+	past     string // how code does the same past the context
 }
 
 func in(f Field, label string) FieldUse       { return FieldUse{Field: f, Label: label, Input: true} }
@@ -409,7 +409,7 @@ var kindTable = [kindEnd]kindRow{
 	// Waiting for a strand until it has ended, by its number and its name.
 	KindWait:      spanRow("wait", inBegin(FieldName, "name").of(CodeName), outBegin(FieldID, "id").of(StrandNumber), outDone(FieldErr, "err")).touching(TouchNothing),
 	KindNow:       stepRow("now").touching(TouchNothing).making("Now").pastBy("time.Now"),
-	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs).making("NewID").pastBy("uuid.New, say"),
+	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs).making("NewID").pastBy("a package such as uuid"),
 	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), outDone(FieldErr, "err")).touching(TouchNothing).pastBy("time.Sleep"),
 	KindOpenMedia: spanRow("open-media", inBegin(FieldRecord, "media"), inDone(FieldValue, "bytes").repeating(RepeatsBytes), inDone(FieldErr, "err")).touching(TouchMedia),
 

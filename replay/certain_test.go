@@ -279,3 +279,45 @@ func TestStepsThatChangedPlacesAreSeen(t *testing.T) {
 	assert.Equal(t, replay.Order, report.Divergence.Class, report)
 	assert.Contains(t, report.String(), "    execute register {}\n    comes before execute map {}\n")
 }
+
+// Where a call does all else as recorded, the report asks whether what is missing is done past
+// the context; where more is missing, it was just left out.
+func TestWhatIsMissingMayBeDonePastTheContext(t *testing.T) {
+	waiting := func(sleeps, notes, loud bool) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if sleeps {
+				if err := dc.Sleep(ctx, time.Minute); err != nil {
+					return err
+				}
+			}
+			if notes {
+				if err := dc.Stash().Set("waited", true); err != nil {
+					return err
+				}
+			}
+			return errors.Join(dc.Ack(), map[bool]error{true: errors.New("too late")}[loud])
+		})
+	}
+	var recorded bytes.Buffer
+	recorder := replay.Record(&recorded)
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(waiting(true, true, false), recorder)))
+	turn := adk.RawTurn{SystemPrompt: "Wait."}
+	require.NoError(t, runner.Run(t.Context(), turn))
+	require.NoError(t, recorder.Err())
+	for name, one := range map[string]struct {
+		live adk.Config
+		want string
+	}{
+		"all else is done":      {waiting(false, true, false), "time.Sleep"},
+		"more is missing":       {waiting(false, false, false), ""},
+		"it ends with an error": {waiting(false, true, true), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: one.live, Turn: turn, Seams: []string{replay.Executor}})
+			require.NoError(t, err)
+			require.NotNil(t, report.Divergence)
+			assert.Equal(t, one.want, report.Divergence.PastBy, report)
+			assert.Equal(t, one.want != "", strings.Contains(report.String(), "only this is missing: is time.Sleep used"))
+		})
+	}
+}

@@ -67,6 +67,8 @@ type Divergence struct {
 	Got      string `json:"got,omitempty"`
 	// Fields are the fields that differ, where both are of one kind.
 	Fields []FieldDiff `json:"fields,omitempty"`
+	// Returned tells that both are returns of the seam's call.
+	Returned bool `json:"returned,omitempty"`
 	// Times is, of an id or a time that is made, how many of them are missing or extra in the
 	// call, where these are several.
 	Times int `json:"times,omitempty"`
@@ -109,10 +111,6 @@ type Divergence struct {
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Impact `json:"after,omitempty"`
-
-	// inField tells that the one field says all that the two lines do: of a result, whose
-	// seam stands in the head.
-	inField bool
 
 	// Evidence are the crossings that the lines are of, for programs; nil where it is of
 	// no crossing, and in a report that was read.
@@ -176,16 +174,14 @@ func (d *Divergence) Panic() string {
 }
 
 // isOfAResult reports whether a seam call gave something else back.
-func (d *Divergence) isOfAResult() bool {
-	return d.Class == ChangedResult && d.Evidence.Replayed != nil && d.Evidence.Replayed.Kind == adk.KindReturn
-}
+func (d *Divergence) isOfAResult() bool { return d.Class == ChangedResult && d.Returned }
 
 // mayVary reports whether code that is never the same, such as one that goes through a map,
 // may be all that made the difference. What a run is given was made before it.
 func (d *Divergence) mayVary() bool {
 	switch d.Class {
 	case ChangedResult, ChangedInput, ChangedOutput, Order:
-		return d.Seam != adk.LabelRun && !d.Scripted
+		return d.Seam != adk.LabelRun
 	}
 	return false
 }

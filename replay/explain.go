@@ -219,12 +219,12 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
+	d.Returned = want != nil && got != nil && want.Kind == adk.KindReturn && got.Kind == adk.KindReturn
 	r.place(d, first, got)
 	if first.repeats > 0 {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
 	}
 	d.Times, d.Dialed = first.times, wire.Dialed(want, first.got)
-	d.inField = d.isOfAResult() && len(d.Fields) == 1
 	if got == nil && r.isAllThatIsMissing(found) {
 		d.PastBy = first.want.Kind.PastBy()
 	}
@@ -268,12 +268,17 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	in, begins := r.codeOf(first)
 	if in == nil {
 		d.Place = r.made(first)
-	} else if lines := r.callers.Of(r.lastBefore(in, first)); len(lines) > 0 && d.isOfAResult() {
-		d.Place = lines[len(lines)-1].Behind() // what those returned that it called
-	} else if r.called(d, r.lastBefore(in, first)) {
-		d.Place = lines[0].Behind()
-	} else {
+		return
+	}
+	last := r.lastBefore(in, first)
+	switch lines := r.callers.Of(last); {
+	case len(lines) == 0:
 		d.Place = begins.String()
+	case d.isOfAResult(): // all that the seam's function called has returned
+		d.Place = lines[len(lines)-1].After()
+	default:
+		r.called(d, last)
+		d.Place = lines[0].After()
 	}
 }
 

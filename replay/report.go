@@ -135,7 +135,7 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 // that look the same are one line: what differs is in the fields, or the place.
 func (d *Divergence) writeChange(b *strings.Builder) {
 	expected, got := safetext.Beside(d.Expected, d.Got, width-4)
-	if d.inField {
+	if d.isOfAResult() && len(d.Fields) == 1 { // the head says whose it is, and the field what it is
 		expected, got = "", ""
 	}
 	if expected == got && got != "" {

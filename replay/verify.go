@@ -113,15 +113,16 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return &Report{Live: live.parts()}, err
 	}
 	report := again.report()
-	if report.Divergence != nil {
-		report.Divergence.Once = !live.harmless() && report.Divergence.mayVary()
-	}
-	if report.Divergence != nil && again.endless == nil && live.harmless() {
+	switch d := report.Divergence; {
+	case d == nil || again.endless != nil:
+	case !live.harmless():
+		d.Once = d.mayVary()
+	default:
 		second, err := rerun(ctx, want, known, live, r.Options())
 		if err != nil {
 			return nil, err
 		}
-		again.sameTwice(second, report.Divergence)
+		again.sameTwice(second, d)
 	}
 	if report.Divergence != nil || unread != nil || again.isRecorded() {
 		return report, unread

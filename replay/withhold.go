@@ -14,7 +14,8 @@ import (
 
 // Where a recording is redacted, live code says again what was taken out of it. This file
 // takes it out of the new run as well, before that is held against the recording: so no
-// report can print it, whatever is made of it. What differs still differs, since what is withheld bears a kind of its own.
+// report can print it, whatever is made of it. What differs still differs, since what is
+// withheld bears a kind of its own.
 
 // hides reports whether something of the new run may be what the recording's redaction
 // hides.

@@ -112,7 +112,7 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 		t.judged(red, "refused", safetext.OfFile(r.Trace, r.Refused))
 		code = max(code, refusedCode(r.Refused))
 	}
-	if code == exitDivergence { // else it is no turn that keeps them
+	if slices.ContainsFunc(results, func(r corpus.Accepted) bool { return r.Refused != nil && refusedCode(r.Refused) == exitDivergence }) {
 		t.printf("to have such a turn all the same, %s", corpus.RecordAnew)
 	}
 	if a != nil {

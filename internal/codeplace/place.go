@@ -38,20 +38,20 @@ func (p Place) String() string {
 
 // What may stand before a place.
 const (
-	behind = "after "
+	after  = "after "
 	madeIn = "made in "
 )
 
-// Behind says that something is missing behind the place; empty for none.
-func (p Place) Behind() string { return p.with(behind) }
+// After says that something is missing after the place; empty for none.
+func (p Place) After() string { return p.with(after) }
 
 // MadeIn says that something was made in the place; empty for none.
 func (p Place) MadeIn() string { return p.with(madeIn) }
 
-// said is a place as String, Behind and MadeIn say it.
-var said = regexp.MustCompile(`^(?:` + behind + `|` + madeIn + `)?(.+\.go):([0-9]+) \(`)
+// said is a place as String, After and MadeIn say it.
+var said = regexp.MustCompile(`^(?:` + after + `|` + madeIn + `)?(.+\.go):([0-9]+) \(`)
 
-// Parse is the file and the line of a place as String, Behind and MadeIn say it; known is
+// Parse is the file and the line of a place as String, After and MadeIn say it; known is
 // false where it has none.
 func Parse(text string) (file string, line int, known bool) {
 	found := said.FindStringSubmatch(text)

@@ -86,7 +86,7 @@ func TestOfFunc(t *testing.T) {
 	var none func()
 	for _, what := range []any{nil, none, 7} {
 		assert.Empty(t, codeplace.OfFunc(what).String())
-		assert.Empty(t, codeplace.OfFunc(what).Behind())
+		assert.Empty(t, codeplace.OfFunc(what).After())
 	}
 	assert.Empty(t, codeplace.OfEntry(0).String())
 	assert.Empty(t, codeplace.OfFunc(adk.NewRunner).String(), "nobody mends an agent in the engine")
@@ -95,7 +95,7 @@ func TestOfFunc(t *testing.T) {
 // Whatever words stand before a place, it is read as it was said.
 func TestParse(t *testing.T) {
 	place := codeplace.Place{File: "agent/tool.go", Line: 12, Func: "agent.Tool"}
-	for _, text := range []string{place.String(), place.Behind(), place.MadeIn()} {
+	for _, text := range []string{place.String(), place.After(), place.MadeIn()} {
 		file, line, known := codeplace.Parse(text)
 		assert.True(t, known, text)
 		assert.Equal(t, place.File, file, text)

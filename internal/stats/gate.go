@@ -88,10 +88,9 @@ func (g Gate) figure(figures []Difference) (Difference, error) {
 	switch {
 	case !known:
 		return d, fmt.Errorf("%s: %w", safetext.Quoted(g.Name), ErrNoFigure)
-	case g.percent || g.bound == 0:
 	case g.lasting && d.Unit != Duration:
 		return d, fmt.Errorf("%s: %s is no time: give a bound without a unit", safetext.Quoted(g.Text), g.Name)
-	case !g.lasting && d.Unit == Duration:
+	case !g.lasting && !g.percent && g.bound != 0 && d.Unit == Duration:
 		return d, fmt.Errorf("%s: %s is a time: give a bound with a unit, as in 2s or 150ms", safetext.Quoted(g.Text), g.Name)
 	}
 	return d, nil

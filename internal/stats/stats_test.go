@@ -250,7 +250,7 @@ func TestGates(t *testing.T) {
 	for text, broken := range map[string]bool{
 		"tokens.out > +10%": true, "tokens.out > +11%": false, "tokens.out >= +11%": true, "tokens.out < 111": false, "tokens.out<=111": true, "tokens.out > 110": true,
 		"tokens.out < -10%": false, "tokens.out > -20": true, "time.ask.p90 > 2s": true, "time.ask.p90 > +2500ms": false, "asks.failed > +10%": true, "asks.failed < -10%": false,
-		"tools.any.failed > 0": false, "tools.any.calls < 1": true, "errors.E_X > +0": false,
+		"tools.any.failed > 0": false, "tools.any.calls < 1": true, "errors.E_X > +0": false, "time.ask.p90 > 0": true, "time.ask.p90 > +10%": true,
 	} {
 		gate, err := ParseGate(text)
 		require.NoError(t, err, text)
@@ -264,7 +264,7 @@ func TestGates(t *testing.T) {
 		assert.Error(t, err, text)
 	}
 	for text, says := range map[string]string{"tokens.out > 2s": "tokens.out is no time: give a bound without a unit", "time.ask.p90 > 2": "time.ask.p90 is a time: give a bound with a unit",
-		"time.ask.p90 > +5": "is a time"} {
+		"time.ask.p90 > +5": "is a time", "asks.failed > 0s": "is no time"} {
 		gate, err := ParseGate(text)
 		require.NoError(t, err, text)
 		_, _, err = gate.Broken(table)

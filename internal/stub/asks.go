@@ -49,7 +49,7 @@ func (s *Stage) answers(x *adk.Crossing, tell func(*adk.Exchange, *adk.Crossing)
 		return
 	}
 	tell(exchange, x)
-	if x.Phase == adk.Done {
+	if x.Phase == adk.Done { // what came was told, and is compared there: nobody waits for it any more
 		s.director.Answered(x, x.Err)
 	}
 }

@@ -453,7 +453,7 @@ func (c Cause) String() string {
 		}
 		return text + ": " + safetext.Shortened(safetext.Bare(c.Panic), longestPanic)
 	}
-	changes, all := []string{}, c.told()
+	changes, all := []string{}, c.shown()
 	for _, change := range all[:min(len(all), mostChanges)] {
 		if said := change.String(); !slices.Contains(changes, said) { // two pieces of one text
 			changes = append(changes, said)
@@ -471,18 +471,9 @@ func (c Cause) String() string {
 	return text
 }
 
-// sameWords reports whether two texts that differ say the same words: who joins what comes from
-// a map, or from goroutines as they end, says them in an order of its own.
-func sameWords(was, now string) bool {
-	a, b := textsOf(tokensOf(was)), textsOf(tokensOf(now))
-	slices.Sort(a)
-	slices.Sort(b)
-	return slices.Equal(a, b) && countWords(tokensOf(was)) > 1 && !slices.Equal(textsOf(tokensOf(was)), textsOf(tokensOf(now)))
-}
-
-// told are the changes as they are said: without the pieces of values that another change says
+// shown are the changes as they are said: without the pieces of values that another change says
 // whole, and what is gone and what is new in one place as one, such as a tool's name.
-func (c Cause) told() (all []Change) {
+func (c Cause) shown() (all []Change) {
 	whole := map[string]bool{}
 	for _, change := range c.Changes {
 		if change.Was != "" || change.Now != "" {
@@ -536,7 +527,7 @@ func (c Change) String() string {
 		return compare.PiecesText(c.Was, c.Now)
 	case c.Field == fieldLine && c.Was+c.Now != "":
 		return safetext.Shortened(safetext.Bare(c.Was+c.Now), longestSaid)
-	case strings.HasPrefix(c.Was, quote) && sameWords(c.Was, c.Now):
+	case strings.HasPrefix(c.Was, quote) && changedPlaces(tokensOf(c.Was), tokensOf(c.Now)):
 		return fmt.Sprintf("%s: the same words in another order: %s → %s", strings.TrimSuffix(field, "[]"), safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))
 	case c.Was != "":
 		return fmt.Sprintf("%s: %s → %s", field, safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))

@@ -247,10 +247,10 @@ func (t token) isWord() bool { return t.masked == t.text && letter.MatchString(t
 // little in common it is one piece, the whole.
 func textChanges(field, want, got string) (changes []Change) {
 	wantPart, gotPart := window(want, got)
-	if want != got && sameWords(wantPart, gotPart) {
+	a, b := tokensOf(wantPart), tokensOf(gotPart)
+	if changedPlaces(a, b) {
 		return []Change{{Field: field + "[]"}}
 	}
-	a, b := tokensOf(wantPart), tokensOf(gotPart)
 	hunks, common := hunksOf(a, b)
 	fewer, more := countWords(a), countWords(b)
 	if fewer > more {
@@ -282,6 +282,18 @@ const (
 	longestWindow = 32 << 10
 	windowMargin  = 200
 )
+
+// changedPlaces reports whether two texts differ in the order of their words alone: who joins
+// what comes from a map, or from goroutines as they end, says them in one of its own.
+func changedPlaces(a, b []token) bool {
+	was, now := textsOf(a), textsOf(b)
+	if len(was) != len(now) || slices.Equal(was, now) || countWords(a) < 2 {
+		return false
+	}
+	slices.Sort(was)
+	slices.Sort(now)
+	return slices.Equal(was, now)
+}
 
 // window cuts two long texts down to where they differ.
 func window(want, got string) (string, string) {

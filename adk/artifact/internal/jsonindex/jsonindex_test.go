@@ -190,7 +190,7 @@ func TestBounds(t *testing.T) {
 			walk.Len(outer)
 		}
 	}), "2000000 keys")
-	for _, text := range []string{`[[[[[[[[[[0]]]]]]]]]]`, `"0123456789"`, `{"0123456789":0}`, `["01234","56789"]`, `{"012345":"6"}`} {
+	for _, text := range []string{`[[[[[[[[[[0]]]]]]]]]]`, `"0123456789"`, `{"0123456789":0}`, `["01234","56789"]`, `["0123456"]`, `[1,2,3,4]`, `{"012345":"6"}`} {
 		_, err := jsonindex.New(text).NewWalk(plenty).Append(nil, 0, 2, 9)
 		assert.ErrorIs(t, err, jsonindex.ErrTooLong, text)
 	}

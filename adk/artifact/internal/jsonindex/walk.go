@@ -404,9 +404,13 @@ func (w *Walk) equalObjects(a, b Node) bool {
 
 // Append appends a node as package jsontree writes it, over several lines with so many
 // blanks a level, or on one line for 0. It fails with ErrTooLong as soon as dst is longer
-// than most.
+// than most, or would be with what stands in the text.
 func (w *Walk) Append(dst []byte, n Node, indent, most int) ([]byte, error) {
-	return (&writer{w, indent, most}).value(dst, n, 0)
+	dst, err := (&writer{w, indent, most}).value(dst, n, 0)
+	if err == nil && len(dst) > most {
+		return nil, ErrTooLong
+	}
+	return dst, err
 }
 
 // writer writes nodes.
