@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,6 +70,12 @@ type Divergence struct {
 	Fields []FieldDiff `json:"fields,omitempty"`
 	// Returned tells that both are returns of the seam's call.
 	Returned bool `json:"returned,omitempty"`
+	// GoesOn is, where one of the two is nothing, what the call did next on the side that has
+	// nothing there, in a line.
+	GoesOn string `json:"goesOn,omitempty"`
+	// Also are the recorded operations of its kind that are missing with it, the next in its
+	// call, in a line each.
+	Also []string `json:"also,omitempty"`
 	// Times is, of an id or a time that is made, how many of them are missing or extra in the
 	// call, where these are several.
 	Times int `json:"times,omitempty"`
@@ -127,6 +134,8 @@ type Evidence struct {
 	// now, and Ahead that it stands before it.
 	Beside *adk.Crossing
 	Ahead  bool
+	// Also are the recorded crossings of Divergence.Also.
+	Also []*adk.Crossing
 	// Agreed are the last recorded crossings that agreed, those of Before.
 	Agreed []*adk.Crossing
 }
@@ -219,7 +228,10 @@ type Impact struct {
 	Equal int `json:"equal"`
 	// Follow is how many are other because of an earlier difference.
 	Follow int `json:"follow"`
-	// Own is how many differ on their own: they are in live code that was given
+	// Again is how many are other in the very fields, from and to the very values: the
+	// same change, where code comes by once more.
+	Again int `json:"again,omitempty"`
+	// Own is how many else differ on their own: they are in live code that was given
 	// what it was given when it was recorded.
 	Own int `json:"own"`
 	// Causes are those that differ on their own, in a line each.
@@ -228,14 +240,20 @@ type Impact struct {
 
 // Others says how many are not equal, in words.
 func (a *Impact) Others() string {
-	follow, own := fmt.Sprintf("%d follow", a.Follow), fmt.Sprintf("%d differ on their own", a.Own)
+	said := fmt.Sprintf("%d follow from it", a.Follow)
 	if a.Follow == 1 {
-		follow += "s"
+		said = "1 follows from it"
 	}
-	if a.Own == 1 {
-		own = "1 differs on its own"
+	if a.Again > 0 {
+		said += ", the same again in " + strconv.Itoa(a.Again)
 	}
-	return follow + " from it, " + own
+	switch a.Own {
+	case 0:
+		return said
+	case 1:
+		return said + ", 1 differs on its own"
+	}
+	return fmt.Sprintf("%s, %d differ on their own", said, a.Own)
 }
 
 // Candidate is a recorded answer that an operation did not get.

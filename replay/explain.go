@@ -220,6 +220,8 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
 	}
 	d.Returned = want != nil && got != nil && want.Kind == adk.KindReturn && got.Kind == adk.KindReturn
+	r.goesOn(d, first, want, got)
+	r.also(d, first, want)
 	r.place(d, first, got)
 	if first.repeats > 0 {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
@@ -235,6 +237,52 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Candidates = r.ambiguous(first.got)
 	}
 	return d
+}
+
+// goesOn says what the call did next on the side that has nothing where the other did
+// something: what came after it, or how the call ended.
+func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Crossing) {
+	in, before, run := first.call, d.Crossing-1, r.want
+	switch {
+	case d.Class == Missing && got == nil && first.want != nil:
+		in, before, run = r.pairs[first.call], r.newBefore(first), r.got
+	case want != nil || d.Class != Extra && d.Class != Unanswered:
+		return
+	}
+	if in == nil {
+		return
+	}
+	next := in.Return
+	for _, s := range in.Script {
+		if s.X.Seq > before && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) {
+			next = s.X
+			break
+		}
+	}
+	if next != nil {
+		d.GoesOn = run.Line(next)
+	}
+}
+
+// also says which operations of its kind are missing with one, the next ones of its call.
+func (r *replayed) also(d *Divergence, first *difference, want *adk.Crossing) {
+	if d.Class != Missing || want == nil || wire.OnlyMakes(want) {
+		return
+	}
+	missing := map[*adk.Crossing]bool{}
+	for _, other := range r.found {
+		missing[other.want] = other.class == Missing && other.want != nil
+	}
+	for _, s := range first.call.Script {
+		switch {
+		case s.X.Seq <= want.Seq || wire.OnlyMakes(s.X):
+		case s.X.Kind != want.Kind || !missing[s.X]:
+			return
+		default:
+			d.Also = append(d.Also, r.want.Line(s.X))
+			d.Evidence.Also = append(d.Evidence.Also, s.X)
+		}
+	}
 }
 
 // ambiguous is the recorded ask that was as much like a changed one as the one whose
@@ -482,12 +530,26 @@ func (r *replayed) sortedEqual() []int {
 func (r *replayed) impact(found []*difference) *Impact {
 	b := r.behind(found[0].at)
 	b.Follow += found[0].lines - 1
+	change := changeOf(found[0])
 	for _, d := range found[1:] {
-		if d.own {
+		if d.own && (change == "" || changeOf(d) != change) {
 			b.Causes = append(b.Causes, r.inALine(d))
 		}
 	}
 	return b
+}
+
+// changeOf is in what two crossings of one kind differ, and from what to what; empty where one
+// is missing, or the fields do not say it.
+func changeOf(d *difference) string {
+	if d.want == nil || d.got == nil || d.want.Kind != d.got.Kind || len(d.fields) == 0 {
+		return ""
+	}
+	said := []string{string(d.class)}
+	for _, f := range compare.InDetail(d.want, d.got, d.fields) {
+		said = append(said, f.Anywhere(), f.Want, f.Got)
+	}
+	return fmt.Sprintf("%q", said)
 }
 
 // behind counts the crossings behind one.
@@ -498,9 +560,14 @@ func (r *replayed) behind(seq int) *Impact {
 			b.Equal++
 		}
 	}
+	change := ""
 	for i, d := range r.found {
 		switch {
-		case i == 0 && d.at == seq, d.at < seq:
+		case i == 0 && d.at == seq:
+			change = changeOf(d)
+		case d.at < seq:
+		case d.own && changeOf(d) == change && change != "":
+			b.Again += d.lines
 		case d.own:
 			b.Own += d.lines
 		default:
@@ -614,9 +681,11 @@ func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing
 	if call.Strand != gotCall.Strand && len(reasons) == 0 {
 		reasons = append(reasons, fmt.Sprintf("is in strand %q", call.Strand))
 	}
-	for _, f := range compare.InDetail(w, got, compare.CompareInputs(r.known, w, got)) {
+	fields := compare.InDetail(w, got, compare.CompareInputs(r.known, w, got))
+	others := slices.ContainsFunc(fields, func(f compare.FieldDiff) bool { return f.Input && !isMadeID(w.Kind, f) })
+	for _, f := range fields {
 		switch want, now := f.Cut(); {
-		case !f.Input:
+		case !f.Input, others && isMadeID(w.Kind, f): // made anew, it is another whatever is asked
 		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // else its members differ
 			reasons = append(reasons, fmt.Sprintf("has a %s and not a %s", w.Record.RecordKind(), got.Record.RecordKind()))
 		default:
@@ -624,6 +693,11 @@ func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing
 		}
 	}
 	return reasons
+}
+
+// isMadeID reports whether a field of a crossing of a kind is an id that is made for it.
+func isMadeID(kind adk.Kind, f compare.FieldDiff) bool {
+	return slices.ContainsFunc(kind.Fields(adk.Begin), func(use adk.FieldUse) bool { return use.Field == f.Of && use.Names.IsID() })
 }
 
 // sameTwice says of a difference that live code made two different ones of the

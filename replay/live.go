@@ -323,6 +323,9 @@ func (l Live) harmless() bool {
 	})
 }
 
+// mostSeams is how many live seams are named: of more it is told what is not live.
+const mostSeams = 4
+
 // unseen says what live seams can do that no crossing tells.
 func (l Live) unseen() (said []string) {
 	var code []string
@@ -336,7 +339,11 @@ func (l Live) unseen() (said []string) {
 		}
 	}
 	if len(code) > 0 {
-		said = append(said, "what "+safetext.Short(code, stub.Same[string])+" did beside the context: network, files, memory of its own")
+		seams := safetext.Short(code, stub.Same[string])
+		if len(code) > mostSeams {
+			seams = safetext.Counted(len(code), "live seam")
+		}
+		said = append(said, "what "+seams+" did beside the context: network, files, memory of its own")
 	}
 	return said
 }

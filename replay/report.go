@@ -40,6 +40,7 @@ const (
 	mostCandidates = 2
 	mostReasons    = 2
 	mostSaid       = 2
+	mostAlso       = 2
 )
 
 // mostOfAPanic is how much is said of what live code panicked with.
@@ -145,12 +146,20 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if expected != "" {
 		fmt.Fprintf(b, "  - %s\n", expected)
 	}
+	d.writeAlso(b)
 	show := d.Fields
 	if d.Class == Panicked { // its line says it, and the more the better
 		got, show = safetext.Wrapped(safetext.Shortened(d.Got, mostOfAPanic), width-4, "        "), nil
 	}
 	if got != "" {
 		fmt.Fprintf(b, "  + %s\n", got)
+	}
+	if d.GoesOn != "" {
+		side := "goes on with "
+		if d.Got != "" {
+			side = "recorded: goes on with "
+		}
+		b.WriteString(safetext.Wrapped("    "+side+safetext.Shortened(d.GoesOn, 2*width-len(side)-16), width, "        ") + "\n")
 	}
 	if len(show) > mostFields {
 		show = show[:mostFields-1]
@@ -185,6 +194,16 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	}
 	if d.Scripted {
 		b.WriteString("    not by live code: the recording itself does not play again,\n    with every seam scripted\n")
+	}
+}
+
+// writeAlso shows what else is missing, each as the first.
+func (d *Divergence) writeAlso(b *strings.Builder) {
+	for _, line := range d.Also[:min(len(d.Also), mostAlso)] {
+		fmt.Fprintf(b, "  - %s\n", safetext.Shortened(line, width-4))
+	}
+	if more := len(d.Also) - mostAlso; more > 0 {
+		fmt.Fprintf(b, "    and %d more\n", more)
 	}
 }
 

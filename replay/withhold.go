@@ -110,6 +110,7 @@ func (r *replayed) withholdNames(report *Report) {
 			hide(&d.Callers[i])
 		}
 		hide(&d.Got)
+		hide(&d.GoesOn)
 		for i := range d.Waiting {
 			hide(&d.Waiting[i])
 		}

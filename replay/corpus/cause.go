@@ -288,6 +288,9 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 	if d.Times > 0 {
 		return fmt.Sprintf("%d times", d.Times)
 	}
+	if len(e.Also) > 0 {
+		return "and " + safetext.List(e.Also[:min(len(e.Also), mostChanges)], named)
+	}
 	if d.Dialed != "" {
 		return "which dialed " + safetext.Bare(d.Dialed) + " itself"
 	}
@@ -303,7 +306,10 @@ const onceMore = "once more than recorded"
 // what is gone where something came.
 func instead(class replay.Class, e *replay.Evidence) string {
 	switch was, now := e.Recorded, e.Replayed; {
-	case was == nil || now == nil || !describe.IsMade(was) || !describe.IsMade(now):
+	case was == nil || now == nil || !describe.IsMade(was):
+	case class == replay.ChangedError && now.Kind == adk.KindReturn:
+		return "where " + named(was) + " was recorded"
+	case !describe.IsMade(now):
 	case class == replay.Missing:
 		return named(now) + " in its place"
 	case (class == replay.Extra || class == replay.Unanswered) && named(was) != named(now):
@@ -415,6 +421,9 @@ func withoutIteration(path string) string {
 	}
 	return seam.Label + "/" + seam.Name
 }
+
+// fieldErr is the label of how a call or an operation failed.
+const fieldErr = "err"
 
 // fieldLine is the field of a line that is no field of a crossing.
 const fieldLine = "line"
@@ -529,6 +538,10 @@ func (c Change) String() string {
 		return safetext.Shortened(safetext.Bare(c.Was+c.Now), longestSaid)
 	case strings.HasPrefix(c.Was, quote) && changedPlaces(tokensOf(c.Was), tokensOf(c.Now)):
 		return fmt.Sprintf("%s: the same words in another order: %s → %s", strings.TrimSuffix(field, "[]"), safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))
+	case c.Field == fieldErr && c.Was == compare.OrNothing("") && c.Now != "":
+		return "error " + safetext.BareJSON(c.Now)
+	case c.Field == fieldErr && c.Was != "" && c.Now == compare.OrNothing(""):
+		return "no error any more, which was " + safetext.BareJSON(c.Was)
 	case c.Was != "":
 		return fmt.Sprintf("%s: %s → %s", field, safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))
 	case c.Field == fieldLine && !c.Various:
@@ -551,8 +564,12 @@ func (c Change) String() string {
 		return field + ": one more"
 	case c.Removed != "" && c.Added != "":
 		return fmt.Sprintf("%s: %s → %s", field, quoted(c.Removed), quoted(c.Added))
+	case c.Field == fieldErr && c.Removed != "":
+		return "no error any more, which was " + quoted(c.Removed)
 	case c.Removed != "":
 		return fmt.Sprintf("%s: without %s", field, quoted(c.Removed))
+	case c.Field == fieldErr && c.Added != "":
+		return "error " + quoted(c.Added)
 	case c.Added != "":
 		return fmt.Sprintf("%s: now with %s", field, quoted(c.Added))
 	case strings.HasSuffix(field, "[]"):

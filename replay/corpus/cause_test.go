@@ -171,7 +171,7 @@ func TestOneNewErrorIsOneCause(t *testing.T) {
 		require.NoError(t, err)
 		return livetest.Texts(report)
 	}
-	assert.Equal(t, []string{`3 error in executor/model: sleep, err: now with "one answer is enough"`}, verify(errors.New("one answer is enough")))
+	assert.Equal(t, []string{`3 error in executor/model: sleep, error "one answer is enough"`}, verify(errors.New("one answer is enough")))
 	assert.Len(t, verify(context.Canceled), 2)
 }
 
@@ -216,7 +216,7 @@ func TestDataIsNotPartOfACause(t *testing.T) {
 	const returns = "changed result in tool/weather: returns, result.text: "
 	assert.Equal(t, []string{"24 " + returns + `now with "in ‹data›"`},
 		weather(func(city string) (string, error) { return "rain in " + city, nil }))
-	assert.Equal(t, []string{`24 error in tool/weather: returns, err: now with "no weather for ‹data›"`},
+	assert.Equal(t, []string{`24 error in tool/weather: returns, error "no weather for ‹data›"`},
 		weather(func(city string) (string, error) { return "", errors.New("no weather for " + city) }))
 	assert.Equal(t, []string{"18 " + returns + `"rain" → "sun"`, "6 " + returns + `"rain" → "snow"`},
 		weather(func(city string) (string, error) {
@@ -438,4 +438,22 @@ func TestACauseSaysAValueOnce(t *testing.T) {
 	assert.Equal(t, `changed input in run: tool: "runbook" → "search_runbooks"`, renamed.String())
 	renamed.Changes = append(renamed.Changes, corpus.Change{Field: "tool", Removed: "pager"})
 	assert.Equal(t, `changed input in run: tool: now with "search_runbooks"; tool: without "runbook"; tool: without "pager"`, renamed.String())
+}
+
+// An error is said as one, whether it is new or gone, and with what it came in the place of.
+func TestCausesSayErrors(t *testing.T) {
+	const nothing = "nothing"
+	came := &adk.Crossing{Kind: adk.KindReturn, Seam: adk.Seam{Label: adk.LabelExecutor, Name: "model"}}
+	why := []replay.FieldDiff{{Field: "err", Got: `"busy"`, Of: adk.FieldErr}}
+	of := func(was *adk.Crossing) string {
+		d := &replay.Divergence{Class: replay.ChangedError, Seam: "executor/model#0", Fields: why, Evidence: &replay.Evidence{Recorded: was, Replayed: came}}
+		report := &corpus.Report{Traces: []*corpus.TraceReport{{Trace: "a.jsonl", Report: replay.Report{Divergence: d}, Cause: corpus.CauseOf(d)}}}
+		return livetest.Texts(corpus.Regrouped(report))[0]
+	}
+	assert.Equal(t, `1 error in executor/model: returns, error "busy", where sleep was recorded`, of(&adk.Crossing{Kind: adk.KindSleep}))
+	assert.Equal(t, `1 error in executor/model: returns, error "busy"`, of(came))
+	gone := corpus.Cause{Class: replay.ChangedError, Seam: "tool/list", Kind: "returns", Changes: []corpus.Change{{Field: "err", Was: `"404"`, Now: nothing}}}
+	assert.Equal(t, `error in tool/list: returns, no error any more, which was "404"`, gone.String())
+	other := corpus.Cause{Class: replay.ChangedError, Seam: "tool/list", Kind: "returns", Changes: []corpus.Change{{Field: "err", Was: `"404"`, Now: `"500"`}}}
+	assert.Equal(t, `error in tool/list: returns, err: "404" → "500"`, other.String())
 }

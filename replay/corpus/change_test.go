@@ -146,5 +146,5 @@ func TestCauseOfACallThatEnded(t *testing.T) {
 			Replayed: &adk.Crossing{Kind: adk.KindReturn, Seam: load, Outcome: adk.OutcomeError, Err: errors.New("down")},
 		},
 		Fields: []compare.FieldDiff{{Field: "err", Got: `{"text":"down"}`}}}
-	assert.Equal(t, `error in turn-input/load: returns, err: now with "down"`, newCause(d).String())
+	assert.Equal(t, `error in turn-input/load: returns, error "down"`, newCause(d).String())
 }
