@@ -60,7 +60,7 @@ func rider(model string, remembers bool) adk.Config {
 }
 
 // codePlace is where the agent asks, which in the README is a file of its own.
-var codePlace = regexp.MustCompile(`code: \S+ \(\S+\)`)
+var codePlace = regexp.MustCompile(`code: asked at \S+ \(\S+\)`)
 
 // What the README says on its first screen of an agent that forgets is what a check says.
 func TestReadmeShowsAForgetfulAgent(t *testing.T) {
@@ -86,7 +86,7 @@ func TestReadmeShowsAForgetfulAgent(t *testing.T) {
 		golden.Replay(&found, dir, func(string) replay.Live {
 			return replay.Live{Config: rider("http://127.0.0.1:1", remembers), Seams: []string{replay.Executor}}
 		})
-		return codePlace.ReplaceAllString(strings.TrimPrefix(found.String(), "replay: not as recorded:\n"), "code: agent.go:48 (agent.ask)")
+		return codePlace.ReplaceAllString(strings.TrimPrefix(found.String(), "replay: not as recorded:\n"), "code: asked at agent.go:48 (agent.ask)")
 	}
 	assert.Empty(t, check(true), "nobody is there to be asked")
 	assert.True(t, strings.HasPrefix(check(false), shown.content), "the README has\n%s\nand the check says\n%s", shown.content, check(false))

@@ -184,13 +184,13 @@ func TestChangedRequestsAreNamed(t *testing.T) {
 	require.Nil(t, report.Divergence, "%s", report)
 	messages := func(r map[string]any) []any { return r["messages"].([]any) }
 	changes := map[string]func(map[string]any){
-		"request.messages[0].content": func(r map[string]any) { messages(r)[0].(map[string]any)["content"] = "You remember nothing." },
-		"request.messages":            func(r map[string]any) { r["messages"] = messages(r)[1:] },
-		"request.temperature":         func(r map[string]any) { r["temperature"] = 0.7 },
-		"request.model":               func(r map[string]any) { r["model"] = "n" },
-		"request.tools[0].strict":     func(r map[string]any) { r["tools"].([]any)[0].(map[string]any)["strict"] = false },
-		"request.messages[0]: moved":  func(r map[string]any) { m := messages(r); m[0], m[1] = m[1], m[0] },
-		"request.stream":              func(r map[string]any) { r["stream"] = true },
+		"request.messages[0].content":               func(r map[string]any) { messages(r)[0].(map[string]any)["content"] = "You remember nothing." },
+		"request.messages":                          func(r map[string]any) { r["messages"] = messages(r)[1:] },
+		"request.temperature":                       func(r map[string]any) { r["temperature"] = 0.7 },
+		"request.model":                             func(r map[string]any) { r["model"] = "n" },
+		"request.tools[0].strict":                   func(r map[string]any) { r["tools"].([]any)[0].(map[string]any)["strict"] = false },
+		`request.messages[0]: "Hello there." moved`: func(r map[string]any) { m := messages(r); m[0], m[1] = m[1], m[0] },
+		"request.stream":                            func(r map[string]any) { r["stream"] = true },
 	}
 	for member, change := range changes {
 		changed := request()

@@ -38,8 +38,8 @@ func TestCallersOfAHelper(t *testing.T) {
 	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(sending("its limit is ten words", true), replay.Record(&trace))))
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
 	for begins, today := range map[string]adk.Config{
-		"":       sending("its limit is nine words", true),
-		"after ": sending("its limit is ten words", false),
+		"asked at ": sending("its limit is nine words", true),
+		"after ":    sending("its limit is ten words", false),
 	} {
 		report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.Live{Config: today, Seams: []string{replay.Executor}})
 		require.NoError(t, err)

@@ -3,9 +3,9 @@ package replay
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -68,7 +68,9 @@ type Divergence struct {
 	Got      string `json:"got,omitempty"`
 	// Fields are the fields that differ, where both are of one kind.
 	Fields []FieldDiff `json:"fields,omitempty"`
-	// Returned tells that both are returns of the seam's call.
+	// SameKind tells that both are of one kind, and Returned that they are returns of the seam's
+	// call.
+	SameKind bool `json:"sameKind,omitempty"`
 	Returned bool `json:"returned,omitempty"`
 	// GoesOn is, where one of the two is nothing, what the call did next on the side that has
 	// nothing there, in a line.
@@ -112,9 +114,15 @@ type Divergence struct {
 	// PastBy is how live code may do past the context what is missing, where it does all else of
 	// its call as recorded and nothing in its place: time.Now, say, which no replay sees.
 	PastBy string `json:"pastBy,omitempty"`
-	// Once tells that live code, which did something else, was run once, since it may write or
-	// what it asks may cost: whether it does the same again is known where Live.Twice is set.
+	// Once tells that live code, which did the same in another order, was run once, since it may
+	// write or what it asks may cost: whether it varies is known where Live.Twice is set.
 	Once bool `json:"once,omitempty"`
+	// Runs is how often live code was run that did the same in another order each time; 0 where
+	// it was not run again for that.
+	Runs int `json:"runs,omitempty"`
+	// Strands tells that the run has several strands. They go on as they did when it was
+	// recorded, however often it is run: what depends on which ends first does not vary so.
+	Strands bool `json:"strands,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.
 	After *Impact `json:"after,omitempty"`
@@ -185,14 +193,25 @@ func (d *Divergence) Panic() string {
 // isOfAResult reports whether a seam call gave something else back.
 func (d *Divergence) isOfAResult() bool { return d.Class == ChangedResult && d.Returned }
 
-// mayVary reports whether code that is never the same, such as one that goes through a map,
-// may be all that made the difference. What a run is given was made before it.
-func (d *Divergence) mayVary() bool {
+// isOfAnOrder reports whether the same was done or said in another order: code that is never
+// the same, such as one that goes through a map, may be all that made the difference. What a
+// run is given was made before it.
+func (d *Divergence) isOfAnOrder() bool {
 	switch d.Class {
-	case ChangedResult, ChangedInput, ChangedOutput, Order:
-		return d.Seam != adk.LabelRun
+	case ChangedResult, ChangedInput, ChangedOutput:
+		return d.Seam != adk.LabelRun && slices.ContainsFunc(d.Fields, func(f FieldDiff) bool {
+			was, now := wordsOf(f.Want), wordsOf(f.Got)
+			return len(was) > 1 && slices.Equal(was, now)
+		})
 	}
-	return false
+	return d.Class == Order && d.Seam != adk.LabelRun
+}
+
+// wordsOf are the words and numbers of a text, sorted.
+func wordsOf(text string) []string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	slices.Sort(words)
+	return words
 }
 
 // answers reports whether what a crossing carries was answered, by a seam, the reader of a
@@ -228,14 +247,16 @@ type Impact struct {
 	Equal int `json:"equal"`
 	// Follow is how many are other because of an earlier difference.
 	Follow int `json:"follow"`
-	// Again is how many are other in the very fields, from and to the very values: the
-	// same change, where code comes by once more.
+	// Again is how many are other in the very members, of what the same seam does: the same
+	// change, where code comes by once more.
 	Again int `json:"again,omitempty"`
 	// Own is how many else differ on their own: they are in live code that was given
 	// what it was given when it was recorded.
 	Own int `json:"own"`
 	// Causes are those that differ on their own, in a line each.
 	Causes []string `json:"causes,omitempty"`
+	// Ends says how the turn ended: as recorded, in another state, or otherwise.
+	Ends string `json:"ends,omitempty"`
 }
 
 // Others says how many are not equal, in words.
@@ -245,7 +266,7 @@ func (a *Impact) Others() string {
 		said = "1 follows from it"
 	}
 	if a.Again > 0 {
-		said += ", the same again in " + strconv.Itoa(a.Again)
+		said += fmt.Sprintf(", %d more of the same", a.Again)
 	}
 	switch a.Own {
 	case 0:

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -217,9 +218,10 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	}
 	if beside := first.move.beside; beside != nil && len(d.Fields) == 0 {
 		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
-		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.want.Line(beside))}
+		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.besideLine(beside))}
 	}
-	d.Returned = want != nil && got != nil && want.Kind == adk.KindReturn && got.Kind == adk.KindReturn
+	d.SameKind = want != nil && got != nil && want.Kind == got.Kind
+	d.Returned = d.SameKind && want.Kind == adk.KindReturn
 	r.goesOn(d, first, want, got)
 	r.also(d, first, want)
 	r.place(d, first, got)
@@ -296,6 +298,14 @@ func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
 		Refused: []string{"is as much like it: whose answer is meant is ambiguous, and the earlier one's was given"}}}
 }
 
+// besideLine is what another crossing stands beside, in a line. A strand has another number there.
+func (r *replayed) besideLine(x *adk.Crossing) string {
+	if wire.Forks(x) {
+		return describe.Gist(x)
+	}
+	return r.want.Line(x)
+}
+
 // placeDiff tells where a crossing stands now.
 func placeDiff(ahead bool, beside string) compare.FieldDiff {
 	want, got := "before ", "after "
@@ -311,6 +321,9 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 // operation it says who called the line, too.
 func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	if got != nil && (r.called(d, r.operation(got)) || first.class == Panicked && r.called(d, got)) {
+		if d.Class == ChangedInput && wire.IsAsk(got) { // what is asked was put together before
+			d.Place = r.callers.Of(r.operation(got))[0].AskedAt()
+		}
 		return
 	}
 	in, begins := r.codeOf(first)
@@ -529,6 +542,7 @@ func (r *replayed) sortedEqual() []int {
 // impact counts what came of the crossings behind the first difference.
 func (r *replayed) impact(found []*difference) *Impact {
 	b := r.behind(found[0].at)
+	b.Ends = r.ends()
 	b.Follow += found[0].lines - 1
 	change := changeOf(found[0])
 	for _, d := range found[1:] {
@@ -539,15 +553,38 @@ func (r *replayed) impact(found []*difference) *Impact {
 	return b
 }
 
-// changeOf is in what two crossings of one kind differ, and from what to what; empty where one
-// is missing, or the fields do not say it.
+// ends says how the turn ended, by its last line and its last state.
+func (r *replayed) ends() string {
+	last := r.want.Lines[len(r.want.Lines)-1]
+	if !slices.Contains(r.equal, last.Seq) {
+		return "otherwise"
+	}
+	for _, x := range slices.Backward(r.want.Lines) {
+		if x.Kind.Uses(adk.FieldDigest) {
+			if slices.Contains(r.equal, x.Seq) {
+				break
+			}
+			return "in another state"
+		}
+	}
+	return "as recorded"
+}
+
+var elements = regexp.MustCompile(`\[\d+\]`)
+
+// changeOf is what differs, and in which members, whatever they hold: what a seam does twice it
+// does with other data. It is empty of what is missing.
 func changeOf(d *difference) string {
-	if d.want == nil || d.got == nil || d.want.Kind != d.got.Kind || len(d.fields) == 0 {
+	if d.got == nil {
 		return ""
 	}
-	said := []string{string(d.class)}
-	for _, f := range compare.InDetail(d.want, d.got, d.fields) {
-		said = append(said, f.Anywhere(), f.Want, f.Got)
+	said := []string{string(d.class), d.call.Begin.Seam.Label, d.call.Begin.Seam.Name, describe.Gist(d.got)}
+	if d.want != nil && d.want.Kind == d.got.Kind {
+		for _, f := range compare.InDetail(d.want, d.got, d.fields) {
+			if field := elements.ReplaceAllString(f.Anywhere(), "[]"); !slices.Contains(said[4:], field) {
+				said = append(said, field)
+			}
+		}
 	}
 	return fmt.Sprintf("%q", said)
 }
@@ -700,15 +737,75 @@ func isMadeID(kind adk.Kind, f compare.FieldDiff) bool {
 	return slices.ContainsFunc(kind.Fields(adk.Begin), func(use adk.FieldUse) bool { return use.Field == f.Of && use.Names.IsID() })
 }
 
-// sameTwice says of a difference that live code made two different ones of the
-// same.
-func (r *replayed) sameTwice(second *replayed, d *Divergence) {
-	again := comparison{known: r.known, live: r.live, want: r.got, got: second.got, unanswered: second.unanswered, unasked: second.unasked, callers: second.callers}
-	found := again.compare()
-	if len(found) == 0 {
-		return
+// An order that depends on nothing is another one in half of the runs, where two things come
+// in it: so often it is run to say that it does not. Of a turn that takes its time one run more
+// has to do.
+const (
+	mostRuns     = 5
+	linesOfAFast = 20_000
+)
+
+// repeat runs live code again that made a difference, and says of one that it made two
+// different ones of the same.
+func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
+	runs := 2
+	if d.isOfAnOrder() && len(r.want.Lines) <= linesOfAFast {
+		runs = mostRuns
 	}
-	d.Class = NonDeterministic
-	first := (&replayed{comparison: again}).inALine(found[0])
-	d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: first})
+	for range runs - 1 {
+		next, err := run()
+		if err != nil {
+			return err
+		}
+		if r.variesFrom(next, d) {
+			return nil
+		}
+	}
+	if d.isOfAnOrder() {
+		d.Runs, d.Strands = runs, len(r.want.Strands) > 1
+	}
+	return nil
+}
+
+// variesFrom reports whether another run did something else, and says so. Where only one
+// seam was live in that, what both differ in from the recording first has to be the same.
+func (r *replayed) variesFrom(next *replayed, d *Divergence) bool {
+	text := ""
+	if next.live.only == "" {
+		again := comparison{known: r.known, live: r.live, want: r.got, got: next.got, unanswered: next.unanswered, unasked: next.unasked, callers: next.callers}
+		if found := again.compare(); len(found) > 0 {
+			text = (&replayed{comparison: again}).whatCame(found[0])
+		}
+	} else {
+		first, found := r.found[0], next.compare()
+		switch {
+		case len(found) == 0:
+			text = "as recorded"
+		case found[0].class != first.class || found[0].at != first.at || next.saidOf(found[0]) != r.saidOf(first):
+			text = next.whatCame(found[0])
+		}
+	}
+	if text != "" {
+		d.Class = NonDeterministic
+		d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: text})
+	}
+	return text != ""
+}
+
+// whatCame is what another run did at a difference: the first field that differs, or the line.
+func (r *replayed) whatCame(d *difference) string {
+	if d.want == nil || d.got == nil || len(d.fields) == 0 {
+		return r.inALine(d)
+	}
+	f := compare.InDetail(d.want, d.got, d.fields)[0]
+	_, got := f.Cut()
+	return f.Field + ": " + compare.OrNothing(got)
+}
+
+// saidOf is what live code did at a difference.
+func (r *replayed) saidOf(d *difference) string {
+	if d.got == nil {
+		return ""
+	}
+	return r.got.Line(d.got)
 }

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -107,21 +109,19 @@ func TestTheSameChangeAgainIsNoOtherOne(t *testing.T) {
 	assert.Equal(t, 2, d.After.Again+d.After.Own+d.After.Follow, d)
 	assert.Zero(t, d.After.Again, "in one call the second follows from the first")
 
-	seams := func(first, second, third string) adk.Config {
-		config := executing(acks)
-		for i, question := range []string{first, second, third} {
-			config.DispatchInput = append(config.DispatchInput, adk.DispatchMiddleware{Name: string(rune('a' + i)), Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
-				defer next(ctx)
-				return asksThat(question)(ctx, dc)
-			}})
-		}
-		return config
+	rounds := func(steps ...func(context.Context, *adk.DispatchContext) error) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if err := steps[dc.Iteration()](ctx, dc); err != nil || dc.Iteration() < len(steps)-1 {
+				return err
+			}
+			return dc.Ack()
+		})
 	}
-	d = divergenceOf(t, turnOf(t, seams("old", "old", "old"), adk.RawTurn{}), replay.Live{Config: seams("new", "new", "newer"), Seams: []string{replay.Middleware}})
-	require.NotNil(t, d)
-	assert.Equal(t, replay.Impact{Equal: d.After.Equal, Again: 1, Own: 1, Causes: d.After.Causes}, *d.After)
+	longer := func(ctx context.Context, dc *adk.DispatchContext) error { return dc.Sleep(ctx, time.Hour) }
+	d = heldAgainst(t, rounds(asksThat("old"), asksThat("old"), asksThat("old"), sleepsAMinute), rounds(asksThat("new"), asksThat("new"), asksThat("newer"), longer))
+	assert.Equal(t, replay.Impact{Equal: d.After.Equal, Again: 2, Own: 1, Ends: "as recorded", Causes: d.After.Causes}, *d.After)
 	require.Len(t, d.After.Causes, 1)
-	assert.Contains(t, d.String(), "0 follow from it, the same again in 1, 1 differs on its own\n")
+	assert.Contains(t, strings.Join(strings.Fields(d.String()), " "), "0 follow from it, 2 more of the same, 1 differs on its own; the turn ends as recorded")
 }
 
 // Of the recorded gates that come near to a new one it is no reason against them that each has
@@ -138,4 +138,60 @@ func TestIDsOfGatesTellThemApartLast(t *testing.T) {
 	require.NotNil(t, d)
 	require.Len(t, d.Candidates, 1, d)
 	assert.Equal(t, []string{`has the reason "restart?" and not "really?"`}, d.Candidates[0].Refused)
+}
+
+// Where live code may write, a tool that says that it reads is run again alone where it makes
+// the difference, and another call is not; what that tool does in another order each time is
+// said to vary.
+func TestAReadingToolIsRunAgainAlone(t *testing.T) {
+	agent := func(reads func() string, order ...string) (adk.Config, *[2]int) {
+		var ran [2]int
+		tool := func(name string, effect adk.Effect, i int, says func() string) *adk.Tool {
+			return tracetest.Must(adk.NewTool(adk.ToolInit{Name: name, Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Effect: effect,
+				Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+					ran[i]++
+					return adk.Text(says()), nil
+				}}))
+		}
+		var steps []func(context.Context, *adk.DispatchContext) error
+		for _, name := range order {
+			steps = append(steps, func(ctx context.Context, dc *adk.DispatchContext) error {
+				tool, _ := dc.Tools().Get(name)
+				_, err := dc.Execute(ctx, tool, map[string]any{})
+				return err
+			})
+		}
+		config := doing(steps...)
+		config.Tools = []*adk.Tool{tool("look", adk.EffectReads, 0, reads), tool("write", adk.EffectWrites, 1, func() string { return "written" })}
+		return config, &ran
+	}
+	usual, _ := agent(func() string { return "one two three" }, "write", "look")
+	recorded := turnOf(t, usual, adk.RawTurn{})
+	live := func(config adk.Config) *replay.Divergence {
+		d := divergenceOf(t, recorded, replay.Live{Config: config, Seams: []string{replay.Executor, replay.ToolCode}, Writes: true})
+		require.NotNil(t, d)
+		return d
+	}
+
+	other, ran := agent(func() string { return "two one three" }, "write", "look")
+	d := live(other)
+	assert.Equal(t, replay.ChangedResult, d.Class)
+	assert.Equal(t, [2]int{5, 1}, *ran, "what writes was played")
+	assert.Equal(t, 5, d.Runs)
+	assert.False(t, d.Once)
+	assert.Contains(t, d.String(), "    run 5 times, in this order each time\n")
+
+	times := 0
+	other, ran = agent(func() string { times++; return []string{"one two three", "two one three"}[times%2] }, "write", "look")
+	d = live(other)
+	assert.Equal(t, replay.NonDeterministic, d.Class, d)
+	assert.Equal(t, [2]int{2, 1}, *ran)
+	assert.Contains(t, d.String(), "second run: expected the same as the first, got as recorded")
+
+	other, ran = agent(func() string { return "one two three" }, "look", "write")
+	d = live(other)
+	assert.Equal(t, replay.Order, d.Class, d)
+	assert.Equal(t, [2]int{1, 1}, *ran)
+	assert.True(t, d.Once)
+	assert.Contains(t, d.String(), "    run once: Live.Twice shows whether the order varies\n")
 }

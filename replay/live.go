@@ -94,9 +94,13 @@ type Live struct {
 	// Twice allows running live code a second time where the replay differs, to
 	// tell code that never does the same from code that does something else. It
 	// is done unasked where only middlewares, input and reading seams are live.
-	// golden.Replay plays a trace that diverged once more anyway, to say whether it can
-	// be accepted, unless Writes is set.
+	// Where a tool that says that it reads makes the difference, that alone is run again
+	// unasked, and all else is played. golden.Replay sets it unless Writes is set: it plays a
+	// trace that diverged once more anyway, to say whether it can be accepted. Where the
+	// difference is an order, live code is run up to five times.
 	Twice bool
+	// only is the one seam that is live of those that Seams chooses; empty for all of them.
+	only string
 }
 
 // ErrUnanswered is what live code is given for what the recording has no answer to. Its
@@ -124,7 +128,7 @@ func LiveExecutor(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.
 // Takes reports whether Seams choose a seam, by its path without iteration. The
 // label alone stands for a seam without a name, as in Report.Live.
 func (l Live) Takes(seam string) bool {
-	return slices.ContainsFunc(l.Seams, func(pattern string) bool {
+	return (l.only == "" || l.only == seam) && slices.ContainsFunc(l.Seams, func(pattern string) bool {
 		if pattern == seam || pattern == Everything {
 			return true
 		}
@@ -314,6 +318,23 @@ func (l Live) hears() bool {
 	seen := l.Turn.Observability
 	seen.TurnGateOpen = nil
 	return !reflect.ValueOf(seen).IsZero() || !reflect.ValueOf(l.Turn.Functional).IsZero()
+}
+
+// again is what may be run a second time after a difference in a call, and whether anything
+// may: all of it, or the tool alone that the call is of, if that only reads.
+func (l Live) again(in *calls.Call) (Live, bool) {
+	if l.harmless() {
+		return l, true
+	}
+	for c := in; c != nil; c = c.Parent {
+		for _, t := range l.Config.Tools {
+			if c.Begin.Seam.Label == adk.LabelTool && c.Begin.Seam.Name == t.Name() && l.takes(c.Begin.Seam) && !t.Effect().MayWrite() {
+				l.only = adk.LabelTool + "/" + t.Name()
+				return l, true
+			}
+		}
+	}
+	return l, false
 }
 
 // harmless reports whether live code may be run a second time unasked.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/internal/stub"
@@ -78,25 +79,35 @@ func (d *Divergence) String() string {
 }
 
 // writePlace says where in the code it happened, and who called that: of many callers the
-// nearest, and those nearest to the engine.
+// nearest, and those nearest to the engine. A helper that much else came through says less than
+// who called it, which stands before it then.
 func (d *Divergence) writePlace(b *strings.Builder) {
 	if d.Place == "" {
 		return
 	}
-	lines := append([]string{d.Place}, d.Callers...)
-	text := "code: " + safetext.Shortened(safetext.Bare(lines[0]), 2*width)
-	if len(lines) > mostLines {
-		lines = slices.Concat(lines[:mostLines/2], []string{"…"}, lines[len(lines)-mostLines/2:])
+	before, place := codeplace.Cut(d.Place)
+	lines := append([]string{place}, d.Callers...)
+	own := max(slices.Index(lines, d.Mark), 0)
+	helpers := slices.Clone(lines[:own])
+	slices.Reverse(helpers)
+	most := mostLines - min(len(helpers), 1)
+	text := "code: " + before + callersText([]string{lines[own]}, 1)
+	if own > 0 {
+		text += ", through " + callersText(helpers, mostLines/2)
 	}
-	for i, line := range lines[1:] {
-		if i == 0 {
-			text += ", called by "
-		} else {
-			text += ", "
-		}
-		text += safetext.Shortened(safetext.Bare(line), 2*width)
+	if callers := lines[own+1:]; len(callers) > 0 {
+		text += ", called by " + callersText(callers, most-1)
 	}
 	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
+}
+
+// callersText is a list of lines of code, of which so many are said at most: the first and the
+// last ones.
+func callersText(lines []string, most int) string {
+	if last := (most + 1) / 2; len(lines) > most {
+		lines = slices.Concat(lines[:most-last], []string{"…"}, lines[len(lines)-last:])
+	}
+	return safetext.List(lines, func(line string) string { return safetext.Shortened(safetext.Bare(line), 2*width) })
 }
 
 // writeLine writes the line of a crossing, cut where it is long.
@@ -136,8 +147,12 @@ func (d *Divergence) writeHead(b *strings.Builder) {
 // that look the same are one line: what differs is in the fields, or the place.
 func (d *Divergence) writeChange(b *strings.Builder) {
 	expected, got := safetext.Beside(d.Expected, d.Got, width-4)
-	if d.isOfAResult() && len(d.Fields) == 1 { // the head says whose it is, and the field what it is
+	alone := len(d.Fields) == 1 && d.SameKind
+	switch {
+	case d.isOfAResult() && alone: // the head says whose it is, and the field what it is
 		expected, got = "", ""
+	case alone && d.Class != ChangedError && d.Class != Panicked: // the field says it whole, and the lines cut
+		expected, got = d.Got, d.Got
 	}
 	if expected == got && got != "" {
 		fmt.Fprintf(b, "    %s\n", safetext.Shortened(d.Got, width-4))
@@ -189,8 +204,13 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if d.PastBy != "" {
 		b.WriteString(safetext.Wrapped("    only this is missing: is "+d.PastBy+" used, which no replay sees?", width, "        ") + "\n")
 	}
-	if d.Once {
-		b.WriteString("    run once: Live.Twice shows whether it varies (a map, a race)\n")
+	switch {
+	case d.Once:
+		b.WriteString("    run once: Live.Twice shows whether the order varies\n")
+	case d.Runs > 0 && d.Strands:
+		fmt.Fprintf(b, "    run %d times, in this order each time, with strands as recorded\n", d.Runs)
+	case d.Runs > 0:
+		fmt.Fprintf(b, "    run %d times, in this order each time\n", d.Runs)
 	}
 	if d.Scripted {
 		b.WriteString("    not by live code: the recording itself does not play again,\n    with every seam scripted\n")
@@ -209,7 +229,11 @@ func (d *Divergence) writeAlso(b *strings.Builder) {
 
 // write says what came of the later crossings.
 func (a *Impact) write(b *strings.Builder) {
-	fmt.Fprintf(b, "after it: %d equal, %s\n", a.Equal, a.Others())
+	text := fmt.Sprintf("after it: %d equal, %s", a.Equal, a.Others())
+	if a.Ends != "" {
+		text += "; the turn ends " + a.Ends
+	}
+	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 	for _, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
 		writeLine(b, cause)
 	}
@@ -241,17 +265,18 @@ func (d *Divergence) writeCandidates(b *strings.Builder) {
 }
 
 // Next are the commands that look closer at the divergence, as they run where the reader
-// is: what stands around it in the trace, and what the engine held before it. A test's are
-// run from the root of its module.
+// is: what stands around it in the trace, and of a changed state what the engine held before
+// it. A test's are run from the root of its module.
 func (d *Divergence) Next() []string {
 	if d.Trace == "" {
 		return nil
 	}
 	file, at := shell.FromModule(d.Trace), max(d.Crossing-1, 1)
-	return []string{
-		shell.Adkreplay("show", file, "--from", strconv.Itoa(max(at-9, 1)), "--to", strconv.Itoa(at+10)),
-		shell.Adkreplay("show", file, "--at", strconv.Itoa(at)),
+	commands := []string{shell.Adkreplay("show", file, "--from", strconv.Itoa(max(at-9, 1)), "--to", strconv.Itoa(at+10))}
+	if d.Class == ChangedState {
+		commands = append(commands, shell.Adkreplay("show", file, "--at", strconv.Itoa(at)))
 	}
+	return commands
 }
 
 // String is the whole report for a person.

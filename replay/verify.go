@@ -74,7 +74,7 @@ func (d *Divergence) callFor(live Live) {
 	if d.Place != "" || !live.any() || d.Scripted {
 		return
 	}
-	d.Place = codeplace.Here(ofVerify).User().MadeIn()
+	d.Place = codeplace.Here(ofVerify).User().HandedIn()
 }
 
 // verifyScripted is Verify without live seams. What follows from a divergence is
@@ -113,16 +113,12 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return &Report{Live: live.parts()}, err
 	}
 	report := again.report()
-	switch d := report.Divergence; {
-	case d == nil || again.endless != nil:
-	case !live.harmless():
-		d.Once = d.mayVary()
-	default:
-		second, err := rerun(ctx, want, known, live, r.Options())
-		if err != nil {
+	if d := report.Divergence; d != nil && again.endless == nil && len(again.found) > 0 {
+		if some, may := live.again(again.found[0].call); !may {
+			d.Once = d.isOfAnOrder()
+		} else if err := again.repeat(d, func() (*replayed, error) { return rerun(ctx, want, known, some, r.Options()) }); err != nil {
 			return nil, err
 		}
-		again.sameTwice(second, d)
 	}
 	if report.Divergence != nil || unread != nil || again.isRecorded() {
 		return report, unread

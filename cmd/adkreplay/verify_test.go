@@ -74,7 +74,7 @@ func TestVerifyADivergence(t *testing.T) {
   - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made…
   + * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in…
     iterations: expected 2, got 1
-` + next("--from 16 --to 35") + next("--at 25") + `agreed before:
+` + next("--from 16 --to 35") + `agreed before:
     ack
     ack done
     executor/model#0 returns

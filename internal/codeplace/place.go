@@ -38,23 +38,39 @@ func (p Place) String() string {
 
 // What may stand before a place.
 const (
-	after  = "after "
-	madeIn = "made in "
+	after    = "after "
+	askedAt  = "asked at "
+	handedIn = "handed in by "
 )
 
 // After says that something is missing after the place; empty for none.
 func (p Place) After() string { return p.with(after) }
 
-// MadeIn says that something was made in the place; empty for none.
-func (p Place) MadeIn() string { return p.with(madeIn) }
+// AskedAt says that something was asked at the place, and made before; empty for none.
+func (p Place) AskedAt() string { return p.with(askedAt) }
 
-// said is a place as String, After and MadeIn say it.
-var said = regexp.MustCompile(`^(?:` + after + `|` + madeIn + `)?(.+\.go):([0-9]+) \(`)
+// HandedIn says that something was given to a run in the place, whoever made it; empty for
+// none.
+func (p Place) HandedIn() string { return p.with(handedIn) }
 
-// Parse is the file and the line of a place as String, After and MadeIn say it; known is
-// false where it has none.
+// Cut is a place as one of these says it, in two: what stands before it, and the place.
+func Cut(text string) (before, place string) {
+	for _, before := range []string{after, askedAt, handedIn} {
+		if place, is := strings.CutPrefix(text, before); is {
+			return before, place
+		}
+	}
+	return "", text
+}
+
+// said is a place as String says it.
+var said = regexp.MustCompile(`^(.+\.go):([0-9]+) \(`)
+
+// Parse is the file and the line of a place, whatever stands before it; known is false where it
+// has none.
 func Parse(text string) (file string, line int, known bool) {
-	found := said.FindStringSubmatch(text)
+	_, place := Cut(text)
+	found := said.FindStringSubmatch(place)
 	if found == nil {
 		return "", 0, false
 	}

@@ -82,7 +82,7 @@ func lineOf(t *testing.T, place string) string {
 func TestOfFunc(t *testing.T) {
 	assert.Regexp(t, `^internal/codeplace/place_test\.go:\d+ \(codeplace_test\.helper\)$`, codeplace.OfFunc(helper).String())
 	assert.Equal(t, "codeplace_test.(*seeker).Observe", codeplace.OfFunc((&seeker{}).Observe).String())
-	assert.Equal(t, "made in "+codeplace.OfFunc(helper).String(), codeplace.OfFunc(helper).MadeIn())
+	assert.Equal(t, "handed in by "+codeplace.OfFunc(helper).String(), codeplace.OfFunc(helper).HandedIn())
 	var none func()
 	for _, what := range []any{nil, none, 7} {
 		assert.Empty(t, codeplace.OfFunc(what).String())
@@ -95,7 +95,7 @@ func TestOfFunc(t *testing.T) {
 // Whatever words stand before a place, it is read as it was said.
 func TestParse(t *testing.T) {
 	place := codeplace.Place{File: "agent/tool.go", Line: 12, Func: "agent.Tool"}
-	for _, text := range []string{place.String(), place.After(), place.MadeIn()} {
+	for _, text := range []string{place.String(), place.After(), place.AskedAt(), place.HandedIn()} {
 		file, line, known := codeplace.Parse(text)
 		assert.True(t, known, text)
 		assert.Equal(t, place.File, file, text)

@@ -149,13 +149,25 @@ func orderText(want, got any) string {
 		case len(places) == mostMoved:
 			return strings.Join(places, ", ") + ", …"
 		case places == nil:
-			places = append(places, fmt.Sprintf("[%d]: moved from [%d]", i, was))
+			places = append(places, fmt.Sprintf("[%d]: %smoved from [%d]", i, named(b[i]), was))
 		default:
-			places = append(places, fmt.Sprintf("[%d] from [%d]", i, was))
+			places = append(places, fmt.Sprintf("[%d] %sfrom [%d]", i, named(b[i]), was))
 		}
 	}
 	return strings.Join(places, ", ")
 }
+
+// named is what names an element that has moved, with a blank behind it; empty where nothing
+// does.
+func named(tree any) string {
+	if text, is := textOf(tree); is && text != "" {
+		return safetext.Said(text, longestMoved) + " "
+	}
+	return ""
+}
+
+// longestMoved is how much is said of what has moved.
+const longestMoved = 20
 
 // mostMoved is how many elements are told that stand at another place.
 const mostMoved = 4

@@ -147,7 +147,7 @@ func TestLongMemberIsNamedWhole(t *testing.T) {
 func TestMovedElements(t *testing.T) {
 	for _, c := range []struct{ want, got, line string }{
 		{`{"m":[{"a":1},{"b":2},{"c":3}]}`, `{"m":[{"a":1},{"c":3},{"b":2}]}`, "body.m[1]: moved from [2], [2] from [1]"},
-		{`["a","b"]`, `["b","a"]`, "body[0]: moved from [1], [1] from [0]"},
+		{`["a","b"]`, `["b","a"]`, `body[0]: "b" moved from [1], [1] "a" from [0]`},
 		{`[1,2,3,4,5,6]`, `[6,5,4,3,2,1]`, "body[0]: moved from [5], [1] from [4], [2] from [3], [3] from [2], …"},
 		{`[[1,2],[3,4]]`, `[[2,1],[3,4]]`, "body[0][0]: moved from [1], [1] from [0]"},
 		{`["a","b"]`, `["b","b"]`, `body[0]: expected "a", got "b"`},

@@ -50,6 +50,8 @@ type Cause struct {
 	// Beside is, of one trace, what is no part of the cause, since it may be other in
 	// each: where an operation stands now.
 	Beside string `json:"beside,omitempty"`
+	// Also is, of one trace, what is missing with it.
+	Also string `json:"also,omitempty"`
 	// Instead is, of one trace, what came in the place of what is missing, or is missing
 	// in the place of what came: no part of the cause either.
 	Instead string `json:"instead,omitempty"`
@@ -99,7 +101,7 @@ func newCause(d *replay.Divergence) *Cause {
 	if x != nil {
 		c.Kind, c.Asked = describe.KindName(x), asked(x)
 	}
-	c.Beside = besides(d, e)
+	c.Beside, c.Also = besides(d, e), safetext.List(e.Also[:min(len(e.Also), mostChanges)], named)
 	if c.Beside != onceMore { // what is gone came of that
 		c.Instead = instead(d.Class, e)
 	}
@@ -252,11 +254,19 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 	was, now = compare.OrNothing(was), compare.OrNothing(now)
 	for i, c := range changes {
 		worded := c.Removed != c.Added && !strings.ContainsAny(c.Removed+c.Added, "‹›")
+		if isText(was) && isText(now) { // pieces alone tell little
+			worded = worded && len(changes) == 1 && hasWord(c.Removed) && hasWord(c.Added)
+		}
 		if alike == 1 && !worded && max(len(was), len(now)) <= compare.LongestValue {
 			changes[i].Was, changes[i].Now = was, now
 		}
 	}
 	return changes
+}
+
+// isText reports whether a value, as JSON, is a text, or there is none.
+func isText(value string) bool {
+	return strings.HasPrefix(value, quote) || value == compare.OrNothing("")
 }
 
 // newError is the error that came, as a change of whatever was recorded; nil where
@@ -288,14 +298,14 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 	if d.Times > 0 {
 		return fmt.Sprintf("%d times", d.Times)
 	}
-	if len(e.Also) > 0 {
-		return "and " + safetext.List(e.Also[:min(len(e.Also), mostChanges)], named)
-	}
 	if d.Dialed != "" {
 		return "which dialed " + safetext.Bare(d.Dialed) + " itself"
 	}
 	if told(d.Class, e) == e.Replayed && slices.ContainsFunc(d.Candidates, func(c replay.Candidate) bool { return c.Spent }) {
 		return onceMore
+	}
+	if d.Class == replay.Unanswered && instead(d.Class, e) == "" {
+		return "not recorded"
 	}
 	return ""
 }
@@ -311,12 +321,15 @@ func instead(class replay.Class, e *replay.Evidence) string {
 		return "where " + named(was) + " was recorded"
 	case !describe.IsMade(now):
 	case class == replay.Missing:
-		return named(now) + " in its place"
+		return inPlace[len(e.Also) > 0] + named(now)
 	case (class == replay.Extra || class == replay.Unanswered) && named(was) != named(now):
 		return "where " + named(was) + " was recorded"
 	}
 	return ""
 }
+
+// inPlace says that something came in the place of one, and of several.
+var inPlace = map[bool]string{false: "in its place ", true: "in their place "}
 
 // wordsOf are the words that some crossings carry.
 func wordsOf(crossings []*adk.Crossing) map[string]bool {

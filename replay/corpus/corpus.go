@@ -358,7 +358,7 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	}
 	if t.Divergence != nil {
 		if d := t.Divergence; d.Place == "" && len(t.Live) > 0 && !d.Scripted { // what a run is given is made there
-			d.Place = codeplace.OfFunc(c.options.Maker).MadeIn()
+			d.Place = codeplace.OfFunc(c.options.Maker).HandedIn()
 		}
 		t.Cause = newCause(t.Divergence)
 		t.Divergence = abridged(t.Divergence)

@@ -35,5 +35,5 @@ func ExampleVerify() {
 	// Output:
 	// true
 	// true changed input in run: prompt: "helpful" → "rude"
-	// true changed input in run: instructions: now with "Answer in one sentence."
+	// true changed input in run: instructions: nothing → "Answer in one sentence."
 }

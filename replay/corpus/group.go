@@ -36,6 +36,9 @@ func (r *Report) group() {
 			}
 		}
 		c.Text = c.Cause.String()
+		if c.Also != "" {
+			c.Text += " and " + safetext.Bare(c.Also)
+		}
 		if c.Beside != "" {
 			c.Text += ", " + safetext.Bare(c.Beside)
 		}
@@ -58,7 +61,7 @@ func (r *Report) joinOrders(reports map[string]*TraceReport) {
 	first := map[string]*CauseReport{}
 	r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
 		other := c.Gone
-		if c.Class == replay.Missing && kindWord(c.Instead) == kindWord(c.Kind) {
+		if c.Class == replay.Missing && c.inPlaceOfItsKind() {
 			other = c.Kind
 		}
 		if c.Class != replay.Order && c.Class != replay.Missing || other == "" {
@@ -72,6 +75,16 @@ func (r *Report) joinOrders(reports map[string]*TraceReport) {
 		first[key].join(c, reports)
 		return true
 	})
+}
+
+// inPlaceOfItsKind reports whether what came is of the kind of what is missing.
+func (c *CauseReport) inPlaceOfItsKind() bool {
+	for _, words := range inPlace {
+		if came, is := strings.CutPrefix(c.Instead, words); is {
+			return kindWord(came) == kindWord(c.Kind)
+		}
+	}
+	return false
 }
 
 // kindWord is the kind in the gist of an operation.

@@ -192,7 +192,7 @@ func TestTwoThatChangedPlacesAreOneCause(t *testing.T) {
 	}
 	for most, text := range map[int]string{
 		9: "order in executor/model: execute b, before execute a",
-		1: "missing in executor/model: execute a, execute b in its place",
+		1: "missing in executor/model: execute a, in its place execute b",
 	} {
 		report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {
 			return replay.Live{Config: working(most, usual[name][1], usual[name][0]), Seams: []string{replay.Executor}}

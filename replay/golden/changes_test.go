@@ -182,14 +182,14 @@ func runs(t *testing.T, dir, command string) {
 }
 
 // What a report says to do next runs as it is printed, from the root of the module. The
-// second command differs in its flags alone, and the third is of go test.
+// second command is of go test.
 func TestNextRuns(t *testing.T) {
 	tb := replayed(turns(t), func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt, replay.Executor)
 	require.Len(t, tb.failed, 1)
 	commands := commandsOf(tb.failed[0])
-	require.Len(t, commands, 3)
+	require.Len(t, commands, 2)
 	runs(t, "../..", commands[0])
-	assert.Equal(t, "go test ./replay/golden -run '^TestReplay$' -count=1", commands[2])
+	assert.Equal(t, "go test ./replay/golden -run '^TestReplay$' -count=1", commands[1])
 }
 
 // unwrapped is a report with its headline and its list of traces in a line each, and

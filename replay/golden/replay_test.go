@@ -168,7 +168,7 @@ func TestReplayFailsForEveryCause(t *testing.T) {
 		return live
 	})
 	require.Len(t, tb.failed, 2)
-	for i, says := range []string{`prompt: "brief" → "kind"`, `instructions: now with "Never guess."`} {
+	for i, says := range []string{`prompt: "brief" → "kind"`, `instructions: nothing → "Never guess."`} {
 		which, rest, _ := strings.Cut(tb.failed[i], "\n")
 		assert.Equal(t, fmt.Sprintf("replay: not as recorded, cause %d of 2:", i+1), which)
 		assert.True(t, strings.HasPrefix(rest, "changed input in run: "+says+"\n"), rest)
