@@ -814,7 +814,7 @@ func (p *causal) Opened(x *adk.Crossing) ([]byte, error) {
 	if s == nil || s.Done == nil {
 		return nil, stub.ErrUnanswered
 	}
-	if err := p.perform(s.Script); err != nil {
+	if err := p.perform(s.Script()); err != nil {
 		return nil, err
 	}
 	data, _ := s.Done.Value.([]byte)
