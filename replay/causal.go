@@ -718,7 +718,9 @@ func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	}
 	p.Mu.Unlock()
 	h.Strand = c.rec.Begin.Strand
-	p.stage.Enter(c.rec.Begin.ID, h)
+	if p.isUsed(c.rec) { // a handle holds all that the engine has of its call, for as long as the run
+		p.stage.Enter(c.rec.Begin.ID, h)
+	}
 	if err := p.perform(c.rec.Script); err != nil {
 		return nil, err
 	}
@@ -726,6 +728,13 @@ func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 		p.leaving(strand)
 	}
 	return c.rec.Return, nil
+}
+
+// isUsed reports whether anything was done through the handle of a recorded call, within it
+// or behind it.
+func (p *causal) isUsed(c *calls.Call) bool {
+	_, is := slices.BinarySearchFunc(p.inCalls, c.Begin.ID, func(x *adk.Crossing, call int) int { return cmp.Compare(x.Call, call) })
+	return is
 }
 
 // perform performs what user code did.
