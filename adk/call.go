@@ -38,7 +38,7 @@ type call struct {
 // observer adds, and the call as its handle (WLD-1). It is a part of the call and costs no
 // allocation.
 func (c *call) hand(beneath context.Context) context.Context {
-	c.handed = handed.Context{Context: c.run.contextOf(c.id, beneath), Handle: c}
+	c.handed = handed.Over(c.run.contextOf(c.id, beneath), c)
 	return &c.handed
 }
 

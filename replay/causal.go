@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -72,9 +73,9 @@ type causal struct {
 	lent          []*calls.Step        // and those of them that asked otherwise, as takeCertain has it
 	ids           *rename.IDs
 	asks          recordedAsks
-	newCalls      map[*calls.Call]*newCall     // recorded calls, and their counterparts
-	nextUnmatched map[*calls.Call]int          // for unmet
-	lists         map[adk.Step][]*adk.Crossing // for foresee
+	newCalls      map[*calls.Call]*newCall // recorded calls, and their counterparts
+	nextUnmatched map[*calls.Call]int      // for unmet
+	inCalls       []*adk.Crossing          // all, call by call, as compareSteps orders them
 	outsideEvents []*outsideEvent
 	acting        int                        // goroutines that settle a gate
 	aborts        bool                       // an operation aborted the recorded run
@@ -124,8 +125,8 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 	}
 	p := &causal{
 		tree: tree, live: live, known: known, choice: calls.NewChoice(live.takes),
-		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{}, byStrand: map[int][]*adk.Crossing{},
-		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{}, lists: map[adk.Step][]*adk.Crossing{},
+		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{},
+		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
 		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
@@ -154,10 +155,12 @@ func asRecorded(tree *calls.Tree) []int {
 // index prepares what is looked up while the run goes on.
 func (p *causal) index() {
 	p.unmade.index(p.tree, p.strands[0])
+	p.byStrand = byStrand(p.tree.Lines)
+	p.inCalls = slices.Clone(p.tree.Lines)
+	slices.SortFunc(p.inCalls, func(a, b *adk.Crossing) int {
+		return cmp.Or(compareSteps(stepOf(a), stepOf(b)), cmp.Compare(a.Seq, b.Seq))
+	})
 	for _, x := range p.tree.Lines {
-		key := adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
-		p.lists[key] = append(p.lists[key], x)
-		p.byStrand[x.Strand] = append(p.byStrand[x.Strand], x)
 		p.aborts = p.aborts || wire.Aborts(x)
 		if wire.IsCancel(x) || wire.Aborts(x) {
 			p.abortLines = append(p.abortLines, x)
@@ -179,6 +182,48 @@ func (p *causal) index() {
 	for _, x := range p.tree.Cancels {
 		p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, cancel: x})
 	}
+}
+
+// byStrand are the lines of each strand, all in one piece of memory: a turn may have as many
+// strands as it has calls of tools.
+func byStrand(lines []*adk.Crossing) map[int][]*adk.Crossing {
+	counts := map[int]int{}
+	for _, x := range lines {
+		counts[x.Strand]++
+	}
+	of := make(map[int][]*adk.Crossing, len(counts))
+	room := make([]*adk.Crossing, len(lines))
+	for _, x := range lines {
+		if of[x.Strand] == nil {
+			n := counts[x.Strand]
+			of[x.Strand], room = room[:0:n], room[n:]
+		}
+		of[x.Strand] = append(of[x.Strand], x)
+	}
+	return of
+}
+
+// stepOf is the step that made a recorded line.
+func stepOf(x *adk.Crossing) adk.Step {
+	return adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
+}
+
+// compareSteps orders steps call by call, and those of a call so that all of one strand, kind
+// and phase stand together.
+func compareSteps(a, b adk.Step) int {
+	return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Strand, b.Strand), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Phase, b.Phase))
+}
+
+// nextLike is the first recorded line behind a place that a step like another made; nil if
+// there is none.
+func (p *causal) nextLike(step adk.Step, behind int) *adk.Crossing {
+	at, _ := slices.BinarySearchFunc(p.inCalls, step, func(x *adk.Crossing, step adk.Step) int {
+		return cmp.Or(compareSteps(stepOf(x), step), cmp.Compare(x.Seq, behind+1))
+	})
+	if at == len(p.inCalls) || stepOf(p.inCalls[at]) != step {
+		return nil
+	}
+	return p.inCalls[at]
 }
 
 // listen finds the events at which recorded listeners were loud. Those that settle
@@ -673,7 +718,9 @@ func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	}
 	p.Mu.Unlock()
 	h.Strand = c.rec.Begin.Strand
-	p.stage.Enter(c.rec.Begin.ID, h)
+	if p.isUsed(c.rec) { // a handle holds all that the engine has of its call, for as long as the run
+		p.stage.Enter(c.rec.Begin.ID, h)
+	}
 	if err := p.perform(c.rec.Script); err != nil {
 		return nil, err
 	}
@@ -681,6 +728,13 @@ func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 		p.leaving(strand)
 	}
 	return c.rec.Return, nil
+}
+
+// isUsed reports whether anything was done through the handle of a recorded call, within it
+// or behind it.
+func (p *causal) isUsed(c *calls.Call) bool {
+	_, is := slices.BinarySearchFunc(p.inCalls, c.Begin.ID, func(x *adk.Crossing, call int) int { return cmp.Compare(x.Call, call) })
+	return is
 }
 
 // perform performs what user code did.
@@ -769,7 +823,7 @@ func (p *causal) Opened(x *adk.Crossing) ([]byte, error) {
 	if s == nil || s.Done == nil {
 		return nil, stub.ErrUnanswered
 	}
-	if err := p.perform(s.Script); err != nil {
+	if err := p.perform(s.Script()); err != nil {
 		return nil, err
 	}
 	data, _ := s.Done.Value.([]byte)

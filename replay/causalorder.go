@@ -324,12 +324,7 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	if step.Kind == adk.KindCall && p.entersNobody(s, c.rec) {
 		return nil
 	}
-	list := p.lists[adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}]
-	i := sort.Search(len(list), func(i int) bool { return list[i].Seq > s.cursor })
-	if i == len(list) {
-		return nil
-	}
-	return list[i]
+	return p.nextLike(adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}, s.cursor)
 }
 
 // entersNobody reports whether a next of a call that comes now led to nobody in the
@@ -449,14 +444,14 @@ type unmade struct {
 
 func (m *toMake) index(t *calls.Tree, first *newStrand) {
 	m.by, m.forks, m.ofGate = map[int]*newStrand{0: first}, map[int]*adk.Crossing{}, map[string]*unmade{}
-	for _, x := range t.Lines {
+	m.every.lines = t.Lines
+	if slices.ContainsFunc(t.Lines, wire.IsCancel) {
+		m.every.lines = slices.DeleteFunc(slices.Clone(t.Lines), wire.IsCancel)
+	}
+	for _, x := range m.every.lines {
 		if wire.Forks(x) {
 			m.forks[x.ID] = x
 		}
-		if wire.IsCancel(x) {
-			continue
-		}
-		m.every.lines = append(m.every.lines, x)
 		if t.Shares(x) {
 			m.shared.lines = append(m.shared.lines, x)
 		}

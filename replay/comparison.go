@@ -475,14 +475,14 @@ func (j *comparison) whole(s *calls.Step) string {
 	case s.Call != nil:
 		return strand + "call " + s.X.Seam.String() + " " + s.X.Key + compare.RecordText(s.X.Record)
 	case s.X.Kind.Class() == adk.ClassOperation:
-		return strand + compare.ArgumentsText(j.known, s.X) + s.Waits
+		return strand + compare.ArgumentsText(j.known, s.X) + s.Waits()
 	}
 	return strand + compare.ToldText(j.known, s.X)
 }
 
 // alike reports whether two steps have one key of whole, without making it.
 func (j *comparison) alike(w, g *calls.Step) bool {
-	if w.In.Strand != g.In.Strand || w.X.Kind != g.X.Kind || w.X.Phase != g.X.Phase || w.Waits != g.Waits {
+	if w.In.Strand != g.In.Strand || w.X.Kind != g.X.Kind || w.X.Phase != g.X.Phase || w.Waits() != g.Waits() {
 		return false
 	}
 	if w.X.Kind == adk.KindCall {

@@ -2,12 +2,15 @@ package replay_test
 
 import (
 	"bytes"
+	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/replay"
@@ -15,7 +18,12 @@ import (
 
 // liveAgain verifies a large turn with its own executor.
 func liveAgain(t testing.TB, shape large.Shape, crossings int) {
-	report, err := replay.Verify(t.Context(), bytes.NewReader(shape.Trace(crossings)), replay.Live{
+	verifyLive(t, shape.Trace(crossings), shape, crossings)
+}
+
+// verifyLive verifies what was recorded of a large turn with its own executor.
+func verifyLive(t testing.TB, recorded []byte, shape large.Shape, crossings int) {
+	report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{
 		Config: shape.Turn(crossings), Seams: []string{"executor/model"}})
 	require.NoError(t, err)
 	require.Nil(t, report.Divergence, "%v", report.Divergence)
@@ -55,5 +63,36 @@ func TestLiveReplaysAreLinear(t *testing.T) {
 			return float64(stillAllocated(t, func(t *testing.T) { liveAgain(t, shape, crossings) }))
 		}
 		assert.Less(t, cost(8_000)/cost(4_000), 2.5, name)
+	}
+}
+
+// Of each crossing a live replay holds no more than so many bytes when its agent is about to
+// end: with what the collector leaves lying about, one of a million takes less than a gigabyte.
+func TestLiveReplaysHoldLittle(t *testing.T) {
+	allocs.Countable(t)
+	for name, most := range map[string]float64{"stream": 663, "streams": 830, "history": 890} {
+		shape, ok := large.Named(name)
+		require.True(t, ok)
+		held := func(crossings int) (held float64) {
+			recorded, before := shape.Trace(crossings), allocs.Heap()
+			measured := shape
+			measured.Turn = func(crossings int) adk.Config {
+				config := shape.Turn(crossings)
+				run := config.Executor.Run
+				config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+					err := run(ctx, dc, h)
+					if dc.IsAcked() {
+						held = float64(allocs.Heap() - before)
+					}
+					return err
+				}
+				return config
+			}
+			verifyLive(t, recorded, measured, crossings)
+			runtime.KeepAlive(recorded)
+			return held
+		}
+		const small, big = 10_000, 30_000
+		assert.Less(t, (held(big)-held(small))/(big-small), most, name)
 	}
 }

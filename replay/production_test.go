@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -273,4 +274,20 @@ func TestALineWithoutEndIsGivenUp(t *testing.T) {
 	_, err := trace.Read(in, trace.Options{MaxLine: 1 << 16})
 	assertFault(t, err, trace.FaultTooLarge)
 	assert.Less(t, in.gave, 1<<18, fmt.Sprint(err))
+}
+
+// A trace that goes on behind what may be read of it is refused before any live code runs:
+// that would go on as well, with nothing to be held against.
+func TestLiveCodeIsNotRunForAPartOfATrace(t *testing.T) {
+	t.Parallel()
+	shape, ok := large.Named("stream")
+	require.True(t, ok)
+	recorded := shape.Trace(1_000)
+	live := replay.LiveExecutor(func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+		t.Error("live code ran")
+		return nil
+	})
+	report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), live, trace.Options{MaxCrossings: 500})
+	assertFault(t, err, trace.FaultTooLarge)
+	assert.Nil(t, report)
 }

@@ -23,7 +23,9 @@ import (
 // only says that it has kept what it was given (Live.Strict).
 //
 // A trace that cannot be read to its end is a *FormatError; what was replayed
-// before that is in the report. Any other error says that nothing was replayed.
+// before that is in the report, which is nil where live code would have been held against
+// the part of a trace that is within the limits of reading. Any other error says that
+// nothing was replayed.
 //
 // Live code may wait for somebody outside, and is waited for as long as ctx has not ended.
 // When it has, the error says what of it did not come to an end, and was left behind. A run
@@ -100,7 +102,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return nil, err
 	}
 	trace, unread := r.Rest()
-	if trace.Len() == 0 && unread != nil {
+	if unread != nil && (trace.Len() == 0 || isTooLarge(unread)) {
 		return nil, unread
 	}
 	want := calls.Of(trace)
@@ -125,6 +127,13 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	}
 	report.Divergence, err = ofItself(ctx, r.Header(), trace.Lines(), known)
 	return report, err
+}
+
+// isTooLarge reports whether a recording goes on behind where it was read to: live code, which
+// does not know of limits, would be run to its end for a part of what it is held against.
+func isTooLarge(unread error) bool {
+	var format *trace.FormatError
+	return errors.As(unread, &format) && format.Fault == trace.FaultTooLarge
 }
 
 // ofItself is where a recording and the engine part without any live code: with

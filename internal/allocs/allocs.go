@@ -74,16 +74,16 @@ func Bytes(do func()) uint64 {
 
 // Held is how many bytes of heap are held by what is made, once all else is collected.
 func Held[T any](do func() T) int64 {
-	before := heap()
+	before := Heap()
 	made := do()
-	after := heap()
+	after := Heap()
 	runtime.KeepAlive(made)
 	return after - before
 }
 
-// heap is what is in use. What was in a pool when a collection began is still there behind
-// it: only the next takes it.
-func heap() int64 {
+// Heap is how many bytes of heap are in use. What was in a pool when a collection began is
+// still there behind it: only the next takes it.
+func Heap() int64 {
 	runtime.GC()
 	runtime.GC()
 	var stats runtime.MemStats
@@ -96,7 +96,7 @@ func heap() int64 {
 // grown by a tenth. It may be less than what was held, and hardly more.
 func Peak(do func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
-	before := heap()
+	before := Heap()
 	var most atomic.Int64
 	most.Store(before)
 	w := &watcher{most: &most}

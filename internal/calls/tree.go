@@ -58,9 +58,30 @@ type Step struct {
 	// Of an operation: the seam calls that it led to, and the events and facts.
 	Calls []*Call
 	Notes []*adk.Crossing
-	// Script is what the reader of an opening did, in order.
-	Script []*Step
-	Waits  string // of a wait for a strand, the path of that
+
+	rare *rare // nil for most: nearly every crossing is a step
+}
+
+// rare is what few steps have.
+type rare struct {
+	script []*Step
+	waits  string
+}
+
+// Script is what the reader of an opening did, in order.
+func (s *Step) Script() []*Step {
+	if s.rare == nil {
+		return nil
+	}
+	return s.rare.script
+}
+
+// Waits is the path of the strand that a step waits for; empty where it waits for none.
+func (s *Step) Waits() string {
+	if s.rare == nil {
+		return ""
+	}
+	return s.rare.waits
 }
 
 // New makes the tree of a run that was recorded in a version of the format,
@@ -320,7 +341,10 @@ func (b *treeBuilder) performed(s *Step) {
 	}
 	by := stack[len(stack)-1]
 	if open := b.reading(by); open != nil {
-		open.Script = append(open.Script, s)
+		if open.rare == nil {
+			open.rare = &rare{}
+		}
+		open.rare.script = append(open.rare.script, s)
 		return
 	}
 	by.Script = append(by.Script, s)
@@ -381,7 +405,7 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 			b.gates[x.Name] = s
 		}
 	case wire.Awaits(x):
-		s.Waits = b.Strands[x.ID]
+		s.rare = &rare{waits: b.Strands[x.ID]}
 	case wire.Forks(x):
 		b.forks[x.ID] = s
 		path := x.Name

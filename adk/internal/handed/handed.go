@@ -5,6 +5,7 @@ package handed
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Context is the context beneath it, and a handle. What Done gives is the lower one's own,
@@ -13,7 +14,30 @@ type Context struct {
 	context.Context
 	// Handle is what In gives; its text names the context.
 	Handle fmt.Stringer
+
+	// ends is the nearest context beneath that may end by itself. Agents call agents, each
+	// with a context above its caller's: to ask each of them in turn whether it has ended
+	// would take as long as the square of how deep they are.
+	ends context.Context
 }
+
+// Over is a context over the one beneath, with a handle.
+func Over(beneath context.Context, handle fmt.Stringer) Context {
+	ends := beneath
+	if inner, is := beneath.(*Context); is {
+		ends = inner.ends
+	}
+	return Context{Context: beneath, Handle: handle, ends: ends}
+}
+
+// Deadline is the lower context's.
+func (c *Context) Deadline() (deadline time.Time, ok bool) { return c.ends.Deadline() }
+
+// Done is the lower context's.
+func (c *Context) Done() <-chan struct{} { return c.ends.Done() }
+
+// Err is the lower context's.
+func (c *Context) Err() error { return c.ends.Err() }
 
 // key is what a context is asked for its handle with.
 type key struct{}

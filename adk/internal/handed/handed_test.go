@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -14,14 +15,19 @@ type handle string
 
 func (h handle) String() string { return string(h) }
 
+func over(beneath context.Context, h handle) *handed.Context {
+	ctx := handed.Over(beneath, h)
+	return &ctx
+}
+
 type own struct{}
 
 // WLD-1: who asks finds the innermost handle, and every value of the contexts beneath.
 func TestHandleIsFound(t *testing.T) {
 	beneath := context.WithValue(context.Background(), own{}, "mine")
 	assert.Zero(t, handed.In[handle](beneath))
-	outer := &handed.Context{Context: beneath, Handle: handle("outer")}
-	inner := &handed.Context{Context: outer, Handle: handle("inner")}
+	outer := over(beneath, handle("outer"))
+	inner := over(outer, handle("inner"))
 	assert.Equal(t, handle("outer"), handed.In[handle](outer))
 	assert.Equal(t, handle("inner"), handed.In[handle](context.WithoutCancel(inner)))
 	assert.Equal(t, "mine", inner.Value(own{}))
@@ -31,7 +37,7 @@ func TestHandleIsFound(t *testing.T) {
 func TestHandleIsHidden(t *testing.T) {
 	beneath, cancel := context.WithCancel(context.WithValue(context.Background(), own{}, "mine"))
 	assert.Equal(t, beneath, handed.Without(beneath), "there is nothing to hide")
-	hidden := handed.Without(&handed.Context{Context: beneath, Handle: handle("outer")})
+	hidden := handed.Without(over(beneath, handle("outer")))
 	assert.Zero(t, handed.In[handle](hidden))
 	assert.Equal(t, "mine", hidden.Value(own{}))
 	cancel()
@@ -40,9 +46,24 @@ func TestHandleIsHidden(t *testing.T) {
 
 // Names are put together as those of package context are.
 func TestNames(t *testing.T) {
-	ctx := &handed.Context{Context: context.Background(), Handle: handle("run")}
+	ctx := over(context.Background(), handle("run"))
 	for _, verb := range []string{"%v", "%s", "%#v"} {
 		assert.Equal(t, "context.Background.WithSeam(run)", fmt.Sprintf(verb, ctx))
 		assert.Equal(t, "context.Background.WithSeam(run).WithoutSeam", fmt.Sprintf(verb, handed.Without(ctx)))
 	}
+}
+
+// Whether a context has ended is asked of the one that can end, and of none between: agents
+// that call agents would each ask all that are above.
+func TestContextsBetweenAreNotAsked(t *testing.T) {
+	beneath, cancel := context.WithTimeout(context.Background(), time.Hour)
+	inner := over(beneath, "inner")
+	outer := over(inner, "outer")
+	inner.Context = nil
+	assert.NoError(t, outer.Err())
+	_, limited := outer.Deadline()
+	assert.True(t, limited)
+	cancel()
+	<-outer.Done()
+	assert.ErrorIs(t, outer.Err(), context.Canceled)
 }

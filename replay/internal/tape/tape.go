@@ -23,6 +23,7 @@ type Tape struct {
 	line    Pages // that was written and is not yet read
 	out     *trace.Writer
 	in      *trace.Reader // nil until there is a line
+	spare   *trace.Line   // for the next that is read; nil if none is to be used again
 	err     error         // why there is no more
 }
 
@@ -84,12 +85,19 @@ func (t *Tape) retell(x *adk.Crossing) (err error) {
 			return err
 		}
 	}
-	line, err := t.in.Next()
+	if t.spare == nil {
+		t.spare = new(trace.Line)
+	}
+	line, err := t.in.NextInto(t.spare)
 	if err != nil {
 		return err
 	}
-	if line.Seq = x.Seq; !t.recorded(&line.Crossing) {
-		t.told = append(t.told, &line.Crossing)
+	if line.Seq = x.Seq; t.recorded(&line.Crossing) {
+		return nil
+	}
+	t.told = append(t.told, &line.Crossing)
+	if line == t.spare {
+		t.spare = nil
 	}
 	return nil
 }
@@ -109,7 +117,10 @@ func (t *Tape) Run() (info adk.RunInfo, told []*adk.Crossing, err error) {
 }
 
 // Pages hold what is written to them until it was read.
-type Pages struct{ all [][]byte }
+type Pages struct {
+	all  [][]byte
+	read int // of the first
+}
 
 // pageSize is how much is held in one piece.
 const pageSize = 64 << 10
@@ -122,8 +133,11 @@ func (p *Pages) Write(text []byte) (int, error) {
 		if last < 0 {
 			size = pageSize / 16 // most runs need no more
 		}
-		p.all = append(p.all, make([]byte, 0, max(size, len(text))))
-		last++
+		if last < 0 || len(p.all[last]) > 0 {
+			p.all = append(p.all, nil)
+			last++
+		}
+		p.all[last] = make([]byte, 0, max(size, len(text)))
 	}
 	p.all[last] = append(p.all[last], text...)
 	return len(text), nil
@@ -131,13 +145,19 @@ func (p *Pages) Write(text []byte) (int, error) {
 
 // Read gives what was written, and io.EOF where there is no more yet.
 func (p *Pages) Read(into []byte) (int, error) {
-	if len(p.all) == 0 {
+	if len(p.all) == 0 || p.read == len(p.all[0]) {
 		return 0, io.EOF
 	}
-	n := copy(into, p.all[0])
-	if p.all[0] = p.all[0][n:]; len(p.all[0]) == 0 {
-		p.all[0] = nil
-		p.all = p.all[1:]
+	n := copy(into, p.all[0][p.read:])
+	if p.read += n; p.read < len(p.all[0]) {
+		return n, nil
 	}
+	p.read = 0
+	if len(p.all) == 1 && cap(p.all[0]) <= pageSize { // who writes a line and reads it needs no other page for the next
+		p.all[0] = p.all[0][:0]
+		return n, nil
+	}
+	p.all[0] = nil
+	p.all = p.all[1:]
 	return n, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/tape"
@@ -93,6 +94,26 @@ func TestTapeSaysWhyItEnds(t *testing.T) {
 	_, kept, err := on.Run()
 	require.Error(t, err)
 	assert.Empty(t, kept, "and nothing is kept behind it")
+}
+
+// What is read although it was told as it was recorded, such as calls are, leaves nothing
+// behind, and takes no memory of its own: not of the text between, nor of the line.
+func TestReadLinesAreLeft(t *testing.T) {
+	allocs.Countable(t)
+	shape, ok := large.Named("nesting")
+	require.True(t, ok)
+	read, err := trace.Read(bytes.NewReader(shape.Trace(30_000)))
+	require.NoError(t, err)
+	var want []*adk.Crossing
+	calls := 0
+	for i := range read.Lines() {
+		x := &read.Lines()[i].Crossing
+		if want = append(want, x); x.Kind.Class() == adk.ClassCall {
+			calls++
+		}
+	}
+	bytes := allocs.Bytes(func() { assert.Equal(t, same(len(want)), sameAs(want, taped(t, want, want))) })
+	assert.Less(t, float64(bytes)/float64(calls), 3_000.0)
 }
 
 // Pages give what was written, in pieces of any size, and then say that there is no more
