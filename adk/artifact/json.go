@@ -180,22 +180,23 @@ func byLines(format, text string) (*document, error) {
 // Type is json or json5 for one document, jsonl (or ndjson, where the mark says so) for
 // records.
 func (q JSONQuestions) Type(ctx context.Context) (string, error) {
-	return scalar[string](q.ask(ctx, "type", nil, func(d *document) (any, error) { return d.format, nil }))
+	return valueOf[string](q.ask(ctx, "type", nil, func(d *document) (any, error) { return d.format, nil }))
 }
 
 // Length is the number of records, 1 for one document.
 func (q JSONQuestions) Length(ctx context.Context) (int, error) {
-	n, err := scalar[float64](q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(d.count), nil }))
-	return int(n), err
+	return valueOf[int](q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(d.count), nil }))
 }
 
 // Keys are those of the root object, or of all records that are objects in the order in
 // which they appear; found is false where there is no object.
 func (q JSONQuestions) Keys(ctx context.Context) (keys []string, found bool, err error) {
 	value, err := q.keys(ctx)
-	keys, err = texts(value, err)
-	_, isNone := value.(none)
-	return keys, err == nil && !isNone, err
+	if _, isNone := value.(none); isNone {
+		return nil, false, err
+	}
+	keys, err = listOf[string](value, err)
+	return keys, err == nil, err
 }
 
 func (q JSONQuestions) keys(ctx context.Context) (any, error) {
