@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,7 +115,7 @@ func (a *Artifact) read(ctx context.Context, b body) (*document, error) {
 		return nil, err
 	}
 	if len(data) > maxRewritten && !utf8.Valid(data) {
-		return nil, refuse(itsLines, "is no %s: it is not valid UTF-8", FormatJSON)
+		return nil, refuse(itsLines, "is no %s: it is not valid UTF-8", cmp.Or(a.mark.Format, FormatJSON))
 	}
 	return readDocument(ownText(data), a.mark.Format)
 }
@@ -203,6 +204,9 @@ func (q JSONQuestions) keys(ctx context.Context) (any, error) {
 	return q.ask(ctx, "keys", nil, func(d *document) (any, error) {
 		union, met, isAny, walk := answerLines{}, map[string]bool{}, false, d.index.NewWalk(math.MaxInt)
 		for record := range d.records {
+			if err := context.Cause(ctx); err != nil {
+				return nil, err
+			}
 			if !walk.IsObject(record) {
 				continue
 			}
@@ -300,6 +304,9 @@ func (q JSONQuestions) slice(ctx context.Context, from, to *int) (any, error) {
 		}
 		chosen := answerValues{Walk: d.index.NewWalk(math.MaxInt)}
 		for record := range d.records {
+			if err := context.Cause(ctx); err != nil {
+				return nil, err
+			}
 			if i >= end {
 				break
 			}
