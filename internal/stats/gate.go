@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
@@ -25,37 +26,42 @@ type Gate struct {
 // ErrNoFigure is of a gate on what is no figure.
 var ErrNoFigure = errors.New("there is no such figure")
 
-var gateForm = regexp.MustCompile(`^\s*(\S.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*(\d+(?:\.\d+)?)(%|[a-zµ]*)\s*$`)
+var (
+	gateForm = regexp.MustCompile(`^\s*(\S.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*([^\s+-]\S*)\s*$`)
+	numeral  = regexp.MustCompile(`^\d+(\.\d+)?$`)
+)
 
 // ParseGate reads a gate: a name of a row, one of > >= < <=, and a bound. A bound with a
 // sign is on how much more or less the figure is than in the other folder: a number, a
-// duration, or a share in percent. The error says what is wrong with it.
+// duration as time.ParseDuration has it, or a share in percent. The error says what is
+// wrong with it.
 func ParseGate(text string) (Gate, error) {
 	m := gateForm.FindStringSubmatch(text)
 	if m == nil {
 		return Gate{}, fmt.Errorf("%s: want a figure, one of > >= < <=, and a number, as in 'tokens.out > +10%%'", safetext.Quoted(text))
 	}
 	g := Gate{Text: text, Name: m[1], operator: m[2], sign: m[3]}
-	bound, err := strconv.ParseFloat(m[4], 64)
-	if err != nil {
-		return Gate{}, fmt.Errorf("%s: %w", safetext.Quoted(text), err)
-	}
-	switch unit := m[5]; {
-	case unit == "%" && g.sign == "":
-		return Gate{}, fmt.Errorf("%s: a share is of a change: write +%s%% or -%s%%", safetext.Quoted(text), m[4], m[4])
-	case unit == "%":
-		g.percent = true
-	case unit != "":
-		lasting, err := time.ParseDuration(m[4] + unit)
+	number, percent := strings.CutSuffix(m[4], "%")
+	switch {
+	case numeral.MatchString(number):
+		bound, err := strconv.ParseFloat(number, 64)
 		if err != nil {
-			return Gate{}, fmt.Errorf("%s: %s is no unit: want none, %% or one of ns, µs, ms, s, m, h", safetext.Quoted(text), unit)
+			return Gate{}, fmt.Errorf("%s: %w", safetext.Quoted(text), err)
 		}
-		bound, g.lasting = float64(lasting), true
+		g.bound, g.percent = bound, percent
+	default:
+		bound, err := time.ParseDuration(m[4])
+		if err != nil {
+			return Gate{}, fmt.Errorf("%s: %s is no bound: want a number, a share such as +10%%, or a duration such as 150ms or 1m30s", safetext.Quoted(text), safetext.Quoted(m[4]))
+		}
+		g.bound, g.lasting = float64(bound), true
+	}
+	if g.percent && g.sign == "" {
+		return Gate{}, fmt.Errorf("%s: a share is of a change: write +%s or -%s", safetext.Quoted(text), m[4], m[4])
 	}
 	if g.sign == "-" {
-		bound = -bound
+		g.bound = -g.bound
 	}
-	g.bound = bound
 	return g, nil
 }
 
@@ -79,13 +85,16 @@ func (g Gate) Broken(t Table) (words string, broken bool, err error) {
 
 // figure is the one that the gate is on.
 func (g Gate) figure(figures []Difference) (Difference, error) {
-	d, known := Difference{Name: g.Name, Unit: Number}, inFamily(g.Name)
+	d := Difference{Name: g.Name, Unit: Number}
+	known, alike := inFamily(g.Name)
 	for _, one := range figures {
 		if one.Name == g.Name {
 			d, known = one, true
 		}
 	}
 	switch {
+	case !known && alike != nil:
+		return d, fmt.Errorf("%s: %w: want one of %s", safetext.Quoted(g.Name), ErrNoFigure, strings.Join(alike, ", "))
 	case !known:
 		return d, fmt.Errorf("%s: %w", safetext.Quoted(g.Name), ErrNoFigure)
 	case g.lasting && d.Unit != Duration:

@@ -251,6 +251,8 @@ func TestGates(t *testing.T) {
 		"tokens.out > +10%": true, "tokens.out > +11%": false, "tokens.out >= +11%": true, "tokens.out < 111": false, "tokens.out<=111": true, "tokens.out > 110": true,
 		"tokens.out < -10%": false, "tokens.out > -20": true, "time.ask.p90 > 2s": true, "time.ask.p90 > +2500ms": false, "asks.failed > +10%": true, "asks.failed < -10%": false,
 		"tools.any.failed > 0": false, "tools.any.calls < 1": true, "errors.E_X > +0": false, "time.ask.p90 > 0": true, "time.ask.p90 > +10%": true,
+		"time.ask.p90 > 0m2.5s": true, "time.ask.p90 >+1s999ms": true, "time.ask.p90 < 1h0m3s": true, "time.ask.p90 > .5s": true,
+		"models.x.tokens.in > 0": false, "stops.length > 0": false, "ends.nack > 0": false,
 	} {
 		gate, err := ParseGate(text)
 		require.NoError(t, err, text)
@@ -259,7 +261,7 @@ func TestGates(t *testing.T) {
 		assert.Equal(t, broken, is, text)
 		assert.Equal(t, broken, strings.HasPrefix(words, text+": it is "), words)
 	}
-	for _, text := range []string{"", "tokens.out", "tokens.out > ", "tokens.out = 3", "tokens.out > 10%", "tokens.out > +10 apples", "> 3", "tokens.out > 1e9x"} {
+	for _, text := range []string{"", "tokens.out", "tokens.out > ", "tokens.out = 3", "tokens.out > 10%", "tokens.out > +10 apples", "> 3", "tokens.out > 1e9x", "time.ask.p90 > 1m30", "time.ask.p90 > +-2s", "time.ask.p90 > +2s%"} {
 		_, err := ParseGate(text)
 		assert.Error(t, err, text)
 	}
@@ -270,10 +272,14 @@ func TestGates(t *testing.T) {
 		_, _, err = gate.Broken(table)
 		assert.ErrorContains(t, err, says, text)
 	}
-	gate, err := ParseGate("tokens.outs > 3")
-	require.NoError(t, err)
-	_, _, err = gate.Broken(table)
-	assert.ErrorIs(t, err, ErrNoFigure)
+	for name, says := range map[string]string{"tokens.outs": "", "tools.weather.falied": ": want one of tools.*.calls, tools.*.failed", "models.small.tokens": ": want one of models.*.asks,",
+		"ends.aborts": ": want one of ends.ack,", "tools.": ": want one of", "endings.ack": ""} {
+		gate, err := ParseGate(name + " > 3")
+		require.NoError(t, err, name)
+		_, _, err = gate.Broken(table)
+		require.ErrorIs(t, err, ErrNoFigure, name)
+		assert.ErrorContains(t, err, name+`": there is no such figure`+says)
+	}
 }
 
 // Two folders are set side by side, with what only one of them has.
