@@ -2,6 +2,7 @@ package gen
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -76,17 +77,20 @@ func (d *drawing) upTo(n int) int {
 }
 
 // once reports whether to do what is done once in n times.
-func (d *drawing) once(n int) bool { return oneOf(d, oneIn[n]) }
-
-// oneIn are lists of which one place says yes, in the middle, where the bias is
-// least.
-var oneIn = map[int][]bool{2: yesAt(2, 1), 3: yesAt(3, 2), 4: yesAt(4, 3), 6: yesAt(6, 4), 8: yesAt(8, 5), 16: yesAt(16, 11), 32: yesAt(32, 21)}
-
-func yesAt(n, at int) []bool {
-	list := make([]bool, n)
-	list[at] = true
-	return list
+func (d *drawing) once(n int) bool {
+	if n < 1 {
+		panic(fmt.Sprintf("gen: once in %d times: want 1 or more", n))
+	}
+	yes, known := yesAt[n]
+	if !known {
+		yes = 2 * n / 3
+	}
+	return rapid.IntRange(0, n-1).Draw(d.t, "choice") == yes
 }
+
+// yesAt is which of so many choices says yes: one in the middle, where the bias is least.
+// Another one would draw other turns of the same seeds.
+var yesAt = map[int]int{2: 1, 3: 2, 4: 3, 6: 4, 8: 5, 16: 11, 32: 21}
 
 func oneOf[T any](d *drawing, list []T) T {
 	return list[rapid.IntRange(0, len(list)-1).Draw(d.t, "choice")]
