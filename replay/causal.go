@@ -353,7 +353,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	case got.Kind == adk.KindReturn:
 		p.returned(got)
 	case wire.Forks(got):
-		p.forked(got, next)
+		p.forked(got)
 	default:
 		next = p.matched(got, next)
 		if next != nil && got.Kind.Class() == adk.ClassOperation {
@@ -531,7 +531,7 @@ func (p *causal) returned(got *adk.Crossing) {
 }
 
 // forked notes a strand that will come. mu is held.
-func (p *causal) forked(got, next *adk.Crossing) {
+func (p *causal) forked(got *adk.Crossing) {
 	s := &newStrand{number: got.ID, rec: -1, now: got.At, forkedIn: got.Call}
 	if c := p.calls[got.Call]; c != nil && got.Err == nil {
 		if s.fork = p.take(c, got); s.fork != nil {

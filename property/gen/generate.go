@@ -111,11 +111,11 @@ func (d *drawing) turn() turn.Turn {
 	t := turn.Turn{Prompt: "Be nice.", WriteBehind: d.once(2)}
 	d.raw(&t)
 	if t.Standalone = d.standalone(); t.Standalone == nil {
-		t.TurnInput = d.names(adk.LabelTurnInput)
-		t.TurnOutput = d.names(adk.LabelTurnOutput)
+		t.TurnInput = d.names()
+		t.TurnOutput = d.names()
 	}
-	t.DispatchInput = d.names(adk.LabelDispatchInput)
-	t.DispatchOutput = d.names(adk.LabelDispatchOutput)
+	t.DispatchInput = d.names()
+	t.DispatchOutput = d.names()
 	t.Tools = d.tools()
 	t.Kept = d.records(d.upTo(3))
 	d.iterations = d.upTo(d.Iterations)
@@ -173,7 +173,7 @@ func (d *drawing) raw(t *turn.Turn) {
 }
 
 // names draws the names of a pipeline: a, b, c and so on.
-func (d *drawing) names(string) []string {
+func (d *drawing) names() []string {
 	var names []string
 	for i := range d.upTo(d.Middlewares) {
 		names = append(names, string(rune('a'+i)))
