@@ -109,7 +109,7 @@ func weighed(words ...any) []string {
 
 func (d *drawing) turn() turn.Turn {
 	t := turn.Turn{Prompt: "Be nice.", WriteBehind: d.once(2)}
-	d.raw(&t)
+	d.handedIn(&t)
 	if t.Standalone = d.standalone(); t.Standalone == nil {
 		t.TurnInput = d.names()
 		t.TurnOutput = d.names()
@@ -122,8 +122,8 @@ func (d *drawing) turn() turn.Turn {
 	d.turnPipeline(&t, adk.LabelTurnInput, t.TurnInput)
 	t.Scripts = append(t.Scripts, d.dispatch(t.Executor, t.DispatchInput, t.DispatchOutput, d.iterations)...)
 	d.turnPipeline(&t, adk.LabelTurnOutput, t.TurnOutput)
-	d.handles(&t)
-	d.storage(&t)
+	d.toolScripts(&t)
+	d.storageFaults(&t)
 	if d.once(8) {
 		t.Loud = d.loud()
 	}
@@ -153,8 +153,8 @@ func (d *drawing) standalone() *turn.Standalone {
 	return a
 }
 
-// raw draws what is handed in, now and then what is refused.
-func (d *drawing) raw(t *turn.Turn) {
+// handedIn draws what is handed in, now and then what is refused.
+func (d *drawing) handedIn(t *turn.Turn) {
 	if n := d.upTo(2); n > 0 {
 		t.Instructions = instructions[:n]
 	}
@@ -295,8 +295,8 @@ func (d *drawing) end() turn.End {
 	return end
 }
 
-// handles draws what tools do when they are run.
-func (d *drawing) handles(t *turn.Turn) {
+// toolScripts draws what tools do when they are run.
+func (d *drawing) toolScripts(t *turn.Turn) {
 	for _, tool := range samples.Tools {
 		for n := range d.upTo(2) {
 			body := d.body(toolOps, 2, 1)
@@ -309,8 +309,8 @@ func (d *drawing) handles(t *turn.Turn) {
 	}
 }
 
-// storage draws faults of the storage.
-func (d *drawing) storage(t *turn.Turn) {
+// storageFaults draws faults of the storage.
+func (d *drawing) storageFaults(t *turn.Turn) {
 	for range d.upTo(3) {
 		end := turn.End{How: adk.OutcomeError, Err: oneOf(d, failures), Kept: d.once(3)}
 		if d.once(8) {
