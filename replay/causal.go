@@ -85,7 +85,7 @@ type causal struct {
 	unanswered    []int                      // calls that the recording has no answer for
 	newSeq        []int                      // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
 	made          int                        // ids that are not in the recording
-	turn          *waiter                    // whose step is being taken: the times and ids are for it
+	stepping      *waiter                    // whose step is being taken: the times and ids are for it
 	blocked       bool                       // those who are on the way are blocked outside the engine
 	progress      atomic.Int64               // changes with all that the new run does
 
@@ -123,7 +123,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tree.Order = asRecorded(tree)
 	}
 	p := &causal{
-		tree: tree, live: live, known: known, choice: calls.NewChoice(live.takes),
+		tree: tree, live: live, known: known, choice: calls.NewChoice(live.takesSeam),
 		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{}, byStrand: map[int][]*adk.Crossing{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{}, lists: map[adk.Step][]*adk.Crossing{},
 		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
@@ -290,8 +290,8 @@ func (r *newRun) Tell(x *adk.Crossing) {
 func (p *causal) Now() time.Time {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	if p.turn != nil && p.acting == 0 {
-		return p.present(p.turn)
+	if p.stepping != nil && p.acting == 0 {
+		return p.present(p.stepping)
 	}
 	return p.now
 }
@@ -307,8 +307,8 @@ func (p *causal) came(s *newStrand, at time.Time) {
 func (p *causal) NewID() string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	if p.turn != nil && p.turn.next != nil {
-		if id := wire.MadeID(p.turn.next); id != "" {
+	if p.stepping != nil && p.stepping.next != nil {
+		if id := wire.MadeID(p.stepping.next); id != "" {
 			return id
 		}
 	}
@@ -336,7 +336,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	p.progress.Add(1)
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	next := p.taken(got)
+	next := p.endStep(got)
 	p.aborted = p.aborted || wire.IsCancel(got) || wire.Aborts(got)
 	switch {
 	case wire.IsContained(got) || wire.IsTimer(got):
@@ -380,7 +380,7 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 	if s == nil || s.rec < 0 {
 		return nil
 	}
-	for _, x := range p.behind(s) {
+	for _, x := range p.ahead(s) {
 		switch {
 		case x.Kind.Class() != adk.ClassFact:
 			return nil
@@ -394,7 +394,7 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 // upcoming is the first recorded line of a strand that it has not passed, but for
 // cancels, which are told by whoever crosses next; nil if there is none. mu is held.
 func (p *causal) upcoming(s *newStrand) *adk.Crossing {
-	for _, x := range p.behind(s) {
+	for _, x := range p.ahead(s) {
 		if !wire.IsCancel(x) {
 			return x
 		}
@@ -402,8 +402,8 @@ func (p *causal) upcoming(s *newStrand) *adk.Crossing {
 	return nil
 }
 
-// behind are the recorded lines of a strand that it has not passed. mu is held.
-func (p *causal) behind(s *newStrand) []*adk.Crossing { return p.from(s.rec, s.cursor+1) }
+// ahead are the recorded lines of a strand that it has not passed. mu is held.
+func (p *causal) ahead(s *newStrand) []*adk.Crossing { return p.from(s.rec, s.cursor+1) }
 
 // from are the lines of a recorded strand from a place on.
 func (p *causal) from(strand, seq int) []*adk.Crossing {
@@ -603,7 +603,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
 	s := p.takeByCause(c, got)
 	if s == nil && wire.AsksForGate(got) {
-		s = p.next(p.gateCause(got), func(*calls.Step) bool { return true })
+		s = p.takeNext(p.gateCause(got), func(*calls.Step) bool { return true })
 	}
 	if s == nil {
 		s = p.takeCertain(c, got)
@@ -632,22 +632,22 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 	if want, renamed := p.ids.Wanted(id); renamed {
 		got = rename.WithID(got, want)
 	}
-	if s := p.next(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.IDOf(s.X), id) }); s != nil {
+	if s := p.takeNext(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.IDOf(s.X), id) }); s != nil {
 		return s
 	}
 	if id == "" {
 		return nil
 	}
-	s := p.next(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.IDOf(s.X), id) })
+	s := p.takeNext(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.IDOf(s.X), id) })
 	if s != nil {
 		p.ids.Pair(rename.IDOf(s.X), id)
 	}
 	return s
 }
 
-// next takes the first recorded operation of a cause that nobody took and that
+// takeNext takes the first recorded operation of a cause that nobody took and that
 // will do.
-func (p *causal) next(cause adk.Digest, will func(*calls.Step) bool) *calls.Step {
+func (p *causal) takeNext(cause adk.Digest, will func(*calls.Step) bool) *calls.Step {
 	pool := p.byCause[cause]
 	for len(pool) > 0 && p.consumed[pool[0]] {
 		pool = pool[1:]
@@ -723,7 +723,7 @@ func (p *causal) Today(tool *adk.Tool) *adk.Tool {
 	for _, mine := range p.live.Config.Tools {
 		if mine.Name() == tool.Name() {
 			tool = tool.WithHandlerOf(mine)
-			if p.live.takesSeam(adk.LabelTool, tool.Name()) {
+			if p.live.takesNamed(adk.LabelTool, tool.Name()) {
 				return tool
 			}
 		}
@@ -760,7 +760,7 @@ func (p *causal) isUnasked(record adk.Record) bool {
 	if !ok || p.stage.Made(tool) || p.live.mayRun(tool) || forging.IsForged(tool) {
 		return false
 	}
-	return !p.registered[tool] || p.live.takesSeam(adk.LabelTool, tool.Name())
+	return !p.registered[tool] || p.live.takesNamed(adk.LabelTool, tool.Name())
 }
 
 // Opened performs what the reader of a recorded opening did.
