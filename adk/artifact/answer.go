@@ -40,7 +40,7 @@ type answerLines struct {
 }
 
 func (l *answerLines) add(line string) error {
-	if err := l.fits(line); err != nil {
+	if err := l.count(line); err != nil {
 		return err
 	}
 	l.list = append(l.list, line)
@@ -50,8 +50,8 @@ func (l *answerLines) add(line string) error {
 // perLine is what a text takes beside its bytes.
 const perLine = 32
 
-// fits counts texts.
-func (l *answerLines) fits(lines ...string) error {
+// count counts texts, up to what an answer may have.
+func (l *answerLines) count(lines ...string) error {
 	for _, line := range lines {
 		if l.size += perLine + escapedLen(line); l.size > maxAnswer {
 			return errTooLong
@@ -153,7 +153,7 @@ func encode(answer any) (encoding, error) {
 	case encoding:
 		return v, nil
 	case []string:
-		if err := new(answerLines).fits(v...); err != nil {
+		if err := new(answerLines).count(v...); err != nil {
 			return nil, err
 		}
 		out := []byte{'['}
@@ -279,13 +279,13 @@ func rendered(answer any) (_ string, failed error) {
 	case none:
 		return "(undefined)", nil
 	case string:
-		return v, new(answerLines).fits(v)
+		return v, new(answerLines).count(v)
 	case int:
 		return strconv.Itoa(v), nil
 	case int64:
 		return strconv.FormatInt(v, 10), nil
 	case []string:
-		return joined(v), new(answerLines).fits(v...)
+		return joined(v), new(answerLines).count(v...)
 	}
 	text, err := encode(answer)
 	if err != nil {

@@ -110,7 +110,7 @@ func (p *planned) lasts(s *faultPoint) {
 func (p *planned) goesOn(of string, what wanted) bool {
 	switch {
 	case p.Each:
-		return isTool(of) == isTool(p.down) && !strings.HasPrefix(of, adk.FaultPoints) && p.counts(of, what) <= p.Times
+		return isTool(of) == isTool(p.down) && !strings.HasPrefix(of, adk.FaultPoints) && p.count(of, what) <= p.Times
 	case p.left == 0 || of != p.down || p.one != "" && p.one != what.part(p.Member):
 		return false
 	}
@@ -125,14 +125,14 @@ func (p *planned) goesOn(of string, what wanted) bool {
 func (p *planned) first(of string, what wanted) {
 	p.mine, p.same = what.part(""), 1
 	if p.Each {
-		p.counts(of, what)
+		p.count(of, what)
 	}
 }
 
 func isTool(provided string) bool { return strings.HasPrefix(provided, adk.LabelTool+"/") }
 
-// counts counts how often the same was called.
-func (p *planned) counts(of string, what wanted) int {
+// count counts how often the same was called.
+func (p *planned) count(of string, what wanted) int {
 	if p.each == nil {
 		p.each = map[string]int{}
 	}
