@@ -90,7 +90,7 @@ func parseVerify(o verifyOptions, shard string, args []string, env func(string) 
 
 func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	recordings, sources := findRecordings(ctx, o.paths)
-	sources = t.whole(sources, recordings)
+	sources = t.withoutCut(sources, recordings)
 	report, err := verifySources(ctx, t, o, recordings, sources)
 	if err != nil {
 		return err
