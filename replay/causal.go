@@ -12,7 +12,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
-	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
@@ -40,12 +39,9 @@ import (
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.
 type causal struct {
-	tree      *calls.Tree
-	live      Live
-	choice    *calls.Choice // of live, for recorded calls
+	tables
 	stage     *stub.Stage
 	listeners stub.ListenerFaults
-	known     wire.Comparer
 	cancel    func(cause, err error) // ends the context of the new run
 	kept      adk.Probe              // keeps the new run
 	callers   codeplace.Callers
@@ -59,35 +55,27 @@ type causal struct {
 	now           time.Time
 	failed        error // why it stopped before its end
 	calls         map[int]*newCall
-	ops           map[int]*newOp               // the open operations
-	strands       map[int]*newStrand           // those that have begun, or were forked
-	byCause       map[adk.Digest][]*calls.Step // recorded operations, by their causes
-	scopes        map[string]int               // of the dispatches that operations are in, numbered
-	scopeOf       map[*calls.Call]int
-	byStrand      map[int][]*adk.Crossing // the lines of each recorded strand
+	ops           map[int]*newOp     // the open operations
+	strands       map[int]*newStrand // those that have begun, or were forked
 	unmade        toMake
-	abortLines    []*adk.Crossing      // cancels, and operations that abort the run
 	counterparts  map[int]int          // the recorded numbers of strands, -1 of none, by those of the new run
 	consumed      map[*calls.Step]bool // those that were taken
 	lent          []*calls.Step        // and those of them that asked otherwise, as takeCertain has it
 	ids           *rename.IDs
 	asks          recordedAsks
-	newCalls      map[*calls.Call]*newCall     // recorded calls, and their counterparts
-	nextUnmatched map[*calls.Call]int          // for unmet
-	lists         map[adk.Step][]*adk.Crossing // for foresee
+	newCalls      map[*calls.Call]*newCall // recorded calls, and their counterparts
+	nextUnmatched map[*calls.Call]int      // for unmet
 	outsideEvents []*outsideEvent
-	acting        int                        // goroutines that settle a gate
-	aborts        bool                       // an operation aborted the recorded run
-	aborted       bool                       // the new run was aborted
-	faults        map[int]stub.ListenerFault // of listeners, by the recorded event
-	unasked       map[int]bool               // calls of tools of its own that live code made
-	registered    map[*adk.Tool]bool         // tools that live code registered
-	unanswered    []int                      // calls that the recording has no answer for
-	newSeq        []int                      // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
-	made          int                        // ids that are not in the recording
-	stepping      *waiter                    // whose step is being taken: the times and ids are for it
-	blocked       bool                       // those who are on the way are blocked outside the engine
-	progress      atomic.Int64               // changes with all that the new run does
+	acting        int                // goroutines that settle a gate
+	aborted       bool               // the new run was aborted
+	unasked       map[int]bool       // calls of tools of its own that live code made
+	registered    map[*adk.Tool]bool // tools that live code registered
+	unanswered    []int              // calls that the recording has no answer for
+	newSeq        []int              // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
+	made          int                // ids that are not in the recording
+	stepping      *waiter            // whose step is being taken: the times and ids are for it
+	blocked       bool               // those who are on the way are blocked outside the engine
+	progress      atomic.Int64       // changes with all that the new run does
 
 	telling sync.Mutex // it may be held while mu is taken
 	endless []string   // who waits for whom in a run that never ends
@@ -123,10 +111,10 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tree.Order = asRecorded(tree)
 	}
 	p := &causal{
-		tree: tree, live: live, known: known, choice: calls.NewChoice(live.takesSeam),
-		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{}, byStrand: map[int][]*adk.Crossing{},
-		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{}, lists: map[adk.Step][]*adk.Crossing{},
-		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
+		tables: newTables(tree, live, known),
+		calls:  map[int]*newCall{}, ops: map[int]*newOp{},
+		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
+		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
 	p.stage = stub.NewStage(p)
@@ -137,7 +125,8 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		p.came(p.strands[0], tree.Lines[0].At)
 	}
 	p.made = madeIn(tree.Lines)
-	p.index()
+	p.unmade.index(tree, p.strands[0])
+	p.expectOutside()
 	return p
 }
 
@@ -151,26 +140,8 @@ func asRecorded(tree *calls.Tree) []int {
 	return order
 }
 
-// index prepares what is looked up while the run goes on.
-func (p *causal) index() {
-	p.unmade.index(p.tree, p.strands[0])
-	for _, x := range p.tree.Lines {
-		key := adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
-		p.lists[key] = append(p.lists[key], x)
-		p.byStrand[x.Strand] = append(p.byStrand[x.Strand], x)
-		p.aborts = p.aborts || wire.Aborts(x)
-		if wire.IsCancel(x) || wire.Aborts(x) {
-			p.abortLines = append(p.abortLines, x)
-		}
-		if x.Kind == adk.KindCall {
-			for _, s := range p.tree.Calls[x.ID].Steps {
-				if s.X.Kind.Class() == adk.ClassOperation && !s.IsAsk() { // which takeAsk finds
-					p.pool(p.tree.Calls[x.ID], s)
-				}
-			}
-		}
-	}
-	p.listen()
+// expectOutside finds the cancels that come from outside.
+func (p *causal) expectOutside() {
 	for _, x := range p.tree.Lines {
 		if wire.CancelledBy(x) == wire.OutsideCancel {
 			p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, cancel: x})
@@ -179,81 +150,6 @@ func (p *causal) index() {
 	for _, x := range p.tree.Cancels {
 		p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, cancel: x})
 	}
-}
-
-// listen finds the events at which recorded listeners were loud. Those that settle
-// gates may be live, and are not made loud then.
-func (p *causal) listen() {
-	past := stub.Trail{}
-	for at, x := range p.tree.Lines {
-		if x.Kind.Class() != adk.ClassEvent {
-			past.Pass(x)
-			continue
-		}
-		by := p.tree.Calls[x.Call]
-		o := past.Event(x, by != nil && p.isLive(by), func(i int) *adk.Crossing {
-			if at+i < len(p.tree.Lines) {
-				return p.tree.Lines[at+i]
-			}
-			return nil
-		})
-		if o.Listeners() > 0 && !(wire.OpensGate(x) && p.live.settlesGates()) {
-			p.faults[x.Seq] = o
-		}
-	}
-}
-
-// pool files a recorded operation under its cause, and under its cause but for
-// the id that it is about.
-func (p *causal) pool(c *calls.Call, s *calls.Step) {
-	key := p.cause(c, s.X)
-	p.byCause[key] = append(p.byCause[key], s)
-	if wire.AsksForGate(s.X) {
-		key = p.gateCause(s.X)
-		p.byCause[key] = append(p.byCause[key], s)
-	}
-	if rename.IDOf(s.X) != "" && p.isLive(c) {
-		key = p.cause(c, rename.WithID(s.X, rename.AnyID))
-		p.byCause[key] = append(p.byCause[key], s)
-	}
-}
-
-// cause is what an operation is answered by, but for its occurrence: the seam
-// without its iteration, the dispatch that the seam is in, the strand, the kind
-// and the arguments.
-func (p *causal) cause(c *calls.Call, x *adk.Crossing) adk.Digest { // x is in the numbers of the recording
-	seam := c.Begin.Seam
-	key := seam.Label + "/" + seam.Name + "\n" + c.Strand + "\n" + strconv.Itoa(p.scope(c.Owner)) + "\n"
-	if wire.Awaits(x) { // strands of one name are several
-		key += strconv.Itoa(x.ID) + "\n"
-	}
-	return adk.DigestOf([]byte(key + compare.ArgumentsText(p.known, x)))
-}
-
-// scope is the number of a run or dispatch that calls are in: the same for those that
-// are called alike by calls that are in the same. It stands for all that is above them,
-// which may be as much as there is.
-func (p *causal) scope(owner *calls.Call) int {
-	if !owner.Called() {
-		return 0
-	}
-	number, known := p.scopeOf[owner]
-	if !known {
-		caller := owner.Parent.Begin.Seam
-		key := strconv.Itoa(p.scope(owner.Parent.Owner)) + " " + owner.Begin.Seam.String() + " in " + caller.Label + "/" + caller.Name
-		if number, known = p.scopes[key]; !known {
-			number = len(p.scopes) + 1
-			p.scopes[key] = number
-		}
-		p.scopeOf[owner] = number
-	}
-	return number
-}
-
-// gateCause is what a wait for a gate is found by where no other of its seam and
-// strand is recorded: who asks may have moved, and somebody settled what was asked.
-func (p *causal) gateCause(x *adk.Crossing) adk.Digest {
-	return adk.DigestOf([]byte("gate\n" + compare.ArgumentsText(p.known, x)))
 }
 
 // Observe makes the observer of the new run. What panics in it fails the replay.
@@ -404,13 +300,6 @@ func (p *causal) upcoming(s *newStrand) *adk.Crossing {
 
 // ahead are the recorded lines of a strand that it has not passed. mu is held.
 func (p *causal) ahead(s *newStrand) []*adk.Crossing { return p.from(s.rec, s.cursor+1) }
-
-// from are the lines of a recorded strand from a place on.
-func (p *causal) from(strand, seq int) []*adk.Crossing {
-	lines := p.byStrand[strand]
-	at, _ := slices.BinarySearchFunc(lines, seq, func(x *adk.Crossing, seq int) int { return x.Seq - seq })
-	return lines[at:]
-}
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
@@ -711,10 +600,6 @@ func (p *causal) inOrder(by *newCall, x *adk.Crossing) {
 	p.give(s)
 	p.wait(&waiter{strand: s, step: adk.Step{Kind: x.Kind, Phase: x.Phase, Call: by.id, Strand: by.strand}, next: x})
 }
-
-// isLive reports whether a recorded call is of a seam that is live now. It is asked while
-// the replay is prepared.
-func (p *causal) isLive(c *calls.Call) bool { return p.choice.Takes(c) }
 
 // Today is a recorded tool with the handler that it has in the new run: the
 // user's if that is live, and else what the recorded one did. What makes an artifact of
