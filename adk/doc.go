@@ -3,6 +3,30 @@
 // tells everything that passes between engine and user code, so that the turn
 // can be recorded and run again.
 //
+//	model := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+//		if _, err := h.ReportMessage(dc.NewID(), "It is 4 °C in Oslo.", true); err != nil {
+//			return err
+//		}
+//		return dc.Ack()
+//	}
+//	runner, err := adk.NewRunner(adk.Config{
+//		Executor: adk.Executor{Name: "model", Run: model},
+//		Storage:  fakes.NewStorage().Storage(),
+//	})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	runner.On(adk.Functional{Message: func(e adk.MessageEvent) { fmt.Println(e.Full) }})
+//	if err := runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "Be brief."}); err != nil {
+//		log.Fatal(err)
+//	}
+//
+// A [Config] needs an executor and a [Storage]; package chat has an executor for servers that
+// speak Chat Completions, package storage keeps records in files and databases. An executor
+// answers nothing: it reports what the model says, runs tools, keeps records, and has to ack or
+// nack, or it is called again. Who wants to hear of it listens with [Runner.On] to what an
+// agent says and does, and with [Runner.Observe] to how the turn goes, failures among it.
+//
 // # The words
 //
 // A turn is one call of [Runner.Run]: somebody said something, and the agent

@@ -1,9 +1,24 @@
-// Package fakes is everything around a turn that a test scripts: an executor
-// that plays a script, storage that remembers and fails on demand, a clock that
-// only moves when told, ids that count, a scheduler that runs strands one at a
-// time, an approver of gates, tools with canned answers, and a model provider
-// behind HTTP. Nothing here waits for real time.
+// Package fakes is everything around a turn that a test scripts, and the same on every run.
+// Nothing here waits for real time.
 //
-// Deterministic turns a config into one whose run makes the same crossings
-// every time; Script.Executor is where a test usually begins.
+//	records := fakes.NewStorage()
+//	weather := fakes.NewTool("weather", "Tells the weather of a city.", "rain, 8°")
+//	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
+//		Executor: fakes.Script{
+//			{fakes.Think("I should look."), fakes.Call("weather", `{"city":"Oslo"}`)},
+//			{fakes.Stream("It rains", " in Oslo."), fakes.Ack()},
+//		}.Executor("model"),
+//		Storage: records.Storage(),
+//		Tools:   []*adk.Tool{weather.Tool()},
+//	}))
+//
+// A [Script] has a list of steps for each call of the model; [Script.Executor] plays them.
+// [Storage] remembers what was stored, and [Storage.Fail] has it fail. [NewTool] answers in
+// turn with what it is given, and knows how it was called. [Deterministic] gives a config a
+// clock that only moves when it is told, ids that count, and a [Scheduler] that runs strands
+// one at a time, so that equal runs make equal crossings.
+//
+// An [Approver] settles gates. A [Provider] is a model's server behind HTTP, a [Transport] the
+// same without a network; both answer from a recorded [Conversation], which package cassette
+// reads. What they are asked is matched by a [Matcher].
 package fakes

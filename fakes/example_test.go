@@ -11,14 +11,14 @@ import (
 // A turn of two iterations: the model calls a tool, reads its answer and says
 // what it found.
 func ExampleScript() {
-	storage := fakes.NewStorage()
+	records := fakes.NewStorage()
 	weather := fakes.NewTool("weather", "Tells the weather of a city.", "rain, 8°")
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{
 		Executor: fakes.Script{
 			{fakes.Think("I should look."), fakes.Call("weather", `{"city":"Oslo"}`)},
 			{fakes.Stream("It rains", " in Oslo."), fakes.Ack()},
 		}.Executor("model"),
-		Storage: storage.Storage(),
+		Storage: records.Storage(),
 		Tools:   []*adk.Tool{weather.Tool()},
 	}))
 	if err != nil {
@@ -28,10 +28,10 @@ func ExampleScript() {
 	if err := runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "Be brief."}); err != nil {
 		fmt.Println(err)
 	}
-	for _, m := range storage.Messages() {
+	for _, m := range records.Messages() {
 		fmt.Println(m.ID(), m.Content())
 	}
-	for _, c := range storage.ToolCalls() {
+	for _, c := range records.ToolCalls() {
 		fmt.Println(c.ID(), c.Tool(), c.Args(), c.Results())
 	}
 	// Output:

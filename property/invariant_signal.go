@@ -291,7 +291,7 @@ func (w *onAckOnce) see(s *history, x *adk.Crossing) {
 		}
 	case adk.KindAck:
 		if x.Phase == adk.Begin {
-			w.begins(s, d, x.Op)
+			w.begins(d, x.Op)
 		} else if s.op != nil && !s.op.goexits {
 			w.ends(s, d, x.Op)
 		}
@@ -302,7 +302,7 @@ func (w *onAckOnce) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *onAckOnce) begins(s *history, d *dispatching, op int) {
+func (w *onAckOnce) begins(d *dispatching, op int) {
 	for i := range w.handlers {
 		if h := &w.handlers[i]; h.of == d && d.signalled() == 0 {
 			h.op = op

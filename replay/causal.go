@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
-	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
@@ -41,12 +39,9 @@ import (
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.
 type causal struct {
-	tree      *calls.Tree
-	live      Live
-	choice    *calls.Choice // of live, for recorded calls
+	tables
 	stage     *stub.Stage
 	listeners stub.ListenerFaults
-	known     wire.Comparer
 	cancel    func(cause, err error) // ends the context of the new run
 	kept      adk.Probe              // keeps the new run
 	callers   codeplace.Callers
@@ -60,14 +55,9 @@ type causal struct {
 	now           time.Time
 	failed        error // why it stopped before its end
 	calls         map[int]*newCall
-	ops           map[int]*newOp               // the open operations
-	strands       map[int]*newStrand           // those that have begun, or were forked
-	byCause       map[adk.Digest][]*calls.Step // recorded operations, by their causes
-	scopes        map[string]int               // of the dispatches that operations are in, numbered
-	scopeOf       map[*calls.Call]int
-	byStrand      map[int][]*adk.Crossing // the lines of each recorded strand
+	ops           map[int]*newOp     // the open operations
+	strands       map[int]*newStrand // those that have begun, or were forked
 	unmade        toMake
-	abortLines    []*adk.Crossing      // cancels, and operations that abort the run
 	counterparts  map[int]int          // the recorded numbers of strands, -1 of none, by those of the new run
 	consumed      map[*calls.Step]bool // those that were taken
 	lent          []*calls.Step        // and those of them that asked otherwise, as takeCertain has it
@@ -75,20 +65,17 @@ type causal struct {
 	asks          recordedAsks
 	newCalls      map[*calls.Call]*newCall // recorded calls, and their counterparts
 	nextUnmatched map[*calls.Call]int      // for unmet
-	inCalls       []*adk.Crossing          // all, call by call, as compareSteps orders them
 	outsideEvents []*outsideEvent
-	acting        int                        // goroutines that settle a gate
-	aborts        bool                       // an operation aborted the recorded run
-	aborted       bool                       // the new run was aborted
-	faults        map[int]stub.ListenerFault // of listeners, by the recorded event
-	unasked       map[int]bool               // calls of tools of its own that live code made
-	registered    map[*adk.Tool]bool         // tools that live code registered
-	unanswered    []int                      // calls that the recording has no answer for
-	newSeq        []int                      // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
-	made          int                        // ids that are not in the recording
-	turn          *waiter                    // whose step is being taken: the times and ids are for it
-	blocked       bool                       // those who are on the way are blocked outside the engine
-	progress      atomic.Int64               // changes with all that the new run does
+	acting        int                // goroutines that settle a gate
+	aborted       bool               // the new run was aborted
+	unasked       map[int]bool       // calls of tools of its own that live code made
+	registered    map[*adk.Tool]bool // tools that live code registered
+	unanswered    []int              // calls that the recording has no answer for
+	newSeq        []int              // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
+	made          int                // ids that are not in the recording
+	stepping      *waiter            // whose step is being taken: the times and ids are for it
+	blocked       bool               // those who are on the way are blocked outside the engine
+	progress      atomic.Int64       // changes with all that the new run does
 
 	telling sync.Mutex // it may be held while mu is taken
 	endless []string   // who waits for whom in a run that never ends
@@ -124,10 +111,10 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tree.Order = asRecorded(tree)
 	}
 	p := &causal{
-		tree: tree, live: live, known: known, choice: calls.NewChoice(live.takes),
-		calls: map[int]*newCall{}, ops: map[int]*newOp{}, byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{},
+		tables: newTables(tree, live, known),
+		calls:  map[int]*newCall{}, ops: map[int]*newOp{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
-		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, faults: map[int]stub.ListenerFault{}, newSeq: make([]int, len(tree.Lines)+1),
+		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
 	p.stage = stub.NewStage(p)
@@ -138,7 +125,8 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		p.came(p.strands[0], tree.Lines[0].At)
 	}
 	p.made = madeIn(tree.Lines)
-	p.index()
+	p.unmade.index(tree, p.strands[0])
+	p.expectOutside()
 	return p
 }
 
@@ -152,28 +140,8 @@ func asRecorded(tree *calls.Tree) []int {
 	return order
 }
 
-// index prepares what is looked up while the run goes on.
-func (p *causal) index() {
-	p.unmade.index(p.tree, p.strands[0])
-	p.byStrand = byStrand(p.tree.Lines)
-	p.inCalls = slices.Clone(p.tree.Lines)
-	slices.SortFunc(p.inCalls, func(a, b *adk.Crossing) int {
-		return cmp.Or(compareSteps(stepOf(a), stepOf(b)), cmp.Compare(a.Seq, b.Seq))
-	})
-	for _, x := range p.tree.Lines {
-		p.aborts = p.aborts || wire.Aborts(x)
-		if wire.IsCancel(x) || wire.Aborts(x) {
-			p.abortLines = append(p.abortLines, x)
-		}
-		if x.Kind == adk.KindCall {
-			for _, s := range p.tree.Calls[x.ID].Steps {
-				if s.X.Kind.Class() == adk.ClassOperation && !s.IsAsk() { // which takeAsk finds
-					p.pool(p.tree.Calls[x.ID], s)
-				}
-			}
-		}
-	}
-	p.listen()
+// expectOutside finds the cancels that come from outside.
+func (p *causal) expectOutside() {
 	for _, x := range p.tree.Lines {
 		if wire.CancelledBy(x) == wire.OutsideCancel {
 			p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, cancel: x})
@@ -182,123 +150,6 @@ func (p *causal) index() {
 	for _, x := range p.tree.Cancels {
 		p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, cancel: x})
 	}
-}
-
-// byStrand are the lines of each strand, all in one piece of memory: a turn may have as many
-// strands as it has calls of tools.
-func byStrand(lines []*adk.Crossing) map[int][]*adk.Crossing {
-	counts := map[int]int{}
-	for _, x := range lines {
-		counts[x.Strand]++
-	}
-	of := make(map[int][]*adk.Crossing, len(counts))
-	room := make([]*adk.Crossing, len(lines))
-	for _, x := range lines {
-		if of[x.Strand] == nil {
-			n := counts[x.Strand]
-			of[x.Strand], room = room[:0:n], room[n:]
-		}
-		of[x.Strand] = append(of[x.Strand], x)
-	}
-	return of
-}
-
-// stepOf is the step that made a recorded line.
-func stepOf(x *adk.Crossing) adk.Step {
-	return adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
-}
-
-// compareSteps orders steps call by call, and those of a call so that all of one strand, kind
-// and phase stand together.
-func compareSteps(a, b adk.Step) int {
-	return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Strand, b.Strand), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Phase, b.Phase))
-}
-
-// nextLike is the first recorded line behind a place that a step like another made; nil if
-// there is none.
-func (p *causal) nextLike(step adk.Step, behind int) *adk.Crossing {
-	at, _ := slices.BinarySearchFunc(p.inCalls, step, func(x *adk.Crossing, step adk.Step) int {
-		return cmp.Or(compareSteps(stepOf(x), step), cmp.Compare(x.Seq, behind+1))
-	})
-	if at == len(p.inCalls) || stepOf(p.inCalls[at]) != step {
-		return nil
-	}
-	return p.inCalls[at]
-}
-
-// listen finds the events at which recorded listeners were loud. Those that settle
-// gates may be live, and are not made loud then.
-func (p *causal) listen() {
-	past := stub.Trail{}
-	for at, x := range p.tree.Lines {
-		if x.Kind.Class() != adk.ClassEvent {
-			past.Pass(x)
-			continue
-		}
-		by := p.tree.Calls[x.Call]
-		o := past.Event(x, by != nil && p.isLive(by), func(i int) *adk.Crossing {
-			if at+i < len(p.tree.Lines) {
-				return p.tree.Lines[at+i]
-			}
-			return nil
-		})
-		if o.Listeners() > 0 && !(wire.OpensGate(x) && p.live.settlesGates()) {
-			p.faults[x.Seq] = o
-		}
-	}
-}
-
-// pool files a recorded operation under its cause, and under its cause but for
-// the id that it is about.
-func (p *causal) pool(c *calls.Call, s *calls.Step) {
-	key := p.cause(c, s.X)
-	p.byCause[key] = append(p.byCause[key], s)
-	if wire.AsksForGate(s.X) {
-		key = p.gateCause(s.X)
-		p.byCause[key] = append(p.byCause[key], s)
-	}
-	if rename.IDOf(s.X) != "" && p.isLive(c) {
-		key = p.cause(c, rename.WithID(s.X, rename.AnyID))
-		p.byCause[key] = append(p.byCause[key], s)
-	}
-}
-
-// cause is what an operation is answered by, but for its occurrence: the seam
-// without its iteration, the dispatch that the seam is in, the strand, the kind
-// and the arguments.
-func (p *causal) cause(c *calls.Call, x *adk.Crossing) adk.Digest { // x is in the numbers of the recording
-	seam := c.Begin.Seam
-	key := seam.Label + "/" + seam.Name + "\n" + c.Strand + "\n" + strconv.Itoa(p.scope(c.Owner)) + "\n"
-	if wire.Awaits(x) { // strands of one name are several
-		key += strconv.Itoa(x.ID) + "\n"
-	}
-	return adk.DigestOf([]byte(key + compare.ArgumentsText(p.known, x)))
-}
-
-// scope is the number of a run or dispatch that calls are in: the same for those that
-// are called alike by calls that are in the same. It stands for all that is above them,
-// which may be as much as there is.
-func (p *causal) scope(owner *calls.Call) int {
-	if !owner.Called() {
-		return 0
-	}
-	number, known := p.scopeOf[owner]
-	if !known {
-		caller := owner.Parent.Begin.Seam
-		key := strconv.Itoa(p.scope(owner.Parent.Owner)) + " " + owner.Begin.Seam.String() + " in " + caller.Label + "/" + caller.Name
-		if number, known = p.scopes[key]; !known {
-			number = len(p.scopes) + 1
-			p.scopes[key] = number
-		}
-		p.scopeOf[owner] = number
-	}
-	return number
-}
-
-// gateCause is what a wait for a gate is found by where no other of its seam and
-// strand is recorded: who asks may have moved, and somebody settled what was asked.
-func (p *causal) gateCause(x *adk.Crossing) adk.Digest {
-	return adk.DigestOf([]byte("gate\n" + compare.ArgumentsText(p.known, x)))
 }
 
 // Observe makes the observer of the new run. What panics in it fails the replay.
@@ -335,8 +186,8 @@ func (r *newRun) Tell(x *adk.Crossing) {
 func (p *causal) Now() time.Time {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	if p.turn != nil && p.acting == 0 {
-		return p.present(p.turn)
+	if p.stepping != nil && p.acting == 0 {
+		return p.present(p.stepping)
 	}
 	return p.now
 }
@@ -352,8 +203,8 @@ func (p *causal) came(s *newStrand, at time.Time) {
 func (p *causal) NewID() string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	if p.turn != nil && p.turn.next != nil {
-		if id := wire.MadeID(p.turn.next); id != "" {
+	if p.stepping != nil && p.stepping.next != nil {
+		if id := wire.MadeID(p.stepping.next); id != "" {
 			return id
 		}
 	}
@@ -381,7 +232,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	p.progress.Add(1)
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	next := p.taken(got)
+	next := p.endStep(got)
 	p.aborted = p.aborted || wire.IsCancel(got) || wire.Aborts(got)
 	switch {
 	case wire.IsContained(got) || wire.IsTimer(got):
@@ -398,7 +249,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	case got.Kind == adk.KindReturn:
 		p.returned(got)
 	case wire.Forks(got):
-		p.forked(got, next)
+		p.forked(got)
 	default:
 		next = p.matched(got, next)
 		if next != nil && got.Kind.Class() == adk.ClassOperation {
@@ -425,7 +276,7 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 	if s == nil || s.rec < 0 {
 		return nil
 	}
-	for _, x := range p.behind(s) {
+	for _, x := range p.ahead(s) {
 		switch {
 		case x.Kind.Class() != adk.ClassFact:
 			return nil
@@ -439,7 +290,7 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 // upcoming is the first recorded line of a strand that it has not passed, but for
 // cancels, which are told by whoever crosses next; nil if there is none. mu is held.
 func (p *causal) upcoming(s *newStrand) *adk.Crossing {
-	for _, x := range p.behind(s) {
+	for _, x := range p.ahead(s) {
 		if !wire.IsCancel(x) {
 			return x
 		}
@@ -447,15 +298,8 @@ func (p *causal) upcoming(s *newStrand) *adk.Crossing {
 	return nil
 }
 
-// behind are the recorded lines of a strand that it has not passed. mu is held.
-func (p *causal) behind(s *newStrand) []*adk.Crossing { return p.from(s.rec, s.cursor+1) }
-
-// from are the lines of a recorded strand from a place on.
-func (p *causal) from(strand, seq int) []*adk.Crossing {
-	lines := p.byStrand[strand]
-	at, _ := slices.BinarySearchFunc(lines, seq, func(x *adk.Crossing, seq int) int { return x.Seq - seq })
-	return lines[at:]
-}
+// ahead are the recorded lines of a strand that it has not passed. mu is held.
+func (p *causal) ahead(s *newStrand) []*adk.Crossing { return p.from(s.rec, s.cursor+1) }
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
@@ -576,7 +420,7 @@ func (p *causal) returned(got *adk.Crossing) {
 }
 
 // forked notes a strand that will come. mu is held.
-func (p *causal) forked(got, next *adk.Crossing) {
+func (p *causal) forked(got *adk.Crossing) {
 	s := &newStrand{number: got.ID, rec: -1, now: got.At, forkedIn: got.Call}
 	if c := p.calls[got.Call]; c != nil && got.Err == nil {
 		if s.fork = p.take(c, got); s.fork != nil {
@@ -648,7 +492,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
 	s := p.takeByCause(c, got)
 	if s == nil && wire.AsksForGate(got) {
-		s = p.next(p.gateCause(got), func(*calls.Step) bool { return true })
+		s = p.takeNext(p.gateCause(got), func(*calls.Step) bool { return true })
 	}
 	if s == nil {
 		s = p.takeCertain(c, got)
@@ -677,22 +521,22 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 	if want, renamed := p.ids.Wanted(id); renamed {
 		got = rename.WithID(got, want)
 	}
-	if s := p.next(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.IDOf(s.X), id) }); s != nil {
+	if s := p.takeNext(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.IDOf(s.X), id) }); s != nil {
 		return s
 	}
 	if id == "" {
 		return nil
 	}
-	s := p.next(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.IDOf(s.X), id) })
+	s := p.takeNext(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.IDOf(s.X), id) })
 	if s != nil {
 		p.ids.Pair(rename.IDOf(s.X), id)
 	}
 	return s
 }
 
-// next takes the first recorded operation of a cause that nobody took and that
+// takeNext takes the first recorded operation of a cause that nobody took and that
 // will do.
-func (p *causal) next(cause adk.Digest, will func(*calls.Step) bool) *calls.Step {
+func (p *causal) takeNext(cause adk.Digest, will func(*calls.Step) bool) *calls.Step {
 	pool := p.byCause[cause]
 	for len(pool) > 0 && p.consumed[pool[0]] {
 		pool = pool[1:]
@@ -730,13 +574,6 @@ func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	return c.rec.Return, nil
 }
 
-// isUsed reports whether anything was done through the handle of a recorded call, within it
-// or behind it.
-func (p *causal) isUsed(c *calls.Call) bool {
-	_, is := slices.BinarySearchFunc(p.inCalls, c.Begin.ID, func(x *adk.Crossing, call int) int { return cmp.Compare(x.Call, call) })
-	return is
-}
-
 // perform performs what user code did.
 func (p *causal) perform(script []*calls.Step) error {
 	for _, s := range script {
@@ -766,10 +603,6 @@ func (p *causal) inOrder(by *newCall, x *adk.Crossing) {
 	p.wait(&waiter{strand: s, step: adk.Step{Kind: x.Kind, Phase: x.Phase, Call: by.id, Strand: by.strand}, next: x})
 }
 
-// isLive reports whether a recorded call is of a seam that is live now. It is asked while
-// the replay is prepared.
-func (p *causal) isLive(c *calls.Call) bool { return p.choice.Takes(c) }
-
 // Today is a recorded tool with the handler that it has in the new run: the
 // user's if that is live, and else what the recorded one did. What makes an artifact of
 // its results is always the user's: no seam stands there, and executors call it.
@@ -777,7 +610,7 @@ func (p *causal) Today(tool *adk.Tool) *adk.Tool {
 	for _, mine := range p.live.Config.Tools {
 		if mine.Name() == tool.Name() {
 			tool = tool.WithHandlerOf(mine)
-			if p.live.takesSeam(adk.LabelTool, tool.Name()) {
+			if p.live.takesNamed(adk.LabelTool, tool.Name()) {
 				return tool
 			}
 		}
@@ -814,7 +647,7 @@ func (p *causal) isUnasked(record adk.Record) bool {
 	if !ok || p.stage.Made(tool) || p.live.mayRun(tool) || forging.IsForged(tool) {
 		return false
 	}
-	return !p.registered[tool] || p.live.takesSeam(adk.LabelTool, tool.Name())
+	return !p.registered[tool] || p.live.takesNamed(adk.LabelTool, tool.Name())
 }
 
 // Opened performs what the reader of a recorded opening did.

@@ -141,7 +141,7 @@ func (p *causal) wait(w *waiter) {
 	w.strand.waiting = state.Without(w.strand.waiting, w)
 	p.count(w.strand)
 	p.release(w)
-	p.turn = w
+	p.stepping = w
 }
 
 // hold adds one to those who wait for their steps. mu is held.
@@ -204,7 +204,7 @@ func (p *causal) count(s *newStrand) {
 // wake wakes who may take a step now: one of them, for the next may when that is over. Where
 // nobody may and nobody is on the way, one is woken to act. mu is held.
 func (p *causal) wake() {
-	if p.turn != nil {
+	if p.stepping != nil {
 		return
 	}
 	if w := p.nextStep(); w != nil {
@@ -276,17 +276,17 @@ func (p *causal) offer(x *adk.Crossing) *outsideEvent {
 
 // give ends the step of a strand that was announced and not told.
 func (p *causal) give(s *newStrand) {
-	if p.turn != nil && p.turn.strand == s {
-		p.turn = nil
+	if p.stepping != nil && p.stepping.strand == s {
+		p.stepping = nil
 		p.wake()
 	}
 }
 
-// taken ends the step that got tells, and gives what was foreseen for it.
-func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
-	w := p.turn
+// endStep ends the step that got tells, and gives what was foreseen for it.
+func (p *causal) endStep(got *adk.Crossing) (next *adk.Crossing) {
+	w := p.stepping
 	if w != nil && w.cancels && wire.IsCancel(got) {
-		p.turn = nil
+		p.stepping = nil
 		return nil
 	}
 	if w == nil || w.strand.number != got.Strand {
@@ -297,7 +297,7 @@ func (p *causal) taken(got *adk.Crossing) (next *adk.Crossing) {
 		next = w.next
 	}
 	if is || wire.IsContained(got) {
-		p.turn = nil
+		p.stepping = nil
 	}
 	return next
 }
@@ -342,7 +342,7 @@ func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 	if s.rec < 0 || p.aborted || step.Kind == adk.KindReturn || step.Kind.Class() == adk.ClassOperation {
 		return nil
 	}
-	for _, x := range p.behind(s) {
+	for _, x := range p.ahead(s) {
 		if wire.CancelledBy(x) == wire.OutsideCancel {
 			continue
 		}
@@ -381,7 +381,7 @@ func (c *newCall) returning(strand int) *adk.Crossing {
 
 // admitted reports whether a step may be taken now.
 func (p *causal) admitted(w *waiter) bool {
-	if p.turn != nil {
+	if p.stepping != nil {
 		return false
 	}
 	return w.let || p.tree.Order == nil && !p.behindCancel(w) && !p.overtakes(w) && !(w.last && p.unmade.before(w, &p.unmade.every))
@@ -417,8 +417,8 @@ func (p *causal) overtakes(w *waiter) bool {
 		gate != "" && p.unmade.before(w, p.unmade.ofGate[gate])
 }
 
-// ahead is the place from which on a strand has not passed what was recorded.
-func (s *newStrand) ahead() int {
+// front is the place from which on a strand has not passed what was recorded.
+func (s *newStrand) front() int {
 	from := s.cursor + 1
 	for _, w := range s.waiting {
 		from = max(from, w.seq())
@@ -513,19 +513,19 @@ func (m *toMake) maker(x *adk.Crossing) (by *newStrand, never bool) {
 	switch by = m.by[x.Strand]; {
 	case by.ended, x.Seq <= by.cursor:
 		return nil, true
-	case x.Seq < by.ahead():
+	case x.Seq < by.front():
 		return nil, false
 	}
 	return by, false
 }
 
-// ahead is the place of the next recorded crossing of a strand that is of some
+// placeOfNext is the place of the next recorded crossing of a strand that is of some
 // kind.
-func (p *causal) ahead(s *newStrand, wanted func(*adk.Crossing) bool) int {
+func (p *causal) placeOfNext(s *newStrand, wanted func(*adk.Crossing) bool) int {
 	if s.rec < 0 {
 		return unrecorded
 	}
-	for _, x := range p.from(s.rec, s.ahead()) {
+	for _, x := range p.from(s.rec, s.front()) {
 		if wanted(x) {
 			return x.Seq
 		}
@@ -586,7 +586,7 @@ func (p *causal) passBlocked() {
 // stuck reports whether nobody is on the way: every strand waits for its step or
 // inside the engine.
 func (p *causal) stuck() bool {
-	if p.turn != nil || p.acting > 0 || p.moving > 0 && !p.blocked { // a settlement is told before its waiter can go on
+	if p.stepping != nil || p.acting > 0 || p.moving > 0 && !p.blocked { // a settlement is told before its waiter can go on
 		return false
 	}
 	for _, s := range p.parked {
@@ -734,7 +734,7 @@ func (p *causal) outside() {
 			return
 		}
 		for _, s := range p.strands {
-			next := p.ahead(s, func(x *adk.Crossing) bool { return !wire.IsCancel(x) })
+			next := p.placeOfNext(s, func(x *adk.Crossing) bool { return !wire.IsCancel(x) })
 			if next < a.seq || next == a.seq && a.cancel != nil { // a cancel that was not recorded comes behind it
 				return
 			}

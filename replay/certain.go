@@ -93,7 +93,7 @@ func (p *causal) onlyWrote(s *calls.Step) bool {
 		return false
 	}
 	by := s.Calls[0]
-	return by.Begin.Seam.Effect() == adk.EffectWrites && !p.live.takes(by.Begin.Seam) && len(by.Script) == 0 &&
+	return by.Begin.Seam.Effect() == adk.EffectWrites && !p.live.takesSeam(by.Begin.Seam) && len(by.Script) == 0 &&
 		by.Return != nil && by.Return.Outcome == adk.OutcomeOK && by.Return.Err == nil
 }
 

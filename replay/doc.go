@@ -5,6 +5,22 @@
 // seams that are live are your code of today. Where the new run does something else, the
 // report names the first crossing at which it parts from the recording, and why.
 //
+//	var trace bytes.Buffer
+//	runner, err := adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "You are a helpful assistant."}); err != nil {
+//		log.Fatal(err)
+//	}
+//	report, err := replay.Verify(context.Background(), &trace, replay.Live{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	fmt.Println(report.Crossings, "crossings, diverged:", report.Divergence != nil)
+//
+// In go test all of it is one line: golden.Replay in package replay/golden.
+//
 //  1. Record gives the probe for adk.Config.Probe that writes one trace; RecordEach
 //     opens a file for each run, in production: behind a queue, with a size cap,
 //     sampling and redaction (RecordOptions).
@@ -20,8 +36,7 @@
 //     follows from it. String is written to be read on one screen.
 //  5. Rerecord writes the trace of the new run, for a change that was meant.
 //
-// In go test all of it is one line: golden.Replay in package replay/golden. Read on in
-// replay/trace for the file, replay/transcript to read a run, replay/diff to compare two
-// traces, replay/whatif to answer one crossing differently, replay/corpus for many
-// traces at once, and replay/redact to keep secrets out.
+// Read on in replay/trace for the file, replay/transcript to read a run, replay/diff to
+// compare two traces, replay/whatif to answer one crossing differently, replay/corpus for
+// many traces at once, and replay/redact to keep secrets out.
 package replay

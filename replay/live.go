@@ -147,11 +147,11 @@ func oneSlash(seam string) string {
 	return label + "/" + strings.ReplaceAll(name, "/", "\x00")
 }
 
-// takesSeam is takes for a seam.
-func (l Live) takesSeam(label, name string) bool { return l.Takes(label + "/" + name) }
+// takesNamed is Takes for a label and a name.
+func (l Live) takesNamed(label, name string) bool { return l.Takes(label + "/" + name) }
 
 // takesAll reports whether a pipeline is live as a whole, its list of names too.
-func (l Live) takesAll(label string) bool { return l.takesSeam(label, "\x00any\x00") }
+func (l Live) takesAll(label string) bool { return l.takesNamed(label, "\x00any\x00") }
 
 // settlesGates reports whether a listener of the user's settles gates. Where none is
 // given there is nobody to settle them, and they are settled as recorded.
@@ -162,15 +162,15 @@ func (l Live) settlesGates() bool {
 // any reports whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
 
-// takes reports whether Seams choose a seam, as Takes does by its path.
-func (l Live) takes(seam adk.Seam) bool { return l.takesSeam(seam.Label, seam.Name) }
+// takesSeam reports whether Seams choose a seam, as Takes does by its path.
+func (l Live) takesSeam(seam adk.Seam) bool { return l.takesNamed(seam.Label, seam.Name) }
 
 // chooses reports whether a call is of a seam that Seams choose.
-func (l Live) chooses(c *calls.Call) bool { return c.IsOf(l.takes) }
+func (l Live) chooses(c *calls.Call) bool { return c.IsOf(l.takesSeam) }
 
 // isLive reports whether a call is of live code: of a seam that is chosen, or of what
 // such a seam brings.
-func (l Live) isLive(c *calls.Call) bool { return c.IsUnder(l.takes) }
+func (l Live) isLive(c *calls.Call) bool { return c.IsUnder(l.takesSeam) }
 
 // choices are all that Seams can choose, by the config and beside it.
 func (l Live) choices() (parts []string) {
@@ -283,7 +283,7 @@ func (l Live) writing() (parts []string) {
 // mayRun reports whether a tool that live code brought itself may run its handler.
 func (l Live) mayRun(tool adk.Record) bool {
 	t, ok := tool.(*adk.Tool)
-	return ok && l.takesSeam(adk.LabelTool, t.Name()) && (l.Writes || !t.Effect().MayWrite())
+	return ok && l.takesNamed(adk.LabelTool, t.Name()) && (l.Writes || !t.Effect().MayWrite())
 }
 
 // parts are what is live, in the order in which a turn meets it.
@@ -328,7 +328,7 @@ func (l Live) again(in *calls.Call) (Live, bool) {
 	}
 	for c := in; c != nil; c = c.Parent {
 		for _, t := range l.Config.Tools {
-			if c.Begin.Seam.Label == adk.LabelTool && c.Begin.Seam.Name == t.Name() && l.takes(c.Begin.Seam) && !t.Effect().MayWrite() {
+			if c.Begin.Seam.Label == adk.LabelTool && c.Begin.Seam.Name == t.Name() && l.takesSeam(c.Begin.Seam) && !t.Effect().MayWrite() {
 				l.only = adk.LabelTool + "/" + t.Name()
 				return l, true
 			}
@@ -392,7 +392,7 @@ func (l Live) applyInput(prompt *string, instructions *[]string, stash *map[stri
 func (l Live) applyDispatch(input, output *[]adk.DispatchMiddleware, executor *adk.Executor) {
 	*input = pipelineOf(l, adk.LabelDispatchInput, *input, l.Config.DispatchInput, dispatchName)
 	*output = pipelineOf(l, adk.LabelDispatchOutput, *output, l.Config.DispatchOutput, dispatchName)
-	if mine := l.Config.Executor; mine.Run != nil && l.takesSeam(adk.LabelExecutor, mine.Name) {
+	if mine := l.Config.Executor; mine.Run != nil && l.takesNamed(adk.LabelExecutor, mine.Name) {
 		if mine.Name == "" {
 			mine.Name = executor.Name
 		}
@@ -421,10 +421,10 @@ func pipelineOf[M any](l Live, label string, scripted, mine []M, name func(M) st
 		switch {
 		case at >= 0:
 			behind = at + 1
-			if l.takesSeam(label, name(m)) {
+			if l.takesNamed(label, name(m)) {
 				list[at] = m
 			}
-		case l.takesSeam(label, name(m)):
+		case l.takesNamed(label, name(m)):
 			list = slices.Insert(list, behind, m)
 			behind++
 		}
@@ -434,7 +434,7 @@ func pipelineOf[M any](l Live, label string, scripted, mine []M, name func(M) st
 
 // storage is the scripted storage with the live obligations in their places.
 func (l Live) storage(scripted adk.Storage) adk.Storage {
-	return storages.Mixed(l.Config.Storage, scripted, func(seam string) bool { return l.takesSeam(adk.LabelStorage, seam) })
+	return storages.Mixed(l.Config.Storage, scripted, func(seam string) bool { return l.takesNamed(adk.LabelStorage, seam) })
 }
 
 // code is where the function of a live seam begins; none where it is out of reach.

@@ -60,7 +60,7 @@ func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, o
 		return nil, err
 	}
 	report := again.report()
-	report.Taken = again.taken()
+	report.Taken = again.lentAnswers()
 	if report.Divergence != nil {
 		report.Divergence.Trace = r.Options().File
 	}
@@ -223,8 +223,8 @@ func (r *replayed) answered() error {
 	return nil
 }
 
-// taken says of each answer that was lent whose it is. It has nothing of what was said.
-func (r *replayed) taken() (all []string) {
+// lentAnswers says of each answer that was lent whose it is. It has nothing of what was said.
+func (r *replayed) lentAnswers() (all []string) {
 	for _, s := range r.lent {
 		what := "the wait for gate " + calls.GateID(s.X)
 		if !wire.AsksForGate(s.X) {

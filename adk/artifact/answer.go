@@ -2,15 +2,19 @@ package artifact
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact/internal/jsonindex"
 	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
+	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
 // maxAnswer is how long an answer is at most, as JSON: on its way into a trace and to the
@@ -18,10 +22,16 @@ import (
 const maxAnswer = 8 << 20
 
 // none is the answer of a question that has none, which is another thing than null.
-type none struct{}
+type none struct{ whose string } // as of a crossed one
 
 // encoding is an answer as JSON, compact and as ECMAScript writes it.
 type encoding []byte
+
+// crossed is the answer to a question that crossed, which a trace may have of any type.
+type crossed struct {
+	encoding
+	whose string // the question and its artifact, in words
+}
 
 // answerLines are an answer that is a list of texts.
 type answerLines struct {
@@ -30,7 +40,7 @@ type answerLines struct {
 }
 
 func (l *answerLines) add(line string) error {
-	if err := l.fits(line); err != nil {
+	if err := l.count(line); err != nil {
 		return err
 	}
 	l.list = append(l.list, line)
@@ -40,8 +50,8 @@ func (l *answerLines) add(line string) error {
 // perLine is what a text takes beside its bytes.
 const perLine = 32
 
-// fits counts texts.
-func (l *answerLines) fits(lines ...string) error {
+// count counts texts, up to what an answer may have.
+func (l *answerLines) count(lines ...string) error {
 	for _, line := range lines {
 		if l.size += perLine + escapedLen(line); l.size > maxAnswer {
 			return errTooLong
@@ -136,10 +146,14 @@ func canonical(text string) (_ encoding, err error) {
 // encode is an answer as JSON.
 func encode(answer any) (encoding, error) {
 	switch v := answer.(type) {
+	case none:
+		return encoding("null"), nil
+	case crossed:
+		return v.encoding, nil
 	case encoding:
 		return v, nil
 	case []string:
-		if err := new(answerLines).fits(v...); err != nil {
+		if err := new(answerLines).count(v...); err != nil {
 			return nil, err
 		}
 		out := []byte{'['}
@@ -169,33 +183,6 @@ func encode(answer any) (encoding, error) {
 	return out, nil
 }
 
-// texts are the texts of a list.
-func texts(answer any, err error) ([]string, error) {
-	if list, is := answer.([]string); is || err != nil {
-		return list, err
-	}
-	if _, isNone := answer.(none); isNone {
-		return nil, nil
-	}
-	list, err := raws(answer, nil)
-	all := make([]string, len(list))
-	for i, item := range list {
-		if item[0] == '"' {
-			all[i] = jsontree.Unquote(ownText(item))
-		}
-	}
-	return all, err
-}
-
-// scalar is an answer that is no list and no object.
-func scalar[T any](answer any, err error) (T, error) {
-	if text, is := answer.(encoding); is && err == nil {
-		answer = jsontree.Scalar(ownText(text))
-	}
-	value, _ := answer.(T)
-	return value, err
-}
-
 // raws are the items of a list, each as its JSON.
 func raws(answer any, err error) (_ []json.RawMessage, failed error) {
 	defer jsonindex.Recover(&failed)
@@ -209,7 +196,7 @@ func raws(answer any, err error) (_ []json.RawMessage, failed error) {
 	walk := jsonindex.New(ownText(text)).NewWalk(len(text))
 	root := walk.At(0)
 	if !walk.IsList(root) {
-		return nil, errors.New("the answer is no list")
+		return nil, misfit(answer, fit(text, new([]any)))
 	}
 	items := make([]json.RawMessage, 0, walk.Len(root))
 	for item := range walk.Children(root) {
@@ -219,16 +206,70 @@ func raws(answer any, err error) (_ []json.RawMessage, failed error) {
 	return items, nil
 }
 
-// decoded is the list that encoded wrote.
-func decoded[T any](answer any, err error) (list []T, _ error) {
+// listOf is an answer that is a list of values of one type.
+func listOf[T any](answer any, err error) ([]T, error) {
+	if values, is := answer.([]T); is || err != nil {
+		return values, err
+	}
+	items, err := raws(answer, nil)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]T, len(items))
+	for i, item := range items {
+		if err := fit(item, &values[i]); err != nil {
+			return nil, misfit(answer, fmt.Errorf("item %d: %w", i, err))
+		}
+	}
+	return values, nil
+}
+
+// valueOf is an answer that is one value.
+func valueOf[T any](answer any, err error) (value T, _ error) {
+	if err != nil {
+		return value, err
+	}
+	text, err := encode(answer)
+	if err != nil {
+		return value, err
+	}
+	return value, misfit(answer, fit(text, &value))
+}
+
+// objectOf is an answer that is an object, as its JSON.
+func objectOf(answer any, err error) (encoding, error) {
 	if err != nil {
 		return nil, err
 	}
 	text, err := encode(answer)
-	if err != nil {
-		return nil, err
+	if err == nil && text[0] != '{' {
+		return nil, misfit(answer, fit(text, new(map[string]any)))
 	}
-	return list, json.Unmarshal(text, &list)
+	return text, err
+}
+
+// fit reads JSON as a value, which null is not.
+func fit[T any](text []byte, value *T) error {
+	err := json.Unmarshal(text, value)
+	if string(text) == "null" {
+		err = &json.UnmarshalTypeError{Value: "null", Type: reflect.TypeFor[T]()}
+	}
+	return jsonfault.Of(err)
+}
+
+// misfit says of whose answer it is that it does not fit the type of its question.
+func misfit(answer any, err error) error {
+	if err == nil {
+		return nil
+	}
+	whose := "the answer"
+	switch answer := answer.(type) {
+	case crossed:
+		whose = answer.whose
+	case none:
+		whose = cmp.Or(answer.whose, whose)
+	}
+	return &adk.Error{Code: adk.E_INVALID_ANSWER, Message: whose + " does not fit", Cause: err}
 }
 
 // rendered is an answer as text (FRG-5).
@@ -238,13 +279,13 @@ func rendered(answer any) (_ string, failed error) {
 	case none:
 		return "(undefined)", nil
 	case string:
-		return v, new(answerLines).fits(v)
+		return v, new(answerLines).count(v)
 	case int:
 		return strconv.Itoa(v), nil
 	case int64:
 		return strconv.FormatInt(v, 10), nil
 	case []string:
-		return joined(v), new(answerLines).fits(v...)
+		return joined(v), new(answerLines).count(v...)
 	}
 	text, err := encode(answer)
 	if err != nil {
@@ -256,8 +297,8 @@ func rendered(answer any) (_ string, failed error) {
 	case text[0] == '"':
 		return walk.Scalar(root).(string), nil
 	case walk.IsList(root) && !holdsOther(walk, root):
-		list, err := texts(text, nil)
-		return joined(list), err
+		texts, err := listOf[string](text, nil)
+		return joined(texts), err
 	}
 	const indented = 2 * maxAnswer
 	out, err := walk.Append(nil, root, 2, indented)

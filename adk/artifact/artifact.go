@@ -170,14 +170,15 @@ func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]
 		text, err := encode(value)
 		return reply{Value: json.RawMessage(text)}, a.named(err)
 	})
+	whose := fmt.Sprintf("artifact %.80q: the answer to %s", a.media.ID(), method)
 	if err != nil || answer.Value == nil {
-		return none{}, err
+		return none{whose}, err
 	}
 	if err := jsontree.Check(ownText(answer.Value), maxAnswerDepth); err != nil { // a trace's may be anything
-		return nil, fmt.Errorf("the answer to %s is no JSON: %w", method, err)
+		return nil, misfit(none{whose}, err)
 	}
 	text, err := canonical(ownText(answer.Value))
-	return text, a.named(err)
+	return crossed{text, whose}, a.named(err)
 }
 
 // maxAnswerDepth is how deep an answer is nested at most: a document in a list of

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,7 +115,7 @@ func (a *Artifact) read(ctx context.Context, b body) (*document, error) {
 		return nil, err
 	}
 	if len(data) > maxRewritten && !utf8.Valid(data) {
-		return nil, refuse(itsLines, "is no %s: it is not valid UTF-8", FormatJSON)
+		return nil, refuse(itsLines, "is no %s: it is not valid UTF-8", cmp.Or(a.mark.Format, FormatJSON))
 	}
 	return readDocument(ownText(data), a.mark.Format)
 }
@@ -180,28 +181,32 @@ func byLines(format, text string) (*document, error) {
 // Type is json or json5 for one document, jsonl (or ndjson, where the mark says so) for
 // records.
 func (q JSONQuestions) Type(ctx context.Context) (string, error) {
-	return scalar[string](q.ask(ctx, "type", nil, func(d *document) (any, error) { return d.format, nil }))
+	return valueOf[string](q.ask(ctx, "type", nil, func(d *document) (any, error) { return d.format, nil }))
 }
 
 // Length is the number of records, 1 for one document.
 func (q JSONQuestions) Length(ctx context.Context) (int, error) {
-	n, err := scalar[float64](q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(d.count), nil }))
-	return int(n), err
+	return valueOf[int](q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(d.count), nil }))
 }
 
 // Keys are those of the root object, or of all records that are objects in the order in
 // which they appear; found is false where there is no object.
 func (q JSONQuestions) Keys(ctx context.Context) (keys []string, found bool, err error) {
 	value, err := q.keys(ctx)
-	keys, err = texts(value, err)
-	_, isNone := value.(none)
-	return keys, err == nil && !isNone, err
+	if _, isNone := value.(none); isNone {
+		return nil, false, err
+	}
+	keys, err = listOf[string](value, err)
+	return keys, err == nil, err
 }
 
 func (q JSONQuestions) keys(ctx context.Context) (any, error) {
 	return q.ask(ctx, "keys", nil, func(d *document) (any, error) {
 		union, met, isAny, walk := answerLines{}, map[string]bool{}, false, d.index.NewWalk(math.MaxInt)
 		for record := range d.records {
+			if err := context.Cause(ctx); err != nil {
+				return nil, err
+			}
 			if !walk.IsObject(record) {
 				continue
 			}
@@ -299,6 +304,9 @@ func (q JSONQuestions) slice(ctx context.Context, from, to *int) (any, error) {
 		}
 		chosen := answerValues{Walk: d.index.NewWalk(math.MaxInt)}
 		for record := range d.records {
+			if err := context.Cause(ctx); err != nil {
+				return nil, err
+			}
 			if i >= end {
 				break
 			}

@@ -22,7 +22,7 @@ func (a *Artifact) Head(ctx context.Context, n int) ([]string, error) {
 
 // Tail gives the last n lines, fewer if there are fewer.
 func (a *Artifact) Tail(ctx context.Context, n int) ([]string, error) {
-	return texts(a.ask(ctx, "tail", map[string]any{"n": n}, func(ctx context.Context, b body) (any, error) { return tail(ctx, b, n) }))
+	return listOf[string](a.ask(ctx, "tail", map[string]any{"n": n}, func(ctx context.Context, b body) (any, error) { return tail(ctx, b, n) }))
 }
 
 // Cat gives the lines from one, counted from 0, to the one before another; nil is the
@@ -36,18 +36,18 @@ func (a *Artifact) Cat(ctx context.Context, from, to *int) ([]string, error) {
 	if to != nil {
 		end, args["end"] = *to, *to
 	}
-	return texts(a.ask(ctx, "cat", args, func(ctx context.Context, b body) (any, error) { return cat(ctx, b, start, end) }))
+	return listOf[string](a.ask(ctx, "cat", args, func(ctx context.Context, b body) (any, error) { return cat(ctx, b, start, end) }))
 }
 
 // Grep gives the lines that a pattern matches, in order, each matched alone.
 func (a *Artifact) Grep(ctx context.Context, pattern *regexp.Regexp) ([]string, error) {
-	return texts(a.ask(ctx, "grep", map[string]any{"pattern": pattern.String()}, func(ctx context.Context, b body) (any, error) { return grep(ctx, b, pattern) }))
+	return listOf[string](a.ask(ctx, "grep", map[string]any{"pattern": pattern.String()}, func(ctx context.Context, b body) (any, error) { return grep(ctx, b, pattern) }))
 }
 
 // EstimateTokens is what adk.EstimateTokens gives for the whole body; one that is not UTF-8
 // is counted by the MiB.
 func (a *Artifact) EstimateTokens(ctx context.Context, encoding adk.Encoding) (int, error) {
-	n, err := scalar[float64](a.ask(ctx, "estimate_tokens", map[string]any{"encoding": string(encoding)}, func(ctx context.Context, b body) (any, error) {
+	return valueOf[int](a.ask(ctx, "estimate_tokens", map[string]any{"encoding": string(encoding)}, func(ctx context.Context, b body) (any, error) {
 		data, err := all(ctx, b)
 		if err != nil || utf8.Valid(data) {
 			return float64(adk.EstimateTokens(ownText(data), encoding)), err
@@ -58,7 +58,6 @@ func (a *Artifact) EstimateTokens(ctx context.Context, encoding adk.Encoding) (i
 		}
 		return float64(tokens), ctx.Err()
 	}))
-	return int(n), err
 }
 
 // chunk is how much of a body is read at once.

@@ -40,7 +40,7 @@ const maxParsed = 1 << 20
 // Links are the inline links, autolinks and references of a range; of references those
 // whose definition lies in it too.
 func (q MarkdownQuestions) Links(ctx context.Context, from, to *int) ([]Link, error) {
-	return decoded[Link](q.links(ctx, from, to))
+	return listOf[Link](q.links(ctx, from, to))
 }
 
 func (q MarkdownQuestions) links(ctx context.Context, from, to *int) (any, error) {
@@ -60,7 +60,7 @@ func (q MarkdownQuestions) links(ctx context.Context, from, to *int) (any, error
 
 // Images are the pictures of a range; an alternative text may be empty.
 func (q MarkdownQuestions) Images(ctx context.Context, from, to *int) ([]Image, error) {
-	return decoded[Image](q.images(ctx, from, to))
+	return listOf[Image](q.images(ctx, from, to))
 }
 
 func (q MarkdownQuestions) images(ctx context.Context, from, to *int) (any, error) {
@@ -78,7 +78,7 @@ func (q MarkdownQuestions) images(ctx context.Context, from, to *int) (any, erro
 // PlainText is the text of a range without markup: code, link and alternative texts
 // stay, blocks are divided by one newline.
 func (q MarkdownQuestions) PlainText(ctx context.Context, from, to *int) (string, error) {
-	return scalar[string](q.plainText(ctx, from, to))
+	return valueOf[string](q.plainText(ctx, from, to))
 }
 
 func (q MarkdownQuestions) plainText(ctx context.Context, from, to *int) (any, error) {
@@ -89,11 +89,7 @@ func (q MarkdownQuestions) plainText(ctx context.Context, from, to *int) (any, e
 
 // Tree is a range as an mdast tree without positions, as JSON.
 func (q MarkdownQuestions) Tree(ctx context.Context, from, to *int) (json.RawMessage, error) {
-	value, err := q.tree(ctx, from, to)
-	if err != nil {
-		return nil, err
-	}
-	text, err := encode(value)
+	text, err := objectOf(q.tree(ctx, from, to))
 	return json.RawMessage(text), err
 }
 

@@ -266,7 +266,7 @@ func (q MarkdownQuestions) Frontmatter(ctx context.Context) (object []byte, foun
 	if _, isNone := value.(none); isNone || err != nil {
 		return nil, false, err
 	}
-	text, err := encode(value)
+	text, err := objectOf(value, nil)
 	return text, err == nil, err
 }
 
@@ -291,7 +291,7 @@ func (q MarkdownQuestions) frontmatter(ctx context.Context) (any, error) {
 
 // Headings are the headings of a depth, or all of them for 0, in order.
 func (q MarkdownQuestions) Headings(ctx context.Context, depth int) ([]Heading, error) {
-	return decoded[Heading](q.headings(ctx, depth))
+	return listOf[Heading](q.headings(ctx, depth))
 }
 
 func (q MarkdownQuestions) headings(ctx context.Context, depth int) (any, error) {
@@ -315,7 +315,7 @@ func depthArgs(depth int) map[string]any {
 
 // CodeBlocks are the fenced blocks of a language; nil means all, "" those without.
 func (q MarkdownQuestions) CodeBlocks(ctx context.Context, lang *string) ([]CodeBlock, error) {
-	return decoded[CodeBlock](q.codeBlocks(ctx, lang))
+	return listOf[CodeBlock](q.codeBlocks(ctx, lang))
 }
 
 func (q MarkdownQuestions) codeBlocks(ctx context.Context, lang *string) (any, error) {
@@ -340,7 +340,7 @@ func (q MarkdownQuestions) codeBlocks(ctx context.Context, lang *string) (any, e
 
 // Sections are what stands under the headings of a depth, or of all for 0, without text.
 func (q MarkdownQuestions) Sections(ctx context.Context, depth int) ([]Section, error) {
-	return decoded[Section](q.sections(ctx, depth))
+	return listOf[Section](q.sections(ctx, depth))
 }
 
 func (q MarkdownQuestions) sections(ctx context.Context, depth int) (any, error) {

@@ -272,6 +272,7 @@ func TestJSONFaults(t *testing.T) {
 	assert.NoError(t, hinted("json5", "{a:1}"))
 	assert.ErrorContains(t, hinted("jsonl", "1\n\n{x}"), "line 3, column 2")
 	assert.ErrorIs(t, hinted("json", "{a:1}"), adk.E_ARTIFACT_FORMAT)
+	assert.ErrorContains(t, hinted("jsonl", "\xff"+strings.Repeat("1\n", 8<<20)), "is no jsonl: it is not valid UTF-8")
 	a := opened(t, artifact.JSON, "["+strings.Repeat("1,", 300_000)+"1]")["memory"]
 	_, err := a.JSON().Get(t.Context(), "$[")
 	assert.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT)
@@ -279,6 +280,23 @@ func TestJSONFaults(t *testing.T) {
 	_, err = a.JSON().Get(t.Context(), "$[*,*,*,*]")
 	assert.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT)
 	assert.ErrorContains(t, err, "too many nodes")
+}
+
+// Who asks no longer gets no answer, also of a document that was read before.
+func TestJSONQuestionsEndWithTheirContext(t *testing.T) {
+	q, why := opened(t, artifact.JSON, "{}\n{}")["memory"].JSON(), errors.New("enough")
+	_, err := q.Length(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	_, err = q.Get(ctx, "$")
+	assert.ErrorIs(t, err, why)
+	_, err = q.Filter(ctx, "$")
+	assert.ErrorIs(t, err, why)
+	_, _, err = q.Keys(ctx)
+	assert.ErrorIs(t, err, why)
+	_, err = q.Slice(ctx, nil, nil)
+	assert.ErrorIs(t, err, why)
 }
 
 // The forms of one line for Markdown's answers.

@@ -58,7 +58,8 @@ func (c *calls) Feed(delta CallDelta) {
 	e.arguments = append(e.arguments, delta.Arguments...)
 }
 
-// of is the entry of a delta; nil where it begins one.
+// of is the entry of a delta; nil where it begins one. A name is no sign of another call, for
+// some servers send it in parts: two calls of one index and without ids are one, as SSE-8 has it.
 func (c *calls) of(delta CallDelta) *entry {
 	for _, e := range slices.Backward(c.entries) {
 		switch {

@@ -149,6 +149,8 @@ func TestAccumulator(t *testing.T) {
 			[]chat.WantedCall{{ID: "c", Type: "function", Name: "x", Arguments: "1"}, {ID: "d", Type: "function", Name: "y", Arguments: "2"}}},
 		"neither": {[]chat.CallDelta{{Name: "x"}, {Arguments: "1"}},
 			[]chat.WantedCall{{ID: "call_0", Type: "function", Name: "x", Arguments: "1"}}},
+		"two at one index, no ids": {[]chat.CallDelta{{Index: at(0), Name: "x", Arguments: "{}"}, {Index: at(0), Name: "y", Arguments: "{}"}},
+			[]chat.WantedCall{{ID: "call_0", Type: "function", Name: "xy", Arguments: "{}{}"}}},
 		"the same id again": {[]chat.CallDelta{{Index: at(0), ID: "c", Name: "x"}, {Index: at(0), ID: "c", Arguments: "1"}},
 			[]chat.WantedCall{{ID: "c", Type: "function", Name: "x", Arguments: "1"}}},
 	} {

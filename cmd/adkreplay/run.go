@@ -223,7 +223,7 @@ func runSession(ctx context.Context, t *terminal, o runOptions) error {
 		}
 	}
 	t.clear()
-	return shown(ctx, t, traceFile{name: o.sessions[0].Name}, recorded.Recording(o.file).WriteTranscript(t.page, t.limits))
+	return exitOfShow(ctx, t, traceFile{name: o.sessions[0].Name}, recorded.Recording(o.file).WriteTranscript(t.page, t.limits))
 }
 
 // recordSession plays a session and gives what its hosts leave.

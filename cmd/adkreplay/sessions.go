@@ -30,8 +30,8 @@ func findRecordings(ctx context.Context, args []string) (recordings []*sessions.
 	return recordings, traces
 }
 
-// whole are the traces that the end of no host has cut: those are the journals' alone.
-func (t *terminal) whole(traces []corpus.Source, recordings []*sessions.Recording) []corpus.Source {
+// withoutCut are the traces that the end of no host has cut: those are the journals' alone.
+func (t *terminal) withoutCut(traces []corpus.Source, recordings []*sessions.Recording) []corpus.Source {
 	return slices.DeleteFunc(traces, func(source corpus.Source) bool { return t.isCut(source.Name, recordings) })
 }
 

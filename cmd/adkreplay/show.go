@@ -128,7 +128,7 @@ func (o showOptions) isRange() bool { return o.from != 1 || o.to != math.MaxInt 
 func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	trace := file(ctx, o.path)
 	if r := journalsIn(o.path); r != nil {
-		return shown(ctx, t, trace, showRecording(t, r, o))
+		return exitOfShow(ctx, t, trace, showRecording(t, r, o))
 	}
 	f, err := trace.open()
 	if err != nil {
@@ -137,7 +137,7 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	defer f.Close()
 	in := bufio.NewReader(f)
 	if sessions.Begins(in) {
-		return shown(ctx, t, trace, showRecording(t, journalOf(trace, interruptible{ctx, in}), o))
+		return exitOfShow(ctx, t, trace, showRecording(t, journalOf(trace, interruptible{ctx, in}), o))
 	}
 	content := interruptible{ctx, in}
 	switch {
@@ -151,17 +151,17 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	default:
 		err = transcript.WriteRange(t.page, content, o.from, o.to, t.reading(trace))
 	}
-	return shown(ctx, t, trace, err)
+	return exitOfShow(ctx, t, trace, err)
 }
 
 // showTrace prints the transcript of a trace as it is read.
 func showTrace(ctx context.Context, t *terminal, trace traceFile, content io.Reader) error {
-	return shown(ctx, t, trace, transcript.Write(t.page, interruptible{ctx, content}, t.reading(trace)))
+	return exitOfShow(ctx, t, trace, transcript.Write(t.page, interruptible{ctx, content}, t.reading(trace)))
 }
 
-// shown ends showing a trace with the code for what went wrong. That the result
+// exitOfShow is the code with which showing a trace ends, for what went wrong. That the result
 // could not be written is the terminal's to say.
-func shown(ctx context.Context, t *terminal, recorded traceFile, err error) error {
+func exitOfShow(ctx context.Context, t *terminal, recorded traceFile, err error) error {
 	format := (*trace.FormatError)(nil)
 	switch {
 	case err == nil || t.out.err != nil:
@@ -178,7 +178,7 @@ func shown(ctx context.Context, t *terminal, recorded traceFile, err error) erro
 
 func showState(ctx context.Context, t *terminal, trace traceFile, content io.Reader, o showOptions) error {
 	state, err := transcript.At(content, o.at, t.reading(trace))
-	err = shown(ctx, t, trace, err)
+	err = exitOfShow(ctx, t, trace, err)
 	switch {
 	case state == nil:
 		return err

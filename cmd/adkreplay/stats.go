@@ -20,14 +20,14 @@ type statsOptions struct {
 	before, now []string // paths; before is nil without a second folder, and of nothing now is the embedded traces
 	prices      *stats.Prices
 	encoding    adk.Encoding
-	gates       []stats.Gate
+	conditions  []stats.Condition
 	json, csv   bool
 }
 
 // statsFlags are the flags of stats as they were given.
 type statsFlags struct {
 	prices, encoding string
-	gates            []string
+	conditions       []string
 	json, csv        bool
 }
 
@@ -91,7 +91,7 @@ nothing.
 	}
 	cmd.Flags().StringVar(&flags.prices, "prices", "", "count what tokens cost by the prices in this `file`")
 	cmd.Flags().StringVar(&flags.encoding, "encoding", adk.EncodingO200kBase, "the `name` of the encoding in which tokens are counted that no answer says")
-	cmd.Flags().StringArrayVar(&flags.gates, "fail-if", nil, "fail where this `condition` holds; may be given several times")
+	cmd.Flags().StringArrayVar(&flags.conditions, "fail-if", nil, "fail where this `condition` holds; may be given several times")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the figures as one JSON document")
 	cmd.Flags().BoolVar(&flags.csv, "csv", false, "print the figures as CSV")
 	cmd.MarkFlagsMutuallyExclusive("json", "csv")
@@ -109,21 +109,21 @@ func parseStats(flags statsFlags, args []string) (o statsOptions, err error) {
 	case len(args) == 2:
 		o.before, o.now = args[:1], args[1:]
 	}
-	for _, text := range flags.gates {
-		gate, err := stats.ParseGate(text)
+	for _, text := range flags.conditions {
+		condition, err := stats.ParseCondition(text)
 		switch {
 		case err != nil:
 			return o, fmt.Errorf("--fail-if: %w", err)
-		case gate.Compares() && o.before == nil:
+		case condition.Compares() && o.before == nil:
 			return o, fmt.Errorf("--fail-if: %s is on a change: give two folders", safetext.Quoted(text))
 		}
-		o.gates = append(o.gates, gate)
+		o.conditions = append(o.conditions, condition)
 	}
 	o.prices, err = readPrices(flags.prices)
 	if err != nil {
 		return o, err
 	}
-	_, err = brokenGates(o.gates, stats.TableOf(nil, stats.NewFigures(o.prices))) // names are wrong before anything is read
+	_, err = holding(o.conditions, stats.TableOf(nil, stats.NewFigures(o.prices))) // names are wrong before anything is read
 	return o, err
 }
 
@@ -160,16 +160,16 @@ func runStats(cmd *cobra.Command, t *terminal, o statsOptions) error {
 	if table.Compared {
 		result.Changes = table.Figures
 	}
-	broken, err := brokenGates(o.gates, table)
+	held, err := holding(o.conditions, table)
 	if err != nil {
 		return misused(cmd, err)
 	}
-	result.Failed = append(result.Failed, broken...)
+	result.Failed = append(result.Failed, held...)
 	result.ExitCode = result.code()
 	if err := result.print(t, o, table); err != nil {
 		return err
 	}
-	for _, text := range broken {
+	for _, text := range held {
 		t.warn("--fail-if " + text)
 	}
 	return ended(result.ExitCode)
@@ -186,22 +186,22 @@ func gather(ctx context.Context, t *terminal, sources []corpus.Source, o statsOp
 	return figures, nil
 }
 
-// brokenGates are the conditions that hold.
-func brokenGates(gates []stats.Gate, table stats.Table) (broken []string, err error) {
+// holding are the conditions that hold.
+func holding(conditions []stats.Condition, table stats.Table) (held []string, err error) {
 	var names []string
 	for _, d := range table.Figures {
 		names = append(names, d.Name)
 	}
-	for _, gate := range gates {
-		words, isBroken, err := gate.Broken(table)
+	for _, condition := range conditions {
+		words, holds, err := condition.Holds(table)
 		if err != nil {
-			return nil, fmt.Errorf("--fail-if: %w%s", err, didYouMean(gate.Name, names))
+			return nil, fmt.Errorf("--fail-if: %w%s", err, didYouMean(condition.Name, names))
 		}
-		if isBroken {
-			broken = append(broken, words)
+		if holds {
+			held = append(held, words)
 		}
 	}
-	return broken, nil
+	return held, nil
 }
 
 // code is the exit code: of several that apply, the highest.

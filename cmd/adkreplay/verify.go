@@ -25,17 +25,9 @@ type verifyOptions struct {
 	watch    bool // goes on until it is interrupted
 }
 
-// verifyFlags are the flags of verify as they were given.
-type verifyFlags struct {
-	shard    string
-	parallel int
-	reports  reportOptions
-	list     listOptions
-	watch    bool
-}
-
 func newVerify(t *terminal) *cobra.Command {
-	var flags verifyFlags
+	var o verifyOptions
+	var shard string
 	cmd := &cobra.Command{
 		Use:   "verify [file|folder ...]",
 		Short: "Run traces again and compare every crossing",
@@ -59,7 +51,7 @@ there are journals, all traces are verified each time.
   adkreplay verify --json turn.jsonl
   adkreplay verify --shard 3/8 --json=shard-3.json testdata/turns`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := parseVerify(flags, args, os.Getenv)
+			o, err := parseVerify(o, shard, args, os.Getenv)
 			if err != nil {
 				return misused(cmd, err)
 			}
@@ -69,35 +61,36 @@ there are journals, all traces are verified each time.
 			return runVerify(cmd.Context(), t, o)
 		},
 	}
-	flags.reports.register(cmd)
-	flags.list.register(cmd)
-	cmd.Flags().StringVar(&flags.shard, "shard", "", "verify one part of the traces only: `i/n`, auto or /n")
-	cmd.Flags().IntVar(&flags.parallel, "parallel", runtime.GOMAXPROCS(0), "how many traces to run at once")
-	cmd.Flags().BoolVar(&flags.watch, "watch", false, "verify again what has changed, until it is interrupted")
+	o.reports.register(cmd)
+	o.list.register(cmd)
+	cmd.Flags().StringVar(&shard, "shard", "", "verify one part of the traces only: `i/n`, auto or /n")
+	cmd.Flags().IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "how many traces to run at once")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "verify again what has changed, until it is interrupted")
 	return cmd
 }
 
-func parseVerify(flags verifyFlags, args []string, env func(string) string) (verifyOptions, error) {
-	if flags.parallel < 1 {
-		return verifyOptions{}, fmt.Errorf("--parallel is %d: give how many traces to run at once, 1 or more", flags.parallel)
+// parseVerify completes what flags gave with the part that shard names, and with arguments.
+func parseVerify(o verifyOptions, shard string, args []string, env func(string) string) (verifyOptions, error) {
+	if o.parallel < 1 {
+		return o, fmt.Errorf("--parallel is %d: give how many traces to run at once, 1 or more", o.parallel)
 	}
-	if err := errors.Join(flags.reports.check(), flags.reports.checkApart(args), checkPaths(args)); err != nil {
-		return verifyOptions{}, err
-	}
-	shard, err := chooseShard(flags.shard, env)
+	err := errors.Join(o.reports.check(), o.reports.checkApart(args), checkPaths(args))
 	if err != nil {
-		return verifyOptions{}, err
+		return o, err
 	}
-	if flags.watch {
-		err = errors.Join(checkWatch(args), flags.reports.checkWatch(shard != corpus.Shard{}))
+	if o.shard, err = chooseShard(shard, env); err != nil {
+		return o, err
 	}
-	flags.reports.watched = flags.watch
-	return verifyOptions{args, shard, flags.parallel, flags.reports, flags.list, flags.watch}, err
+	if o.watch {
+		err = errors.Join(checkWatch(args), o.reports.checkWatch(o.shard != corpus.Shard{}))
+	}
+	o.paths, o.reports.watched = args, o.watch
+	return o, err
 }
 
 func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	recordings, sources := findRecordings(ctx, o.paths)
-	sources = t.whole(sources, recordings)
+	sources = t.withoutCut(sources, recordings)
 	report, err := verifySources(ctx, t, o, recordings, sources)
 	if err != nil {
 		return err

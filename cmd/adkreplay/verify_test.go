@@ -24,10 +24,10 @@ const noUserCode = "every seam was played from its recording: no user code ran"
 func TestParseVerify(t *testing.T) {
 	nothing := func(string) string { return "" }
 	to := reportOptions{json: "report.json"}
-	o, err := parseVerify(verifyFlags{parallel: 3, shard: "2/5", reports: to}, []string{"a", "b"}, nothing)
+	o, err := parseVerify(verifyOptions{parallel: 3, reports: to}, "2/5", []string{"a", "b"}, nothing)
 	assert.NoError(t, err)
 	assert.Equal(t, verifyOptions{paths: []string{"a", "b"}, parallel: 3, shard: corpus.Shard{Index: 2, Count: 5}, reports: to}, o)
-	_, err = parseVerify(verifyFlags{parallel: 1}, []string{"a", ""}, nothing)
+	_, err = parseVerify(verifyOptions{parallel: 1}, "", []string{"a", ""}, nothing)
 	assert.EqualError(t, err, "argument 2 is empty: give a file or a folder, or no argument")
 }
 

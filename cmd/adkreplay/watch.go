@@ -145,12 +145,12 @@ func watchVerify(ctx context.Context, t *terminal, o verifyOptions, between paus
 	codes := map[string]int{} // by trace
 	return watch(ctx, t, o.paths, between, func(changed, all []corpus.Source) (code int, err error) {
 		recordings, again := findRecordings(ctx, o.paths)
-		again = t.whole(again, recordings)
-		whole := len(recordings) > 0 || o.reports.html != "" // a session is of several turns, and a page shows all
-		if !whole {
+		again = t.withoutCut(again, recordings)
+		everything := len(recordings) > 0 || o.reports.html != "" // a session is of several turns, and a page shows all
+		if !everything {
 			again = changed
 		}
-		if whole || len(again) > 0 {
+		if everything || len(again) > 0 {
 			report, err := verifySources(ctx, t, o, recordings, again)
 			if err != nil || ctx.Err() != nil {
 				return 0, err
@@ -161,7 +161,7 @@ func watchVerify(ctx context.Context, t *terminal, o verifyOptions, between paus
 			for _, one := range report.Traces {
 				codes[one.Trace] = codeOfTrace(one)
 			}
-			if whole {
+			if everything {
 				return codeOf(report), nil
 			}
 		}

@@ -171,6 +171,25 @@ func TestFrontPagesNameExportedThings(t *testing.T) {
 	require.Greater(t, pages, 20)
 }
 
+// What these front pages begin with is a piece of an example, which is run.
+func TestFrontPagesShowWhatRuns(t *testing.T) {
+	examples := map[string]string{} // by room
+	for name, content := range treeFiles(t) {
+		if strings.HasSuffix(name, "example_test.go") {
+			examples[path.Dir(name)] += string(content)
+		}
+	}
+	for _, f := range productionFiles(t) {
+		if path.Base(f.path) != "doc.go" || !slices.Contains([]string{"adk", "fakes", "replay", "replay/trace"}, f.dir) {
+			continue
+		}
+		_, code, found := strings.Cut(f.ast.Doc.Text(), "\n\n\t")
+		require.True(t, found, "%s shows no code", f.path)
+		code, _, _ = strings.Cut(code, "\n\n")
+		assert.True(t, strings.Contains(examples[f.dir], "\t"+code+"\n"), "%s shows what no example has:\n%s", f.path, code)
+	}
+}
+
 // A public package shows in an example, which is run, what it is for.
 func TestPublicPackagesHaveExamples(t *testing.T) {
 	files := treeFiles(t)

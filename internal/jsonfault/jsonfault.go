@@ -35,7 +35,7 @@ func Of(err error) error {
 }
 
 // words are those of encoding/json for what it has found, and ours.
-var words = map[string]string{"object": "an object", "array": "a list", "string": "a text", "number": "a number", "bool": "true or false"}
+var words = map[string]string{"object": "an object", "array": "a list", "string": "a text", "number": "a number", "bool": "true or false", "null": "null"}
 
 // wanted is what a type is in JSON.
 func wanted(t reflect.Type) string {

@@ -164,7 +164,7 @@ func linkSchema(root *jsonschema.Schema) (*schemaNode, error) {
 	if err := grow(root, ""); err != nil {
 		return nil, err
 	}
-	if err := resolveSchemaRefs(index, targets); err != nil {
+	if err := resolveSchemaRefs(targets); err != nil {
 		return nil, err
 	}
 	counts := map[*schemaNode]int{}
@@ -179,7 +179,7 @@ func linkSchema(root *jsonschema.Schema) (*schemaNode, error) {
 	return index[root], nil
 }
 
-func resolveSchemaRefs(index map[*jsonschema.Schema]*schemaNode, targets map[string]*schemaNode) error {
+func resolveSchemaRefs(targets map[string]*schemaNode) error {
 	for _, pointer := range slices.Sorted(maps.Keys(targets)) {
 		node := targets[pointer]
 		if node.Ref == "" {

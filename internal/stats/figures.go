@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
 )
 
 // Figures are what was counted in some traces.
@@ -127,17 +129,25 @@ func (f *Figures) rowsBeside(other *Figures) []Row {
 	rows = append(rows, f.Ask.rows("time.ask")...)
 	rows = append(rows, f.Tool.rows("time.tool")...)
 	for _, name := range namesIn(f.Models, other.Models) {
-		model, at := f.Models[name], "models."+name
-		rows = append(rows, number(at+".asks", model.Count), number(at+".failed", model.Failed),
-			number(at+".tokens.in", model.Tokens.In), number(at+".tokens.cached", model.Tokens.Cached), number(at+".tokens.out", model.Tokens.Out))
+		rows = append(rows, f.Models[name].rows("models."+name)...)
 	}
 	for _, name := range namesIn(f.Tools, other.Tools) {
-		tool := f.Tools[name]
-		rows = append(rows, number("tools."+name+".calls", tool.Count), number("tools."+name+".failed", tool.Failed))
+		rows = append(rows, f.Tools[name].rows("tools."+name)...)
 	}
 	rows = append(rows, counts("stops.", f.Stops, other.Stops)...)
 	rows = append(rows, counts("ends.", f.Ends, other.Ends)...)
 	return append(rows, counts("errors.", f.Errors, other.Errors)...)
+}
+
+func (m Model) rows(at string) []Row {
+	return []Row{
+		number(at+".asks", m.Count), number(at+".failed", m.Failed),
+		number(at+".tokens.in", m.Tokens.In), number(at+".tokens.cached", m.Tokens.Cached), number(at+".tokens.out", m.Tokens.Out),
+	}
+}
+
+func (c Calls) rows(at string) []Row {
+	return []Row{number(at+".calls", c.Count), number(at+".failed", c.Failed)}
 }
 
 func counts(family string, here, there map[string]int) (rows []Row) {
@@ -154,12 +164,26 @@ func namesIn[V any](here, there map[string]V) []string {
 	return slices.Compact(names)
 }
 
-// families are how the names of rows begin that only some traces have.
-var families = []string{"models.", "tools.", "stops.", "ends.", "errors."}
+// families are the rows that only some traces have, with * for what has a name of its own.
+var families = slices.Concat(Model{}.rows("models.*"), Calls{}.rows("tools.*"), []Row{
+	number("stops.*", 0), number("errors.*", 0),
+	number("ends."+adk.StatusAck, 0), number("ends."+adk.StatusNack, 0), number("ends."+adk.StatusAborted, 0),
+})
 
-// inFamily reports whether a name is of a row that only some traces have.
-func inFamily(name string) bool {
-	return slices.ContainsFunc(families, func(family string) bool { return strings.HasPrefix(name, family) })
+// inFamily reports whether a name is of a row that only some traces have. Of one that merely
+// begins as such rows do, alike are those rows.
+func inFamily(name string) (is bool, alike []string) {
+	family, _, _ := strings.Cut(name, ".")
+	for _, row := range families {
+		before, after, open := strings.Cut(row.Name, "*")
+		switch {
+		case row.Name == name, open && len(name) >= len(before+after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after):
+			return true, nil
+		case strings.HasPrefix(row.Name, family+"."):
+			alike = append(alike, row.Name)
+		}
+	}
+	return false, alike
 }
 
 // eachTurn are what a turn has on average, which tells more of two folders of unequal size.

@@ -244,36 +244,42 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// A gate is on a figure, on a change or on a share, and is broken where that has come to it.
-func TestGates(t *testing.T) {
+// A condition is on a figure, on a change or on a share, and holds where that has come to it.
+func TestConditions(t *testing.T) {
 	table := Table{Figures: []Difference{{"tokens.out", Number, 100, 111}, {"time.ask.p90", Duration, 1e9, 3e9}, {"asks.failed", Number, 0, 2}}, Compared: true}
-	for text, broken := range map[string]bool{
+	for text, holds := range map[string]bool{
 		"tokens.out > +10%": true, "tokens.out > +11%": false, "tokens.out >= +11%": true, "tokens.out < 111": false, "tokens.out<=111": true, "tokens.out > 110": true,
 		"tokens.out < -10%": false, "tokens.out > -20": true, "time.ask.p90 > 2s": true, "time.ask.p90 > +2500ms": false, "asks.failed > +10%": true, "asks.failed < -10%": false,
 		"tools.any.failed > 0": false, "tools.any.calls < 1": true, "errors.E_X > +0": false, "time.ask.p90 > 0": true, "time.ask.p90 > +10%": true,
+		"time.ask.p90 > 0m2.5s": true, "time.ask.p90 >+1s999ms": true, "time.ask.p90 < 1h0m3s": true, "time.ask.p90 > .5s": true,
+		"models.x.tokens.in > 0": false, "stops.length > 0": false, "ends.nack > 0": false,
 	} {
-		gate, err := ParseGate(text)
+		condition, err := ParseCondition(text)
 		require.NoError(t, err, text)
-		words, is, err := gate.Broken(table)
+		words, is, err := condition.Holds(table)
 		require.NoError(t, err, text)
-		assert.Equal(t, broken, is, text)
-		assert.Equal(t, broken, strings.HasPrefix(words, text+": it is "), words)
+		assert.Equal(t, holds, is, text)
+		assert.Equal(t, holds, strings.HasPrefix(words, text+": it is "), words)
 	}
-	for _, text := range []string{"", "tokens.out", "tokens.out > ", "tokens.out = 3", "tokens.out > 10%", "tokens.out > +10 apples", "> 3", "tokens.out > 1e9x"} {
-		_, err := ParseGate(text)
+	for _, text := range []string{"", "tokens.out", "tokens.out > ", "tokens.out = 3", "tokens.out > 10%", "tokens.out > +10 apples", "> 3", "tokens.out > 1e9x", "time.ask.p90 > 1m30", "time.ask.p90 > +-2s", "time.ask.p90 > +2s%"} {
+		_, err := ParseCondition(text)
 		assert.Error(t, err, text)
 	}
 	for text, says := range map[string]string{"tokens.out > 2s": "tokens.out is no time: give a bound without a unit", "time.ask.p90 > 2": "time.ask.p90 is a time: give a bound with a unit",
 		"time.ask.p90 > +5": "is a time", "asks.failed > 0s": "is no time"} {
-		gate, err := ParseGate(text)
+		condition, err := ParseCondition(text)
 		require.NoError(t, err, text)
-		_, _, err = gate.Broken(table)
+		_, _, err = condition.Holds(table)
 		assert.ErrorContains(t, err, says, text)
 	}
-	gate, err := ParseGate("tokens.outs > 3")
-	require.NoError(t, err)
-	_, _, err = gate.Broken(table)
-	assert.ErrorIs(t, err, ErrNoFigure)
+	for name, says := range map[string]string{"tokens.outs": "", "tools.weather.falied": ": want one of tools.*.calls, tools.*.failed", "models.small.tokens": ": want one of models.*.asks,",
+		"ends.aborts": ": want one of ends.ack,", "tools.": ": want one of", "endings.ack": ""} {
+		condition, err := ParseCondition(name + " > 3")
+		require.NoError(t, err, name)
+		_, _, err = condition.Holds(table)
+		require.ErrorIs(t, err, ErrNoFigure, name)
+		assert.ErrorContains(t, err, name+`": there is no such figure`+says)
+	}
 }
 
 // Two folders are set side by side, with what only one of them has.

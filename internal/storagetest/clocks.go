@@ -13,9 +13,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// ClockRanBack holds that nobody waits for a lease that was taken in the future, by a clock that
-// has been set right since, however a host comes to its session. exec runs a statement on the
-// database of the store.
+// ClockRanBack holds that nobody waits for a lease that was taken further ahead than it lasts, by
+// a clock that has been set right since, however a host comes to its session. One that was taken
+// less ahead holds, since the clocks of two machines may differ (SES-11). exec runs a statement on
+// the database of the store.
 func ClockRanBack(t require.TestingT, records adk.Storage, store session.Store, exec func(statement string)) {
 	h := SessionHost(t, records, store, func(c *session.Config) { c.NoWait = true })
 	deliver := func(id string) error {

@@ -325,7 +325,7 @@ func (c *givenMessages) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Mess
 
 // Store is the storage's.
 func (c *givenMessages) Store(ctx context.Context, scope adk.Scope, m *adk.Message) error {
-	if c.history.takes(m, m.Key()) {
+	if c.history.writeOwn(m, m.Key()) {
 		return ctx.Err()
 	}
 	return c.Collection.Store(ctx, scope, m)
@@ -333,7 +333,7 @@ func (c *givenMessages) Store(ctx context.Context, scope adk.Scope, m *adk.Messa
 
 // Mutate is the storage's, but of what it does not have.
 func (c *givenMessages) Mutate(ctx context.Context, scope adk.Scope, m *adk.Message) error {
-	if c.history.takes(m, m.Key()) {
+	if c.history.writeOwn(m, m.Key()) {
 		return ctx.Err()
 	}
 	return c.Collection.Mutate(ctx, scope, m)
@@ -341,7 +341,7 @@ func (c *givenMessages) Mutate(ctx context.Context, scope adk.Scope, m *adk.Mess
 
 // Delete is the storage's, but of what it does not have.
 func (c *givenMessages) Delete(ctx context.Context, scope adk.Scope, key string) error {
-	if c.history.takes(nil, key) {
+	if c.history.writeOwn(nil, key) {
 		return ctx.Err()
 	}
 	return c.Collection.Delete(ctx, scope, key)

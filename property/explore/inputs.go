@@ -193,8 +193,9 @@ func (h *history) add(i int, user bool, at time.Time) {
 	h.more = append(h.more, m)
 }
 
-// takes reports whether a write is of a message that is not the storage's, and makes it.
-func (h *history) takes(record *adk.Message, key string) bool {
+// writeOwn makes a write of a message that is not the storage's, and reports whether it is of
+// one. Without a record the message is deleted.
+func (h *history) writeOwn(record *adk.Message, key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at := slices.IndexFunc(h.more, func(m *adk.Message) bool { return m.ID() == key })

@@ -15,9 +15,15 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file has what fails go on failing: so many times and then no more, for ever, or for
-// one of those whom an agent works for. How often is worth a try an agent shows itself:
-// one that asks five times is another one after three failures than after four.
+// Faults that last: what fails goes on failing, so many times and then no more, for ever, or
+// for one of those whom an agent works for.
+//
+//   - How often: longer gives schedules in which the last fault happens another number of
+//     times than it did. Which are worth a try an agent shows itself: one that asks five times
+//     is another one after three failures than after four.
+//   - In a run: lasts begins such a fault, goesOn says of each later call whether it fails too.
+//   - For whom: groupsOf finds the members of records, arguments and requests by which some
+//     calls are for another one than the others, and variants makes a fault for each.
 
 // mostTimes is up to how often a failure is repeated one by one.
 const mostTimes = 6
@@ -104,7 +110,7 @@ func (p *planned) lasts(s *faultPoint) {
 func (p *planned) goesOn(of string, what wanted) bool {
 	switch {
 	case p.Each:
-		return isTool(of) == isTool(p.down) && !strings.HasPrefix(of, adk.FaultPoints) && p.counts(of, what) <= p.Times
+		return isTool(of) == isTool(p.down) && !strings.HasPrefix(of, adk.FaultPoints) && p.count(of, what) <= p.Times
 	case p.left == 0 || of != p.down || p.one != "" && p.one != what.part(p.Member):
 		return false
 	}
@@ -119,14 +125,14 @@ func (p *planned) goesOn(of string, what wanted) bool {
 func (p *planned) first(of string, what wanted) {
 	p.mine, p.same = what.part(""), 1
 	if p.Each {
-		p.counts(of, what)
+		p.count(of, what)
 	}
 }
 
 func isTool(provided string) bool { return strings.HasPrefix(provided, adk.LabelTool+"/") }
 
-// counts counts how often the same was called.
-func (p *planned) counts(of string, what wanted) int {
+// count counts how often the same was called.
+func (p *planned) count(of string, what wanted) int {
 	if p.each == nil {
 		p.each = map[string]int{}
 	}
@@ -324,21 +330,13 @@ func groupsOf(calls []oneCall, at int) (members []string) {
 	if mine < 0 || len(calls) < 3 {
 		return nil
 	}
-	known := map[string]bool{}
+	known := []group{groupIn(calls, func(c oneCall) bool { return maps.Equal(c.members, calls[mine].members) })}
 	for _, path := range shallowFirst(calls[mine].members) {
-		group, behind := "", 0
-		for i, c := range calls {
-			if c.members[path] == calls[mine].members[path] {
-				group += "," + strconv.Itoa(i)
-				if i > mine {
-					behind++
-				}
-			}
-		}
-		if whole := strings.Count(group, ","); behind == 0 || whole == len(calls) || known[group] || sameWhole(calls, mine, group) {
+		g := groupIn(calls, func(c oneCall) bool { return c.members[path] == calls[mine].members[path] })
+		if g[len(g)-1] == mine || len(g) == len(calls) || slices.ContainsFunc(known, g.equal) {
 			continue
 		}
-		known[group] = true
+		known = append(known, g)
 		if members = append(members, path); len(members) == mostMembers {
 			break
 		}
@@ -346,16 +344,19 @@ func groupsOf(calls []oneCall, at int) (members []string) {
 	return members
 }
 
-// sameWhole reports whether a group is that of the calls for the very same.
-func sameWhole(calls []oneCall, mine int, group string) bool {
-	whole := ""
+// group are some of several calls, by their places among them.
+type group []int
+
+func groupIn(calls []oneCall, alike func(oneCall) bool) (g group) {
 	for i, c := range calls {
-		if fmt.Sprint(c.members) == fmt.Sprint(calls[mine].members) {
-			whole += "," + strconv.Itoa(i)
+		if alike(c) {
+			g = append(g, i)
 		}
 	}
-	return whole == group
+	return g
 }
+
+func (g group) equal(other group) bool { return slices.Equal(g, other) }
 
 func shallowFirst(members map[string]string) []string {
 	return slices.SortedFunc(maps.Keys(members), func(a, b string) int {

@@ -508,7 +508,7 @@ func doneTwice(r, undisturbed *reading) (found []exhibit) {
 func (r *reading) writes() map[string][]*adk.Crossing {
 	all := map[string][]*adk.Crossing{}
 	writes := map[int]bool{}
-	take := r.takeWrites(all)
+	take := r.collectWrites(all)
 	for i := range r.crossings {
 		x := &r.crossings[i]
 		switch {
@@ -530,9 +530,9 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 // keyed is a member by whose value who is asked knows a request again.
 var keyed = regexp.MustCompile(`(?i)"[^"]*(idempoten|dedup|request.?id|\bkey)[^"]*"\s*:`)
 
-// takeWrites takes writes into a map, by who writes and by what, but for the ids in it that
+// collectWrites gives what collects writes in a map, by who writes and by what, but for the ids in it that
 // were made in the run. What has a key is one with what has the same.
-func (r *reading) takeWrites(all map[string][]*adk.Crossing) func(by, what string, x *adk.Crossing) {
+func (r *reading) collectWrites(all map[string][]*adk.Crossing) func(by, what string, x *adk.Crossing) {
 	var pairs []string
 	for _, id := range r.madeIDs() {
 		pairs = append(pairs, id, "")

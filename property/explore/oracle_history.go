@@ -60,9 +60,9 @@ func (r *reading) refusedIn(follows bool) (found []exhibit) {
 		x := &r.crossings[i]
 		switch {
 		case x.Kind == adk.KindAdd:
-			c.take(x.Record, follows)
+			c.add(x.Record, follows)
 		case x.Kind == adk.KindStore || x.Kind == adk.KindMutate:
-			c.take(x.Record, true)
+			c.add(x.Record, true)
 		case x.Kind == adk.KindRemove || x.Kind == adk.KindDelete:
 			c.drop(x.Key)
 		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor && r.isOwn(x.Call):
@@ -102,7 +102,7 @@ type shownRecord struct {
 	made   bool // by this turn
 }
 
-func (c *conversation) take(record adk.Record, made bool) {
+func (c *conversation) add(record adk.Record, made bool) {
 	p := shownRecord{made: made}
 	switch record := record.(type) {
 	case *adk.Message:

@@ -106,10 +106,10 @@ func TestAnswersThatAreNotInARow(t *testing.T) {
 	} {
 		var shown conversation
 		for _, r := range c.given {
-			shown.take(r, false)
+			shown.add(r, false)
 		}
 		for _, r := range c.made {
-			shown.take(r, true)
+			shown.add(r, true)
 		}
 		first, second := shown.twoAnswers()
 		want := ""

@@ -77,7 +77,7 @@ func (s *orderSearch) branch() bool {
 		}
 		s.path = s.path[:len(s.path)-1]
 		if len(s.path) > 0 {
-			s.path[len(s.path)-1].sleeps(f.taken())
+			s.path[len(s.path)-1].sleeps(f.lastStep())
 		}
 	}
 	return false
@@ -107,8 +107,8 @@ func (f *fork) sleeps(step *footprint) {
 	f.asleep = append(slices.Clip(f.asleep), sleeper{f.strand, step})
 }
 
-// taken is the step that was taken at the run's last pick.
-func (f *fork) taken() *footprint {
+// lastStep is the step that was taken at the run's last pick.
+func (f *fork) lastStep() *footprint {
 	if last := len(f.n.picks); last > 0 && f.n.picks[last-1].Choice <= len(f.choices) {
 		return &f.choices[f.n.picks[last-1].Choice-1].step
 	}

@@ -98,11 +98,11 @@ func (w *worker) follow(a *attempt) {
 		b.following, b.history = a.instance.Next, a.history
 		return true
 	}, func(_ *attempt, s *stall) { a.after.stall = s })
-	a.after.take(b)
+	a.after.keep(b)
 }
 
-// take takes the run in.
-func (f *followed) take(b *attempt) {
+// keep keeps what the run was.
+func (f *followed) keep(b *attempt) {
 	f.attempt = b
 	f.run = turn.Run{Config: b.instance.Config, Info: b.info, Crossings: b.all()}
 }
@@ -144,7 +144,7 @@ func (a *attempt) runNext(subject turn.Subject) {
 	b.run(subject)
 	b.finish()
 	a.after = &followed{}
-	a.after.take(b)
+	a.after.keep(b)
 }
 
 func (l *lane) serve(subject turn.Subject, label watchdog.Label) {

@@ -1,8 +1,10 @@
 package gen
 
 import (
+	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
 	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
@@ -24,4 +26,22 @@ func TestDrawnStrandsUseTheirOwnHandles(t *testing.T) {
 			t.Fatalf("a strand uses the handle of another: %#v", drawn)
 		}
 	})
+}
+
+// Whatever is done once in so many times is done, and is left out; less than once is a slip.
+func TestOnceInAnyNumberOfTimes(t *testing.T) {
+	for n := 1; n <= 33; n++ {
+		done, left := false, n == 1
+		rapid.Check(t, func(t *rapid.T) {
+			d := &drawing{t: t}
+			for range 20 {
+				once := d.once(n)
+				done, left = done || once, left || !once
+			}
+		})
+		assert.True(t, done && left, n)
+	}
+	for _, n := range []int{0, -1} {
+		assert.PanicsWithValue(t, fmt.Sprintf("gen: once in %d times: want 1 or more", n), func() { new(drawing).once(n) })
+	}
 }

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -76,17 +77,20 @@ func (d *drawing) upTo(n int) int {
 }
 
 // once reports whether to do what is done once in n times.
-func (d *drawing) once(n int) bool { return oneOf(d, oneIn[n]) }
-
-// oneIn are lists of which one place says yes, in the middle, where the bias is
-// least.
-var oneIn = map[int][]bool{2: yesAt(2, 1), 3: yesAt(3, 2), 4: yesAt(4, 3), 6: yesAt(6, 4), 8: yesAt(8, 5), 16: yesAt(16, 11), 32: yesAt(32, 21)}
-
-func yesAt(n, at int) []bool {
-	list := make([]bool, n)
-	list[at] = true
-	return list
+func (d *drawing) once(n int) bool {
+	if n < 1 {
+		panic(fmt.Sprintf("gen: once in %d times: want 1 or more", n))
+	}
+	yes, known := yesAt[n]
+	if !known {
+		yes = 2 * n / 3
+	}
+	return rapid.IntRange(0, n-1).Draw(d.t, "choice") == yes
 }
+
+// yesAt is which of so many choices says yes: one in the middle, where the bias is least.
+// Another one would draw other turns of the same seeds.
+var yesAt = map[int]int{2: 1, 3: 2, 4: 3, 6: 4, 8: 5, 16: 11, 32: 21}
 
 func oneOf[T any](d *drawing, list []T) T {
 	return list[rapid.IntRange(0, len(list)-1).Draw(d.t, "choice")]
@@ -105,21 +109,21 @@ func weighed(words ...any) []string {
 
 func (d *drawing) turn() turn.Turn {
 	t := turn.Turn{Prompt: "Be nice.", WriteBehind: d.once(2)}
-	d.raw(&t)
+	d.handedIn(&t)
 	if t.Standalone = d.standalone(); t.Standalone == nil {
-		t.TurnInput = d.names(adk.LabelTurnInput)
-		t.TurnOutput = d.names(adk.LabelTurnOutput)
+		t.TurnInput = d.names()
+		t.TurnOutput = d.names()
 	}
-	t.DispatchInput = d.names(adk.LabelDispatchInput)
-	t.DispatchOutput = d.names(adk.LabelDispatchOutput)
+	t.DispatchInput = d.names()
+	t.DispatchOutput = d.names()
 	t.Tools = d.tools()
 	t.Kept = d.records(d.upTo(3))
 	d.iterations = d.upTo(d.Iterations)
 	d.turnPipeline(&t, adk.LabelTurnInput, t.TurnInput)
 	t.Scripts = append(t.Scripts, d.dispatch(t.Executor, t.DispatchInput, t.DispatchOutput, d.iterations)...)
 	d.turnPipeline(&t, adk.LabelTurnOutput, t.TurnOutput)
-	d.handles(&t)
-	d.storage(&t)
+	d.toolScripts(&t)
+	d.storageFaults(&t)
 	if d.once(8) {
 		t.Loud = d.loud()
 	}
@@ -149,8 +153,8 @@ func (d *drawing) standalone() *turn.Standalone {
 	return a
 }
 
-// raw draws what is handed in, now and then what is refused.
-func (d *drawing) raw(t *turn.Turn) {
+// handedIn draws what is handed in, now and then what is refused.
+func (d *drawing) handedIn(t *turn.Turn) {
 	if n := d.upTo(2); n > 0 {
 		t.Instructions = instructions[:n]
 	}
@@ -169,7 +173,7 @@ func (d *drawing) raw(t *turn.Turn) {
 }
 
 // names draws the names of a pipeline: a, b, c and so on.
-func (d *drawing) names(string) []string {
+func (d *drawing) names() []string {
 	var names []string
 	for i := range d.upTo(d.Middlewares) {
 		names = append(names, string(rune('a'+i)))
@@ -291,8 +295,8 @@ func (d *drawing) end() turn.End {
 	return end
 }
 
-// handles draws what tools do when they are run.
-func (d *drawing) handles(t *turn.Turn) {
+// toolScripts draws what tools do when they are run.
+func (d *drawing) toolScripts(t *turn.Turn) {
 	for _, tool := range samples.Tools {
 		for n := range d.upTo(2) {
 			body := d.body(toolOps, 2, 1)
@@ -305,8 +309,8 @@ func (d *drawing) handles(t *turn.Turn) {
 	}
 }
 
-// storage draws faults of the storage.
-func (d *drawing) storage(t *turn.Turn) {
+// storageFaults draws faults of the storage.
+func (d *drawing) storageFaults(t *turn.Turn) {
 	for range d.upTo(3) {
 		end := turn.End{How: adk.OutcomeError, Err: oneOf(d, failures), Kept: d.once(3)}
 		if d.once(8) {

@@ -180,7 +180,7 @@ func (d *traceDiffer) fields(i, j int) (diffs []compare.FieldDiff, follow bool) 
 		a, b := fieldOf(ours, use), fieldOf(theirs, use)
 		switch {
 		case a.shape == b.shape && d.renames.same(a.ids, b.ids):
-		case d.explained(use, i, j, a, b):
+		case d.explained(use, i, j):
 			follow = true
 		case use.Field == adk.FieldDigest:
 			diffs = append(diffs, compare.FieldDiff{Field: use.Label, Want: d.a.digest(i), Got: d.b.digest(j), Input: use.Input})
@@ -236,7 +236,7 @@ func fieldOf(all []fieldShape, use adk.FieldUse) fieldShape {
 // explained reports whether a difference follows from others: what is visible, and
 // what is worked out from arguments, from the crossings before; records and
 // arguments that come again, from where they first differed.
-func (d *traceDiffer) explained(use adk.FieldUse, i, j int, a, b fieldShape) bool {
+func (d *traceDiffer) explained(use adk.FieldUse, i, j int) bool {
 	f, g := &d.a.forms[i], &d.b.forms[j]
 	if f.hasDerived && isDerived(use) {
 		return use.Field == adk.FieldDigest && !f.unfit && !g.unfit

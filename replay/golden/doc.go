@@ -1,11 +1,21 @@
-// Package golden checks turns in go test: it runs a turn so that every run is
-// the same, and holds its transcript against a file.
+// Package golden checks turns in go test: recorded ones against today's code, and scripted ones
+// against a file that people read.
 //
-//	func TestGreeting(t *testing.T) {
-//		golden.Turn(t, "greeting", func() (adk.Config, adk.RawTurn) { … })
+//	func TestTurns(t *testing.T) {
+//		golden.Replay(t, "testdata/turns", func(trace string) replay.Live {
+//			return replay.Live{Config: agent(), Seams: []string{replay.Middleware, replay.Executor}}
+//		})
 //	}
 //
-// The file is testdata/greeting.golden. It is written by
+//	func TestGreeting(t *testing.T) {
+//		golden.Turn(t, "greeting", func() (adk.Config, adk.RawTurn) { return agent(), greeting })
+//	}
+//
+// [Replay] runs every trace of a folder again with the agent's own code, and [ReplaySessions]
+// those of sessions; what differs is one failure for each cause. Package replay records traces.
+//
+// [Turn] runs a turn so that every run is the same, and holds its transcript against
+// testdata/greeting.golden; [Session] does so for a session. The file is written by
 //
 //	go test ./agent -run '^TestGreeting$' -update
 //
@@ -15,9 +25,6 @@
 // why it is changed; the reason is kept beside it, in greeting.golden.reason.
 // Nothing is written by a turn that fails a check, and nothing where the
 // environment variable CI is set: golden files are changed by people.
-//
-// Replay does the same for a folder of recorded turns, and ReplaySessions for one of recorded
-// sessions; Session is for a session that the test runs itself.
 //
 // Where ADKREPLAY_PENDING names a folder by its whole path, what a check finds in the place
 // of what is expected is kept there, and adkreplay review --pending shows it change by

@@ -55,7 +55,7 @@ func (r *Recording) Rerecord(ctx context.Context, today func() (*session.Host, r
 	if err := again.journals(journal); err != nil {
 		return nil, err
 	}
-	return again.files, again.verified(ctx, r)
+	return again.files, again.verified(ctx)
 }
 
 // rerecording is a recording that is made again.
@@ -247,7 +247,7 @@ func (a *rerecording) journals(all *Journal) error {
 }
 
 // verified is why the new recording is none.
-func (a *rerecording) verified(ctx context.Context, r *Recording) error {
+func (a *rerecording) verified(ctx context.Context) error {
 	var sources []corpus.Source
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
 		sources = append(sources, corpus.Source{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.files[name])), nil }})

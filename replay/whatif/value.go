@@ -38,7 +38,7 @@ func (w *whatIf) put(t target, value any) error {
 	if w.known.Same(t.use.Field, t.x, &after) {
 		return nil
 	}
-	if err := consistent(&after, t.use.Field, w.recorded.SeamOf(t.x)); err != nil {
+	if err := consistent(&after, t.use.Field); err != nil {
 		return err
 	}
 	*t.x = after
@@ -233,10 +233,10 @@ func keyIn(tree any) string {
 
 // consistent makes the other fields of a return or a settlement fit the one that
 // was set: who fails gives nothing, and who gives something does not fail.
-func consistent(x *adk.Crossing, set adk.Field, seam adk.Seam) error {
+func consistent(x *adk.Crossing, set adk.Field) error {
 	switch {
 	case x.Kind == adk.KindReturn:
-		return consistentReturn(x, set, seam)
+		return consistentReturn(x, set)
 	case wire.IsSettlement(x):
 		switch {
 		case set == adk.FieldErr && x.Err != nil:
@@ -260,7 +260,7 @@ func consistent(x *adk.Crossing, set adk.Field, seam adk.Seam) error {
 	return nil
 }
 
-func consistentReturn(x *adk.Crossing, set adk.Field, seam adk.Seam) error {
+func consistentReturn(x *adk.Crossing, set adk.Field) error {
 	var panicked *adk.PanicError
 	switch set {
 	case adk.FieldErr:

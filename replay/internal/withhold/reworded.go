@@ -208,8 +208,8 @@ func (w *Run) given(give func(placeholder, secret string)) {
 	}, func(liveText, string, ...string) {})
 }
 
-// take learns which secrets the rules have taken out of what live code says.
-func (w *Run) take(run []*adk.Crossing) error {
+// learnTaken learns which secrets the rules have taken out of what live code says.
+func (w *Run) learnTaken(run []*adk.Crossing) error {
 	for i, want := range w.want {
 		at := w.beside[i]
 		if at == 0 {
@@ -235,15 +235,15 @@ func (w *Run) take(run []*adk.Crossing) error {
 			place := textPlace{template.field, template.place}
 			before, was := inSaid[place]
 			if after, is := inLeft[place]; was && is {
-				w.takes(template.text, said[before].text, left[after].text, at)
+				w.learnTakenIn(template.text, said[before].text, left[after].text, at)
 			}
 		}
 	}
 	return nil
 }
 
-// takes is take for one text, which the rules have made another.
-func (w *Run) takes(template, said, left string, seq int) {
+// learnTakenIn is learnTaken for one text, which the rules have made another.
+func (w *Run) learnTakenIn(template, said, left string, seq int) {
 	before, after := inPlace(template, said), inPlace(template, left)
 	if before == nil || after == nil {
 		return

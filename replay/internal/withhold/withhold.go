@@ -67,7 +67,7 @@ func (w *Run) Hold(beside []int, made, left []*adk.Crossing) error {
 	if w.rules == nil {
 		return nil
 	}
-	return w.take(made)
+	return w.learnTaken(made)
 }
 
 // read takes in the texts of the recording.

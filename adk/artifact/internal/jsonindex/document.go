@@ -193,7 +193,7 @@ func (d *Document) next(at int) (place int, ok bool) {
 	return d.space(at + 1), true
 }
 
-// value is the place of the value whose key begins at a place.
-func (d *Document) value(key int) int {
+// valueAt is the place of the value whose key begins at a place.
+func (d *Document) valueAt(key int) int {
 	return d.space(d.space(d.endOfString(key)) + 1)
 }

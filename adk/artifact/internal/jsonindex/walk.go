@@ -33,7 +33,7 @@ type Walk struct {
 	lists map[Node]places
 	keyed map[Node]keys
 	kept  int // places and keys, all together
-	gone  int // keys of the objects that are gone through
+	open  int // keys of the objects, one within the other, whose many members are being given
 	last  cursor
 }
 
@@ -65,7 +65,7 @@ func Recover(err *error) {
 const (
 	nearby   = 512       // bytes of a list within which an item is looked for from the first one
 	small    = 4 << 10   // bytes of an object within which a key is
-	few      = 16        // members of an object that are compared with one another
+	few      = 16        // members of an object that are compared with one another, and items of a list from the last to the next
 	maxMarks = 1 << 16   // of a list
 	maxKept  = 2_000_000 // places and keys that are remembered
 	maxKeys  = 2_000_000 // of one object, and of those around it that are gone through
@@ -86,7 +86,8 @@ type cursor struct {
 	index, at int
 }
 
-// keep makes room for what is to be remembered.
+// keep counts what is about to be remembered. Where that is too much with all before, that is
+// forgotten.
 func (w *Walk) keep(entries int) {
 	if w.kept += entries; w.kept > maxKept {
 		clear(w.lists)
@@ -202,7 +203,7 @@ func (w *Walk) members(n Node, yield func(key, value int) bool) {
 			w.manyMembers(n, yield)
 			return
 		}
-		value := w.value(key)
+		value := w.valueAt(key)
 		all[count] = member{key, value, w.hash(w.key(key))}
 		key, more = w.next(value)
 	}
@@ -231,15 +232,15 @@ type member struct {
 
 func (w *Walk) manyMembers(n Node, yield func(key, value int) bool) {
 	k := w.keys(n)
-	w.gone += len(k.sorted)
-	defer func() { w.gone -= len(k.sorted) }()
+	w.open += len(k.sorted)
+	defer func() { w.open -= len(k.sorted) }()
 	for key, more := w.first(n); more; {
-		value := w.value(key)
+		value := w.valueAt(key)
 		stands := value
 		if k.repeated {
 			name := w.key(key)
 			first, last := k.find(w, name)
-			if stands = w.value(last); first != key {
+			if stands = w.valueAt(last); first != key {
 				stands = 0
 			}
 		}
@@ -265,17 +266,17 @@ func (w *Walk) keys(n Node) keys {
 	}
 	size, count := w.Size(n), 0
 	w.Visit(size / passed)
-	for key, more := w.first(n); more; key, more = w.next(w.value(key)) {
+	for key, more := w.first(n); more; key, more = w.next(w.valueAt(key)) {
 		count++
 	}
-	if w.gone+count > maxKeys {
+	if w.open+count > maxKeys {
 		panic(TooFar(fmt.Sprintf("an object, or several within one another, have more than %d keys", maxKeys)))
 	}
 	if size > small {
 		w.keep(count + 1) // before there is more of them
 	}
 	k := keys{sorted: make([]uint64, 0, count)}
-	for key, more := w.first(n); more; key, more = w.next(w.value(key)) {
+	for key, more := w.first(n); more; key, more = w.next(w.valueAt(key)) {
 		k.sorted = append(k.sorted, w.hash(w.key(key))|uint64(key))
 	}
 	slices.Sort(k.sorted)
@@ -317,10 +318,10 @@ func (w *Walk) Member(n Node, name string) (value Node, ok bool) {
 		if last == 0 {
 			return 0, false
 		}
-		return Node(w.value(last)), true
+		return Node(w.valueAt(last)), true
 	}
 	for key, more := w.first(n); more; {
-		at := w.value(key)
+		at := w.valueAt(key)
 		if w.key(key) == name {
 			value, ok = Node(at), true
 		}
@@ -406,7 +407,7 @@ func (w *Walk) equalObjects(a, b Node) bool {
 // blanks a level, or on one line for 0. It fails with ErrTooLong as soon as dst is longer
 // than most, or would be with what stands in the text.
 func (w *Walk) Append(dst []byte, n Node, indent, most int) ([]byte, error) {
-	dst, err := (&writer{w, indent, most}).value(dst, n, 0)
+	dst, err := (&writer{w, indent, most}).appendNode(dst, n, 0)
 	if err == nil && len(dst) > most {
 		return nil, ErrTooLong
 	}
@@ -419,7 +420,7 @@ type writer struct {
 	indent, most int
 }
 
-func (w *writer) value(dst []byte, n Node, depth int) ([]byte, error) {
+func (w *writer) appendNode(dst []byte, n Node, depth int) ([]byte, error) {
 	if len(dst) > w.most {
 		return nil, ErrTooLong
 	}
@@ -448,7 +449,7 @@ func (w *writer) value(dst []byte, n Node, depth int) ([]byte, error) {
 			}
 			dst = append(canonical.AppendString(dst, w.key(key)), ": "[:1+min(1, w.indent)]...)
 		}
-		dst, err = w.value(dst, Node(value), depth+1)
+		dst, err = w.appendNode(dst, Node(value), depth+1)
 		return err == nil
 	}
 	if sign == '{' {

@@ -1,0 +1,200 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/rename"
+)
+
+// tables are a recording as it is looked up while its turn runs again: what was recorded, by
+// cause, by strand and by step. They know nothing of the new run.
+type tables struct {
+	tree   *calls.Tree
+	live   Live
+	choice *calls.Choice // of live, for recorded calls
+	known  wire.Comparer
+
+	byCause    map[adk.Digest][]*calls.Step // recorded operations, by their causes
+	scopes     map[string]int               // of the dispatches that operations are in, numbered
+	scopeOf    map[*calls.Call]int
+	byStrand   map[int][]*adk.Crossing    // the lines of each recorded strand
+	inCalls    []*adk.Crossing            // all, call by call, as compareSteps orders them
+	abortLines []*adk.Crossing            // cancels, and operations that abort the run
+	aborts     bool                       // an operation aborted the recorded run
+	faults     map[int]stub.ListenerFault // of listeners, by the recorded event
+}
+
+func newTables(tree *calls.Tree, live Live, known wire.Comparer) tables {
+	t := tables{
+		tree: tree, live: live, known: known, choice: calls.NewChoice(live.takesSeam),
+		byCause: map[adk.Digest][]*calls.Step{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{},
+		faults: map[int]stub.ListenerFault{},
+	}
+	t.index()
+	return t
+}
+
+// index prepares what is looked up while the run goes on.
+func (t *tables) index() {
+	t.byStrand = byStrand(t.tree.Lines)
+	t.inCalls = slices.Clone(t.tree.Lines)
+	slices.SortFunc(t.inCalls, func(a, b *adk.Crossing) int {
+		return cmp.Or(compareSteps(stepOf(a), stepOf(b)), cmp.Compare(a.Seq, b.Seq))
+	})
+	for _, x := range t.tree.Lines {
+		t.aborts = t.aborts || wire.Aborts(x)
+		if wire.IsCancel(x) || wire.Aborts(x) {
+			t.abortLines = append(t.abortLines, x)
+		}
+		if x.Kind == adk.KindCall {
+			for _, s := range t.tree.Calls[x.ID].Steps {
+				if s.X.Kind.Class() == adk.ClassOperation && !s.IsAsk() { // which takeAsk finds
+					t.pool(t.tree.Calls[x.ID], s)
+				}
+			}
+		}
+	}
+	t.listen()
+}
+
+// byStrand are the lines of each strand, all in one piece of memory: a turn may have as many
+// strands as it has calls of tools.
+func byStrand(lines []*adk.Crossing) map[int][]*adk.Crossing {
+	counts := map[int]int{}
+	for _, x := range lines {
+		counts[x.Strand]++
+	}
+	of := make(map[int][]*adk.Crossing, len(counts))
+	room := make([]*adk.Crossing, len(lines))
+	for _, x := range lines {
+		if of[x.Strand] == nil {
+			n := counts[x.Strand]
+			of[x.Strand], room = room[:0:n], room[n:]
+		}
+		of[x.Strand] = append(of[x.Strand], x)
+	}
+	return of
+}
+
+// stepOf is the step that made a recorded line.
+func stepOf(x *adk.Crossing) adk.Step {
+	return adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
+}
+
+// compareSteps orders steps call by call, and those of a call so that all of one strand, kind
+// and phase stand together.
+func compareSteps(a, b adk.Step) int {
+	return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Strand, b.Strand), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Phase, b.Phase))
+}
+
+// nextLike is the first recorded line behind a place that a step like another made; nil if
+// there is none.
+func (t *tables) nextLike(step adk.Step, behind int) *adk.Crossing {
+	at, _ := slices.BinarySearchFunc(t.inCalls, step, func(x *adk.Crossing, step adk.Step) int {
+		return cmp.Or(compareSteps(stepOf(x), step), cmp.Compare(x.Seq, behind+1))
+	})
+	if at == len(t.inCalls) || stepOf(t.inCalls[at]) != step {
+		return nil
+	}
+	return t.inCalls[at]
+}
+
+// isUsed reports whether anything was done through the handle of a recorded call, within it
+// or behind it.
+func (t *tables) isUsed(c *calls.Call) bool {
+	_, is := slices.BinarySearchFunc(t.inCalls, c.Begin.ID, func(x *adk.Crossing, call int) int { return cmp.Compare(x.Call, call) })
+	return is
+}
+
+// listen finds the events at which recorded listeners were loud. Those that settle
+// gates may be live, and are not made loud then.
+func (t *tables) listen() {
+	past := stub.Trail{}
+	for at, x := range t.tree.Lines {
+		if x.Kind.Class() != adk.ClassEvent {
+			past.Pass(x)
+			continue
+		}
+		by := t.tree.Calls[x.Call]
+		o := past.Event(x, by != nil && t.isLive(by), func(i int) *adk.Crossing {
+			if at+i < len(t.tree.Lines) {
+				return t.tree.Lines[at+i]
+			}
+			return nil
+		})
+		if o.Listeners() > 0 && !(wire.OpensGate(x) && t.live.settlesGates()) {
+			t.faults[x.Seq] = o
+		}
+	}
+}
+
+// pool files a recorded operation under its cause, and under its cause but for
+// the id that it is about.
+func (t *tables) pool(c *calls.Call, s *calls.Step) {
+	key := t.cause(c, s.X)
+	t.byCause[key] = append(t.byCause[key], s)
+	if wire.AsksForGate(s.X) {
+		key = t.gateCause(s.X)
+		t.byCause[key] = append(t.byCause[key], s)
+	}
+	if rename.IDOf(s.X) != "" && t.isLive(c) {
+		key = t.cause(c, rename.WithID(s.X, rename.AnyID))
+		t.byCause[key] = append(t.byCause[key], s)
+	}
+}
+
+// cause is what an operation is answered by, but for its occurrence: the seam
+// without its iteration, the dispatch that the seam is in, the strand, the kind
+// and the arguments.
+func (t *tables) cause(c *calls.Call, x *adk.Crossing) adk.Digest { // x is in the numbers of the recording
+	seam := c.Begin.Seam
+	key := seam.Label + "/" + seam.Name + "\n" + c.Strand + "\n" + strconv.Itoa(t.scope(c.Owner)) + "\n"
+	if wire.Awaits(x) { // strands of one name are several
+		key += strconv.Itoa(x.ID) + "\n"
+	}
+	return adk.DigestOf([]byte(key + compare.ArgumentsText(t.known, x)))
+}
+
+// scope is the number of a run or dispatch that calls are in: the same for those that
+// are called alike by calls that are in the same. It stands for all that is above them,
+// which may be as much as there is.
+func (t *tables) scope(owner *calls.Call) int {
+	if !owner.Called() {
+		return 0
+	}
+	number, known := t.scopeOf[owner]
+	if !known {
+		caller := owner.Parent.Begin.Seam
+		key := strconv.Itoa(t.scope(owner.Parent.Owner)) + " " + owner.Begin.Seam.String() + " in " + caller.Label + "/" + caller.Name
+		if number, known = t.scopes[key]; !known {
+			number = len(t.scopes) + 1
+			t.scopes[key] = number
+		}
+		t.scopeOf[owner] = number
+	}
+	return number
+}
+
+// gateCause is what a wait for a gate is found by where no other of its seam and
+// strand is recorded: who asks may have moved, and somebody settled what was asked.
+func (t *tables) gateCause(x *adk.Crossing) adk.Digest {
+	return adk.DigestOf([]byte("gate\n" + compare.ArgumentsText(t.known, x)))
+}
+
+// from are the lines of a recorded strand from a place on.
+func (t *tables) from(strand, seq int) []*adk.Crossing {
+	lines := t.byStrand[strand]
+	at, _ := slices.BinarySearchFunc(lines, seq, func(x *adk.Crossing, seq int) int { return x.Seq - seq })
+	return lines[at:]
+}
+
+// isLive reports whether a recorded call is of a seam that is live now. It is asked while
+// the replay is prepared.
+func (t *tables) isLive(c *calls.Call) bool { return t.choice.Takes(c) }
