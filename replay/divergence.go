@@ -90,6 +90,8 @@ type Divergence struct {
 	// first, up to the seam: where an agent asks everything through one helper, they tell
 	// one ask from another.
 	Callers []string `json:"callers,omitempty"`
+	// Apart tells that Place is in a goroutine that live code has begun itself.
+	Apart bool `json:"apart,omitempty"`
 	// Mark is the nearest of Place and Callers that nothing else of the new run came through
 	// by other lines, as file:line (function): where a review marks it. Empty where that is
 	// Place.

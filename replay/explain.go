@@ -349,7 +349,7 @@ func (r *replayed) called(d *Divergence, op *adk.Crossing) bool {
 	if len(lines) == 0 {
 		return false
 	}
-	d.Place = lines[0].String()
+	d.Place, d.Apart = lines[0].String(), r.callers.IsApart(op)
 	for _, line := range lines[1:] {
 		d.Callers = append(d.Callers, line.String())
 	}
@@ -802,9 +802,9 @@ func (r *replayed) whatCame(d *difference) string {
 	return f.Field + ": " + compare.OrNothing(got)
 }
 
-// saidOf is what live code did at a difference.
+// saidOf is what live code did at a difference. Of goroutines of its own any may come first.
 func (r *replayed) saidOf(d *difference) string {
-	if d.got == nil {
+	if d.got == nil || r.callers.IsApart(d.got) {
 		return ""
 	}
 	return r.got.Line(d.got)

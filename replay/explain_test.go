@@ -195,3 +195,18 @@ func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	assert.True(t, d.Once)
 	assert.Contains(t, d.String(), "    run once: Live.Twice shows whether the order varies\n")
 }
+
+// What code asks from a goroutine of its own is said to be of one.
+func TestReportsNameAGoroutineOfItsOwn(t *testing.T) {
+	apart := func(question string) func(context.Context, *adk.DispatchContext) error {
+		return func(ctx context.Context, dc *adk.DispatchContext) error {
+			asked := make(chan error)
+			go func() { asked <- asksThat(question)(ctx, dc) }()
+			return <-asked
+		}
+	}
+	d := heldAgainst(t, doing(asksThat("a")), doing(apart("b")))
+	assert.True(t, d.Apart, d)
+	assert.Contains(t, strings.Join(strings.Fields(d.String()), " "), ", in a goroutine of its own ask model")
+	assert.False(t, heldAgainst(t, doing(apart("a")), doing(asksThat("b"))).Apart)
+}

@@ -98,6 +98,9 @@ func (d *Divergence) writePlace(b *strings.Builder) {
 	if callers := lines[own+1:]; len(callers) > 0 {
 		text += ", called by " + callersText(callers, most-1)
 	}
+	if d.Apart {
+		text += ", in a goroutine of its own"
+	}
 	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 }
 

@@ -180,7 +180,7 @@ func (f FieldDiff) Lines(width int) []string {
 		return []string{line}
 	}
 	if order := orderText(a, b); f.Field == FieldPlace || order != "" {
-		return []string{safetext.Shortened(f.String(), width)}
+		return strings.Split(safetext.Wrapped(safetext.Shortened(f.String(), 2*width-8), width, "    "), "\n")
 	}
 	if f.isError() {
 		a, b = inWords(a), inWords(b)
