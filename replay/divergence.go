@@ -203,17 +203,26 @@ func (d *Divergence) isOfAnOrder() bool {
 	case ChangedResult, ChangedInput, ChangedOutput:
 		return d.Seam != adk.LabelRun && slices.ContainsFunc(d.Fields, func(f FieldDiff) bool {
 			was, now := wordsOf(f.Want), wordsOf(f.Got)
-			return len(was) > 1 && slices.Equal(was, now)
+			if len(was) < 2 || slices.Equal(was, now) {
+				return false
+			}
+			slices.Sort(was)
+			slices.Sort(now)
+			return slices.Equal(was, now)
 		})
 	}
-	return d.Class == Order && d.Seam != adk.LabelRun
+	return d.Class == Order && d.Seam != adk.LabelRun && !d.isOfACall()
 }
 
-// wordsOf are the words and numbers of a text, sorted.
+// isOfACall reports whether the difference is of a call itself: which comes first there is the
+// config's choice.
+func (d *Divergence) isOfACall() bool {
+	return d.Evidence.Recorded != nil && d.Evidence.Recorded.Kind.Class() == adk.ClassCall
+}
+
+// wordsOf are the words and numbers of a text.
 func wordsOf(text string) []string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-	slices.Sort(words)
-	return words
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }
 
 // answers reports whether what a crossing carries was answered, by a seam, the reader of a

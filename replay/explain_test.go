@@ -167,8 +167,9 @@ func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	}
 	usual, _ := agent(func() string { return "one two three" }, "write", "look")
 	recorded := turnOf(t, usual, adk.RawTurn{})
+	allowed := false
 	live := func(config adk.Config) *replay.Divergence {
-		d := divergenceOf(t, recorded, replay.Live{Config: config, Seams: []string{replay.Executor, replay.ToolCode}, Writes: true})
+		d := divergenceOf(t, recorded, replay.Live{Config: config, Seams: []string{replay.Executor, replay.ToolCode}, Writes: true, Twice: allowed})
 		require.NotNil(t, d)
 		return d
 	}
@@ -194,6 +195,24 @@ func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	assert.Equal(t, [2]int{1, 1}, *ran)
 	assert.True(t, d.Once)
 	assert.Contains(t, d.String(), "    run once: Live.Twice shows whether the order varies\n")
+
+	allowed = true
+	other, ran = agent(func() string { return "one two three" }, "look", "write")
+	d = live(other)
+	assert.Equal(t, replay.Order, d.Class, d)
+	assert.Equal(t, 5, d.Runs)
+	assert.Equal(t, [2]int{1, 1}, *ran, "the executor alone was run again")
+
+	other, ran = agent(func() string { return "one two three" }, "write", "look")
+	write := other.Tools[1]
+	other.Tools[1] = tracetest.Must(adk.NewTool(adk.ToolInit{Name: "write", Description: write.Description(), InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectWrites,
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			ran[1]++
+			return adk.Text("unwritten"), nil
+		}}))
+	d = live(other)
+	assert.Equal(t, replay.ChangedResult, d.Class, d)
+	assert.Equal(t, 1, ran[1], "what writes is run once")
 }
 
 // What code asks from a goroutine of its own is said to be of one.

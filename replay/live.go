@@ -93,11 +93,11 @@ type Live struct {
 	rerecords bool
 	// Twice allows running live code a second time where the replay differs, to
 	// tell code that never does the same from code that does something else. It
-	// is done unasked where only middlewares, input and reading seams are live.
-	// Where a tool that says that it reads makes the difference, that alone is run again
-	// unasked, and all else is played. golden.Replay sets it unless Writes is set: it plays a
-	// trace that diverged once more anyway, to say whether it can be accepted. Where the
-	// difference is an order, live code is run up to five times.
+	// is done unasked where only middlewares, input and reading seams are live, and
+	// for a tool that says that it reads, where that makes the difference. Where
+	// anything that is live may write, the seam that makes the difference is run
+	// again alone, unless it is that, and all else is played. Where the difference is an
+	// order, live code is run up to five times. golden.Replay sets it.
 	Twice bool
 	// only is the one seam that is live of those that Seams chooses; empty for all of them.
 	only string
@@ -321,27 +321,25 @@ func (l Live) hears() bool {
 }
 
 // again is what may be run a second time after a difference in a call, and whether anything
-// may: all of it, or the tool alone that the call is of, if that only reads.
+// may: all of it where nothing writes, or else the seam that the call is of alone.
 func (l Live) again(in *calls.Call) (Live, bool) {
 	if l.harmless() {
 		return l, true
 	}
 	for c := in; c != nil; c = c.Parent {
-		for _, t := range l.Config.Tools {
-			if c.Begin.Seam.Label == adk.LabelTool && c.Begin.Seam.Name == t.Name() && l.takesSeam(c.Begin.Seam) && !t.Effect().MayWrite() {
-				l.only = adk.LabelTool + "/" + t.Name()
-				return l, true
-			}
+		if seam := c.Begin.Seam; l.takesSeam(seam) && c.Begin.Seam.Label != adk.LabelStrand {
+			l.only = seam.Label + "/" + seam.Name
+			return l, !slices.Contains(l.writing(), l.only) && (l.Twice || seam.Label == adk.LabelTool)
 		}
 	}
 	return l, false
 }
 
-// harmless reports whether live code may be run a second time unasked.
+// harmless reports whether all live code may be run a second time.
 func (l Live) harmless() bool {
-	return l.Twice || len(l.writing()) == 0 && !slices.ContainsFunc(l.parts(), func(part string) bool {
+	return len(l.writing()) == 0 && (l.Twice && !l.Writes || !slices.ContainsFunc(l.parts(), func(part string) bool {
 		return strings.HasPrefix(part, adk.LabelExecutor)
-	})
+	}))
 }
 
 // mostSeams is how many live seams are named: of more it is told what is not live.

@@ -211,7 +211,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	case d.Once:
 		b.WriteString("    run once: Live.Twice shows whether the order varies\n")
 	case d.Runs > 0 && d.Strands:
-		fmt.Fprintf(b, "    run %d times, in this order each time, with strands as recorded\n", d.Runs)
+		fmt.Fprintf(b, "    run %d times, in this order each time; strands take turns as\n    recorded\n", d.Runs)
 	case d.Runs > 0:
 		fmt.Fprintf(b, "    run %d times, in this order each time\n", d.Runs)
 	}

@@ -50,9 +50,9 @@ import (
 // trace is then what today's code makes of the recorded turn, and the reason is kept beside
 // it. replay.Rerecord says what cannot be accepted; that fails the check, and keeps nothing
 // else from being accepted. To say which it is, each trace that diverges is played once more
-// (replay.Rerecord), with the same live seams, before the check fails, and once more to say
-// whether it is another each time (replay.Live.Twice); but not where live code writes for real
-// (replay.Live.Writes), which must not do so twice.
+// (replay.Rerecord), with the same live seams, before the check fails; but not where live
+// code writes for real (replay.Live.Writes), which must not do so twice. Whether it is another
+// each time is found out as replay.Live.Twice has it.
 //
 // What was not looked at is not green: the check fails where there is no trace,
 // where a trace cannot be read, where nothing of the user's ran, and where a
@@ -206,12 +206,12 @@ func (c *corpusCheck) noting(live func(string) replay.Live) func(string) replay.
 	}
 }
 
-// twice allows live code to be run again that does not write: what diverged is played once more
-// anyway.
+// twice allows live code to be run again, as replay.Live.Twice has it: what diverged is played
+// once more anyway.
 func twice(live func(string) replay.Live) func(string) replay.Live {
 	return func(trace string) replay.Live {
 		chosen := live(trace)
-		chosen.Twice = chosen.Twice || !chosen.Writes
+		chosen.Twice = true
 		return chosen
 	}
 }
