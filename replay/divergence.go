@@ -119,11 +119,14 @@ type Divergence struct {
 	// Once tells that live code, which did the same in another order, was run once, since it may
 	// write or what it asks may cost: whether it varies is known where Live.Twice is set.
 	Once bool `json:"once,omitempty"`
+	// Writes tells that live code, which gave another result, was run once since it may write:
+	// whether it varies is not known.
+	Writes bool `json:"writes,omitempty"`
 	// Runs is how often live code was run that did the same in another order each time; 0 where
 	// it was not run again for that.
 	Runs int `json:"runs,omitempty"`
-	// Strands tells that the run has several strands. They go on as they did when it was
-	// recorded, however often it is run: what depends on which ends first does not vary so.
+	// Strands tells that the call has strands. They end as they did when it was recorded,
+	// however often it is run: what depends on which ends first does not vary so.
 	Strands bool `json:"strands,omitempty"`
 	// After says what came of the later crossings; nil where the replay stopped
 	// at the divergence.

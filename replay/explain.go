@@ -762,9 +762,17 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 		}
 	}
 	if d.isOfAnOrder() {
-		d.Runs, d.Strands = runs, len(r.want.Strands) > 1
+		in := r.pairs[r.found[0].call]
+		d.Runs = runs
+		d.Strands = d.Class != Order && in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Forks(s.X) })
 	}
 	return nil
+}
+
+// mayWrite reports whether a call is of a live seam that can change something.
+func (r *replayed) mayWrite(in *calls.Call) bool {
+	seam := in.Begin.Seam
+	return slices.Contains(r.live.writing(), seam.Label+"/"+seam.Name)
 }
 
 // variesFrom reports whether another run did something else, and says so. Where only one

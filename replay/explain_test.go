@@ -213,6 +213,8 @@ func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	d = live(other)
 	assert.Equal(t, replay.ChangedResult, d.Class, d)
 	assert.Equal(t, 1, ran[1], "what writes is run once")
+	assert.True(t, d.Writes)
+	assert.Contains(t, d.String(), "    run once, since it may write: whether it varies is not known\n")
 }
 
 // What code asks from a goroutine of its own is said to be of one.
@@ -228,4 +230,32 @@ func TestReportsNameAGoroutineOfItsOwn(t *testing.T) {
 	assert.True(t, d.Apart, d)
 	assert.Contains(t, strings.Join(strings.Fields(d.String()), " "), ", in a goroutine of its own ask model")
 	assert.False(t, heldAgainst(t, doing(apart("a")), doing(asksThat("b"))).Apart)
+}
+
+// What a call with strands gives in another order may hang on which of them ends first, which a
+// replay holds to the recording: however often it runs, it shows nothing of that.
+func TestOrdersOfStrandsAreSaidToBeThose(t *testing.T) {
+	look := func(says string, forks bool) adk.Config {
+		config := doing(func(ctx context.Context, dc *adk.DispatchContext) error {
+			tool, _ := dc.Tools().Get("look")
+			_, err := dc.Execute(ctx, tool, map[string]any{})
+			return err
+		})
+		config.Tools = []*adk.Tool{tracetest.Must(adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
+			Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				if !forks {
+					return adk.Text(says), nil
+				}
+				s, err := dc.Fork(ctx, "s", func(context.Context, *adk.DispatchContext) error { return nil })
+				return adk.Text(says), errors.Join(err, s.Wait())
+			}}))}
+		return config
+	}
+	for _, forks := range []bool{false, true} {
+		d := divergenceOf(t, turnOf(t, look("one two", forks), adk.RawTurn{}), replay.Live{Config: look("two one", forks), Seams: []string{replay.ToolCode}})
+		require.NotNil(t, d)
+		assert.Equal(t, 5, d.Runs)
+		assert.Equal(t, forks, strings.Contains(d.String(), "    the same in 5 runs, with strands that end as recorded: which of\n    them ends first may decide it\n"))
+		assert.Equal(t, !forks, strings.Contains(d.String(), "    run 5 times, in this order each time\n"))
+	}
 }

@@ -210,8 +210,10 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	switch {
 	case d.Once:
 		b.WriteString("    run once: Live.Twice shows whether the order varies\n")
+	case d.Writes:
+		b.WriteString("    run once, since it may write: whether it varies is not known\n")
 	case d.Runs > 0 && d.Strands:
-		fmt.Fprintf(b, "    run %d times, in this order each time; strands take turns as\n    recorded\n", d.Runs)
+		fmt.Fprintf(b, "    the same in %d runs, with strands that end as recorded: which of\n    them ends first may decide it\n", d.Runs)
 	case d.Runs > 0:
 		fmt.Fprintf(b, "    run %d times, in this order each time\n", d.Runs)
 	}

@@ -185,8 +185,29 @@ func (f FieldDiff) Lines(width int) []string {
 	if f.isError() {
 		a, b = inWords(a), inWords(b)
 	}
-	want, got := f.excerpts(a, b, width-len("    expected "))
-	return append(f.path(width), "    expected "+want, "    got      "+got)
+	const indent = "             " // as wide as what stands before a value
+	if lines := wrapped(f, a, b, 2*(width-len(indent))-spareOfAValue, width, indent); lines != nil {
+		return append(f.path(width), lines...)
+	}
+	return append(f.path(width), wrapped(f, a, b, width-len(indent), width, indent)...)
+}
+
+// spareOfAValue is how much a value of two lines may lose where the first ends at a word.
+const spareOfAValue = 16
+
+// wrapped are the two values of a field where they differ, in at most so many characters each
+// and in lines of a width; nil where a word is longer than a line.
+func wrapped(f FieldDiff, a, b any, most, width int, indent string) (lines []string) {
+	want, got := f.excerpts(a, b, most)
+	for _, said := range []string{"    expected " + want, "    got      " + got} {
+		for line := range strings.SplitSeq(safetext.Wrapped(said, width, indent), "\n") {
+			if utf8.RuneCountInString(line) > width && most > width {
+				return nil
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // mostOfAPath is how many lines the name of a field may take: more has nested what no

@@ -160,6 +160,17 @@ func TestMovedElements(t *testing.T) {
 	}
 }
 
+// A value takes a second line where it has the words for it, and none that is longer than it
+// may be.
+func TestValuesTakeTwoLines(t *testing.T) {
+	words := strings.Repeat("word ", 13) + "last"
+	lines := FieldDiff{Field: "text", Want: QuotedJSON(words), Got: QuotedJSON("short")}.Lines(60)
+	assert.Equal(t, []string{"text:", `    expected "word word word word word word word word word`, `             word word word word last"`, `    got      "short"`}, lines)
+	for _, line := range (FieldDiff{Field: "text", Want: QuotedJSON(strings.Repeat("x", 200)), Got: QuotedJSON("short")}).Lines(60) {
+		assert.LessOrEqual(t, len([]rune(line)), 60, line)
+	}
+}
+
 // An error is cut as the text that it is, and not as the JSON that a trace writes of it: the
 // cause of a change is told in its words.
 func TestCutOfAnError(t *testing.T) {
