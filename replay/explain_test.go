@@ -214,7 +214,7 @@ func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	assert.Equal(t, replay.ChangedResult, d.Class, d)
 	assert.Equal(t, 1, ran[1], "what writes is run once")
 	assert.True(t, d.Writes)
-	assert.Contains(t, d.String(), "    run once, since it may write: whether it varies is not known\n")
+	assert.Contains(t, d.String(), "    run once, as it may write: run it again to see whether it varies\n")
 }
 
 // What code asks from a goroutine of its own is said to be of one.

@@ -211,7 +211,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	case d.Once:
 		b.WriteString("    run once: Live.Twice shows whether the order varies\n")
 	case d.Writes:
-		b.WriteString("    run once, since it may write: whether it varies is not known\n")
+		b.WriteString("    run once, as it may write: run it again to see whether it varies\n")
 	case d.Runs > 0 && d.Strands:
 		fmt.Fprintf(b, "    the same in %d runs, with strands that end as recorded: which of\n    them ends first may decide it\n", d.Runs)
 	case d.Runs > 0:
