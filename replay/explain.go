@@ -769,12 +769,6 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 	return nil
 }
 
-// mayWrite reports whether a call is of a live seam that can change something.
-func (r *replayed) mayWrite(in *calls.Call) bool {
-	seam := in.Begin.Seam
-	return slices.Contains(r.live.writing(), seam.Label+"/"+seam.Name)
-}
-
 // variesFrom reports whether another run did something else, and says so. Where only one
 // seam was live in that, what both differ in from the recording first has to be the same.
 func (r *replayed) variesFrom(next *replayed, d *Divergence) bool {

@@ -232,6 +232,32 @@ func TestReportsNameAGoroutineOfItsOwn(t *testing.T) {
 	assert.False(t, heldAgainst(t, doing(apart("a")), doing(asksThat("b"))).Apart)
 }
 
+// A tool that live code brings itself, and that may write, is run once too.
+func TestAToolBroughtByLiveCodeIsRunOnce(t *testing.T) {
+	agent := func(says string) (adk.Config, *int) {
+		ran := 0
+		config := doing(func(ctx context.Context, dc *adk.DispatchContext) error {
+			tool := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "own", Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectWrites,
+				Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+					ran++
+					return adk.Text(says), nil
+				}}))
+			if err := dc.Tools().Register(tool); err != nil {
+				return err
+			}
+			_, err := dc.Execute(ctx, tool, map[string]any{})
+			return err
+		})
+		return config, &ran
+	}
+	usual, _ := agent("one two")
+	live, ran := agent("two one")
+	d := divergenceOf(t, turnOf(t, usual, adk.RawTurn{}), replay.Live{Config: live, Seams: []string{replay.Executor, replay.ToolCode}, Writes: true, Twice: true})
+	require.NotNil(t, d)
+	assert.Equal(t, 1, *ran, d)
+	assert.True(t, d.Once)
+}
+
 // What a call with strands gives in another order may hang on which of them ends first, which a
 // replay holds to the recording: however often it runs, it shows nothing of that.
 func TestOrdersOfStrandsAreSaidToBeThose(t *testing.T) {

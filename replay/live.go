@@ -329,15 +329,28 @@ func (l Live) again(in *calls.Call) (Live, bool) {
 	for c := in; c != nil; c = c.Parent {
 		if seam := c.Begin.Seam; l.takesSeam(seam) && c.Begin.Seam.Label != adk.LabelStrand {
 			l.only = seam.Label + "/" + seam.Name
-			return l, !slices.Contains(l.writing(), l.only) && (l.Twice || seam.Label == adk.LabelTool)
+			return l, l.onlyReads(seam) && (l.Twice || seam.Label == adk.LabelTool)
 		}
 	}
 	return l, false
 }
 
+// onlyReads reports whether a seam says that it changes nothing outside the turn, but for the
+// executor and middlewares, which do not say. Of a tool that live code brings itself nothing is
+// known.
+func (l Live) onlyReads(seam adk.Seam) bool {
+	switch seam.Label {
+	case adk.LabelTool:
+		return slices.ContainsFunc(l.Config.Tools, func(t *adk.Tool) bool { return t.Name() == seam.Name && !t.Effect().MayWrite() })
+	case adk.LabelStorage:
+		return !seam.Effect().MayWrite()
+	}
+	return true
+}
+
 // harmless reports whether all live code may be run a second time.
 func (l Live) harmless() bool {
-	return len(l.writing()) == 0 && (l.Twice && !l.Writes || !slices.ContainsFunc(l.parts(), func(part string) bool {
+	return !l.Writes && (l.Twice || !slices.ContainsFunc(l.parts(), func(part string) bool {
 		return strings.HasPrefix(part, adk.LabelExecutor)
 	}))
 }

@@ -118,7 +118,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	if d := report.Divergence; d != nil && again.endless == nil && len(again.found) > 0 {
 		if some, may := live.again(again.found[0].call); !may {
 			d.Once = d.isOfAnOrder()
-			d.Writes = d.isOfAResult() && again.mayWrite(again.found[0].call)
+			d.Writes = d.isOfAResult() && !live.onlyReads(again.found[0].call.Begin.Seam)
 		} else if err := again.repeat(d, func() (*replayed, error) { return rerun(ctx, want, known, some, r.Options()) }); err != nil {
 			return nil, err
 		}
