@@ -544,12 +544,6 @@ func (r *replayed) impact(found []*difference) *Impact {
 	b := r.behind(found[0].at)
 	b.Ends = r.ends()
 	b.Follow += found[0].lines - 1
-	change := changeOf(found[0])
-	for _, d := range found[1:] {
-		if d.own && (change == "" || changeOf(d) != change) {
-			b.Causes = append(b.Causes, r.inALine(d))
-		}
-	}
 	return b
 }
 
@@ -589,7 +583,7 @@ func changeOf(d *difference) string {
 	return fmt.Sprintf("%q", said)
 }
 
-// behind counts the crossings behind one.
+// behind counts the crossings behind one, and says which differ on their own.
 func (r *replayed) behind(seq int) *Impact {
 	b := &Impact{}
 	for _, at := range r.equal {
@@ -603,10 +597,11 @@ func (r *replayed) behind(seq int) *Impact {
 		case i == 0 && d.at == seq:
 			change = changeOf(d)
 		case d.at < seq:
-		case d.own && changeOf(d) == change && change != "":
+		case d.own && change != "" && changeOf(d) == change:
 			b.Again += d.lines
 		case d.own:
 			b.Own += d.lines
+			b.Causes = append(b.Causes, r.inALine(d))
 		default:
 			b.Follow += d.lines
 		}
@@ -748,8 +743,8 @@ const (
 // repeat runs live code again that made a difference, and says of one that it made two
 // different ones of the same.
 func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
-	runs := 2
-	if d.isOfAnOrder() && len(r.want.Lines) <= linesOfAFast {
+	runs, order := 2, d.isOfAnOrder()
+	if order && len(r.want.Lines) <= linesOfAFast {
 		runs = mostRuns
 	}
 	for range runs - 1 {
@@ -761,7 +756,7 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 			return nil
 		}
 	}
-	if d.isOfAnOrder() {
+	if order {
 		in := r.pairs[r.found[0].call]
 		d.Runs = runs
 		d.Strands = d.Class != Order && in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Forks(s.X) })

@@ -90,13 +90,16 @@ func (d *Divergence) writePlace(b *strings.Builder) {
 	own := max(slices.Index(lines, d.Mark), 0)
 	helpers := slices.Clone(lines[:own])
 	slices.Reverse(helpers)
-	most := mostLines - min(len(helpers), 1)
+	most := mostLines - 1 // of those that called it
+	if own > 0 {
+		most--
+	}
 	text := "code: " + before + callersText([]string{lines[own]}, 1)
 	if own > 0 {
 		text += ", through " + callersText(helpers, mostLines/2)
 	}
 	if callers := lines[own+1:]; len(callers) > 0 {
-		text += ", called by " + callersText(callers, most-1)
+		text += ", called by " + callersText(callers, most)
 	}
 	if d.Apart {
 		text += ", in a goroutine of its own"

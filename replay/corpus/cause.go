@@ -52,6 +52,8 @@ type Cause struct {
 	Beside string `json:"beside,omitempty"`
 	// Also is, of one trace, what is missing with it.
 	Also string `json:"also,omitempty"`
+	// Came is, of one trace, the operation that came in the place of what is missing.
+	Came string `json:"came,omitempty"`
 	// Instead is, of one trace, what came in the place of what is missing, or is missing
 	// in the place of what came: no part of the cause either.
 	Instead string `json:"instead,omitempty"`
@@ -102,6 +104,9 @@ func newCause(d *replay.Divergence) *Cause {
 		c.Kind, c.Asked = describe.KindName(x), asked(x)
 	}
 	c.Beside, c.Also = besides(d, e), safetext.List(e.Also[:min(len(e.Also), mostChanges)], named)
+	if was, now := e.Recorded, e.Replayed; d.Class == replay.Missing && was != nil && now != nil && describe.IsMade(was) && describe.IsMade(now) {
+		c.Came = describe.Gist(now)
+	}
 	if c.Beside != onceMore { // what is gone came of that
 		c.Instead = instead(d.Class, e)
 	}
@@ -321,15 +326,15 @@ func instead(class replay.Class, e *replay.Evidence) string {
 		return "where " + named(was) + " was recorded"
 	case !describe.IsMade(now):
 	case class == replay.Missing:
-		return inPlace[len(e.Also) > 0] + named(now)
+		if len(e.Also) > 0 {
+			return "in their place " + named(now)
+		}
+		return "in its place " + named(now)
 	case (class == replay.Extra || class == replay.Unanswered) && named(was) != named(now):
 		return "where " + named(was) + " was recorded"
 	}
 	return ""
 }
-
-// inPlace says that something came in the place of one, and of several.
-var inPlace = map[bool]string{false: "in its place ", true: "in their place "}
 
 // wordsOf are the words that some crossings carry.
 func wordsOf(crossings []*adk.Crossing) map[string]bool {

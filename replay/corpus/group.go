@@ -61,7 +61,7 @@ func (r *Report) joinOrders(reports map[string]*TraceReport) {
 	first := map[string]*CauseReport{}
 	r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
 		other := c.Gone
-		if c.Class == replay.Missing && c.inPlaceOfItsKind() {
+		if c.Came != "" && kindWord(c.Came) == kindWord(c.Kind) {
 			other = c.Kind
 		}
 		if c.Class != replay.Order && c.Class != replay.Missing || other == "" {
@@ -75,16 +75,6 @@ func (r *Report) joinOrders(reports map[string]*TraceReport) {
 		first[key].join(c, reports)
 		return true
 	})
-}
-
-// inPlaceOfItsKind reports whether what came is of the kind of what is missing.
-func (c *CauseReport) inPlaceOfItsKind() bool {
-	for _, words := range inPlace {
-		if came, is := strings.CutPrefix(c.Instead, words); is {
-			return kindWord(came) == kindWord(c.Kind)
-		}
-	}
-	return false
 }
 
 // kindWord is the kind in the gist of an operation.
