@@ -57,7 +57,7 @@ func (p *player) Answered(x *adk.Crossing, err error) {
 func (p *player) LastReturn(x *adk.Crossing) *adk.Crossing {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	return p.returned[x.Strand]
+	return p.returned[p.besides.presentIn(x.Strand)]
 }
 
 // AnsweredBytes is answered for the opening of a media. A late one, which was not
@@ -92,7 +92,7 @@ func (p *player) remember(x *adk.Crossing) {
 	case x.Phase == adk.Done && !wire.IsNext(x):
 		p.done[x.Op] = x
 	case x.Kind == adk.KindReturn:
-		p.returned[x.Strand] = x
+		p.returned[p.besides.presentIn(x.Strand)] = x
 	case wire.IsSettlement(x) && x.Status == adk.GateResolved:
 		p.resolved[p.gateOps[x.Name]] = x
 	}

@@ -26,7 +26,8 @@
 //     sampling and redaction (RecordOptions).
 //  2. Verify runs a trace again. Without live seams it holds the engine against the
 //     recording, crossing by crossing; that needs no code of yours and is what
-//     adkreplay verify does.
+//     adkreplay verify does. What goroutines that your code began itself did at once, through
+//     one handle, is made again as it was.
 //  3. A Live chooses which seams are your code: Prompt, Stash, Tools, Middleware, Executor,
 //     ToolCode, Storage, Gates or Everything. Then what your code asks of the engine is
 //     compared by cause and arguments, ids that it makes anew are renamed, and what it

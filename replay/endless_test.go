@@ -123,45 +123,6 @@ func TestBesideACircle(t *testing.T) {
 	assert.Greater(t, report.Crossings, whole.Crossings/2)
 }
 
-// Whoever waits on a goroutine of its own for the strand that it is of holds nobody back.
-// With every seam scripted nobody can make that wait again but the strand itself, which must
-// not: the replay says what it misses, and ends. (DET-7)
-func TestAGoroutineWaitsForItsStrand(t *testing.T) {
-	t.Parallel()
-	waiting := make(chan bool)
-	agent := forks(func(_ context.Context, dc *adk.DispatchContext, all []*adk.Strand) error {
-		go func() { _ = all[0].Wait() }()
-		<-waiting
-		return dc.Stash().Set("works", true)
-	})
-	var recorded bytes.Buffer
-	agent.Probe = adk.MultiProbe(replay.Record(&recorded), toldWaits{2, waiting})
-	require.NoError(t, tracetest.Must(adk.NewRunner(agent)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
-	d := inTime(t, recorded.Bytes(), replay.Live{})
-	require.NotNil(t, d)
-	assert.Equal(t, replay.Missing, d.Class)
-	assert.Equal(t, "wait for s, s1", d.Expected)
-}
-
-// toldWaits closes a channel when so many waits for strands have begun.
-type toldWaits struct {
-	after int
-	told  chan bool
-}
-
-func (w toldWaits) Observe(adk.RunInfo) adk.Observer { return &w }
-func (*toldWaits) Begin(adk.Step)                    {}
-func (*toldWaits) Park(int, func() bool)             {}
-func (*toldWaits) Resume(int)                        {}
-
-func (w *toldWaits) Tell(x *adk.Crossing) {
-	if x.Kind == adk.KindWait && x.Phase == adk.Begin {
-		if w.after--; w.after == 0 {
-			close(w.told)
-		}
-	}
-}
-
 // replays are all that run live code again.
 var replays = map[string]func(ctx context.Context, recorded []byte, live replay.Live) error{
 	"verify": func(ctx context.Context, recorded []byte, live replay.Live) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/makers"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -111,7 +112,7 @@ type player struct {
 	// What answers of the engine are compared with: the end of each operation,
 	// the last return in each strand, and what the gate of each wait was resolved with.
 	done     map[int]*adk.Crossing
-	returned map[int]*adk.Crossing
+	returned map[int]*adk.Crossing // by presentIn
 	resolved map[int]*adk.Crossing
 
 	gates   map[string]*adk.TurnGate
@@ -122,24 +123,32 @@ type player struct {
 	claimed int // the crossing that one of them has taken on for another strand
 	acted   int // the settlement that one of them makes
 	acting  int // goroutines on their way in one, whatever their strands do
+	besides besides
 }
 
 // strand is what the player knows of a strand of the new run.
 type strand struct {
-	parked []func() bool // what its goroutines wait for inside the engine, if it has come
-	held   int           // its goroutines that are held back here
-	moved  *sync.Cond    // the head moved to where they may go on, or all stopped
-	forked int           // the strand that forked it
-	awaits int           // the strand that it waits for in the place of another goroutine; zero is none
+	parked []parked   // its goroutines that wait inside the engine
+	held   int        // its goroutines that are held back here
+	ended  bool       // but for the goroutines of others that use its handle
+	moved  *sync.Cond // the head moved to where they may go on, or all stopped
 	// Of a scripted call that waits for what it does next: tells its last line.
 	ends func(*adk.Crossing) bool
+}
+
+// parked is a goroutine that waits inside the engine.
+type parked struct {
+	ready func() bool // whether what it waits for has come
+	by    int         // its number among those of besides
 }
 
 // wait is a goroutine that is held back until a recorded crossing is its to make.
 type wait struct {
 	strand   int
 	of       *strand
-	scripted bool // it can perform operations
+	scripted bool     // it can perform operations
+	step     adk.Step // what it announced, if it did
+	by       int      // its number among those of besides
 }
 
 func newPlayer(src source, known wire.Comparer) *player {
@@ -160,6 +169,9 @@ func newPlayer(src source, known wire.Comparer) *player {
 		trail:    stub.Trail{},
 	}
 	p.strand(0)
+	p.besides.settled.L = &p.Mu
+	p.besides.goroutines = map[int]int{}
+	p.besides.Makers = makers.Makers{Fold: p.namer.Fold, Peek: p.peek}
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
 	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
@@ -229,6 +241,7 @@ func (p *player) finish() (*Report, error) {
 	if x := p.peek(0); x != nil && !p.Stopped {
 		p.missing(x)
 	}
+	p.endBesides()
 	report := &Report{Crossings: p.matched, Divergence: p.found}
 	if p.readErr != nil && p.readErr != io.EOF {
 		return report, p.readErr
@@ -448,7 +461,7 @@ func (p *player) strand(n int) *strand {
 // gives it; nil when the replay has stopped or the recording has ended. mu is
 // held.
 func (p *player) await(n int) *adk.Crossing {
-	return p.awaitFor(n, false)
+	return p.awaitFor(wait{strand: n})
 }
 
 // awaitScripted is await for a goroutine that can perform operations: it also
@@ -459,55 +472,32 @@ func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossi
 		defer func(outer func(*adk.Crossing) bool) { s.ends = outer }(s.ends)
 		s.ends = ends
 	}
-	x := p.awaitFor(n, true)
+	x := p.awaitFor(wait{strand: n, scripted: true})
 	if x != nil && x.Strand != n {
 		p.claimed = p.matched + 1
 	}
 	return x
 }
 
-// takesOn reports whether a goroutine of a strand may make x in the place of one that user
-// code began itself. A wait for a strand that cannot end before its own it may not: it would
-// wait for ever. mu is held.
-func (p *player) takesOn(n int, x *adk.Crossing) bool {
-	return p.orphaned(x) && !(wire.Awaits(x) && p.needs(x.ID, n, map[int]bool{}))
-}
-
-// needs reports whether a strand ends behind another one: it is that, has forked it or waits
-// for it, or for one that does. mu is held.
-func (p *player) needs(n, other int, known map[int]bool) bool {
-	s := p.strands[n]
-	if n == other || s == nil || known[n] {
-		return n == other
-	}
-	known[n] = true
-	for of, forked := range p.strands {
-		if (s.awaits == of || forked.forked == n) && of != 0 && p.needs(of, other, known) {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *player) awaitFor(n int, scripted bool) *adk.Crossing {
-	s := p.strands[n]
+func (p *player) awaitFor(w wait) *adk.Crossing {
+	s := p.strands[w.strand]
 	if s == nil {
 		s = &strand{moved: sync.NewCond(&p.Mu)} // it has ended, and its handle is used late
 	}
+	w.of, w.by = s, p.besides.present()
 	for {
 		p.act()
 		x := p.head()
 		if p.Stopped || x == nil {
 			return nil
 		}
-		if last := p.exits(n, s); last != nil {
+		if last := p.exits(w.strand, s); last != nil {
 			return last
 		}
-		if p.takes(n, scripted, x) {
+		if p.takes(&w, x) {
 			return x
 		}
-		w := &wait{n, s, scripted}
-		p.waits[w] = true
+		p.waits[&w] = true
 		s.held++
 		if p.stuck(x) {
 			p.deadlock(x)
@@ -515,14 +505,19 @@ func (p *player) awaitFor(n int, scripted bool) *adk.Crossing {
 			s.moved.Wait()
 		}
 		s.held--
-		delete(p.waits, w)
+		delete(p.waits, &w)
 	}
 }
 
-// takes reports whether a goroutine of a strand makes the head x: one that is
-// scripted makes what is nobody's too, unless another has claimed it. mu is held.
-func (p *player) takes(strand int, scripted bool, x *adk.Crossing) bool {
-	mine := x.Strand == strand || scripted && p.claimed != p.matched+1 && p.takesOn(strand, x)
+// takes reports whether a goroutine makes the head x, if nobody has claimed that. mu is held.
+func (p *player) takes(w *wait, x *adk.Crossing) bool {
+	return p.mayTake(w, x) && !(w.scripted && p.claimed == p.matched+1)
+}
+
+// mayTake reports whether the head x is a goroutine's to make: one that is scripted makes
+// what is nobody's too. mu is held.
+func (p *player) mayTake(w *wait, x *adk.Crossing) bool {
+	mine := x.Strand == w.strand && p.besides.isOf(w, x) || w.scripted && p.orphaned(x)
 	return mine && !p.settles(p.peek(0)) && !decided(p.peek(0))
 }
 
@@ -542,17 +537,23 @@ func (p *player) leaving(n int) {
 // one that has ended. mu is held.
 func (p *player) orphaned(x *adk.Crossing) bool {
 	s := p.strands[x.Strand]
-	if s == nil {
+	if s == nil || s.ended {
 		return wire.IsContained(x)
 	}
-	return s.held == 0 && s.blocked() > 0 && s.blocked() == len(s.parked) &&
-		(x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || wire.IsPiece(x) || wire.IsAsk(x))
+	if !wire.IsPerformed(x) {
+		return false
+	}
+	if !p.besides.Any() {
+		return s.held == 0 && s.blocked() > 0 && s.blocked() == len(s.parked)
+	}
+	by, _ := p.besides.Of(x)
+	return slices.ContainsFunc(s.parked, func(g parked) bool { return g.by == by && !g.ready() })
 }
 
 // blocked counts the goroutines that wait inside the engine for what has not come.
 func (s *strand) blocked() (n int) {
-	for _, ready := range s.parked {
-		if !ready() {
+	for _, g := range s.parked {
+		if !g.ready() {
 			n++
 		}
 	}
@@ -569,20 +570,24 @@ func (p *player) stuck(x *adk.Crossing) bool {
 		return false
 	}
 	if x != nil && x == p.peek(0) {
-		if s := p.strands[x.Strand]; s != nil && s.held > 0 {
+		if s := p.strands[x.Strand]; s != nil && s.held > 0 && !p.besides.Any() {
 			return false // it takes x
 		}
 	}
 	for w := range p.waits {
-		if x == nil || p.takes(w.strand, w.scripted, x) || w.scripted && p.takesOn(w.strand, x) || p.exits(w.strand, w.of) != nil {
+		if x == nil || p.mayTake(w, x) || p.exits(w.strand, w.of) != nil {
 			return false
 		}
 	}
-	blocked := len(p.waits)
+	return len(p.waits)+p.blocked() >= p.alive
+}
+
+// blocked counts all that wait so, in whatever strand. mu is held.
+func (p *player) blocked() (n int) {
 	for _, s := range p.strands {
-		blocked += s.blocked()
+		n += s.blocked()
 	}
-	return blocked >= p.alive
+	return n
 }
 
 // check stops the replay if nobody can go on. mu is held.
@@ -638,15 +643,13 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 		case ends(x):
 			return x, nil
 		}
+		if p.isBeside(x, strand) {
+			p.beside(x)
+			continue
+		}
 		before := p.matched
 		p.performing(x, 1)
-		if s := p.strands[strand]; s != nil && x.Strand != strand && wire.Awaits(x) {
-			s.awaits = x.ID
-		}
 		p.unlocked(func() { p.stage.Operate(x) })
-		if s := p.strands[strand]; s != nil {
-			s.awaits = 0
-		}
 		p.performing(x, -1)
 		if p.matched == before && !p.Stopped { // user code cannot have made it there, or it told nothing
 			p.missing(x)
@@ -663,7 +666,7 @@ func (p *player) Observe(adk.RunInfo) adk.Observer { return stub.Watcher{Observe
 func (p *player) Begin(s adk.Step) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	p.await(s.Strand)
+	p.awaitFor(wait{strand: s.Strand, step: s})
 }
 
 // Park notes that a strand waits inside the engine, or has ended.
@@ -671,20 +674,29 @@ func (p *player) Park(n int, ready func() bool) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	if ready == nil {
-		if s := p.strands[n]; s != nil {
-			p.parked -= len(s.parked)
-		}
-		delete(p.strands, n)
-		delete(p.returned, n)
+		p.ended(n)
 		p.alive--
 	} else {
 		s := p.strand(n)
-		s.parked = append(s.parked, ready)
+		s.parked = append(s.parked, parked{ready, p.besides.present()})
 		p.parked++
 	}
 	p.act()
 	p.check()
 	p.wake()
+	p.besides.settled.Broadcast()
+}
+
+// ended notes that a strand has. Its goroutines that wait for something all the same are
+// counted until that has come. mu is held.
+func (p *player) ended(n int) {
+	delete(p.returned, n)
+	s := p.strands[n]
+	if s == nil || len(s.parked) == 0 {
+		delete(p.strands, n)
+		return
+	}
+	s.ended = true
 }
 
 // Resume holds a woken strand back until the recording says that it is its
@@ -698,7 +710,8 @@ func (p *player) Resume(n int) {
 
 // resumed takes away what a goroutine waited for that goes on. mu is held.
 func (p *player) resumed(s *strand) {
-	at := max(slices.IndexFunc(s.parked, func(ready func() bool) bool { return ready() }), 0)
+	by := p.besides.present()
+	at := max(slices.IndexFunc(s.parked, func(g parked) bool { return g.by == by && g.ready() }), 0)
 	if at < len(s.parked) {
 		s.parked = slices.Delete(s.parked, at, at+1)
 		p.parked--
@@ -751,7 +764,7 @@ func (p *player) unexplained(want, got *adk.Crossing) []compare.FieldDiff {
 	} else if err = p.namer.Fold.CheckPayload(got); err != nil {
 		field = "payload"
 	} else {
-		err = p.namer.Pass(want)
+		err = p.namer.Pass(p.besides.told(want, got))
 	}
 	if err != nil {
 		return []compare.FieldDiff{{Field: field, Got: err.Error()}}
@@ -762,13 +775,14 @@ func (p *player) unexplained(want, got *adk.Crossing) []compare.FieldDiff {
 // note keeps what later steps need of a crossing that agreed. mu is held.
 func (p *player) note(x *adk.Crossing) {
 	p.remember(x)
+	p.besides.Note(x, p.besides.present())
 	switch {
 	case x.Kind == adk.KindCall:
 		p.calls[x.ID] = x
 	case x.Kind == adk.KindReturn:
 		delete(p.calls, x.ID)
 	case wire.Forks(x):
-		p.strand(x.ID).forked = x.Strand
+		p.strand(x.ID)
 		p.alive++ // it will come: nobody is stuck before it has
 	case wire.AsksForGate(x):
 		if _, open := p.gateOps[x.Name]; !open { // a second one of the id does not open (GAT-5)

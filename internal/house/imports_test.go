@@ -178,6 +178,8 @@ var rooms = []room{
 	{name: "internal/stub", ours: []string{"adk", "internal/calls", "internal/ending", "internal/listening", "internal/perform", "internal/plain", "internal/safetext", "internal/state", "internal/storages", "internal/wire", "replay/trace"},
 		because: "it performs what was recorded, and does not know why it is asked"},
 	{name: "replay/internal/likeness", ours: []string{"adk"}, because: "it holds two requests against each other, and knows no run"},
+	{name: "replay/internal/makers", ours: []string{"adk", "internal/calls", "internal/plain", "internal/safetext", "internal/state", "internal/wire"},
+		because: "it says whose a crossing is, and knows no replay"},
 	{name: "replay/internal/rename", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/compare", "internal/state", "internal/wire", "replay/trace"},
 		because: "it knows which ids stand for which, and not why a run was made again"},
 	{name: "replay/internal/tape", ours: []string{"adk", "internal/wire", "replay/trace"},
@@ -194,7 +196,7 @@ var rooms = []room{
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
-	{name: "replay", ours: []string{"adk", "replay/internal/align", "internal/beside", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "replay/internal/likeness", "replay/internal/optional", "internal/plain", "internal/redacting", "replay/internal/rename", "internal/safetext", "internal/shell",
+	{name: "replay", ours: []string{"adk", "replay/internal/align", "internal/beside", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "replay/internal/likeness", "replay/internal/makers", "replay/internal/optional", "internal/plain", "internal/redacting", "replay/internal/rename", "internal/safetext", "internal/shell",
 		"internal/state", "internal/storages", "internal/stub", "replay/internal/tape", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/internal/withhold", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "internal/jsonfault", "internal/safetext", "internal/wire", "replay", "replay/trace"},

@@ -275,11 +275,37 @@ func (f *Fold) Called(tool string, args any) (object map[string]any, id string, 
 	return object, id, nil
 }
 
-// handles takes in that the handler of a tool is called: c is the call.
-func (c *Call) handles(handler *Call) {
+// handles takes in that the handler of a tool is called by x: c is the call. Of several
+// executions that began at once it is that of the arguments.
+func (f *Fold) handles(c *Call, handler *Call, x *adk.Crossing) {
+	var room [4]*Execution // of more than one only where goroutines begin them
+	open := room[:0]
 	for _, op := range c.executes {
 		if e := &op.Execution; e.started && e.handler == nil && e.Tool != nil && e.Tool.Name() == handler.Seam.Name {
-			e.handler = handler
+			open = append(open, e)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	its := 0
+	if len(open) > 1 {
+		_, id, _ := f.Called(handler.Seam.Name, x.Args)
+		its = max(0, slices.IndexFunc(open, func(e *Execution) bool { return e.CallID == id }))
+	}
+	open[its].handler = handler
+}
+
+// exchange lets an execution that is over have been the one, of all that the call makes at
+// once with equal arguments, whose end was told.
+func (c *Call) exchange(over *Op) {
+	mine := &over.Execution
+	if mine.started == mine.ended {
+		return
+	}
+	for _, op := range c.executes {
+		if its := &op.Execution; its.ended && its.CallID == mine.CallID {
+			*mine, *its = *its, *mine
 			return
 		}
 	}
@@ -294,15 +320,21 @@ func (c *Call) handled(handler *Call, failed bool) {
 	}
 }
 
-// ExecutionFor finds the execution that an event of the call is about.
+// ExecutionFor finds the execution that an event of the call is about. Where several have
+// come back at once, as of goroutines that user code begins itself, the payload of the event
+// tells them apart; a trace has none.
 func (c *Call) ExecutionFor(x *adk.Crossing) *Execution {
 	var found *Execution
+	told, says := x.Payload.(adk.ToolExecutionEnd)
 	for _, op := range c.executes {
 		e := &op.Execution
 		switch {
 		case x.Kind == adk.KindToolExecutionEnd:
 			if e.returned && !e.ended {
-				return e
+				if !says || e.CallID == told.CallID {
+					return e
+				}
+				found = e
 			}
 			if e.started && e.handler == nil && !e.ended {
 				found = e // a listener of its start ended the goroutine

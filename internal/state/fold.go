@@ -221,7 +221,7 @@ func (f *Fold) enter(x *adk.Crossing) error {
 		// DSP-9: its sets are its own copies of what its caller sees now.
 		f.dispatch(c, f.copyOf(c.visible), c.visible)
 	case adk.LabelTool:
-		c.Parent.handles(c)
+		f.handles(c.Parent, c, x)
 	}
 	return nil
 }
@@ -337,6 +337,7 @@ func (f *Fold) finish(c *Call, x *adk.Crossing) error {
 		}
 	case adk.KindExecute:
 		c.executes = Without(c.executes, op)
+		c.exchange(op)
 		if e := &op.Execution; e.started != e.ended {
 			return fmt.Errorf("no toolExecutionEnd was told (TOL-3)")
 		}

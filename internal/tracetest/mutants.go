@@ -194,6 +194,19 @@ func sameLine(a, b trace.Line) bool {
 	return reflect.DeepEqual(a.Crossing, b.Crossing)
 }
 
+// IsBehind reports whether in a mutant an operation ends later than what its call does next,
+// or is still under way when the run ends: as one does that a goroutine of user code's own
+// makes, which a recording does not tell from others.
+func (m Mutant) IsBehind() bool {
+	if m.Line < 0 || m.Field != "" || m.What == "twice" {
+		return false
+	}
+	lines := m.Fixture.Trace.Lines()[m.Line:]
+	x := &lines[0].Crossing
+	return x.Kind.Class() == adk.ClassOperation && x.Phase == adk.Done &&
+		(m.What == "dropped" || lines[1].Call == x.Call || lines[1].ID == x.Call && lines[1].Kind == adk.KindReturn)
+}
+
 // IsBetween reports whether a mutant moved a time to another that lies between those of
 // the lines around it. The clock is user code's: where it moves by itself it may have
 // said that, too.

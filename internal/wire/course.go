@@ -95,6 +95,11 @@ func WakesEarly(x *adk.Crossing) bool {
 	return x.Kind == adk.KindSleep && x.Phase == adk.Done && x.Err != nil
 }
 
+// IsPerformed reports whether user code makes a crossing, by what it does through a handle.
+func IsPerformed(x *adk.Crossing) bool {
+	return x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || IsPiece(x) || IsAsk(x)
+}
+
 // RegistersTool reports whether user code adds a tool to those of its context.
 func RegistersTool(x *adk.Crossing) bool { return x.Kind == adk.KindRegister && x.Err == nil }
 

@@ -1,0 +1,243 @@
+// Package makers says which goroutine of user code made a recorded crossing, where goroutines
+// that user code began itself share the handle of one call.
+//
+// A recording does not say it. It is taken from whose call or operation a crossing is; an
+// event, a call that an operation leads to and the settlement of a gate are those of the open
+// operation that explains them. Where several do, as calls of one tool with equal arguments,
+// it is the one that is over first.
+//
+//  1. Overlaps says that an operation was made on a goroutine of its own.
+//  2. Begin gives that a number, Of says whose a crossing is, and Note follows what was made.
+package makers
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/plain"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// Main is the number of whoever runs a call, for what it does there.
+const Main = 0
+
+// Makers are those of a run: of a new one none but the main ones.
+type Makers struct {
+	Fold *state.Fold               // of the crossings so far
+	Peek func(i int) *adk.Crossing // the recorded ones from the next on; nil behind the last
+
+	last       int
+	ops, calls map[int]int  // who makes an operation, and what is done in a call
+	open       []*operation // in the order in which they began, once there are others than the main ones
+}
+
+// operation is one that is open.
+type operation struct {
+	*adk.Crossing
+	by       int
+	led      int // the call that it led to; 0 where it has not yet
+	returned bool
+	told     []adk.Kind // the events that it caused
+}
+
+// reach is how far ahead is looked for what goes on while an operation waits.
+const reach = 256
+
+// Overlaps reports whether the call of the operation x, which is among the next crossings,
+// does something else before it is over, or returns: whoever runs the call does not wait.
+func (m *Makers) Overlaps(x *adk.Crossing) bool {
+	behind := false
+	for i := range reach {
+		y := m.Peek(i)
+		switch {
+		case y == nil:
+			return false
+		case y == x:
+			behind = true
+		case !behind:
+		case y.Op == x.Op && y.Kind == x.Kind:
+			return false
+		case y.Call == x.Call && wire.IsPerformed(y):
+			return true
+		case y.Kind == adk.KindReturn && y.ID == x.Call: // a panic, or the end of a goroutine, ends the operation too
+			return y.Outcome != adk.OutcomePanic && y.Outcome != adk.OutcomeGoexit
+		}
+	}
+	return false
+}
+
+// Any reports whether there are others than the main ones.
+func (m *Makers) Any() bool { return m.last != Main }
+
+// Knows reports whether somebody else than the main one makes an operation of this number.
+func (m *Makers) Knows(op int) bool { return m.ops[op] != Main }
+
+// Begin gives a number to the goroutine that makes an operation.
+func (m *Makers) Begin(op *adk.Crossing) int {
+	if !m.Any() {
+		m.ops, m.calls = map[int]int{}, map[int]int{}
+	}
+	m.last++
+	m.ops[op.Op] = m.last
+	return m.last
+}
+
+// Of is the number of the goroutine that makes the next crossing. It is uncertain of an event,
+// a call or a fact that no operation explains.
+func (m *Makers) Of(x *adk.Crossing) (by int, certain bool) {
+	switch {
+	case wire.IsTimer(x):
+		return m.ofOperation(x.N, x.Call), true
+	case x.Op != 0:
+		return m.ofOperation(x.Op, x.Call), true
+	case x.Kind == adk.KindReturn:
+		return m.calls[x.ID], true
+	case x.Kind == adk.KindCall, wire.IsSettlement(x), x.Kind.Class() == adk.ClassEvent:
+		if op := m.explains(x); op != nil {
+			return op.by, true
+		}
+	}
+	return m.calls[x.Call], wire.IsPerformed(x)
+}
+
+func (m *Makers) ofOperation(op, call int) int {
+	if by := m.ops[op]; by != Main {
+		return by
+	}
+	return m.calls[call]
+}
+
+// explains is the open operation that leads to a call, causes an event, or waits for the gate
+// that settles; nil where it is none of those that are known.
+func (m *Makers) explains(x *adk.Crossing) *operation {
+	var best []*operation
+	highest := maybe
+	for _, op := range m.open {
+		how := m.fits(x, op)
+		if how > highest {
+			best, highest = best[:0], how
+		}
+		if how == highest {
+			best = append(best, op)
+		}
+	}
+	switch len(best) {
+	case 0:
+		return nil
+	case 1:
+		return best[0]
+	}
+	return m.soonest(best, x)
+}
+
+// How an operation explains a crossing.
+const (
+	never = iota
+	maybe
+	surely // it says so
+)
+
+func (m *Makers) fits(x *adk.Crossing, op *operation) int {
+	may, says := false, false
+	switch {
+	case wire.IsSettlement(x):
+		may = wire.AsksForGate(op.Crossing) && op.Name == x.Name
+	case op.Call != x.Call:
+	case x.Kind == adk.KindCall: // that a tool begins is told before it is called
+		may = op.led == 0 && calls.LeadsTo(op.Crossing, x) && (x.Seam.Label != adk.LabelTool || len(op.told) > 0)
+		says = hasArguments(op.Crossing, x)
+	case x.Kind.Class() == adk.ClassEvent:
+		may = slices.Contains(op.Kind.Causes(), x.Kind) && !slices.Contains(op.told, x.Kind)
+		says = m.saysOf(x, op)
+	}
+	switch {
+	case !may:
+		return never
+	case !says:
+		return maybe
+	}
+	return surely
+}
+
+func hasArguments(op, call *adk.Crossing) bool {
+	return plain.Equal(op.Args, call.Args) && op.Key == call.Key &&
+		(op.Record == nil || call.Record == nil || wire.SameRecord(op.Record, call.Record))
+}
+
+// saysOf reports whether an event says which operation it is of: by the name of a gate, the
+// checksum of a call, or as one that comes behind a call which has returned.
+func (m *Makers) saysOf(event *adk.Crossing, op *operation) bool {
+	switch {
+	case event.Name != "":
+		return op.Name == event.Name
+	case wire.ToolBegins(event):
+		_, id, _ := m.Fold.Called(safetext.ToolName(op.Record), op.Args)
+		return id == event.Key
+	}
+	return op.returned
+}
+
+// soonest is the one of several operations that is over first behind a crossing: behind the
+// return of a call, or of the one that comes next where a tool begins.
+func (m *Makers) soonest(of []*operation, x *adk.Crossing) *operation {
+	begins, call := wire.ToolBegins(x), x.ID
+	behind := x.Kind != adk.KindCall && !begins
+	for i := range reach {
+		y := m.Peek(i)
+		if y == nil {
+			break
+		}
+		if begins && call == 0 && y.Call == x.Call && calls.LeadsTo(of[0].Crossing, y) && hasArguments(of[0].Crossing, y) {
+			call = y.ID
+		}
+		behind = behind || y.Kind == adk.KindReturn && y.ID == call
+		if at := slices.IndexFunc(of, func(op *operation) bool { return op.Op == y.Op && op.Kind == y.Kind }); behind && at >= 0 {
+			return of[at]
+		}
+	}
+	return of[0]
+}
+
+// Note follows a crossing that was made, and by whom.
+func (m *Makers) Note(x *adk.Crossing, by int) {
+	if !m.Any() {
+		return
+	}
+	switch {
+	case x.Kind == adk.KindCall:
+		if op := m.explainsOf(by, x); op != nil {
+			op.led = x.ID
+		}
+		if by != Main && x.Seam.Label != adk.LabelStrand { // which has a goroutine of its own
+			m.calls[x.ID] = by
+		}
+	case x.Kind == adk.KindReturn:
+		delete(m.calls, x.ID)
+		for _, op := range m.open {
+			op.returned = op.returned || op.led == x.ID
+		}
+	case x.Kind.Class() == adk.ClassEvent:
+		if op := m.explainsOf(by, x); op != nil {
+			op.told = append(op.told, x.Kind)
+		}
+	case x.Kind.Class() == adk.ClassOperation && x.Phase == adk.Begin:
+		m.open = append(m.open, &operation{Crossing: x, by: by})
+	case x.Kind.Class() == adk.ClassOperation && x.Phase == adk.Done:
+		delete(m.ops, x.Op)
+		m.open = slices.DeleteFunc(m.open, func(op *operation) bool { return op.Op == x.Op })
+	}
+}
+
+// explainsOf is the operation of one goroutine that best explains what it made.
+func (m *Makers) explainsOf(by int, x *adk.Crossing) (best *operation) {
+	highest := never
+	for _, op := range m.open {
+		if how := m.fits(x, op); op.by == by && how > highest {
+			best, highest = op, how
+		}
+	}
+	return best
+}
