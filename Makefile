@@ -18,21 +18,29 @@ build: ## compile everything, and the command to bin/adkreplay
 	$(GO) build ./...
 	$(GO) build -o bin/adkreplay ./cmd/adkreplay
 
+# Modules within, which have what tests alone need: each is tested by itself. Their tests mostly
+# wait, for a browser, for processes and for clocks, and so run beside the others.
+MODULES = internal/sdks internal/realparts adk/budget/sentencepiece adk/storage/blob replay/otel internal/collecting internal/sidebyside internal/browser
+
 .PHONY: test
 test: ## run all tests, those of the modules within too
+	@$(MAKE) --no-print-directory -j 2 --output-sync=line test-tree $(MODULES:%=test-%)
+
+.PHONY: test-tree
+test-tree:
 	$(TEST) -p 4 ./... # some wait for what hangs, and leave their core to others
-	cd internal/sdks && $(TEST) ./...
-	cd internal/realparts && $(TEST) ./...
-	cd adk/budget/sentencepiece && $(TEST) ./...
-	cd adk/storage/blob && $(TEST) ./...
-	cd replay/otel && $(TEST) ./...
-	cd internal/collecting && $(TEST) ./...
-	cd internal/sidebyside && $(TEST) ./...
-	cd internal/browser && $(TEST)
+
+.PHONY: $(MODULES:%=test-%)
+$(MODULES:%=test-%): test-%:
+	cd $* && $(TEST) ./...
+
+.PHONY: thorough
+thorough: ## run the tests of the tree with all draws, samples and families that make test has a part of
+	ADKREPLAY_THOROUGH=all $(TEST) -p 4 ./...
 
 .PHONY: race
-race: ## run all tests under the race detector, shuffled, with a part of the draws: make test has all of them
-	$(TEST) -race -short -shuffle=$(SHUFFLE) $$($(GO) list ./... | grep -v /internal/house) # the house reads files, on one goroutine
+race: ## run all tests under the race detector, shuffled, with a part of the draws: make thorough has all of them
+	$(TEST) -race -short -p 3 -shuffle=$(SHUFFLE) $$($(GO) list ./... | grep -v /internal/house) # the house reads files, on one goroutine
 
 .PHONY: vet
 vet: ## run go vet over all packages, those of the modules within too
@@ -51,17 +59,17 @@ tutorial: ## follow the tutorial as a stranger does, and hold it to what it says
 
 .PHONY: mutants
 mutants: killers ## break the engine, the harness and the example in every known way, edit every field and damage every line of every trace, and see who goes red
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestMutation|^TestVerifyRefusesDamaged|^TestMisnumbered|^TestWhatIfEnds' ./replay
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestChangesAreNamed|^TestRedactedTraces' ./replay/golden ./internal/redacting
-	ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestCommandsEnd' ./cmd/adkreplay
-	cd adk && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreNoticed'
-	cd internal/mutant && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestHarnessMutants'
+	ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestMutation|^TestVerifyRefusesDamaged|^TestMisnumbered|^TestWhatIfEnds' ./replay
+	ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestChangesAreNamed|^TestRedactedTraces' ./replay/golden ./internal/redacting
+	ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestCommandsEnd' ./cmd/adkreplay
+	cd adk && ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreNoticed'
+	cd internal/mutant && ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestHarnessMutants'
 
 # Mutants are built with a cache of their own, below the folder for temporary files, and
 # nothing of them is left when the tests end.
 .PHONY: killers
 killers: ## break the engine in every way that a trace can show, and print who saw it: invariants, model, generators, exploration, fixtures
-	cd property/killers && ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreKilled'
+	cd property/killers && ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreKilled'
 
 .PHONY: explore
 explore: ## break every scenario at every crossing in pairs, in every order of its strands

@@ -116,11 +116,14 @@ func (b *besides) isOf(w *wait, x *adk.Crossing) bool {
 	if !b.Any() {
 		return true
 	}
-	by, certain := b.Of(x)
-	if certain {
+	switch by, certain := b.Of(x); {
+	case certain:
 		return by == w.by
+	case w.scripted: // it makes misuse of a handle, and dispatches; what else is uncertain is the engine's
+		return by == w.by && (wire.IsContained(x) || x.Kind == adk.KindCall && x.Seams != nil)
+	default:
+		return by == w.by || w.step.Kind == x.Kind && w.step.Call == x.Call
 	}
-	return w.step.Kind == x.Kind && w.step.Call == x.Call || by == w.by && !(w.scripted && x.Kind.Class() == adk.ClassEvent)
 }
 
 // told is a recorded crossing, with the payload of the new one where that tells whose it is.

@@ -449,7 +449,7 @@ func (m *toMake) index(t *calls.Tree, first *newStrand) {
 		m.every.lines = slices.DeleteFunc(slices.Clone(t.Lines), wire.IsCancel)
 	}
 	for _, x := range m.every.lines {
-		if wire.Forks(x) {
+		if wire.Forks(x) && x.Strand < x.ID { // else an edited file says that a strand comes from itself
 			m.forks[x.ID] = x
 		}
 		if t.Shares(x) {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -18,17 +19,13 @@ import (
 
 // A file that something changed after it was written is never taken for whole:
 // wherever it is cut, whichever byte is another, however its lines lie. A normal
-// run damages every sixteenth line of each fixture, beginning with another one in
-// each, and with -short every sixty-fourth; with the variable of the engine's mutants every
-// line.
+// run damages a sample of the lines of each fixture, beginning with another one in each;
+// with the variable of the engine's mutants every line.
 func TestVerifyRefusesDamagedFiles(t *testing.T) {
 	t.Parallel()
-	lineStep, flips := 16, 8
-	switch {
-	case tracetest.AllMutants():
+	lineStep, flips := thorough.Of(16, 64, 256), thorough.Of(8, 2, 1)
+	if tracetest.AllMutants() {
 		lineStep, flips = 1, 100
-	case testing.Short():
-		lineStep, flips = 64, 2
 	}
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		lines := bytes.SplitAfter(bytes.TrimSuffix(f.Bytes, []byte("\n")), []byte("\n"))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -45,19 +46,16 @@ func misnumbered(f tracetest.Fixture, yield func(name string, edited func() *tra
 	}
 }
 
-// sampledScopes is of how many lines with a wrong number a normal run tries one.
-const sampledScopes = 256
-
 // A line that says that it belongs somewhere else ends the replay, whatever the
 // number: nobody waits for what nobody will make. A normal run tries a sample; with
 // the variable of the engine's mutants all are tried.
 func TestMisnumberedLinesEndTheReplay(t *testing.T) {
 	t.Parallel()
-	every := tracetest.AllMutants()
+	every, of := tracetest.AllMutants(), thorough.Of[uint32](256, 1024, 4096)
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
 		tried := 0
 		misnumbered(f, func(name string, edited func() *trace.Trace) {
-			if !every && tried > 0 && crc32.ChecksumIEEE([]byte(name))%sampledScopes != 0 {
+			if !every && tried > 0 && crc32.ChecksumIEEE([]byte(name))%of != 0 {
 				return
 			}
 			var file bytes.Buffer
@@ -72,4 +70,20 @@ func TestMisnumberedLinesEndTheReplay(t *testing.T) {
 		})
 		require.NotZero(t, tried)
 	})
+}
+
+// So does one that says that it forks the strand that it is of: nobody looks for ever for
+// who makes what that does.
+func TestAStrandThatForksItselfEndsTheReplay(t *testing.T) {
+	t.Parallel()
+	f := tracetest.FixtureNamed(t, "sub-agents-side-by-side")
+	lines := slices.Clone(f.Trace.Lines())
+	at := slices.IndexFunc(lines, func(l trace.Line) bool { return l.Kind == adk.KindFork })
+	lines[at].Strand = lines[at].ID
+	var file bytes.Buffer
+	_, err := tracetest.Sealed(f, lines).WriteTo(&file)
+	require.NoError(t, err)
+	d := inTime(t, file.Bytes(), replay.Live{})
+	require.NotNil(t, d)
+	require.Equal(t, replay.Missing, d.Class)
 }

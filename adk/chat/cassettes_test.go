@@ -20,6 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // cassettes are recorded conversations of others, which lie beside the project on some
@@ -245,7 +246,7 @@ func streams(t *testing.T) map[string]string {
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"weather","arguments":"{\"city\":"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"Oslo\"}"}}]},"finish_reason":"tool_calls"}]}`,
 		`{"choices":[],"usage":{"total_tokens":1}}`).body}
-	if testing.Short() {
+	if !thorough.All() {
 		return all
 	}
 	files, _ := filepath.Glob(filepath.Join(cassettes, "cagent-*_ToolCall.json"))

@@ -10,6 +10,8 @@ import (
 
 	_ "github.com/adkreplay/adkreplay/internal/headroom" // to draw makes garbage
 	_ "pgregory.net/rapid"                               // its flags
+
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // usual are the flags of rapid that have another default here, each with the
@@ -19,7 +21,14 @@ import (
 var usual = []struct{ name, variable, value string }{
 	{"rapid.seed", "RAPID_SEED", "20250101"},
 	{"rapid.nofailfile", "RAPID_NOFAILFILE", "true"},
-	{"rapid.checks", "RAPID_CHECKS", "40"},
+	{"rapid.checks", "RAPID_CHECKS", checks()}, // with -short rapid makes a fifth
+}
+
+func checks() string {
+	if thorough.All() {
+		return "40"
+	}
+	return "15"
 }
 
 // Flags that are given at the command line are read later, and so win.

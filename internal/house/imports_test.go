@@ -40,10 +40,12 @@ var rooms = []room{
 	{name: "adk/artifact/internal/jsonpath", ours: []string{"adk/artifact/internal/jsonindex", "adk/internal/jsontree", "adk/internal/pattern"},
 		because: "a path selects in a document, by patterns too; but for that, a leaf"},
 	{name: "internal/headroom", because: "a leaf, which tests alone use"},
+	{name: "internal/thorough", because: "a leaf, which tests alone use"},
 	{name: "internal/patience", because: "a leaf, which tests alone use"},
 	{name: "property/internal/subtests", because: "a leaf: it fails tests, and knows nothing of turns"},
 	{name: "internal/allocs", ours: []string{"internal/race"}, because: "a leaf, which tests alone use"},
-	{name: "internal/draws", ours: []string{"internal/headroom"}, others: []string{"pgregory.net/rapid"}, // its flags
+	{name: "internal/thorough", because: "tests ask it, and it asks the environment"},
+	{name: "internal/draws", ours: []string{"internal/headroom", "internal/thorough"}, others: []string{"pgregory.net/rapid"}, // its flags
 		because: "a leaf, which tests alone use"},
 	{name: "adk/internal/errtree", because: "a leaf of the engine"},
 	{name: "adk/internal/fields", because: "a leaf of the engine"},
@@ -247,7 +249,7 @@ var rooms = []room{
 	{name: "internal/samples", ours: []string{"adk", "fakes"}, because: "a leaf: records and tools to draw from"},
 	{name: "property/internal/chatfault", ours: []string{"adk", "internal/httpform", "internal/unescaped"}, because: "what a model answers, broken: it knows of no run"},
 	{name: "property/internal/steady", ours: []string{"adk", "internal/compare", "internal/describe", "internal/state"}, because: "it holds a run against another, and runs none"},
-	{name: "internal/tracetest", ours: []string{"adk", "fixtures", "internal/canonical", "internal/draws", "internal/plain", "internal/redacting", "internal/storages", "internal/wire", "replay/redact", "replay/trace"},
+	{name: "internal/tracetest", ours: []string{"adk", "fixtures", "internal/canonical", "internal/draws", "internal/plain", "internal/redacting", "internal/storages", "internal/thorough", "internal/wire", "replay/redact", "replay/trace"},
 		others: []string{"github.com/google/go-cmp/cmp", "github.com/stretchr/testify/assert",
 			"github.com/stretchr/testify/require", "pgregory.net/rapid"}, // it is a part of tests
 		because: "tests alone use it, those of the rooms below replay too"},
@@ -297,7 +299,7 @@ var bans = []ban{
 	{path: "github.com/jackc/pgx/v5/stdlib", in: []string{"..."}, except: []string{"adk/storage/postgres", "internal/postgrestest"}, because: "a driver is for who wants that database"},
 	{path: module + "adk/storage/sqlite", in: []string{"..."}, except: []string{"example/chat"}, because: "a driver is for who wants that database: programs choose it"},
 	{path: module + "adk/storage/postgres", in: []string{"..."}, because: "a driver is for who wants that database: programs choose it"},
-	{path: "testing", in: []string{"..."}, except: []string{"replay/golden", "property", "internal/allocs", "internal/turntest", "internal/tracetest", "internal/livetest"},
+	{path: "testing", in: []string{"..."}, except: []string{"internal/thorough", "replay/golden", "property", "internal/allocs", "internal/turntest", "internal/tracetest", "internal/livetest"},
 		because: "a program that records turns is not a test; helpers for tests take the smallest interface that serves"},
 	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay/...", "scenarios", "internal/...", "property/internal/..."}, except: []string{"internal/draws", "internal/turntest", "replay/golden"},
 		because: "who imports this must not get flags"},

@@ -6,13 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // A heavy turn has as many megabytes as it is asked for: what its trace says once, or shorter
 // than before, makes it lighter, and a table of costs a lie.
 func TestHeavyTurnsWeighWhatTheySay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it writes 50 MB of traces; the whole suite does")
+	if !thorough.All() {
+		t.Skip("it writes 50 MB of traces: make thorough does")
 	}
 	for _, shape := range large.Heavy {
 		t.Run(shape.Name, func(t *testing.T) {

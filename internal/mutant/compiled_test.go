@@ -20,14 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/mutant"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // A mutant that does not compile is never held against its tests: each is checked as
 // the compiler would, without a build. All those of a package that change it in places of
 // their own are checked as one, and each alone only where that fails.
 func TestMutantsCompile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("what mutants import is built: not with -short")
+	if !thorough.All() {
+		t.Skip("what mutants import is built: make thorough does")
 	}
 	all, err := mutant.All(treeRoot, mutant.Engine)
 	require.NoError(t, err)

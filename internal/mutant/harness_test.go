@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/mutant"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 const treeRoot = "../.."
@@ -116,8 +117,8 @@ func testsOf(t *testing.T, pkg string) (names []string) {
 // Every mutant of the harness is noticed by each of its tests.
 func TestHarnessMutantsAreNoticed(t *testing.T) {
 	named := os.Getenv(mutantsVariable)
-	if testing.Short() && named == "" {
-		t.Skip("each mutant is a build: not with -short")
+	if !thorough.All() && named == "" {
+		t.Skip("each mutant is a build: make thorough tries a sample, make mutants all")
 	}
 	all := harness(t)
 	chosen, err := mutant.Named(all, cmp.Or(named, sample))

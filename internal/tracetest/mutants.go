@@ -6,9 +6,9 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"testing"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -51,9 +51,6 @@ func AllMutants() bool { return os.Getenv(MutantsVariable) == "all" }
 // try it.
 const sampledLines = 8
 
-// shortLines is that with -short.
-const shortLines = 32
-
 // Mutants gives edits of a fixture to yield: one of so many of some lines, others in each
 // fixture, or every one where MutantsVariable asks for that.
 func Mutants(f Fixture, of uint32, yield func(Mutant)) {
@@ -61,11 +58,7 @@ func Mutants(f Fixture, of uint32, yield func(Mutant)) {
 		mutants(f, 1, yield)
 		return
 	}
-	lines := sampledLines
-	if testing.Short() {
-		lines = shortLines
-	}
-	mutants(f, lines, func(m Mutant) {
+	mutants(f, thorough.Of(sampledLines, 4*sampledLines, 16*sampledLines), func(m Mutant) {
 		if crc32.ChecksumIEEE([]byte(m.String()))%max(1, of/sampledLines) == 0 {
 			yield(m)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -164,7 +165,7 @@ func TestReductionIsSound(t *testing.T) {
 		return list
 	}
 	subjects, tried, possible := 0, 0, 0
-	for range 20 {
+	for range thorough.Of(20, 12, 8) {
 		lists := [][]string{draw(1 + random.IntN(2)), draw(1 + random.IntN(2))}
 		if random.IntN(4) == 0 {
 			lists = [][]string{draw(1), draw(1), draw(1)}
@@ -179,7 +180,7 @@ func TestReductionIsSound(t *testing.T) {
 		subjects, tried, possible = subjects+1, tried+some, possible+all
 	}
 	t.Logf("%d turns: %d orders instead of %d", subjects, tried, possible)
-	assert.Greater(t, subjects, 10)
+	assert.Greater(t, subjects, thorough.Of(10, 5, 2))
 	assert.Less(t, tried, possible/4)
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -40,11 +41,7 @@ func TestTurnsAskTheirRecordings(t *testing.T) {
 		}
 		return ""
 	})
-	least := 10
-	if testing.Short() { // with a fifth of the draws
-		least = 2
-	}
-	require.Greater(t, asked, least, "they ask")
+	require.Greater(t, asked, thorough.Of(10, 3, 0), "they ask")
 }
 
 // onlyExecutor is a turn of which the executor's scripts are left, with what they do by

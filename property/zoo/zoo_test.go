@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -50,14 +51,14 @@ var blocking = []string{"a WaitGroup that an error forgets", "a lock kept when a
 // The bars of the zoo: half of the bugs are found without a check and all with one
 // assertion, in at most three entries each; no twin is accused; the line that a
 // violation ends with fails with the bug and passes with the twin. Twins come first:
-// what the bugs leave behind for ever is in every look at the runs that follow. With -short
-// it is every third of them, and the bars are not held.
+// what the bugs leave behind for ever is in every look at the runs that follow. A normal run
+// takes a part of them, and holds no bars but each one's.
 func TestZoo(t *testing.T) {
 	all := families()
-	if testing.Short() { // under the race detector: our code is the same in each of them
-		const third = 3
+	every := thorough.All() || everything()
+	if !every {
 		var some []family
-		for i := 0; i < len(all); i += third {
+		for i := 0; i < len(all); i += thorough.Of(1, 4, 8) {
 			some = append(some, all[i])
 		}
 		all = some
@@ -75,7 +76,7 @@ func TestZoo(t *testing.T) {
 			rows = append(rows, r)
 		})
 	}
-	if testing.Short() || len(accused) < len(all) || len(rows) < len(all) {
+	if !every || len(accused) < len(all) || len(rows) < len(all) {
 		return // -run asked for some
 	}
 	alone, checked := 0, 0

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // The patterns of the encodings, as the reference implementation has them.
@@ -145,11 +147,7 @@ func splitTexts(random *rand.Rand) (texts []string) {
 			}
 		}
 	}
-	long := 8000
-	if testing.Short() {
-		long = 800
-	}
-	for range long {
+	for range thorough.Of(8000, 2000, 400) {
 		// A few parts only, often repeated, make the runs that random picks of
 		// the whole alphabet would not.
 		alphabet := splitAlphabet

@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/storagetest"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // SES-27: sessions on SQLite pass the suite of all stores.
@@ -201,7 +202,7 @@ func TestSessionsOnAFullDisk(t *testing.T) {
 // SES-11, SES-12: a thousand deliveries to a thousand sessions at once wait for one another at
 // the file, and none fails.
 func TestManyDeliveriesAtOnce(t *testing.T) {
-	const many = 1000
+	many := thorough.Of(1000, 1000, 100)
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	db := open(t, path, storage.Config{})
 	h := storagetest.SessionHost(t, db.Storage(), db.Sessions())

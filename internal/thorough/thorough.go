@@ -1,0 +1,26 @@
+// Package thorough says how much a test does that could do as much as there is time for: one
+// that draws, samples or repeats.
+package thorough
+
+import (
+	"os"
+	"testing"
+)
+
+// Variable has tests do all that they can: make thorough sets it to "all".
+const Variable = "ADKREPLAY_THOROUGH"
+
+// All reports whether everything is to be done.
+func All() bool { return os.Getenv(Variable) == "all" }
+
+// Of is how much is to be done: all of it where that was asked for, few with -short, as under
+// the race detector, which looks at the same code each time, and the usual measure else.
+func Of[T any](all, usual, few T) T {
+	switch {
+	case All():
+		return all
+	case testing.Short():
+		return few
+	}
+	return usual
+}
