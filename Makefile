@@ -24,7 +24,7 @@ MODULES = internal/sdks internal/realparts adk/budget/sentencepiece adk/storage/
 
 .PHONY: test
 test: ## run all tests, those of the modules within too
-	@$(MAKE) --no-print-directory -j 2 --output-sync=line test-tree $(MODULES:%=test-%)
+	@$(MAKE) --no-print-directory -j 2 test-tree $(MODULES:%=test-%)
 
 .PHONY: test-tree
 test-tree:
