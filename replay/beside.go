@@ -112,7 +112,7 @@ func (b *besides) presentIn(strand int) int {
 
 // isOf reports whether the head x is for who waits to make: no other goroutine of its strand
 // does. Of an event that nothing explains it is whoever announced it. mu is held.
-func (b *besides) isOf(w *wait, x *adk.Crossing) bool {
+func (b *besides) isOf(w wait, x *adk.Crossing) bool {
 	if !b.Any() {
 		return true
 	}

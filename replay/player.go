@@ -494,10 +494,12 @@ func (p *player) awaitFor(w wait) *adk.Crossing {
 		if last := p.exits(w.strand, s); last != nil {
 			return last
 		}
-		if p.takes(&w, x) {
+		if p.takes(w, x) {
 			return x
 		}
-		p.waits[&w] = true
+		held := new(wait) // few are held back: most find the head theirs
+		*held = w
+		p.waits[held] = true
 		s.held++
 		if p.stuck(x) {
 			p.deadlock(x)
@@ -505,18 +507,18 @@ func (p *player) awaitFor(w wait) *adk.Crossing {
 			s.moved.Wait()
 		}
 		s.held--
-		delete(p.waits, &w)
+		delete(p.waits, held)
 	}
 }
 
 // takes reports whether a goroutine makes the head x, if nobody has claimed that. mu is held.
-func (p *player) takes(w *wait, x *adk.Crossing) bool {
+func (p *player) takes(w wait, x *adk.Crossing) bool {
 	return p.mayTake(w, x) && !(w.scripted && p.claimed == p.matched+1)
 }
 
 // mayTake reports whether the head x is a goroutine's to make: one that is scripted makes
 // what is nobody's too. mu is held.
-func (p *player) mayTake(w *wait, x *adk.Crossing) bool {
+func (p *player) mayTake(w wait, x *adk.Crossing) bool {
 	mine := x.Strand == w.strand && p.besides.isOf(w, x) || w.scripted && p.orphaned(x)
 	return mine && !p.settles(p.peek(0)) && !decided(p.peek(0))
 }
@@ -575,7 +577,7 @@ func (p *player) stuck(x *adk.Crossing) bool {
 		}
 	}
 	for w := range p.waits {
-		if x == nil || p.mayTake(w, x) || p.exits(w.strand, w.of) != nil {
+		if x == nil || p.mayTake(*w, x) || p.exits(w.strand, w.of) != nil {
 			return false
 		}
 	}

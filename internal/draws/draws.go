@@ -7,6 +7,7 @@ package draws
 import (
 	"flag"
 	"os"
+	"strconv"
 
 	_ "github.com/adkreplay/adkreplay/internal/headroom" // to draw makes garbage
 	_ "pgregory.net/rapid"                               // its flags
@@ -41,4 +42,19 @@ func init() {
 			panic(err)
 		}
 	}
+}
+
+// Checks has a property be held for n draws at least, and with -short for as many, until back
+// is called: a test wants them that must come upon what is rare.
+func Checks(n int) (back func()) {
+	n *= thorough.Of(1, 1, 5) // few are a fifth to rapid
+	checks := flag.Lookup("rapid.checks").Value
+	usual := checks.String()
+	if set, err := strconv.Atoi(usual); err == nil && set >= n {
+		return func() {}
+	}
+	if err := checks.Set(strconv.Itoa(n)); err != nil {
+		panic(err)
+	}
+	return func() { _ = checks.Set(usual) }
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/draws"
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -49,9 +50,7 @@ func TestAroundFinds(t *testing.T) {
 			return tc.Stash().Set("runs", runs)
 		}}}}
 	})
-	failing := &complaints{TB: t}
-	rapid.Check(failing, property)
-	all := strings.Join(failing.texts, "\n")
+	all := complaintsOf(t, property)
 	assert.Contains(t, all, turn.Unsteady)
 	assert.Contains(t, all, `{"prompt":"p"}`, "the turn around it does not matter")
 }
@@ -64,8 +63,16 @@ func around(t *testing.T, make func() gen.Mine) string {
 	looks := flag.Lookup("rapid.shrinktime").Value
 	defer func(usual string) { assert.NoError(t, looks.Set(usual)) }(looks.String())
 	require.NoError(t, looks.Set("0s"))
+	return complaintsOf(t, gen.Around(gen.Knobs{}, make))
+}
+
+// complaintsOf are those of a property that some turn breaks: it is looked for among as many
+// turns as it takes, and not among as many as hold a property that nothing breaks.
+func complaintsOf(t *testing.T, property func(*rapid.T)) string {
+	t.Helper()
+	defer draws.Checks(1000)()
 	failing := &complaints{TB: t}
-	rapid.Check(failing, gen.Around(gen.Knobs{}, make))
+	rapid.Check(failing, property)
 	return strings.Join(failing.texts, "\n")
 }
 
@@ -151,6 +158,7 @@ func TestAroundStorage(t *testing.T) {
 
 // An executor decides in the place of the turn's own, and what a run opened is closed.
 func TestAroundExecutor(t *testing.T) {
+	defer draws.Checks(15)() // some reach an executor
 	opened, closed, runs := 0, 0, 0
 	acks := func() gen.Mine {
 		opened++

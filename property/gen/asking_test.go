@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/thorough"
+	"github.com/adkreplay/adkreplay/internal/draws"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -24,6 +24,7 @@ func TestTurnsAskTheirRecordings(t *testing.T) {
 	asking := rapid.Custom(func(t *rapid.T) turn.Turn {
 		return onlyExecutor(gen.Turns(gen.Knobs{Legal: true, NoGoexit: true, OneStrand: true, Middlewares: -1}).Draw(t, "turn"))
 	})
+	defer draws.Checks(40)() // some ask
 	asked := 0
 	turntest.CheckTurns(t, asking, func(one turn.Turn) string {
 		trace, refused, err := one.Trace()
@@ -41,7 +42,7 @@ func TestTurnsAskTheirRecordings(t *testing.T) {
 		}
 		return ""
 	})
-	require.Greater(t, asked, thorough.Of(10, 3, 0), "they ask")
+	require.Greater(t, asked, 10, "they ask")
 }
 
 // onlyExecutor is a turn of which the executor's scripts are left, with what they do by

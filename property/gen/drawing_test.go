@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	"github.com/adkreplay/adkreplay/internal/draws"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -30,6 +30,7 @@ func TestDrawnStrandsUseTheirOwnHandles(t *testing.T) {
 
 // Whatever is done once in so many times is done, and is left out; less than once is a slip.
 func TestOnceInAnyNumberOfTimes(t *testing.T) {
+	defer draws.Checks(15)() // of twenty each, and one in 33 must come
 	for n := 1; n <= 33; n++ {
 		done, left := false, n == 1
 		rapid.Check(t, func(t *rapid.T) {

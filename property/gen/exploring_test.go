@@ -51,9 +51,7 @@ func answering(careless bool) func(words int) turn.Instance {
 func TestExploring(t *testing.T) {
 	t.Chdir(t.TempDir()) // rapid keeps what failed in testdata
 	inputs := rapid.IntRange(0, 12)
-	failing := &complaints{TB: t}
-	rapid.Check(failing, gen.Exploring(inputs, answering(true), explore.Options{Workers: 1, Schedules: 20}))
-	all := strings.Join(failing.texts, "\n")
+	all := complaintsOf(t, gen.Exploring(inputs, answering(true), explore.Options{Workers: 1, Schedules: 20}))
 	assert.Contains(t, all, `explore.Reproduce(t, subject, "`, "the schedule that shows it")
 	assert.Contains(t, all, "draw input: 4", "the smallest input that shows it")
 	rapid.Check(t, gen.Exploring(inputs, answering(false), explore.Options{Workers: 1, Schedules: 30}))
