@@ -33,6 +33,14 @@ func (p *player) isBeside(x *adk.Crossing, strand int) bool {
 	return x.Strand != strand || p.besides.Overlaps(x)
 }
 
+// comesBetween reports whether a goroutine of user code's own made the head x between what
+// another one did and the event of that, which w has announced and which comes behind it. It
+// is to be made there. mu is held.
+func (p *player) comesBetween(x *adk.Crossing, w wait) bool {
+	return w.step.Kind.Class() == adk.ClassEvent && x.Kind.Class() == adk.ClassOperation && wire.IsPerformed(x) && !wire.IsAsk(x) &&
+		x.Strand == w.strand && p.takes(w, x) && p.besides.ComesSoon(w.step)
+}
+
 // beside makes the operation x, which is the head, on a goroutine of its own. mu is held.
 func (p *player) beside(x *adk.Crossing) {
 	b := &p.besides

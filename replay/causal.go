@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/forging"
+	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -91,11 +92,14 @@ type newCall struct {
 	doing      *calls.Step // what a scripted seam performs through its handle
 	open       []*newOp
 	below      []*newCall // the calls that it made and that have not returned
+	apart      bool       // goroutines that live code has begun use its handle
 }
 
 // newOp is an open operation of the new run.
 type newOp struct {
 	number int
+	began  *adk.Crossing // a copy of what says which call it leads to, where several may be open at once
+	led    bool          // to a call
 	call   *newCall
 	rec    *calls.Step // nil if it was not recorded
 	kind   adk.Kind
@@ -174,11 +178,11 @@ func (r *newRun) Tell(x *adk.Crossing) {
 	if r.endless != nil {
 		return
 	}
+	r.callers.Tell(x)
 	r.causal.Tell(x)
 	if r.kept != nil {
 		r.kept.Tell(x)
 	}
-	r.callers.Tell(x)
 }
 
 // Now is the present of the step that is being taken; of what comes from outside
@@ -395,14 +399,44 @@ func (p *causal) first(made []*calls.Call, c *newCall) *calls.Call {
 	return nil
 }
 
-// opFor is the open operation of the caller that leads to a call.
-func (p *causal) opFor(parent *newCall, got *adk.Crossing) *newOp {
-	for i := len(parent.open) - 1; i >= 0; i-- {
-		if op := parent.open[i]; op.kind.LeadsTo() == got.Seam.Label {
-			return op
+// opFor is the open operation of the caller that leads to a call: of several that its
+// goroutines have begun at once one that led to none yet, with the call's arguments.
+func (p *causal) opFor(parent *newCall, got *adk.Crossing) (best *newOp) {
+	most := -1
+	for _, op := range slices.Backward(parent.open) {
+		if op.kind.LeadsTo() != got.Seam.Label || op.began != nil && !calls.LeadsTo(op.began, got) {
+			continue
+		}
+		fits := 0
+		if !op.led {
+			fits++
+		}
+		if op.began != nil && calls.HasArguments(op.began, got) {
+			fits += 2
+		}
+		if fits > most {
+			best, most = op, fits
 		}
 	}
-	return nil
+	if best != nil {
+		best.led = true
+	}
+	return best
+}
+
+// exchange has an operation that is over, and led to nothing, have led to what an equal one
+// did: which of them a call is of is not told.
+func (op *newOp) exchange() {
+	if op.led || op.began == nil {
+		return
+	}
+	for _, other := range op.call.open {
+		if other.led && other.began != nil && calls.AreEqual(op.began, other.began) {
+			op.led, other.led = true, false
+			op.rec, other.rec = other.rec, op.rec
+			return
+		}
+	}
 }
 
 // returned follows a call that has returned. mu is held.
@@ -447,6 +481,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 			return nil
 		}
 		op.call.open = state.Without(op.call.open, op)
+		op.exchange()
 		if op.rec != nil {
 			return op.rec.Done
 		}
@@ -459,9 +494,13 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	if tool, ok := got.Record.(*adk.Tool); ok && wire.RegistersTool(got) && !p.stage.Made(tool) {
 		p.registered[tool] = true
 	}
+	c.apart = c.apart || p.callers.IsApart(got)
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
+		if c.apart && got.Kind.LeadsTo() != "" {
+			op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key, Args: plain.Copy(got.Args)} // the map is user code's
+		}
 		if wire.AsksForGate(got) {
 			if open := p.gateOp(got.Name); open == nil || open.over { // a second one of the id does not open (GAT-5)
 				op.gate = got.Name
@@ -579,8 +618,8 @@ func (p *causal) perform(script []*calls.Step) error {
 	for _, s := range script {
 		p.Mu.Lock()
 		stopped := p.Stopped
-		if by := p.newCalls[p.tree.Calls[s.X.Call]]; by != nil {
-			by.doing = s // through the handle that it was recorded on
+		if by := p.newCalls[p.tree.Calls[s.X.Call]]; by != nil && !p.isLive(by.rec) { // live code does itself what is done through its handle
+			by.doing = s
 			p.inOrder(by, s.X)
 		}
 		p.Mu.Unlock()

@@ -37,12 +37,12 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 	}
 	for _, strand := range order {
 		steps := strands[strand]
-		places := make([]int, len(steps))
-		for i, g := range steps {
-			places[i] = matched[g].X.Seq
-		}
+		places := placesOf(steps, matched)
 		if slices.IsSorted(places) {
 			continue
+		}
+		if rest := slices.DeleteFunc(slices.Clone(steps), j.isApart); len(rest) < len(steps) {
+			steps, places, j.loosened = rest, placesOf(rest, matched), true
 		}
 		if j.loosen(places, steps, matched); slices.IsSorted(places) {
 			continue
@@ -69,6 +69,19 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 	}
 	return moved
 }
+
+func placesOf(steps []*calls.Step, matched map[*calls.Step]*calls.Step) []int {
+	places := make([]int, len(steps))
+	for i, g := range steps {
+		places[i] = matched[g].X.Seq
+	}
+	return places
+}
+
+// isApart reports whether live code has done something on a goroutine that it has begun
+// itself: that comes when the goroutine gets to it, as far as its call is concerned. Asks are
+// put in no order but among each other.
+func (j *comparison) isApart(g *calls.Step) bool { return !g.IsAsk() && j.callers.IsApart(g.X) }
 
 // lowestBehind is for each step the lowest of its own place and those of the steps that come
 // behind it now: where that is not its own the order is another from there on.

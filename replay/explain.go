@@ -155,7 +155,7 @@ func (r *replayed) notCompared() []string {
 		said = append(said, "random ids that requests brought with them: "+safetext.Counted(n, "UUID"))
 	}
 	if r.loosened {
-		said = append(said, "the order of what goroutines of your own ask at once")
+		said = append(said, "the order of what goroutines of your own do at once")
 	}
 	return said
 }

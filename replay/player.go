@@ -494,6 +494,14 @@ func (p *player) awaitFor(w wait) *adk.Crossing {
 		if last := p.exits(w.strand, s); last != nil {
 			return last
 		}
+		if p.comesBetween(x, w) {
+			if x.Op != 0 {
+				p.beside(x)
+			} else {
+				p.operates(x, w.strand)
+			}
+			continue
+		}
 		if p.takes(w, x) {
 			return x
 		}
@@ -645,17 +653,22 @@ func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Cros
 		case ends(x):
 			return x, nil
 		}
-		if p.isBeside(x, strand) {
-			p.beside(x)
-			continue
-		}
-		before := p.matched
-		p.performing(x, 1)
-		p.unlocked(func() { p.stage.Operate(x) })
-		p.performing(x, -1)
-		if p.matched == before && !p.Stopped { // user code cannot have made it there, or it told nothing
-			p.missing(x)
-		}
+		p.operates(x, strand)
+	}
+}
+
+// operates makes the operation x, which is the head, in a strand. mu is held.
+func (p *player) operates(x *adk.Crossing, strand int) {
+	if p.isBeside(x, strand) {
+		p.beside(x)
+		return
+	}
+	before := p.matched
+	p.performing(x, 1)
+	p.unlocked(func() { p.stage.Operate(x) })
+	p.performing(x, -1)
+	if p.matched == before && !p.Stopped { // user code cannot have made it there, or it told nothing
+		p.missing(x)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
+	"github.com/adkreplay/adkreplay/replay/internal/outlet"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -128,7 +129,7 @@ func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 
 // opened is the writer of a run, nil for a run that is left out.
 func (r *Recorder) opened(info adk.RunInfo) (out io.WriteCloser, err error) {
-	defer containPanic(&err)
+	defer outlet.Contain(&err)
 	if r.invalid != nil {
 		return nil, r.invalid
 	}
@@ -140,13 +141,6 @@ func (r *Recorder) opened(info adk.RunInfo) (out io.WriteCloser, err error) {
 		err = errors.New("there is no writer")
 	}
 	return out, err
-}
-
-// containPanic makes a panic an error.
-func containPanic(err *error) {
-	if value := recover(); value != nil {
-		*err = &adk.PanicError{Value: value}
-	}
 }
 
 // Err says why traces have no footer or were not begun, of all runs so far; nil
@@ -210,7 +204,7 @@ func (r *recording) Tell(c *adk.Crossing) {
 }
 
 func (r *recording) write(c *adk.Crossing) (err error) {
-	defer containPanic(&err)
+	defer outlet.Contain(&err)
 	if err := r.trace.Write(c); err != nil || !r.over {
 		return err
 	}
@@ -224,6 +218,6 @@ func (r *recording) close() {
 }
 
 func (r *recording) closeOut() (err error) {
-	defer containPanic(&err)
+	defer outlet.Contain(&err)
 	return r.out.Close()
 }

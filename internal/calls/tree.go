@@ -1,12 +1,16 @@
 package calls
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -98,7 +102,7 @@ func New(version int, info adk.RunInfo, lines []trace.Line) *Tree {
 // the slice.
 func NewOf(version int, info adk.RunInfo, crossings []*adk.Crossing) *Tree {
 	t := &Tree{Info: info, Lines: crossings, version: version, Calls: map[int]*Call{}, Strands: map[int]string{0: ""}, Opens: map[int]*Step{}}
-	b := treeBuilder{Tree: t, ops: map[int]*Step{}, gates: map[string]*Step{}, forks: map[int]*Step{}, stacks: map[int][]*Call{}}
+	b := treeBuilder{Tree: t, ops: map[int]*Step{}, open: map[*Call][]*Step{}, gates: map[string]*Step{}, forks: map[int]*Step{}, stacks: map[int][]*Call{}}
 	for _, x := range crossings {
 		b.add(x)
 	}
@@ -215,11 +219,13 @@ func (t *Tree) CancelsBefore(seq int) bool {
 // treeBuilder adds the lines one after the other.
 type treeBuilder struct {
 	*Tree
-	ops    map[int]*Step    // the open spanning operations
-	gates  map[string]*Step // the waits for the gates that are open
-	forks  map[int]*Step    // by the strand
-	stacks map[int][]*Call  // the open calls of user code, by strand
-	room   []Step           // for the steps to come
+	ops    map[int]*Step     // the open spanning operations
+	open   map[*Call][]*Step // and those of each call, in the order in which they began
+	spare  [][]*Step         // room for such
+	gates  map[string]*Step  // the waits for the gates that are open
+	forks  map[int]*Step     // by the strand
+	stacks map[int][]*Call   // the open calls of user code, by strand
+	room   []Step            // for the steps to come
 }
 
 func (b *treeBuilder) add(x *adk.Crossing) {
@@ -290,15 +296,38 @@ func (b *treeBuilder) place(c *Call) {
 	s.In.Steps = append(s.In.Steps, s)
 }
 
-// cause is the open operation of the caller that led to a call.
+// cause is the open operation of the caller that led to a call: of several that goroutines
+// have begun at once that of its arguments.
 func (b *treeBuilder) cause(c *Call) *Step {
-	for i := len(c.Parent.Steps) - 1; i >= 0; i-- {
-		s := c.Parent.Steps[i]
-		if s.X.Phase == adk.Begin && s.Done == nil && s.X.Strand == c.Begin.Strand && LeadsTo(s.X, c.Begin) {
-			return s
+	return explains(b.open[c.Parent], func(s *Step) bool {
+		return s.X.Strand == c.Begin.Strand && LeadsTo(s.X, c.Begin)
+	}, func(s *Step) bool {
+		return len(s.Calls) == 0 && (!wire.RunsTool(s.X) || s.note(wire.ToolBegins) != nil) // which is told before
+	}, func(s *Step) bool { return HasArguments(s.X, c.Begin) })
+}
+
+// explains is the last of some steps that may, and of several such one of which as much as
+// can be is true of what else is said; nil if none may.
+func explains(steps []*Step, may func(*Step) bool, says ...func(*Step) bool) (best *Step) {
+	var room [4]*Step
+	able := room[:0]
+	for _, s := range steps {
+		if may(s) {
+			able = append(able, s)
 		}
 	}
-	return nil
+	for _, is := range says {
+		if len(able) < 2 {
+			break
+		}
+		if some := slices.DeleteFunc(slices.Clone(able), func(s *Step) bool { return !is(s) }); len(some) > 0 {
+			able = some
+		}
+	}
+	if len(able) == 0 {
+		return nil
+	}
+	return able[len(able)-1]
 }
 
 // LeadsTo reports whether an operation can call a seam.
@@ -315,6 +344,26 @@ func LeadsTo(op, call *adk.Crossing) bool {
 	return true
 }
 
+// HasArguments reports whether a call is made with what the operation was that leads to it.
+func HasArguments(op, call *adk.Crossing) bool {
+	return op.Key == call.Key && (op.Record == nil || call.Record == nil || wire.SameRecord(op.Record, call.Record)) && sameArgs(op, call)
+}
+
+// AreEqual reports whether two operations that lead to calls do the same.
+func AreEqual(a, b *adk.Crossing) bool {
+	return a.Kind == b.Kind && a.Collection == b.Collection && a.Key == b.Key && wire.SameRecord(a.Record, b.Record) && sameArgs(a, b)
+}
+
+// sameArgs reports whether two crossings have the same arguments, however they were written.
+func sameArgs(a, b *adk.Crossing) bool {
+	if a.Args == nil || b.Args == nil {
+		return a.Args == nil && b.Args == nil
+	}
+	one, err := canonical.Object(a.Args)
+	other, otherErr := canonical.Object(b.Args)
+	return err == nil && otherErr == nil && plain.Equal(one, other)
+}
+
 // step makes a step, one of many that are made at once.
 func (b *treeBuilder) step(in *Call, x *adk.Crossing) *Step {
 	if len(b.room) == 0 {
@@ -329,8 +378,9 @@ func (b *treeBuilder) step(in *Call, x *adk.Crossing) *Step {
 // stepsAtOnce is how many steps are made at a time: nearly every crossing is one.
 const stepsAtOnce = 32
 
-// performed adds a step to the script of the user code that is running in its
-// strand.
+// performed adds a step to the script of the user code that is running in its strand. That
+// is who was called last, also where it has the handle of somebody above. Who is not above it
+// runs beside it, on a goroutine that user code has begun.
 func (b *treeBuilder) performed(s *Step) {
 	stack := b.stacks[s.X.Strand]
 	if len(stack) == 0 { // the handle of a strand that has ended, or never began
@@ -340,6 +390,9 @@ func (b *treeBuilder) performed(s *Step) {
 		return
 	}
 	by := stack[len(stack)-1]
+	if own := b.Calls[s.X.Call]; own != by && slices.Contains(stack, own) && !by.isBelow(own) {
+		by = own
+	}
 	if open := b.reading(by); open != nil {
 		if open.rare == nil {
 			open.rare = &rare{}
@@ -348,6 +401,14 @@ func (b *treeBuilder) performed(s *Step) {
 		return
 	}
 	by.Script = append(by.Script, s)
+}
+
+// isBelow reports whether a call is made within another.
+func (c *Call) isBelow(above *Call) bool {
+	for c != nil && c != above {
+		c = c.Parent
+	}
+	return c != nil
 }
 
 // reading is the innermost opening of a media that is under way since a call
@@ -383,8 +444,7 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 	}
 	if x.Phase == adk.Done {
 		if s := b.ops[x.Op]; s != nil {
-			s.Done = x
-			delete(b.ops, x.Op)
+			b.ends(s, x)
 			if wire.EndsAsk(x) {
 				b.performed(b.step(c, x))
 			}
@@ -395,7 +455,7 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 	c.Steps = append(c.Steps, s)
 	b.performed(s)
 	if x.Phase == adk.Begin {
-		b.ops[x.Op] = s
+		b.begins(s)
 	}
 	switch {
 	case wire.OpensMedia(x):
@@ -423,6 +483,81 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 	}
 }
 
+func (b *treeBuilder) begins(s *Step) {
+	b.ops[s.X.Op] = s
+	of, is := b.open[s.In]
+	if n := len(b.spare); !is && n > 0 {
+		of, b.spare = b.spare[n-1], b.spare[:n-1]
+	}
+	b.open[s.In] = append(of, s)
+}
+
+// ends ends an operation. Which of several that go on at once an event or a call is of is not
+// told: the one that is over now is one that can be.
+func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
+	s.Done = done
+	delete(b.ops, done.Op)
+	of := b.open[s.In]
+	if label := s.X.Kind.LeadsTo(); len(of) > 1 && (label == adk.LabelTool || label == adk.LabelStorage) {
+		s.exchange(of)
+	}
+	at := slices.Index(of, s)
+	if of = slices.Delete(of, at, at+1); len(of) > 0 {
+		b.open[s.In] = of
+		return
+	}
+	delete(b.open, s.In)
+	b.spare = append(b.spare, of)
+}
+
+// exchange has an operation that is over have what another one has so far, where it cannot be
+// over with what is its own: all of that of an equal one, and of one that came back as well
+// the event of that.
+func (s *Step) exchange(open []*Step) {
+	if !s.cameBack(s.Done) {
+		for _, other := range open {
+			if other != s && other.cameBack(s.Done) && AreEqual(s.X, other.X) {
+				s.Calls, other.Calls = other.Calls, s.Calls
+				s.Notes, other.Notes = other.Notes, s.Notes
+				break
+			}
+		}
+	}
+	if !wire.RunsTool(s.X) || !s.hasReturned() || s.note(wire.ToolEnds) != nil {
+		return
+	}
+	for _, other := range open {
+		if told := other.note(wire.ToolEnds); told != nil && other.hasReturned() {
+			other.Notes = state.Without(other.Notes, told)
+			s.Notes = append(s.Notes, told)
+			return
+		}
+	}
+}
+
+// cameBack reports whether what an operation led to returned, and failed if the operation
+// did; one that led to nothing has failed.
+func (s *Step) cameBack(done *adk.Crossing) bool {
+	if len(s.Calls) == 0 {
+		return done.Err != nil
+	}
+	return s.hasReturned() && s.hasFailed() == (done.Err != nil)
+}
+
+func (s *Step) hasReturned() bool { return len(s.Calls) > 0 && s.Calls[0].Return != nil }
+
+func (s *Step) hasFailed() bool { return s.Calls[0].Return.Outcome != adk.OutcomeOK }
+
+// callID is that of an execution; of arguments that are refused there is none.
+func callID(x *adk.Crossing) (id string, known bool) {
+	args, err := canonical.Object(x.Args)
+	if !wire.RunsTool(x) || err != nil {
+		return "", false
+	}
+	id, err = canonical.Checksum(safetext.ToolName(x.Record), args)
+	return id, err == nil
+}
+
 // caused are the kinds of events that operations cause; the engine tells the others of
 // its own course.
 var caused = causedEvents()
@@ -437,18 +572,53 @@ func causedEvents() map[adk.Kind]bool {
 	return events
 }
 
-// event adds an event to the operation that caused it.
+// event adds an event to the operation that caused it: the last of its strand, or another one
+// where goroutines have begun several at once.
 func (b *treeBuilder) event(c *Call, x *adk.Crossing) {
 	if caused[x.Kind] {
 		for i := len(c.Steps) - 1; i >= 0; i-- {
-			if s := c.Steps[i]; s.X.Kind.Class() == adk.ClassOperation && s.X.Strand == x.Strand {
-				s.Notes = append(s.Notes, x)
-				return
+			s := c.Steps[i]
+			if s.X.Kind.Class() != adk.ClassOperation || s.X.Strand != x.Strand {
+				continue
 			}
+			if !s.causes(x) || len(b.open[c]) > 1 {
+				s = cmp.Or(b.causeOf(x, c.Steps[:i+1]), s)
+			}
+			s.Notes = append(s.Notes, x)
+			return
 		}
 	}
 	c.Steps = append(c.Steps, b.step(c, x))
 }
+
+// causes reports whether an operation may cause an event.
+func (s *Step) causes(x *adk.Crossing) bool {
+	return s.X.Strand == x.Strand && slices.Contains(s.X.Kind.Causes(), x.Kind) &&
+		s.note(func(told *adk.Crossing) bool { return told.Kind == x.Kind }) == nil
+}
+
+// causeOf is the operation that caused an event, of those that are open, or are told in one
+// line and were made just before; nil if none can have.
+func (b *treeBuilder) causeOf(x *adk.Crossing, before []*Step) *Step {
+	for _, s := range slices.Backward(before[max(0, len(before)-near):]) {
+		if !s.X.Kind.Spanning() && s.causes(x) {
+			return s
+		}
+	}
+	return explains(b.open[before[0].In], func(s *Step) bool { return s.causes(x) },
+		func(s *Step) bool { return x.Name == s.X.Name },
+		func(s *Step) bool {
+			if wire.ToolBegins(x) {
+				id, known := callID(s.X)
+				return known && id == x.Key
+			}
+			return s.hasReturned()
+		},
+		func(s *Step) bool { return !wire.ToolEnds(x) || s.hasReturned() && s.hasFailed() == x.IsError })
+}
+
+// near is among how many steps what caused an event is looked for.
+const near = 64
 
 func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
 	switch {

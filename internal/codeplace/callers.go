@@ -67,12 +67,19 @@ func (c *Callers) Own(x *adk.Crossing) Place {
 
 // IsApart reports whether an operation of the run was made on a goroutine that user
 // code has begun itself.
-func (c *Callers) IsApart(x *adk.Crossing) bool { return c.stack(x).IsApart() }
+func (c *Callers) IsApart(x *adk.Crossing) bool { return c != nil && c.stacks.IsApart(c.number(x)) }
 
-// stack is that of an operation; none of what was not noted.
-func (c *Callers) stack(x *adk.Crossing) (s Stack) {
+// number is that of the stack of an operation; zero of what was not noted.
+func (c *Callers) number(x *adk.Crossing) int32 {
 	if c == nil || x == nil || x.Seq >= len(c.bySeq) {
-		return s
+		return 0
 	}
-	return c.stacks.Of(c.bySeq[x.Seq])
+	return c.bySeq[x.Seq]
+}
+
+func (c *Callers) stack(x *adk.Crossing) Stack {
+	if c == nil {
+		return Stack{}
+	}
+	return c.stacks.Of(c.number(x))
 }

@@ -9,6 +9,7 @@ import (
 // nearest seam call. The zero value has none. It is not safe for concurrent use.
 type Stacks struct {
 	all     []Stack
+	aparts  []bool // IsApart of all
 	numbers map[Stack]int32
 	seams   []uintptr // where seam calls call user code, as far as stacks have led there
 	last    int32     // the number of the stack that was taken last
@@ -39,6 +40,9 @@ func (s *Stacks) Of(number int32) Stack {
 	}
 	return s.all[number-1]
 }
+
+// IsApart is that of the stack with a number.
+func (s *Stacks) IsApart(number int32) bool { return number > 0 && s.aparts[number-1] }
 
 // cut leaves out what lies above the nearest seam call, and gives how many calls are left;
 // 0 where none lies above, as far as a Stack goes.
@@ -73,7 +77,7 @@ func (s *Stacks) number(stack *Stack) int32 {
 		if s.numbers == nil {
 			s.numbers = map[Stack]int32{}
 		}
-		s.all = append(s.all, *stack)
+		s.all, s.aparts = append(s.all, *stack), append(s.aparts, stack.IsApart())
 		number = int32(len(s.all))
 		s.numbers[*stack] = number
 	}

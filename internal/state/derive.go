@@ -296,19 +296,41 @@ func (f *Fold) handles(c *Call, handler *Call, x *adk.Crossing) {
 	open[its].handler = handler
 }
 
-// exchange lets an execution that is over have been the one, of all that the call makes at
-// once with equal arguments, whose end was told.
-func (c *Call) exchange(over *Op) {
+// exchange lets an execution that is over have been one, of all that the call makes at once,
+// that can be: of equal ones one that has come back so, and of those that came back one whose
+// end was told.
+func (c *Call) exchange(over *Op, failed bool) {
 	mine := &over.Execution
-	if mine.started == mine.ended {
+	if !mine.cameBack(failed) {
+		for _, op := range c.executes {
+			if its := &op.Execution; its.cameBack(failed) && its.CallID == mine.CallID {
+				*mine, *its = *its, *mine
+				break
+			}
+		}
+	}
+	if !mine.returned || mine.ended {
 		return
 	}
 	for _, op := range c.executes {
-		if its := &op.Execution; its.ended && its.CallID == mine.CallID {
-			*mine, *its = *its, *mine
+		if its := &op.Execution; its.returned && its.ended {
+			mine.ended, its.ended = true, false
 			return
 		}
 	}
+}
+
+// cameBack reports whether the handler of an execution returned, and has failed or has not;
+// without one it has failed.
+func (e *Execution) cameBack(failed bool) bool {
+	if e.handler == nil {
+		return failed
+	}
+	return e.returned && e.failed == failed
+}
+
+func (e *Execution) isToldBy(end adk.ToolExecutionEnd) bool {
+	return e.CallID == end.CallID && e.startedAt.Equal(end.StartedAt)
 }
 
 // handled takes in that a handler has returned.
@@ -324,20 +346,22 @@ func (c *Call) handled(handler *Call, failed bool) {
 // come back at once, as of goroutines that user code begins itself, the payload of the event
 // tells them apart; a trace has none.
 func (c *Call) ExecutionFor(x *adk.Crossing) *Execution {
-	var found *Execution
+	var found, unhandled *Execution
 	told, says := x.Payload.(adk.ToolExecutionEnd)
 	for _, op := range c.executes {
 		e := &op.Execution
 		switch {
 		case x.Kind == adk.KindToolExecutionEnd:
 			if e.returned && !e.ended {
-				if !says || e.CallID == told.CallID {
+				if says && e.isToldBy(told) || !says && e.failed == x.IsError {
 					return e
 				}
-				found = e
+				if found == nil || says && e.CallID == told.CallID {
+					found = e
+				}
 			}
 			if e.started && e.handler == nil && !e.ended {
-				found = e // a listener of its start ended the goroutine
+				unhandled = e // a listener of its start ended the goroutine
 			}
 		case e.started:
 		case e.CallID == x.Key:
@@ -346,7 +370,21 @@ func (c *Call) ExecutionFor(x *adk.Crossing) *Execution {
 			found = e
 		}
 	}
-	return found
+	if says && found != nil {
+		c.exchangeStarts(found, told)
+	}
+	return cmp.Or(found, unhandled)
+}
+
+// exchangeStarts gives an execution that has ended the start which its end tells, where that
+// was taken for the one of another with equal arguments.
+func (c *Call) exchangeStarts(e *Execution, told adk.ToolExecutionEnd) {
+	for _, op := range c.executes {
+		if its := &op.Execution; its.started && !its.ended && its.isToldBy(told) && e.CallID == told.CallID {
+			e.startedAt, its.startedAt = its.startedAt, e.startedAt
+			return
+		}
+	}
 }
 
 func (c *Call) executionEvent(x *adk.Crossing) error {

@@ -337,7 +337,7 @@ func (f *Fold) finish(c *Call, x *adk.Crossing) error {
 		}
 	case adk.KindExecute:
 		c.executes = Without(c.executes, op)
-		c.exchange(op)
+		c.exchange(op, x.Err != nil)
 		if e := &op.Execution; e.started != e.ended {
 			return fmt.Errorf("no toolExecutionEnd was told (TOL-3)")
 		}

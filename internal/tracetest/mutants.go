@@ -187,15 +187,19 @@ func sameLine(a, b trace.Line) bool {
 	return reflect.DeepEqual(a.Crossing, b.Crossing)
 }
 
-// IsBehind reports whether in a mutant an operation ends later than what its call does next,
-// or is still under way when the run ends: as one does that a goroutine of user code's own
-// makes, which a recording does not tell from others.
+// IsBehind reports whether in a mutant an operation ends, or its event is told, later than
+// what its strand does next, or it is still under way when the run ends: as one does that a
+// goroutine of user code's own makes, which a recording does not tell from others.
 func (m Mutant) IsBehind() bool {
 	if m.Line < 0 || m.Field != "" || m.What == "twice" {
 		return false
 	}
 	lines := m.Fixture.Trace.Lines()[m.Line:]
 	x := &lines[0].Crossing
+	if m.What == "swapped" && x.Kind.Class() == adk.ClassEvent {
+		next := &lines[1].Crossing
+		return next.Strand == x.Strand && next.Kind.Class() == adk.ClassOperation && next.Phase != adk.Done
+	}
 	return x.Kind.Class() == adk.ClassOperation && x.Phase == adk.Done &&
 		(m.What == "dropped" || lines[1].Call == x.Call || lines[1].ID == x.Call && lines[1].Kind == adk.KindReturn)
 }

@@ -109,6 +109,9 @@ func RunsTool(x *adk.Crossing) bool { return x.Kind == adk.KindExecute && x.Phas
 // ToolBegins reports whether listeners are told that a tool begins.
 func ToolBegins(x *adk.Crossing) bool { return x.Kind == adk.KindToolExecutionStart }
 
+// ToolEnds reports whether listeners are told that a tool has ended.
+func ToolEnds(x *adk.Crossing) bool { return x.Kind == adk.KindToolExecutionEnd }
+
 // ToolRan reports whether user code has what a tool answered.
 func ToolRan(x *adk.Crossing) bool { return x.Kind == adk.KindExecute && x.Phase == adk.Done }
 

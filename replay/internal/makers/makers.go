@@ -15,7 +15,6 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
-	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -64,6 +63,21 @@ func (m *Makers) Overlaps(x *adk.Crossing) bool {
 			return true
 		case y.Kind == adk.KindReturn && y.ID == x.Call: // a panic, or the end of a goroutine, ends the operation too
 			return y.Outcome != adk.OutcomePanic && y.Outcome != adk.OutcomeGoexit
+		}
+	}
+	return false
+}
+
+// ComesSoon reports whether an event that was announced is among the next crossings, and is
+// not that of something else which is done before.
+func (m *Makers) ComesSoon(event adk.Step) bool {
+	for i := range reach {
+		x := m.Peek(i)
+		switch {
+		case x == nil || slices.Contains(x.Kind.Causes(), event.Kind) || x.Kind == adk.KindReturn && x.ID == event.Call:
+			return false
+		case x.Kind == event.Kind && x.Call == event.Call && x.Strand == event.Strand:
+			return true
 		}
 	}
 	return false
@@ -148,7 +162,7 @@ func (m *Makers) fits(x *adk.Crossing, op *operation) int {
 	case op.Call != x.Call:
 	case x.Kind == adk.KindCall: // that a tool begins is told before it is called
 		may = op.led == 0 && calls.LeadsTo(op.Crossing, x) && (x.Seam.Label != adk.LabelTool || len(op.told) > 0)
-		says = hasArguments(op.Crossing, x)
+		says = calls.HasArguments(op.Crossing, x)
 	case x.Kind.Class() == adk.ClassEvent:
 		may = slices.Contains(op.Kind.Causes(), x.Kind) && !slices.Contains(op.told, x.Kind)
 		says = m.saysOf(x, op)
@@ -160,11 +174,6 @@ func (m *Makers) fits(x *adk.Crossing, op *operation) int {
 		return maybe
 	}
 	return surely
-}
-
-func hasArguments(op, call *adk.Crossing) bool {
-	return plain.Equal(op.Args, call.Args) && op.Key == call.Key &&
-		(op.Record == nil || call.Record == nil || wire.SameRecord(op.Record, call.Record))
 }
 
 // saysOf reports whether an event says which operation it is of: by the name of a gate, the
@@ -190,7 +199,7 @@ func (m *Makers) soonest(of []*operation, x *adk.Crossing) *operation {
 		if y == nil {
 			break
 		}
-		if begins && call == 0 && y.Call == x.Call && calls.LeadsTo(of[0].Crossing, y) && hasArguments(of[0].Crossing, y) {
+		if begins && call == 0 && y.Call == x.Call && calls.LeadsTo(of[0].Crossing, y) && calls.HasArguments(of[0].Crossing, y) {
 			call = y.ID
 		}
 		behind = behind || y.Kind == adk.KindReturn && y.ID == call

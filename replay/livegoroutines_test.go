@@ -1,0 +1,279 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// working are tools that do something while they run: they look something up, wait, and note it.
+func working(names ...string) (tools []*adk.Tool) {
+	for i, name := range names {
+		tools = append(tools, tracetest.Must(adk.NewTool(adk.ToolInit{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+				found, err := adk.Ask(ctx, "files", fmt.Sprint(name, args["n"]), func(context.Context, string) (string, error) { return "found by " + name, nil })
+				err = errors.Join(err, dc.Sleep(ctx, time.Duration(7*(i+1)%5)*time.Microsecond), dc.Stash().Set("by-"+name, found))
+				return adk.Text(found), err
+			}})))
+	}
+	return tools
+}
+
+// askedFor has a tool of the context run, and gives what it said.
+func askedFor(ctx context.Context, dc *adk.DispatchContext, name string, n int) (string, error) {
+	tool, known := dc.Tools().Get(name)
+	if !known {
+		return "", fmt.Errorf("no tool %s", name)
+	}
+	result, err := dc.Execute(ctx, tool, map[string]any{"n": n})
+	return fmt.Sprint(result), err
+}
+
+func notes(ctx context.Context, dc *adk.DispatchContext, id, text string) error {
+	return dc.Messages().Store(ctx, tracetest.Must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleAssistant, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})))
+}
+
+// What live code has several goroutines of its own do at once comes in any order, and nothing
+// of that is a difference.
+func TestLiveGoroutinesComeInAnyOrder(t *testing.T) {
+	t.Parallel()
+	names := []string{"read", "search", "list", "count"}
+	for name, run := range map[string]func(context.Context, *adk.DispatchContext, *adk.Helpers, *started) error{
+		"tools": func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers, all *started) error {
+			said := make([]string, len(names))
+			for i, name := range names {
+				all.Go(func() (err error) { said[i], err = askedFor(ctx, dc, name, i); return err })
+			}
+			err := all.Wait()
+			for i, text := range said {
+				err = errors.Join(err, notes(ctx, dc, fmt.Sprint("m", i), text))
+			}
+			return err
+		},
+		"tools and what they said": func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers, all *started) error {
+			for i, name := range names {
+				all.Go(func() error {
+					said, err := askedFor(ctx, dc, name, i)
+					return errors.Join(err, dc.Stash().Set(fmt.Sprint("said", i), said), dc.Sleep(ctx, time.Microsecond))
+				})
+			}
+			return nil
+		},
+		"one tool": func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers, all *started) error {
+			for i := range 4 {
+				all.Go(func() error { _, err := askedFor(ctx, dc, "read", i/2); return err })
+			}
+			return nil
+		},
+		"a stream beside a tool": func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, all *started) (err error) {
+			all.Go(func() error { _, err := askedFor(ctx, dc, "search", 1); return err })
+			for i := range 5 {
+				_, failed := h.ReportMessage("answer", fmt.Sprint("word ", i), i == 4)
+				err = errors.Join(err, failed)
+			}
+			return err
+		},
+		"a tool beside records": func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers, all *started) (err error) {
+			all.Go(func() error { _, err := askedFor(ctx, dc, "count", 1); return err })
+			for i := range 4 {
+				err = errors.Join(err, notes(ctx, dc, fmt.Sprint("m", i), "Hi."), sets(dc, fmt.Sprint("k", i)))
+			}
+			return err
+		},
+	} {
+		agent := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			var all started
+			return errors.Join(run(ctx, dc, h, &all), all.Wait(), dc.Ack())
+		}, working(names...)...)
+		for seams, live := range map[string]replay.Live{
+			"executor": {Seams: []string{replay.Executor}},
+			"tools":    {Seams: []string{replay.Executor, replay.ToolCode}, Writes: true},
+		} {
+			t.Run(name+"/"+seams, func(t *testing.T) {
+				for range thorough.Of(100, 10, 3) {
+					var recorded bytes.Buffer
+					recording := agent
+					recording.Probe = replay.Record(&recorded)
+					require.NoError(t, tracetest.Must(adk.NewRunner(recording)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
+					live.Config = agent
+					d := inTime(t, recorded.Bytes(), live)
+					require.Nil(t, d, "%s\n%s", d, recorded.Bytes())
+				}
+			})
+		}
+	}
+}
+
+// In which order records are made is told: whoever asks a model next shows them in it.
+func TestTheOrderOfRecordsOfGoroutinesIsTold(t *testing.T) {
+	t.Parallel()
+	agent := func(order ...int) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
+			for _, i := range order {
+				var one started
+				one.Go(func() error { return notes(ctx, dc, fmt.Sprint("m", i), "Hi.") })
+				err = errors.Join(err, one.Wait())
+			}
+			return errors.Join(err, dc.Ack())
+		})
+	}
+	recorded := turnOf(t, agent(0, 1), adk.RawTurn{})
+	for seams, now := range map[bool]adk.Config{false: agent(0, 1), true: agent(1, 0)} {
+		d := inTime(t, recorded, replay.Live{Config: now, Seams: []string{replay.Executor}})
+		if seams {
+			require.NotNil(t, d)
+			require.Equal(t, replay.ChangedState, d.Class, "%s", d)
+			require.Contains(t, d.String(), `messages order[0]: "m1"`)
+		} else {
+			require.Nil(t, d, "%s", d)
+		}
+	}
+}
+
+// Of calls of one tool that begin at once each is answered by its own arguments.
+func TestCallsThatBeginAtOnceFindTheirOwn(t *testing.T) {
+	t.Parallel()
+	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all started
+		for i := range 3 {
+			all.Go(func() error {
+				said, err := askedFor(ctx, dc, "double", i)
+				return errors.Join(err, dc.Stash().Set(fmt.Sprint("said", i), said))
+			})
+		}
+		return errors.Join(all.Wait(), dc.Ack())
+	}, tracetest.Must(adk.NewTool(adk.ToolInit{Name: "double", Description: "Doubles.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			return adk.Text(fmt.Sprint(2 * args["n"].(float64))), nil
+		}})))
+	together := func() adk.Observability {
+		var all sync.WaitGroup
+		all.Add(3)
+		return adk.Observability{ToolExecutionStart: func(adk.ToolExecutionStart) { all.Done(); all.Wait() }}
+	}
+	for range 10 {
+		recorded := turnOf(t, agent, adk.RawTurn{Observability: together()})
+		for _, live := range []replay.Live{{}, {Config: agent, Seams: []string{replay.Executor}}} {
+			d := inTime(t, recorded, live)
+			require.Nil(t, d, "%s\n%s", d, recorded)
+		}
+	}
+}
+
+// What live code does while a tool runs is done by live code, and not looked for where what
+// stands in for the tool has come to, which may have had the same handle.
+func TestWhatLiveCodeDoesBesideATool(t *testing.T) {
+	t.Parallel()
+	var began, fetched chan bool
+	again := false
+	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all started
+		all.Go(func() error {
+			_, err := askedFor(ctx, dc, "waits", 1)
+			if again { // nobody else says so, as the tool's code does not run
+				close(began)
+			}
+			return err
+		})
+		<-began
+		_, err := dc.Messages().Fetch(ctx)
+		_, alsoErr := dc.Thoughts().Fetch(ctx)
+		close(fetched)
+		return errors.Join(err, alsoErr, all.Wait(), dc.Ack())
+	}, tracetest.Must(adk.NewTool(adk.ToolInit{Name: "waits", Description: "Waits.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			close(began)
+			<-fetched
+			return adk.Text("well"), nil
+		}})))
+	began, fetched = make(chan bool), make(chan bool)
+	recorded := turnOf(t, agent, adk.RawTurn{})
+	began, fetched, again = make(chan bool), make(chan bool), true
+	d := inTime(t, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor}})
+	require.Nil(t, d, "%s\n%s", d, recorded)
+}
+
+// between lets something begin when the engine has announced an event, and has that wait until
+// it is told.
+type between struct {
+	adk.Observer
+	event adk.Kind
+	until func(*adk.Crossing) bool
+	begin chan bool
+	told  chan bool
+}
+
+func (b *between) Begin(s adk.Step) {
+	b.Observer.Begin(s)
+	if s.Kind == b.event {
+		close(b.begin)
+		<-b.told
+	}
+}
+
+func (b *between) Tell(x *adk.Crossing) {
+	b.Observer.Tell(x)
+	if b.until(x) {
+		close(b.told)
+	}
+}
+
+// observed makes what watches a run of what it is told.
+type observed func(adk.RunInfo) adk.Observer
+
+func (o observed) Observe(info adk.RunInfo) adk.Observer { return o(info) }
+
+// What one goroutine does may come between what another one reports and the event of that.
+func TestWhatComesBetweenAReportAndItsEvent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		does  func(context.Context, *adk.DispatchContext) error
+		until func(*adk.Crossing) bool
+	}{
+		"a step": {func(_ context.Context, dc *adk.DispatchContext) error { return sets(dc, "a") },
+			func(x *adk.Crossing) bool { return x.Kind == adk.KindStash }},
+		"a tool": {func(ctx context.Context, dc *adk.DispatchContext) error {
+			_, err := askedFor(ctx, dc, "read", 1)
+			return err
+		}, func(x *adk.Crossing) bool { return x.Kind == adk.KindExecute && x.Phase == adk.Done }},
+		"a wait that goes on": {func(ctx context.Context, dc *adk.DispatchContext) error { return dc.Sleep(ctx, time.Millisecond) },
+			func(x *adk.Crossing) bool { return x.Kind == adk.KindSleep && x.Phase == adk.Begin }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := make(chan bool)
+			agent := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				var all started
+				all.Go(func() error {
+					<-begin
+					return c.does(ctx, dc)
+				})
+				_, err := h.ReportMessage("answer", "Hi.", true)
+				return errors.Join(err, all.Wait(), dc.Ack())
+			}, working("read")...)
+			var recorded bytes.Buffer
+			recording, recorder := agent, replay.Record(&recorded)
+			recording.Probe = observed(func(info adk.RunInfo) adk.Observer {
+				return &between{recorder.Observe(info), adk.KindMessageEvent, c.until, begin, make(chan bool)}
+			})
+			require.NoError(t, tracetest.Must(adk.NewRunner(recording)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
+			require.Regexp(t, `"report-message".*\n.*"(stash|execute|sleep)"`, recorded.String())
+			for _, live := range []replay.Live{{}, {Config: agent, Seams: []string{replay.Executor}}} {
+				d := inTime(t, recorded.Bytes(), live)
+				require.Nil(t, d, "%s\n%s", d, recorded.Bytes())
+			}
+		})
+	}
+}
