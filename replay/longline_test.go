@@ -34,6 +34,9 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 	t.Parallel()
 	for _, options := range []replay.RecordOptions{{}, {Compress: true}, {Redact: &redact.Rules{}}}[:thorough.Of(3, 3, 1)] {
 		tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
+			if !thorough.Takes(f.Name, 4) {
+				return
+			}
 			longest, header := int64(0), int64(bytes.IndexByte(f.Bytes, '\n')+1)
 			for line := range bytes.Lines(f.Bytes) {
 				longest = max(longest, int64(len(line)))

@@ -28,6 +28,9 @@ func TestVerifyRefusesDamagedFiles(t *testing.T) {
 		lineStep, flips = 1, 100
 	}
 	tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {
+		if !thorough.Takes(f.Name, 4) {
+			return
+		}
 		lines := bytes.SplitAfter(bytes.TrimSuffix(f.Bytes, []byte("\n")), []byte("\n"))
 		lines[len(lines)-1] = append(slices.Clone(lines[len(lines)-1]), '\n')
 		for i := len(f.Name) % lineStep; i < len(lines); i += lineStep {

@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/race"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // laughs is YAML whose aliases make of a few lines a billion values.
@@ -57,6 +58,9 @@ var hostileQuestions = map[string][]string{
 func TestHostileDocuments(t *testing.T) {
 	questions := 0
 	for name, body := range hostileBodies {
+		if !thorough.Takes(name, 4) {
+			continue
+		}
 		calls := []*adk.ToolCall{call(t, "text", made(t, artifact.Text, body)), call(t, "json", made(t, artifact.JSON, body)), call(t, "md", made(t, artifact.Markdown, body))}
 		holding(t, calls, func(ctx context.Context, dc *adk.DispatchContext) {
 			forged := forge(t, dc, artifact.Config{})
@@ -78,7 +82,7 @@ func TestHostileDocuments(t *testing.T) {
 			}
 		})
 	}
-	require.Greater(t, questions, 1000)
+	require.Greater(t, questions, thorough.Of(1000, 1000, 100))
 }
 
 // ART-15, ART-16: of many records no trees are kept, and they answer as few do.

@@ -3,6 +3,7 @@
 package thorough
 
 import (
+	"hash/crc32"
 	"os"
 	"testing"
 )
@@ -23,4 +24,10 @@ func Of[T any](all, usual, few T) T {
 		return few
 	}
 	return usual
+}
+
+// Takes reports whether one of many of a kind is looked at: all are but with -short, where it
+// is one in so many, the same each time, by its name.
+func Takes(name string, oneIn uint32) bool {
+	return All() || !testing.Short() || crc32.ChecksumIEEE([]byte(name))%oneIn == 0
 }

@@ -1,6 +1,7 @@
 package thorough_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,4 +20,23 @@ func TestOf(t *testing.T) {
 		want = 1
 	}
 	assert.Equal(t, want, thorough.Of(3, 2, 1))
+}
+
+func TestTakes(t *testing.T) {
+	taken := func() (n int) {
+		for i := range 1000 {
+			if thorough.Takes(strconv.Itoa(i), 4) {
+				n++
+			}
+		}
+		return n
+	}
+	t.Setenv(thorough.Variable, "all")
+	assert.Equal(t, 1000, taken())
+	t.Setenv(thorough.Variable, "")
+	if testing.Short() {
+		assert.InDelta(t, 250, taken(), 50)
+	} else {
+		assert.Equal(t, 1000, taken())
+	}
 }
