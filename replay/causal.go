@@ -93,6 +93,7 @@ type newCall struct {
 	open       []*newOp
 	below      []*newCall // the calls that it made and that have not returned
 	apart      bool       // goroutines that live code has begun use its handle
+	cursor     int        // the last recorded crossing that was passed in it
 }
 
 // newOp is an open operation of the new run.
@@ -207,13 +208,24 @@ func (p *causal) came(s *newStrand, at time.Time) {
 func (p *causal) NewID() string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	if p.stepping != nil && p.stepping.next != nil {
-		if id := wire.MadeID(p.stepping.next); id != "" {
+	if w := p.stepping; w != nil && w.next != nil && !p.isOfSeveral(w) {
+		if id := wire.MadeID(w.next); id != "" {
 			return id
 		}
 	}
 	p.made++
-	return madeID + strconv.Itoa(p.made)
+	id := madeID + strconv.Itoa(p.made)
+	if w := p.stepping; w != nil && p.isOfSeveral(w) {
+		p.ids.StandsForAny(id)
+	}
+	return id
+}
+
+// isOfSeveral reports whether a step makes an id for one of several goroutines: which of the
+// recorded ones that is shows when it is used. mu is held.
+func (p *causal) isOfSeveral(w *waiter) bool {
+	c := p.calls[w.step.Call]
+	return wire.MakesID(w.step) && c != nil && c.apart
 }
 
 // madeID begins an id that is not in the recording; a number follows.
@@ -263,6 +275,9 @@ func (p *causal) Tell(got *adk.Crossing) {
 	if s := p.strands[got.Strand]; s != nil && next != nil {
 		s.cursor = max(s.cursor, next.Seq)
 		p.came(s, next.At)
+		if c := p.calls[got.Call]; c != nil {
+			c.cursor = max(c.cursor, next.Seq)
+		}
 	}
 	if next != nil && got.Kind.Class() == adk.ClassEvent {
 		p.listeners.Expect(got, p.faults[next.Seq])
@@ -494,7 +509,9 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	if tool, ok := got.Record.(*adk.Tool); ok && wire.RegistersTool(got) && !p.stage.Made(tool) {
 		p.registered[tool] = true
 	}
-	c.apart = c.apart || p.callers.IsApart(got)
+	if s := p.strands[got.Strand]; s != nil && p.callers.IsApart(got) {
+		c.apart, s.several = true, true
+	}
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -30,6 +32,7 @@ type newStrand struct {
 	ended   bool
 	moving  bool      // it is counted as one on the way
 	now     time.Time // that of its last step
+	several bool      // goroutines that live code has begun are of it
 
 	forkedIn  int // the call that forked it
 	call      int // its own, once it has begun
@@ -48,6 +51,7 @@ type waiter struct {
 	cancels bool       // it waits for its place, to end the goroutine there and cancel the run
 	last    bool       // it comes behind all that every other strand has to do before it
 	moved   *sync.Cond // nil until it has to wait
+	by      int        // the goroutine, where its strand has several
 }
 
 // seq is the place of the step in the recorded order.
@@ -106,8 +110,11 @@ func (p *causal) Begin(s adk.Step) {
 	if strand == nil {
 		strand = &newStrand{number: s.Strand, rec: -1} // it has ended, and its handle is used late
 	}
+	if c := p.calls[s.Call]; c != nil && !c.apart && wire.MakesID(s) && codeplace.Here(0).IsApart() { // the id is made before that is told
+		c.apart, strand.several = true, true
+	}
 	p.give(strand)
-	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s)}
+	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s), by: strand.present()}
 	if w.next == nil {
 		w.instead = p.forestalled(strand, s)
 	}
@@ -274,9 +281,18 @@ func (p *causal) offer(x *adk.Crossing) *outsideEvent {
 	return p.outsideEvents[at]
 }
 
-// give ends the step of a strand that was announced and not told.
+// present is the present goroutine, where a strand has several.
+func (s *newStrand) present() int {
+	if !s.several {
+		return 0
+	}
+	return watchdog.ID()
+}
+
+// give ends the step of a strand that was announced and not told: another goroutine of it may
+// yet tell its own.
 func (p *causal) give(s *newStrand) {
-	if p.stepping != nil && p.stepping.strand == s {
+	if p.stepping != nil && p.stepping.strand == s && (p.stepping.by == 0 || p.stepping.by == s.present()) {
 		p.stepping = nil
 		p.wake()
 	}
@@ -324,7 +340,11 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	if step.Kind == adk.KindCall && p.entersNobody(s, c.rec) {
 		return nil
 	}
-	return p.nextLike(adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}, s.cursor)
+	behind := s.cursor
+	if s.several { // of which another one may have come further
+		behind = max(c.cursor, c.rec.Begin.Seq)
+	}
+	return p.nextLike(adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}, behind)
 }
 
 // entersNobody reports whether a next of a call that comes now led to nobody in the
@@ -579,6 +599,10 @@ func (p *causal) passBlocked() {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	p.blocked = true
+	if p.stepping != nil && p.stepping.by != 0 { // its goroutine has ended, and nobody tells it
+		p.stepping = nil
+		p.wake()
+	}
 	p.act()
 	p.blocked = false
 }

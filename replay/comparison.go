@@ -438,7 +438,7 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 			taken[want[at]] = true
 		}
 	}
-	for _, key := range []func(*calls.Step) string{j.whole, identity, kindOnly} {
+	for _, key := range []func(*calls.Step) string{made, j.whole, identity, kindOnly} {
 		open := map[string][]*calls.Step{}
 		for _, w := range want {
 			if !taken[w] {
@@ -468,6 +468,14 @@ func (j *comparison) isUnanswered(g *calls.Step) bool {
 	return asks && recorded == 0
 }
 
+// made is a step that makes an id, with that.
+func made(s *calls.Step) string {
+	if id := wire.MadeID(s.X); id != "" && wire.OnlyMakes(s.X) {
+		return s.In.Strand + "\n" + id
+	}
+	return ""
+}
+
 // whole is a step with all that user code gave.
 func (j *comparison) whole(s *calls.Step) string {
 	strand := s.In.Strand + "\n"
@@ -487,6 +495,9 @@ func (j *comparison) alike(w, g *calls.Step) bool {
 	}
 	if w.X.Kind == adk.KindCall {
 		return w.X.Seam == g.X.Seam && w.X.Key == g.X.Key && compare.RecordText(w.X.Record) == compare.RecordText(g.X.Record)
+	}
+	if id := wire.MadeID(g.X); id != "" && id != wire.MadeID(w.X) && j.isApart(g) {
+		return false // another goroutine made it
 	}
 	operation := w.X.Kind.Class() == adk.ClassOperation
 	for _, use := range w.X.Kind.Fields(w.X.Phase) {

@@ -31,7 +31,8 @@
 //  3. A Live chooses which seams are your code: Prompt, Stash, Tools, Middleware, Executor,
 //     ToolCode, Storage, Gates or Everything. Then what your code asks of the engine is
 //     compared by cause and arguments, ids that it makes anew are renamed, and what it
-//     asks for without a recorded answer gets ErrUnanswered.
+//     asks for without a recorded answer gets ErrUnanswered. What goroutines that it began
+//     itself do at once is held to no order.
 //  4. The Report has a Divergence, or none. Its Class says what kind of difference it
 //     is, its Fields in which values, its Place where in your code, and After what else
 //     follows from it. String is written to be read on one screen.

@@ -32,6 +32,20 @@ func working(names ...string) (tools []*adk.Tool) {
 	return tools
 }
 
+// delegating is a tool that has an agent of its own do it, which uses a tool and says so.
+func delegating(name string) *adk.Tool {
+	return tracetest.Must(adk.NewTool(adk.ToolInit{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			end, err := adk.Dispatch(ctx, adk.DispatchInput{Name: name, Source: dc, Executor: adk.Executor{Name: "below",
+				Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+					said, err := askedFor(ctx, dc, "read", int(args["n"].(float64)))
+					_, failed := h.ReportMessage(dc.NewID(), said, true)
+					return errors.Join(err, failed, dc.Ack())
+				}}})
+			return adk.Text(end.Status), err
+		}}))
+}
+
 // askedFor has a tool of the context run, and gives what it said.
 func askedFor(ctx context.Context, dc *adk.DispatchContext, name string, n int) (string, error) {
 	tool, known := dc.Tools().Get(name)
@@ -72,6 +86,21 @@ func TestLiveGoroutinesComeInAnyOrder(t *testing.T) {
 			}
 			return nil
 		},
+		"sub-agents": func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers, all *started) error {
+			for i := range 4 {
+				all.Go(func() error { _, err := askedFor(ctx, dc, "ask", i); return err })
+			}
+			return nil
+		},
+		"ids": func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, all *started) error {
+			for i := range 4 {
+				all.Go(func() error {
+					_, err := h.ReportMessage(dc.NewID(), fmt.Sprint("part ", i), true)
+					return errors.Join(err, dc.Sleep(ctx, time.Microsecond))
+				})
+			}
+			return nil
+		},
 		"one tool": func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers, all *started) error {
 			for i := range 4 {
 				all.Go(func() error { _, err := askedFor(ctx, dc, "read", i/2); return err })
@@ -97,7 +126,7 @@ func TestLiveGoroutinesComeInAnyOrder(t *testing.T) {
 		agent := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			var all started
 			return errors.Join(run(ctx, dc, h, &all), all.Wait(), dc.Ack())
-		}, working(names...)...)
+		}, append(working(names...), delegating("ask"))...)
 		for seams, live := range map[string]replay.Live{
 			"executor": {Seams: []string{replay.Executor}},
 			"tools":    {Seams: []string{replay.Executor, replay.ToolCode}, Writes: true},

@@ -83,6 +83,9 @@ func TellsTime(x *adk.Crossing) bool { return x.Kind == adk.KindNow }
 // OnlyMakes reports whether a crossing makes an id or a time, for something else to use.
 func OnlyMakes(x *adk.Crossing) bool { return x.Kind.Makes() != "" }
 
+// MakesID reports whether user code is about to have an id made.
+func MakesID(s adk.Step) bool { return s.Kind == adk.KindNewID }
+
 // IsTimer reports whether a timer fired: the operation that its N numbers is over.
 func IsTimer(x *adk.Crossing) bool { return x.Kind == adk.KindTimer }
 

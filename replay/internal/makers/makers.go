@@ -68,16 +68,22 @@ func (m *Makers) Overlaps(x *adk.Crossing) bool {
 	return false
 }
 
-// ComesSoon reports whether an event that was announced is among the next crossings, and is
-// not that of something else which is done before.
+// ComesSoon reports whether an event that was announced is among the next crossings, besides
+// those of what else is done before.
 func (m *Makers) ComesSoon(event adk.Step) bool {
+	others := 0
 	for i := range reach {
 		x := m.Peek(i)
 		switch {
-		case x == nil || slices.Contains(x.Kind.Causes(), event.Kind) || x.Kind == adk.KindReturn && x.ID == event.Call:
+		case x == nil || x.Kind == adk.KindReturn && x.ID == event.Call:
 			return false
-		case x.Kind == event.Kind && x.Call == event.Call && x.Strand == event.Strand:
+		case x.Call != event.Call || x.Strand != event.Strand:
+		case x.Kind == event.Kind && others == 0:
 			return true
+		case x.Kind == event.Kind:
+			others--
+		case slices.Contains(x.Kind.Causes(), event.Kind) && x.Phase != adk.Done:
+			others++
 		}
 	}
 	return false

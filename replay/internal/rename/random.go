@@ -65,7 +65,7 @@ func (r *IDs) mayInRequest(p pair) bool {
 	if paired, found := r.want[p.got]; found {
 		return paired == p.want
 	}
-	if _, taken := r.got[p.want]; taken || r.known[p.got] || r.known[p.want] && !r.byLive[p.want] {
+	if _, taken := r.got[p.want]; taken || r.known[p.got] != nobody || r.known[p.want] == elsewhere || r.known[p.want] == context {
 		return false
 	}
 	if r.origins == nil {

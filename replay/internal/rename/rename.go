@@ -75,8 +75,8 @@ func recordWithID(record adk.Record, id string) adk.Record {
 type IDs struct {
 	want   map[string]string // by the new id
 	got    map[string]string // by the recorded one
-	known  map[string]bool   // all ids of the recording
-	byLive map[string]bool   // those that live code made, as far as can be seen
+	known  map[string]maker  // all ids of the recording
+	either map[string]bool   // new ones that may stand for any which live code had from the context
 
 	tree  *calls.Tree
 	live  func(*calls.Call) bool
@@ -86,25 +86,40 @@ type IDs struct {
 	random  int // how many of those stand for others
 }
 
+// maker is where an id of the recording comes from, as far as can be seen.
+type maker uint8
+
+const (
+	nobody    maker = iota // it is none of the recording's
+	elsewhere              // it is input, or of code that is not live
+	context                // live code had it from its context
+	liveCode               // live code made it
+)
+
 // New knows the ids of a recording: live code made those that appear
 // first in one of its operations and did not come of the context.
 func New(t *calls.Tree, live func(*calls.Call) bool) *IDs {
-	r := &IDs{want: map[string]string{}, got: map[string]string{}, known: map[string]bool{}, byLive: map[string]bool{}, tree: t, live: live, again: map[int]bool{}}
-	note := func(id string, made bool) {
-		if id != "" && !r.known[id] {
-			r.known[id], r.byLive[id] = true, made
+	r := &IDs{want: map[string]string{}, got: map[string]string{}, known: map[string]maker{}, tree: t, live: live, again: map[int]bool{}}
+	note := func(id string, by maker) {
+		if id != "" && r.known[id] == nobody {
+			r.known[id] = by
 		}
 	}
 	for _, x := range t.Lines {
 		for _, record := range x.Records {
 			if wire.HasID(record) {
-				note(record.Key(), false)
+				note(record.Key(), elsewhere)
 			}
 		}
-		note(wire.MadeID(x), false)
-		if c := t.Calls[x.Call]; c != nil {
-			note(IDOf(x), live(c))
+		made, given := elsewhere, elsewhere
+		if c := t.Calls[x.Call]; c != nil && live(c) {
+			given = liveCode
+			if wire.OnlyMakes(x) {
+				made = context
+			}
 		}
+		note(wire.MadeID(x), made)
+		note(IDOf(x), given)
 	}
 	return r
 }
@@ -115,13 +130,22 @@ func (r *IDs) May(want, got string) bool {
 		return paired == want
 	}
 	_, taken := r.got[want]
-	return !taken && r.byLive[want] && !r.known[got]
+	return !taken && (r.known[want] == liveCode || r.known[want] == context && r.either[got]) && r.known[got] == nobody
+}
+
+// StandsForAny says of a new id that it stands for one of those that live code had from the
+// context: what it is used for says for which.
+func (r *IDs) StandsForAny(id string) {
+	if r.either == nil {
+		r.either = map[string]bool{}
+	}
+	r.either[id] = true
 }
 
 // Keeps reports whether a new id stands for a recorded one already, or does now that
 // it is the same. An id that another one stands for takes that one's name.
 func (r *IDs) Keeps(want, got string) bool {
-	if want != got || !r.byLive[want] {
+	if want != got || r.known[want] != liveCode {
 		return true
 	}
 	stands, taken := r.got[want]
@@ -172,6 +196,9 @@ func (r *IDs) Apply(lines []trace.Line) []trace.Line {
 		}
 		if id, found := r.want[y.Key]; found && (y.Kind == adk.KindCall || y.Kind.Names(adk.Checksum)) {
 			y.Key = id
+		}
+		if id, found := r.want[wire.MadeID(x)]; found {
+			y.Name = id
 		}
 		y.Args = r.arguments(y.Args)
 		y.JSON = r.InText(y.JSON)
