@@ -11,9 +11,9 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/forging"
-	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -432,6 +432,9 @@ func (p *causal) opFor(parent *newCall, got *adk.Crossing) (best *newOp) {
 		if fits > most {
 			best, most = op, fits
 		}
+		if fits == 3 {
+			break // all that can be said
+		}
 	}
 	if best != nil {
 		best.led = true
@@ -516,7 +519,10 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
 		if c.apart && got.Kind.LeadsTo() != "" {
-			op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key, Args: plain.Copy(got.Args)} // the map is user code's
+			op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key}
+			if args, err := canonical.Object(got.Args); err == nil { // the map that it has is user code's
+				op.began.Args = args
+			}
 		}
 		if wire.AsksForGate(got) {
 			if open := p.gateOp(got.Name); open == nil || open.over { // a second one of the id does not open (GAT-5)

@@ -220,8 +220,9 @@ func (t *Tree) CancelsBefore(seq int) bool {
 type treeBuilder struct {
 	*Tree
 	ops    map[int]*Step     // the open spanning operations
-	open   map[*Call][]*Step // and those of each call, in the order in which they began
+	open   map[*Call][]*Step // and the last of those of each call, in the order in which they began
 	spare  [][]*Step         // room for such
+	ids    map[*Step]string  // the call ids of executions, of those that were asked for
 	gates  map[string]*Step  // the waits for the gates that are open
 	forks  map[int]*Step     // by the strand
 	stacks map[int][]*Call   // the open calls of user code, by strand
@@ -299,11 +300,20 @@ func (b *treeBuilder) place(c *Call) {
 // cause is the open operation of the caller that led to a call: of several that goroutines
 // have begun at once that of its arguments.
 func (b *treeBuilder) cause(c *Call) *Step {
+	id := "" // of the call
 	return explains(b.open[c.Parent], func(s *Step) bool {
 		return s.X.Strand == c.Begin.Strand && LeadsTo(s.X, c.Begin)
 	}, func(s *Step) bool {
 		return len(s.Calls) == 0 && (!wire.RunsTool(s.X) || s.note(wire.ToolBegins) != nil) // which is told before
-	}, func(s *Step) bool { return HasArguments(s.X, c.Begin) })
+	}, func(s *Step) bool {
+		if !wire.RunsTool(s.X) {
+			return HasArguments(s.X, c.Begin)
+		}
+		if id == "" {
+			id = checksum(c.Begin.Seam.Name, c.Begin.Args)
+		}
+		return id != noCall && b.callID(s) == id
+	})
 }
 
 // explains is the last of some steps that may, and of several such one of which as much as
@@ -354,14 +364,21 @@ func AreEqual(a, b *adk.Crossing) bool {
 	return a.Kind == b.Kind && a.Collection == b.Collection && a.Key == b.Key && wire.SameRecord(a.Record, b.Record) && sameArgs(a, b)
 }
 
-// sameArgs reports whether two crossings have the same arguments, however they were written.
+// sameArgs reports whether two crossings have the same arguments, as data or as the text of it.
 func sameArgs(a, b *adk.Crossing) bool {
 	if a.Args == nil || b.Args == nil {
 		return a.Args == nil && b.Args == nil
 	}
-	one, err := canonical.Object(a.Args)
-	other, otherErr := canonical.Object(b.Args)
+	one, err := asObject(a.Args)
+	other, otherErr := asObject(b.Args)
 	return err == nil && otherErr == nil && plain.Equal(one, other)
+}
+
+func asObject(args any) (map[string]any, error) {
+	if object, is := args.(map[string]any); is {
+		return object, nil
+	}
+	return canonical.Object(args)
 }
 
 // step makes a step, one of many that are made at once.
@@ -483,11 +500,17 @@ func (b *treeBuilder) operation(c *Call, x *adk.Crossing) {
 	}
 }
 
+// near is among how many what an event or a call is of is looked for.
+const near = 32
+
 func (b *treeBuilder) begins(s *Step) {
 	b.ops[s.X.Op] = s
 	of, is := b.open[s.In]
 	if n := len(b.spare); !is && n > 0 {
 		of, b.spare = b.spare[n-1], b.spare[:n-1]
+	}
+	if len(of) == near {
+		of = slices.Delete(of, 0, 1)
 	}
 	b.open[s.In] = append(of, s)
 }
@@ -499,9 +522,13 @@ func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 	delete(b.ops, done.Op)
 	of := b.open[s.In]
 	if label := s.X.Kind.LeadsTo(); len(of) > 1 && (label == adk.LabelTool || label == adk.LabelStorage) {
-		s.exchange(of)
+		b.exchange(s, of)
 	}
+	delete(b.ids, s)
 	at := slices.Index(of, s)
+	if at < 0 {
+		return // many began behind it
+	}
 	if of = slices.Delete(of, at, at+1); len(of) > 0 {
 		b.open[s.In] = of
 		return
@@ -513,10 +540,10 @@ func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 // exchange has an operation that is over have what another one has so far, where it cannot be
 // over with what is its own: all of that of an equal one, and of one that came back as well
 // the event of that.
-func (s *Step) exchange(open []*Step) {
+func (b *treeBuilder) exchange(s *Step, open []*Step) {
 	if !s.cameBack(s.Done) {
 		for _, other := range open {
-			if other != s && other.cameBack(s.Done) && AreEqual(s.X, other.X) {
+			if other != s && other.cameBack(s.Done) && b.areEqual(s, other) {
 				s.Calls, other.Calls = other.Calls, s.Calls
 				s.Notes, other.Notes = other.Notes, s.Notes
 				break
@@ -548,14 +575,41 @@ func (s *Step) hasReturned() bool { return len(s.Calls) > 0 && s.Calls[0].Return
 
 func (s *Step) hasFailed() bool { return s.Calls[0].Return.Outcome != adk.OutcomeOK }
 
-// callID is that of an execution; of arguments that are refused there is none.
-func callID(x *adk.Crossing) (id string, known bool) {
-	args, err := canonical.Object(x.Args)
-	if !wire.RunsTool(x) || err != nil {
-		return "", false
+func (b *treeBuilder) areEqual(s, other *Step) bool {
+	if wire.RunsTool(s.X) && wire.RunsTool(other.X) {
+		id := b.callID(s)
+		return id != noCall && id == b.callID(other)
 	}
-	id, err = canonical.Checksum(safetext.ToolName(x.Record), args)
-	return id, err == nil
+	return AreEqual(s.X, other.X)
+}
+
+// callID is that of an execution, noCall where its arguments are refused. It is made once: the
+// arguments may be long.
+func (b *treeBuilder) callID(s *Step) string {
+	id, known := b.ids[s]
+	if !known {
+		if b.ids == nil {
+			b.ids = map[*Step]string{}
+		}
+		id = checksum(safetext.ToolName(s.X.Record), s.X.Args)
+		b.ids[s] = id
+	}
+	return id
+}
+
+// noCall is in the place of an id where there is none.
+const noCall = "none"
+
+func checksum(tool string, args any) string {
+	object, err := canonical.Object(args)
+	if err != nil {
+		return noCall
+	}
+	id, err := canonical.Checksum(tool, object)
+	if err != nil {
+		return noCall
+	}
+	return id
 }
 
 // caused are the kinds of events that operations cause; the engine tells the others of
@@ -609,16 +663,12 @@ func (b *treeBuilder) causeOf(x *adk.Crossing, before []*Step) *Step {
 		func(s *Step) bool { return x.Name == s.X.Name },
 		func(s *Step) bool {
 			if wire.ToolBegins(x) {
-				id, known := callID(s.X)
-				return known && id == x.Key
+				return wire.RunsTool(s.X) && b.callID(s) == x.Key
 			}
 			return s.hasReturned()
 		},
 		func(s *Step) bool { return !wire.ToolEnds(x) || s.hasReturned() && s.hasFailed() == x.IsError })
 }
-
-// near is among how many steps what caused an event is looked for.
-const near = 64
 
 func (b *treeBuilder) fact(c *Call, x *adk.Crossing) {
 	switch {
