@@ -19,13 +19,12 @@ build: ## compile everything, and the command to bin/adkreplay
 	$(GO) build -o bin/adkreplay ./cmd/adkreplay
 
 # Modules within, which have what tests alone need: each is tested by itself. Their tests mostly
-# wait, for a browser, for processes and for clocks, and so run beside the others: those that
-# wait longest first.
-MODULES = internal/browser internal/realparts internal/sdks adk/budget/sentencepiece adk/storage/blob replay/otel internal/collecting internal/sidebyside
+# wait, for a browser, for processes and for clocks, and so run beside the others.
+MODULES = internal/sdks internal/realparts adk/budget/sentencepiece adk/storage/blob replay/otel internal/collecting internal/sidebyside internal/browser
 
 .PHONY: test
 test: ## run all tests, those of the modules within too
-	@$(MAKE) --no-print-directory -j 3 test-tree $(MODULES:%=test-%)
+	@$(MAKE) --no-print-directory -j 2 test-tree $(MODULES:%=test-%)
 
 .PHONY: test-tree
 test-tree:
