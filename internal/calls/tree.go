@@ -222,6 +222,7 @@ type treeBuilder struct {
 	ops    map[int]*Step     // the open spanning operations
 	open   map[*Call][]*Step // and the last of those of each call, in the order in which they began
 	spare  [][]*Step         // room for such
+	reads  []*Step           // the openings of media that are under way
 	ids    map[*Step]string  // the call ids of executions, of those that were asked for
 	gates  map[string]*Step  // the waits for the gates that are open
 	forks  map[int]*Step     // by the strand
@@ -304,7 +305,7 @@ func (b *treeBuilder) cause(c *Call) *Step {
 	return explains(b.open[c.Parent], func(s *Step) bool {
 		return s.X.Strand == c.Begin.Strand && LeadsTo(s.X, c.Begin)
 	}, func(s *Step) bool {
-		return len(s.Calls) == 0 && (!wire.RunsTool(s.X) || s.note(wire.ToolBegins) != nil) // which is told before
+		return len(s.Calls) == 0 && (!wire.RunsTool(s.X) || s.told(wire.ToolBegins) != nil) // which is told before
 	}, func(s *Step) bool {
 		if !wire.RunsTool(s.X) {
 			return HasArguments(s.X, c.Begin)
@@ -431,8 +432,8 @@ func (c *Call) isBelow(above *Call) bool {
 // reading is the innermost opening of a media that is under way since a call
 // began: what happens in its strand is the reader's doing.
 func (b *treeBuilder) reading(since *Call) (innermost *Step) {
-	for _, s := range b.ops {
-		if wire.OpensMedia(s.X) && s.X.Strand == since.Begin.Strand && s.X.Seq > since.Begin.Seq &&
+	for _, s := range b.reads {
+		if s.X.Strand == since.Begin.Strand && s.X.Seq > since.Begin.Seq &&
 			(innermost == nil || s.X.Seq > innermost.X.Seq) {
 			innermost = s
 		}
@@ -505,6 +506,9 @@ const near = 32
 
 func (b *treeBuilder) begins(s *Step) {
 	b.ops[s.X.Op] = s
+	if wire.OpensMedia(s.X) {
+		b.reads = append(b.reads, s)
+	}
 	of, is := b.open[s.In]
 	if n := len(b.spare); !is && n > 0 {
 		of, b.spare = b.spare[n-1], b.spare[:n-1]
@@ -520,6 +524,7 @@ func (b *treeBuilder) begins(s *Step) {
 func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 	s.Done = done
 	delete(b.ops, done.Op)
+	b.reads = state.Without(b.reads, s)
 	of := b.open[s.In]
 	if label := s.X.Kind.LeadsTo(); len(of) > 1 && (label == adk.LabelTool || label == adk.LabelStorage) {
 		b.exchange(s, of)
@@ -550,11 +555,11 @@ func (b *treeBuilder) exchange(s *Step, open []*Step) {
 			}
 		}
 	}
-	if !wire.RunsTool(s.X) || !s.hasReturned() || s.note(wire.ToolEnds) != nil {
+	if !wire.RunsTool(s.X) || !s.hasReturned() || s.told(wire.ToolEnds) != nil {
 		return
 	}
 	for _, other := range open {
-		if told := other.note(wire.ToolEnds); told != nil && other.hasReturned() {
+		if told := other.told(wire.ToolEnds); told != nil && other.hasReturned() {
 			other.Notes = state.Without(other.Notes, told)
 			s.Notes = append(s.Notes, told)
 			return
@@ -648,7 +653,17 @@ func (b *treeBuilder) event(c *Call, x *adk.Crossing) {
 // causes reports whether an operation may cause an event.
 func (s *Step) causes(x *adk.Crossing) bool {
 	return s.X.Strand == x.Strand && slices.Contains(s.X.Kind.Causes(), x.Kind) &&
-		s.note(func(told *adk.Crossing) bool { return told.Kind == x.Kind }) == nil
+		s.told(func(told *adk.Crossing) bool { return told.Kind == x.Kind }) == nil
+}
+
+// told is the first of the notes of a step that is of a kind: a step of a good run has few.
+func (s *Step) told(is func(*adk.Crossing) bool) *adk.Crossing {
+	for _, x := range s.Notes[:min(len(s.Notes), near)] {
+		if is(x) {
+			return x
+		}
+	}
+	return nil
 }
 
 // causeOf is the operation that caused an event, of those that are open, or are told in one
