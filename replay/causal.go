@@ -171,7 +171,8 @@ type newRun struct {
 	kept adk.Observer // nil where the run cannot be kept, as who does it will say
 }
 
-// Tell tells the player first, which decides what comes next. What a run that never ends
+// Tell tells the player before who keeps the run, as it decides what comes next; it asks where
+// an operation was called, and so that is noted first. What a run that never ends
 // does when it was given up is told to nobody.
 func (r *newRun) Tell(x *adk.Crossing) {
 	r.telling.Lock()

@@ -196,5 +196,5 @@ func (t *tables) from(strand, seq int) []*adk.Crossing {
 }
 
 // isLive reports whether a recorded call is of a seam that is live now. It is asked while
-// the replay is prepared.
+// the replay is prepared, and with mu held while it goes on.
 func (t *tables) isLive(c *calls.Call) bool { return t.choice.Takes(c) }

@@ -421,8 +421,8 @@ func (j *comparison) below(in *calls.Call, w, g *calls.Step) (reached int) {
 	return reached
 }
 
-// match finds the recorded step for each new one: first those that are alike in
-// all that user code gave, then those about the same thing, then the others of
+// match finds the recorded step for each new one: first those that make one id, then those
+// that are alike in all that user code gave, then those about the same thing, then the others of
 // one kind; of those alike, the first with the first. As far as all are alike
 // one by one, which is how most runs are to their end, no keys are needed.
 func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step {

@@ -160,9 +160,9 @@ func TestTheOrderOfRecordsOfGoroutinesIsTold(t *testing.T) {
 		})
 	}
 	recorded := turnOf(t, agent(0, 1), adk.RawTurn{})
-	for seams, now := range map[bool]adk.Config{false: agent(0, 1), true: agent(1, 0)} {
+	for swapped, now := range map[bool]adk.Config{false: agent(0, 1), true: agent(1, 0)} {
 		d := inTime(t, recorded, replay.Live{Config: now, Seams: []string{replay.Executor}})
-		if seams {
+		if swapped {
 			require.NotNil(t, d)
 			require.Equal(t, replay.ChangedState, d.Class, "%s", d)
 			require.Contains(t, d.String(), `messages order[0]: "m1"`)
@@ -318,5 +318,36 @@ func TestWhatComesBetweenAReportAndItsEvent(t *testing.T) {
 				require.Nil(t, d, "%s\n%s", d, recorded.Bytes())
 			}
 		})
+	}
+}
+
+// A goroutine may have announced what nothing came of, as the turn was aborted, and end: the
+// others of its strand go on.
+func TestAGoroutineThatEndsBehindAnAnnouncement(t *testing.T) {
+	t.Parallel()
+	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all started
+		aborted := make(chan bool)
+		all.Go(func() error {
+			err := sets(dc, "a")
+			<-aborted
+			_, refused := adk.Dispatch(context.WithoutCancel(ctx), adk.DispatchInput{Name: "late", Source: dc, Executor: adk.Executor{Name: "below",
+				Run: func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }}})
+			if refused == nil {
+				err = errors.Join(err, errors.New("it was dispatched"))
+			}
+			return err
+		})
+		dc.Abort(errors.New("enough"))
+		close(aborted)
+		return errors.Join(all.Wait(), sets(dc, "b"))
+	})
+	var recorded bytes.Buffer
+	recording := agent
+	recording.Probe = replay.Record(&recorded)
+	_ = tracetest.Must(adk.NewRunner(recording)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."})
+	for range 3 {
+		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent, Seams: []string{replay.Executor}})
+		require.Nil(t, d, "%s\n%s", d, recorded.Bytes())
 	}
 }

@@ -219,15 +219,15 @@ func (t *Tree) CancelsBefore(seq int) bool {
 // treeBuilder adds the lines one after the other.
 type treeBuilder struct {
 	*Tree
-	ops    map[int]*Step     // the open spanning operations
-	open   map[*Call][]*Step // and the last of those of each call, in the order in which they began
-	spare  [][]*Step         // room for such
-	reads  []*Step           // the openings of media that are under way
-	ids    map[*Step]string  // the call ids of executions, of those that were asked for
-	gates  map[string]*Step  // the waits for the gates that are open
-	forks  map[int]*Step     // by the strand
-	stacks map[int][]*Call   // the open calls of user code, by strand
-	room   []Step            // for the steps to come
+	ops    map[int]*Step            // the open spanning operations
+	open   map[*Call][]*Step        // and the last of those of each call, in the order in which they began
+	spare  [][]*Step                // room for such
+	reads  []*Step                  // the openings of media that are under way
+	ids    map[*adk.Crossing]string // the ids of calls of tools that were asked for
+	gates  map[string]*Step         // the waits for the gates that are open
+	forks  map[int]*Step            // by the strand
+	stacks map[int][]*Call          // the open calls of user code, by strand
+	room   []Step                   // for the steps to come
 }
 
 func (b *treeBuilder) add(x *adk.Crossing) {
@@ -301,19 +301,15 @@ func (b *treeBuilder) place(c *Call) {
 // cause is the open operation of the caller that led to a call: of several that goroutines
 // have begun at once that of its arguments.
 func (b *treeBuilder) cause(c *Call) *Step {
-	id := "" // of the call
 	return explains(b.open[c.Parent], func(s *Step) bool {
 		return s.X.Strand == c.Begin.Strand && LeadsTo(s.X, c.Begin)
 	}, func(s *Step) bool {
 		return len(s.Calls) == 0 && (!wire.RunsTool(s.X) || s.told(wire.ToolBegins) != nil) // which is told before
 	}, func(s *Step) bool {
-		if !wire.RunsTool(s.X) {
-			return HasArguments(s.X, c.Begin)
+		if wire.RunsTool(s.X) {
+			return b.haveOneID(s.X, c.Begin)
 		}
-		if id == "" {
-			id = checksum(c.Begin.Seam.Name, c.Begin.Args)
-		}
-		return id != noCall && b.callID(s) == id
+		return HasArguments(s.X, c.Begin)
 	})
 }
 
@@ -447,6 +443,7 @@ func (b *treeBuilder) leave(x *adk.Crossing) {
 		return
 	}
 	c.Return = x
+	delete(b.ids, c.Begin)
 	stack := b.stacks[x.Strand]
 	for i := len(stack) - 1; i >= 0; i-- {
 		if stack[i] == c {
@@ -529,7 +526,7 @@ func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 	if label := s.X.Kind.LeadsTo(); len(of) > 1 && (label == adk.LabelTool || label == adk.LabelStorage) {
 		b.exchange(s, of)
 	}
-	delete(b.ids, s)
+	delete(b.ids, s.X)
 	at := slices.Index(of, s)
 	if at < 0 {
 		return // many began behind it
@@ -582,38 +579,34 @@ func (s *Step) hasFailed() bool { return s.Calls[0].Return.Outcome != adk.Outcom
 
 func (b *treeBuilder) areEqual(s, other *Step) bool {
 	if wire.RunsTool(s.X) && wire.RunsTool(other.X) {
-		id := b.callID(s)
-		return id != noCall && id == b.callID(other)
+		return b.haveOneID(s.X, other.X)
 	}
 	return AreEqual(s.X, other.X)
 }
 
-// callID is that of an execution, noCall where its arguments are refused. It is made once: the
-// arguments may be long.
-func (b *treeBuilder) callID(s *Step) string {
-	id, known := b.ids[s]
-	if !known {
-		if b.ids == nil {
-			b.ids = map[*Step]string{}
-		}
-		id = checksum(safetext.ToolName(s.X.Record), s.X.Args)
-		b.ids[s] = id
-	}
-	return id
+func (b *treeBuilder) haveOneID(one, other *adk.Crossing) bool {
+	id := b.callID(one)
+	return id != "" && id == b.callID(other)
 }
 
-// noCall is in the place of an id where there is none.
-const noCall = "none"
-
-func checksum(tool string, args any) string {
-	object, err := canonical.Object(args)
-	if err != nil {
-		return noCall
+// callID is that of an execution, or of the call of a tool; empty where its arguments are
+// refused. It is made once: the arguments may be long.
+func (b *treeBuilder) callID(x *adk.Crossing) string {
+	id, known := b.ids[x]
+	if known {
+		return id
 	}
-	id, err := canonical.Checksum(tool, object)
-	if err != nil {
-		return noCall
+	tool := x.Seam.Name
+	if wire.RunsTool(x) {
+		tool = safetext.ToolName(x.Record)
 	}
+	if args, err := canonical.Object(x.Args); err == nil {
+		id, _ = canonical.Checksum(tool, args)
+	}
+	if b.ids == nil {
+		b.ids = map[*adk.Crossing]string{}
+	}
+	b.ids[x] = id
 	return id
 }
 
@@ -678,7 +671,7 @@ func (b *treeBuilder) causeOf(x *adk.Crossing, before []*Step) *Step {
 		func(s *Step) bool { return x.Name == s.X.Name },
 		func(s *Step) bool {
 			if wire.ToolBegins(x) {
-				return wire.RunsTool(s.X) && b.callID(s) == x.Key
+				return wire.RunsTool(s.X) && b.callID(s.X) == x.Key
 			}
 			return s.hasReturned()
 		},

@@ -42,3 +42,19 @@ func TestNewDraws(t *testing.T) {
 		assert.Contains(t, string(out), "new draws were asked for")
 	}
 }
+
+// A search draws as often as it says, also where little is to be done, and what comes behind
+// it does not; where more is drawn anyway it leaves that.
+func TestChecks(t *testing.T) {
+	count := func() (n int) {
+		rapid.Check(t, func(*rapid.T) { n++ })
+		return n
+	}
+	usual := count()
+	back := Checks(usual + 7)
+	assert.Equal(t, usual+7, count())
+	Checks(1)()
+	assert.Equal(t, usual+7, count())
+	back()
+	assert.Equal(t, usual, count())
+}
