@@ -25,6 +25,7 @@ type streams struct {
 // what is there stays valid while more is appended behind it (HLP-5).
 type stream struct {
 	id        string
+	strand    int // in which it began
 	createdAt time.Time
 	full      strings.Builder
 	sealed    bool
@@ -57,9 +58,11 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 	}
 	r := c.run
 	at := c.now()
-	s, err := all.open(id, at)
+	s, err := all.open(id, c.strand, at)
 	if err == nil {
-		at = r.times.NotBefore(c.strand, s.createdAt, at)
+		if s.strand != c.strand { // whose times may be behind those of the first one
+			at = r.times.NotBefore(c.strand, s.createdAt, at)
+		}
 		s.append(update, c, delta, complete, at)
 	}
 	if x := r.crossing(c, kind, Whole, at); x != nil {
@@ -102,15 +105,15 @@ func (s *stream) emit(kind Kind, c *call, u *StreamUpdate) {
 	}
 }
 
-// open finds or begins the stream of an id.
-func (all *streams) open(id string, at time.Time) (*stream, error) {
+// open finds the stream of an id, or begins it in a strand.
+func (all *streams) open(id string, strand int, at time.Time) (*stream, error) {
 	if id == "" {
 		return nil, fmt.Errorf("adk: report without an id: give the stream one")
 	}
 	if all.last == nil || all.last.id != id {
 		s, known := all.byID.Get(id)
 		if !known {
-			s = &stream{id: id, createdAt: at}
+			s = &stream{id: id, strand: strand, createdAt: at}
 			all.byID.Add(id, s)
 		}
 		all.last = s

@@ -81,13 +81,19 @@ func (c *call) now() time.Time { return c.run.now(c.strand) }
 // clock is what the clock says. Where it panics, time stands still: the lock is
 // held here, and half of the steps that ask are the engine's own. mu is held.
 func (r *run) clock() (at time.Time) {
+	said := false
 	defer func() {
+		if said {
+			return // it does, and recover takes longer to say so
+		}
 		if value := recover(); value != nil {
 			at = r.times.Latest()
 			r.containConfig("clock", value)
 		}
 	}()
-	return r.config.Clock.Now().UTC()
+	at = r.config.Clock.Now().UTC()
+	said = true
+	return at
 }
 
 // newID is an id for the engine's own use; a source that panics has none to

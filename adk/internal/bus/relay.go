@@ -34,12 +34,13 @@ func (y *Relay[From, Event]) UnlockToEmit(mu *sync.Mutex, from From, event *Even
 // the emitting. It takes mu.
 func (y *Relay[From, Event]) Next(mu *sync.Mutex) (from From, event *Event) {
 	mu.Lock()
-	defer mu.Unlock()
 	if len(y.waiting) == 0 {
 		y.emitting = false
+		mu.Unlock()
 		return from, nil
 	}
 	first := &y.waiting[0] // nobody else's from here on: the list only grows behind it
 	y.waiting = y.waiting[1:]
+	mu.Unlock()
 	return first.from, &first.event
 }

@@ -6,22 +6,25 @@ import "time"
 // Times are the times that were read last. The zero Times are those of a run that has
 // not begun, whose strand 0 is the caller's.
 type Times struct {
-	last   time.Time
 	first  time.Time   // of strand 0
 	others []time.Time // of the strands that were forked, by their numbers less one
+	latest int         // the strand that read last
 }
 
 // Read takes in what the clock says in a strand, and gives what counts: no earlier time
 // than the last that was read there.
 func (s *Times) Read(strand int, clock time.Time) time.Time {
+	s.latest = strand
 	last := s.Last(strand)
-	s.last = Later(*last, clock)
-	*last = s.last
-	return s.last
+	if clock.Before(*last) && !last.IsZero() {
+		return *last
+	}
+	*last = clock
+	return clock
 }
 
-// Latest is what Read gave last, in whatever strand.
-func (s *Times) Latest() time.Time { return s.last }
+// Latest is the time of the strand that was read last.
+func (s *Times) Latest() time.Time { return *s.Last(s.latest) }
 
 // Last is the last time that was read in a strand, to be read and to be set.
 func (s *Times) Last(strand int) *time.Time {
