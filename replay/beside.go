@@ -18,6 +18,7 @@ import (
 type besides struct {
 	makers.Makers
 	goroutines map[int]int // the numbers that Makers gave, by the runtime's
+	nested     bool        // something came between an operation and its event, on one goroutine
 	alive      int
 	running    sync.WaitGroup
 	settled    sync.Cond // one is over, or waits inside the engine
@@ -136,7 +137,7 @@ func (b *besides) isOf(w wait, x *adk.Crossing) bool {
 
 // told is a recorded crossing, with the payload of the new one where that tells whose it is.
 func (b *besides) told(recorded, got *adk.Crossing) *adk.Crossing {
-	if !b.Any() || got.Payload == nil {
+	if !b.Any() && !b.nested || got.Payload == nil {
 		return recorded
 	}
 	told := *recorded

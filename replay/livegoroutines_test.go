@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -313,6 +314,81 @@ func TestWhatComesBetweenAReportAndItsEvent(t *testing.T) {
 			})
 			require.NoError(t, tracetest.Must(adk.NewRunner(recording)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
 			require.Regexp(t, `"report-message".*\n.*"(stash|execute|sleep)"`, recorded.String())
+			for _, live := range []replay.Live{{}, {Config: agent, Seams: []string{replay.Executor}}} {
+				d := inTime(t, recorded.Bytes(), live)
+				require.Nil(t, d, "%s\n%s", d, recorded.Bytes())
+			}
+		})
+	}
+}
+
+// two watches a run in which a goroutine reports while another one's event is announced, and
+// a third moves the time before both events come, in an order.
+type two struct {
+	adk.Observer
+	first               bool      // which event comes first
+	begin, third        chan bool // closed when the first event and the second one are announced
+	moved, one          chan bool // closed when the third goroutine has moved the time, and an event is told
+	announced, messages atomic.Int32
+}
+
+func (o *two) Begin(s adk.Step) {
+	o.Observer.Begin(s)
+	if s.Kind != adk.KindMessageEvent {
+		return
+	}
+	first := o.announced.Add(1) == 1
+	if first {
+		close(o.begin)
+	} else {
+		close(o.third)
+	}
+	<-o.moved
+	if first != o.first {
+		<-o.one
+	}
+}
+
+func (o *two) Tell(x *adk.Crossing) {
+	o.Observer.Tell(x)
+	switch {
+	case x.Kind == adk.KindStash:
+		close(o.moved)
+	case x.Kind == adk.KindMessageEvent && o.messages.Add(1) == 1:
+		close(o.one)
+	}
+}
+
+// Of what several goroutines report at once the events come in whatever order, at whatever
+// time of their strand.
+func TestEventsOfReportsAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]bool{"as reported": true, "the other way round": false} {
+		t.Run(name, func(t *testing.T) {
+			begin, third := make(chan bool), make(chan bool)
+			clock := fakes.NewClock()
+			agent := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				var all started
+				all.Go(func() error {
+					<-begin
+					_, err := h.ReportMessage("second", "Ho.", true)
+					return err
+				})
+				all.Go(func() error {
+					<-third
+					clock.Advance(time.Second)
+					return sets(dc, "a")
+				})
+				_, err := h.ReportMessage("first", "Hi.", true)
+				return errors.Join(err, all.Wait(), dc.Ack())
+			})
+			var recorded bytes.Buffer
+			recording, recorder := agent, replay.Record(&recorded)
+			recording.Clock = clock
+			recording.Probe = observed(func(info adk.RunInfo) adk.Observer {
+				return &two{Observer: recorder.Observe(info), begin: begin, third: third, first: first, moved: make(chan bool), one: make(chan bool)}
+			})
+			require.NoError(t, tracetest.Must(adk.NewRunner(recording)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
 			for _, live := range []replay.Live{{}, {Config: agent, Seams: []string{replay.Executor}}} {
 				d := inTime(t, recorded.Bytes(), live)
 				require.Nil(t, d, "%s\n%s", d, recorded.Bytes())

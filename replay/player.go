@@ -498,6 +498,7 @@ func (p *player) awaitFor(w wait) *adk.Crossing {
 			if x.Op != 0 {
 				p.beside(x)
 			} else {
+				p.besides.nested = true
 				p.operates(x, w.strand)
 			}
 			continue

@@ -77,32 +77,33 @@ func (f *Fold) cause(c *Call, e causedEvent) {
 
 // caused is the place of the operation that explains an event, -1 if there is
 // none: the first of its kind and, for a report, of its time. Where goroutines
-// report through one call at once, the payload of an event tells them apart; a
-// trace has none.
+// report through one call at once, the payload of an event tells them apart,
+// whatever time the strand has come to; a trace has none.
 func (c *Call) caused(x *adk.Crossing) int {
 	id, told := StreamID(x.Payload)
-	first, timely := -1, -1
+	best, most, all := -1, -1, 1
+	if told {
+		all = 3
+	}
 	for i, e := range c.causes {
 		if e.kind != x.Kind {
 			continue
 		}
-		if first < 0 {
-			first = i
-		}
-		if !e.given && !e.at.Equal(x.At) {
-			continue
-		}
-		if timely < 0 {
-			timely = i
-		}
+		fits := 0
 		if its, _ := StreamID(e.payload); told && its == id {
-			return i
+			fits += 2
+		}
+		if e.given || e.at.Equal(x.At) {
+			fits++
+		}
+		if fits > most {
+			best, most = i, fits
+		}
+		if fits == all {
+			break
 		}
 	}
-	if timely >= 0 {
-		return timely
-	}
-	return first
+	return best
 }
 
 // StreamID is the id that an event is about, where it is about one.
