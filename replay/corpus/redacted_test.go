@@ -137,3 +137,36 @@ func TestAReportPrintsNoSecretInANameOfASeam(t *testing.T) {
 		}
 	}
 }
+
+// So is it in what a second run of the same live code did.
+func TestAReportPrintsNoSecretInANameOfASecondRun(t *testing.T) {
+	runs := 0
+	config := agentWith("hunter2-and-more", "key-0123456789", "")
+	config.TurnInput = append(config.TurnInput, adk.TurnMiddleware{Name: "moody", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		defer next(ctx)
+		defer func() { runs++ }()
+		if runs == 0 {
+			return nil
+		}
+		name := "below key-0123456789"
+		if runs > 1 {
+			name = "hunter2-and-more"
+		}
+		_, err := adk.Dispatch(ctx, adk.DispatchInput{Name: name, Source: tc, Executor: adk.Executor{Name: name, Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }}})
+		return err
+	}})
+	sources, err := corpus.Sources(recordedWith(t, config, nil))
+	require.NoError(t, err)
+	for _, rules := range []*redact.Rules{nil, houseSecrets} {
+		runs = 1
+		report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
+			return replay.Live{Config: config, Seams: []string{replay.Middleware}, Redact: rules}
+		})
+		require.NoError(t, err)
+		var out bytes.Buffer
+		require.NoError(t, report.WriteJSON(&out))
+		said := out.String() + report.Traces[0].Report.String()
+		require.Regexp(t, `second run[^/]*dispatch/[^/]*\[redacted:`, said)
+		assert.NotRegexp(t, "0123456789|and-more", said)
+	}
+}
