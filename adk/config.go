@@ -39,6 +39,9 @@ type Executor struct {
 	Name string
 	// Run is required. Returning nil without a signal starts another iteration.
 	Run func(ctx context.Context, dc *DispatchContext, h *Helpers) error
+	// Made is where the program put the executor together, where Run is a library's: one of
+	// the program counters of runtime.Callers. Reports say it; 0 is nowhere.
+	Made uintptr
 }
 
 // Config is all that a runner is made of. It is copied by NewRunner.

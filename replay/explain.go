@@ -146,7 +146,7 @@ func (r *replayed) notCompared() []string {
 		left = append(left, "listeners of Turn")
 	}
 	if len(left) > 0 {
-		said = append(said, "what was given and is not live: "+safetext.Short(left, stub.Same[string]))
+		said = append(said, safetext.Short(left, stub.Same[string])+" (not live)")
 	}
 	if len(r.want.Strands) > 1 {
 		said = append(said, "the order between strands, but for what they share")
@@ -334,7 +334,7 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	last := r.lastBefore(in, first)
 	switch lines := r.callers.Of(last); {
 	case len(lines) == 0:
-		d.Place = begins.String()
+		d.Place = begins
 	case d.isOfAResult(): // all that the seam's function called has returned
 		d.Place = lines[len(lines)-1].After()
 	default:
@@ -379,7 +379,7 @@ func (r *replayed) operation(x *adk.Crossing) *adk.Crossing {
 
 // codeOf is the live call of the new run that a difference is in, and where its code
 // begins; nil where it is in none. The code of a strand is that of who forked it.
-func (r *replayed) codeOf(first *difference) (in *calls.Call, begins codeplace.Place) {
+func (r *replayed) codeOf(first *difference) (in *calls.Call, begins string) {
 	if first.got != nil {
 		in = r.got.Calls[wire.CallOf(first.got)]
 	} else if first.want.Kind != adk.KindCall {
@@ -393,7 +393,7 @@ func (r *replayed) codeOf(first *difference) (in *calls.Call, begins codeplace.P
 			break
 		}
 	}
-	return nil, codeplace.Place{}
+	return nil, ""
 }
 
 // lastBefore is the last operation of a call of the new run before a difference whose line
@@ -429,8 +429,13 @@ func (r *replayed) newBefore(first *difference) (seq int) {
 // the replay.
 func (r *replayed) made(first *difference) string {
 	for _, f := range first.fields {
-		if name, is := strings.CutPrefix(f.Field, "tool "); is {
-			name, _, _ = strings.Cut(name, ".")
+		name, is := strings.CutPrefix(f.Field, "tool ")
+		if name, _, _ = strings.Cut(name, "."); f.Field == "tool" {
+			_, got, _ := f.Trees()
+			object, _ := got.(map[string]any)
+			name, is = compare.NameOf(object)
+		}
+		if is {
 			if p := r.live.toolCode(name); p != (codeplace.Place{}) {
 				return p.String()
 			}

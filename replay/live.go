@@ -375,7 +375,7 @@ func (l Live) unseen() (said []string) {
 		if len(code) > mostSeams {
 			seams = safetext.Counted(len(code), "live seam")
 		}
-		said = append(said, "what "+seams+" did beside the context: network, files, memory of its own")
+		said = append(said, "network, files and memory of "+seams)
 	}
 	return said
 }
@@ -448,8 +448,17 @@ func (l Live) storage(scripted adk.Storage) adk.Storage {
 	return storages.Mixed(l.Config.Storage, scripted, func(seam string) bool { return l.takesNamed(adk.LabelStorage, seam) })
 }
 
-// code is where the function of a live seam begins; none where it is out of reach.
-func (l Live) code(seam adk.Seam) codeplace.Place {
+// code says where the function of a live seam begins, or where an executor was put together
+// whose function is a library's; empty where that is out of reach.
+func (l Live) code(seam adk.Seam) string {
+	if begins := l.begins(seam); begins != (codeplace.Place{}) || seam.Label != adk.LabelExecutor {
+		return begins.String()
+	}
+	return codeplace.OfCaller(l.Config.Executor.Made).MadeIn()
+}
+
+// begins is where the function of a live seam does; none where it is out of reach.
+func (l Live) begins(seam adk.Seam) codeplace.Place {
 	switch seam.Label {
 	case adk.LabelExecutor:
 		return codeplace.OfFunc(l.Config.Executor.Run)

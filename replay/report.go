@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/internal/codeplace"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/internal/stub"
@@ -40,7 +42,6 @@ const (
 	mostCauses     = 2
 	mostCandidates = 2
 	mostReasons    = 2
-	mostSaid       = 2
 	mostAlso       = 2
 )
 
@@ -121,6 +122,12 @@ func writeLine(b *strings.Builder, line string) {
 	fmt.Fprintf(b, "    %s\n", safetext.Shortened(line, width-4))
 }
 
+// isCut reports whether the lines of the two crossings do not fit, and all in which these
+// differ does.
+func (d *Divergence) isCut() bool {
+	return d.SameKind && len(d.Fields) <= mostFields && max(utf8.RuneCountInString(d.Expected), utf8.RuneCountInString(d.Got)) > width-4
+}
+
 // Summary is the beginning of String, without the code: what kind of difference it is and
 // where, the two crossings, and the fields in which they differ.
 func (d *Divergence) Summary() string {
@@ -157,7 +164,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	switch {
 	case d.isOfAResult() && alone: // the head says whose it is, and the field what it is
 		expected, got = "", ""
-	case alone && d.Class != ChangedError && d.Class != Panicked: // the field says it whole, and the lines cut
+	case (alone || d.isCut()) && d.Class != ChangedError && d.Class != Panicked: // the fields say it whole, and the lines cut
 		expected, got = d.Got, d.Got
 	}
 	if expected == got && got != "" {
@@ -168,7 +175,8 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 		fmt.Fprintf(b, "  - %s\n", expected)
 	}
 	d.writeAlso(b)
-	show := d.Fields
+	show := compare.Replaced(d.Fields)
+	all := len(show)
 	if d.Class == Panicked { // its line says it, and the more the better
 		got, show = safetext.Wrapped(safetext.Shortened(d.Got, mostOfAPanic), width-4, "        "), nil
 	}
@@ -190,7 +198,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 			fmt.Fprintf(b, "    %s\n", line)
 		}
 	}
-	if more := len(d.Fields) - len(show); more > 0 && len(show) > 0 {
+	if more := all - len(show); more > 0 && len(show) > 0 {
 		fmt.Fprintf(b, "    and %d fields more\n", more)
 	}
 	if d.Times > 0 {
@@ -304,13 +312,8 @@ func (r *Report) String() string {
 // NotComparedLines are the last lines of a report: what this replay could not hold
 // against the recording.
 func (r *Report) NotComparedLines() string {
-	var b strings.Builder
-	said := r.NotCompared
-	if len(said) > mostSaid {
-		said = append(slices.Clone(said[:mostSaid-1]), strings.Join(said[mostSaid-1:], "; "))
+	if len(r.NotCompared) == 0 {
+		return ""
 	}
-	for _, what := range said {
-		b.WriteString(safetext.Wrapped("not compared: "+what, width, "    ") + "\n")
-	}
-	return b.String()
+	return safetext.Wrapped("not compared: "+strings.Join(r.NotCompared, "; "), width, "    ") + "\n"
 }

@@ -83,7 +83,7 @@ func TestListenersAreNotCompared(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence)
 	require.Len(t, report.NotCompared, 2)
-	assert.True(t, strings.HasPrefix(report.NotCompared[0], "what was given and is not live: "), report.NotCompared[0])
+	assert.True(t, strings.HasSuffix(report.NotCompared[0], " (not live)"), report.NotCompared[0])
 	assert.Contains(t, report.NotCompared[0], "listeners of Turn")
 }
 

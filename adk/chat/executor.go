@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -37,7 +38,9 @@ func (a *Adapter) Executor(name string, overrides ...Options) adk.Executor {
 	}
 	// Where no stash says more, all iterations have the same settings, which nobody changes.
 	alone := sync.OnceValues(func() (*settings, error) { return settle(merged, true) })
-	return adk.Executor{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	var made [1]uintptr
+	runtime.Callers(2, made[:])
+	return adk.Executor{Name: name, Made: made[0], Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		settle, stash := alone, dc.Stash().Get(StashKey, nil)
 		if stash != nil {
 			settle = func() (*settings, error) { return settled(merged, stash) }

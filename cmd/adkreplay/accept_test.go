@@ -125,7 +125,7 @@ func TestAcceptRefusesATrace(t *testing.T) {
 	assert.Equal(t, exitDivergence, got.code, "one divergence is left")
 	assert.Contains(t, got.out, `refused a.jsonl: crossing 4 has a member "note", which this version does not know and would lose`)
 	assert.Contains(t, got.out, "\naccepted b.jsonl: ")
-	assert.Contains(t, got.out, "\nto have such a turn all the same, record it anew: ")
+	assert.Contains(t, got.out, "\nto have such a turn all the same, record it anew, into that file: ")
 	assert.Equal(t, []string{"1 of 2 divergences accepted"}, last(1, got.out))
 	assert.Equal(t, string(noted), readFile(t, "a.jsonl"))
 

@@ -158,7 +158,7 @@ func TestReviewNamesWhatIsRefused(t *testing.T) {
 	got := answering(t, "a\nIt is meant.\ny\n", "--pending", pending)
 	assert.Equal(t, exitDivergence, got.code)
 	assert.Contains(t, got.out, "refused "+b+": the recording has no answer\n    unanswered: fetch\n")
-	assert.Contains(t, got.out, "record it anew: ")
+	assert.Contains(t, got.out, "record it anew, into that file: ")
 	assert.Equal(t, []string{"1 of 2 files accepted"}, last(1, got.out))
 	assert.Equal(t, "hello\n", contents(t, home)["b.jsonl"])
 	assert.Len(t, filesIn(t, pending), 1, "it is there until it is mended")

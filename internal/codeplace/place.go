@@ -41,6 +41,7 @@ const (
 	after    = "after "
 	askedAt  = "asked at "
 	handedIn = "handed in by "
+	madeIn   = "made in "
 )
 
 // After says that something is missing after the place; empty for none.
@@ -53,9 +54,12 @@ func (p Place) AskedAt() string { return p.with(askedAt) }
 // none.
 func (p Place) HandedIn() string { return p.with(handedIn) }
 
+// MadeIn says that what a library does was put together in the place; empty for none.
+func (p Place) MadeIn() string { return p.with(madeIn) }
+
 // Cut is a place as one of these says it, in two: what stands before it, and the place.
 func Cut(text string) (before, place string) {
-	for _, before := range []string{after, askedAt, handedIn} {
+	for _, before := range []string{after, askedAt, handedIn, madeIn} {
 		if place, is := strings.CutPrefix(text, before); is {
 			return before, place
 		}
@@ -107,6 +111,17 @@ func OfEntry(pc uintptr) Place {
 		return Place{}
 	}
 	return placeOf(name, file, line)
+}
+
+// OfCaller is the line of a program counter that runtime.Callers gave; none of 0, and of one
+// of ours.
+func OfCaller(pc uintptr) Place {
+	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+	name := named(f.Function, f.File)
+	if pc == 0 || name == "" || isEngine(packageOf(name)) {
+		return Place{}
+	}
+	return placeOf(name, f.File, f.Line)
 }
 
 // OfCall is the place of a call as stack traces have it: the function with the path of its

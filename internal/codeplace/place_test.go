@@ -5,6 +5,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 )
@@ -95,7 +97,7 @@ func TestOfFunc(t *testing.T) {
 // Whatever words stand before a place, it is read as it was said.
 func TestParse(t *testing.T) {
 	place := codeplace.Place{File: "agent/tool.go", Line: 12, Func: "agent.Tool"}
-	for _, text := range []string{place.String(), place.After(), place.AskedAt(), place.HandedIn()} {
+	for _, text := range []string{place.String(), place.After(), place.AskedAt(), place.HandedIn(), place.MadeIn()} {
 		file, line, known := codeplace.Parse(text)
 		assert.True(t, known, text)
 		assert.Equal(t, place.File, file, text)
@@ -105,6 +107,19 @@ func TestParse(t *testing.T) {
 		_, _, known := codeplace.Parse(text)
 		assert.False(t, known, text)
 	}
+}
+
+// What a library puts together is the program's where it called for that; code of ours is none.
+func TestOfCaller(t *testing.T) {
+	model, err := chat.New(chat.Options{Model: "m"})
+	require.NoError(t, err)
+	place := codeplace.OfCaller(model.Executor("model").Made)
+	assert.Equal(t, "internal/codeplace/place_test.go", place.File)
+	assert.Equal(t, "codeplace_test.TestOfCaller", place.Func)
+	assert.Equal(t, "made in "+place.String(), place.MadeIn())
+	assert.Zero(t, codeplace.OfCaller(0))
+	assert.Zero(t, codeplace.OfCaller(reflect.ValueOf(chat.New).Pointer()+1))
+	assert.Empty(t, codeplace.Place{}.MadeIn())
 }
 
 // A loop over an iterator is run by a closure of the iterator's package, which bears the name

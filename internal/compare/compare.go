@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -227,6 +228,26 @@ func (f FieldDiff) path(width int) (lines []string) {
 		lines, rest = append(lines, rest[:at]), "  "+rest[at:]
 	}
 	return append(lines, safetext.Shortened(rest, width))
+}
+
+// Replaced are fields of which two of one name, where one says what is gone and the other what
+// is new, are one: as where a list has a tool of another name.
+func Replaced(fields []FieldDiff) (all []FieldDiff) {
+	named := map[string]int{}
+	for _, f := range fields {
+		named[f.Field]++
+	}
+	for _, f := range fields {
+		at := slices.IndexFunc(all, func(other FieldDiff) bool {
+			return other.Field == f.Field && (other.Got == "" && f.Want == "" || other.Want == "" && f.Got == "")
+		})
+		if named[f.Field] != 2 || at < 0 {
+			all = append(all, f)
+			continue
+		}
+		all[at].Want, all[at].Got = cmp.Or(all[at].Want, f.Want), cmp.Or(all[at].Got, f.Got)
+	}
+	return all
 }
 
 // isLong reports whether a tree is better told by what names it than by its JSON.

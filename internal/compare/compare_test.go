@@ -116,7 +116,7 @@ func TestBodiesAreRead(t *testing.T) {
 	for _, c := range []struct{ label, want, got, line string }{
 		{"request", text(`{"model":"a"}` + "\n"), text(`{"model":"b"}` + "\n"), `request.body.model: expected "a", got "b"`},
 		{"request", request("body", `{"model":"a"}`), text(`{"model":"b"}` + "\n"), `request.body.model: expected "a", got "b"`},
-		{"request", text("{\"model\":\"a\"}\n"), text("{ \"model\":\"a\"}\n"), `request.text: expected "{\"model\":\"a\"}\n", got "{ \"model\":\"a\"}\n"`},
+		{"request", text("{\"model\":\"a\"}\n"), text("{ \"model\":\"a\"}\n"), "request.text: expected `{\"model\":\"a\"}\\n`, got `{ \"model\":\"a\"}\\n`"},
 		{"request", packed("a form\xff and a"), packed("a form\xff and b"), `request.text: expected "a form\ufffd and a", got "a form\ufffd and b"`},
 		{"request", packed("a form\xff"), packed("a form\xfe"), `request.base64: expected "YSBmb3Jt/w==", got "YSBmb3Jt/g=="`},
 		{"request", packed("\xff\xfe\xfda"), packed("\xff\xfe\xfdb"), `request.base64: expected "//79YQ==", got "//79Yg=="`},
@@ -177,4 +177,22 @@ func TestCutOfAnError(t *testing.T) {
 	was, now := FieldDiff{Field: "err", Of: adk.FieldErr, Want: `{"text":"503 from the service"}`}.Cut()
 	assert.Equal(t, `"503 from the service"`, was)
 	assert.Empty(t, now)
+}
+
+// What is gone and what is new in one place are one; where more is, nobody can say what took
+// the place of what.
+func TestReplaced(t *testing.T) {
+	gone, come := FieldDiff{Field: "tool", Want: `"a"`}, FieldDiff{Field: "tool", Got: `"b"`}
+	both, other := FieldDiff{Field: "tool", Want: `"a"`, Got: `"b"`}, FieldDiff{Field: "prompt", Want: `"p"`}
+	for _, c := range []struct{ fields, want []FieldDiff }{
+		{nil, nil},
+		{[]FieldDiff{gone}, []FieldDiff{gone}},
+		{[]FieldDiff{gone, other, come}, []FieldDiff{both, other}},
+		{[]FieldDiff{come, gone}, []FieldDiff{both}},
+		{[]FieldDiff{gone, gone}, []FieldDiff{gone, gone}},
+		{[]FieldDiff{both, come}, []FieldDiff{both, come}},
+		{[]FieldDiff{gone, come, come}, []FieldDiff{gone, come, come}},
+	} {
+		assert.Equal(t, c.want, Replaced(c.fields))
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
@@ -322,12 +323,17 @@ func (n *Namer) Operation(x *adk.Crossing) string {
 // StrandName is how lines name a strand.
 func StrandName(number int) string { return "s" + strconv.Itoa(number) }
 
-// askedWords are what was asked or answered, as it is written, on that line of an ask.
+// askedWords are what was asked or answered, as it is written, on that line of an ask; of a
+// request over HTTP its method and path stand before the rest.
 func askedWords(x *adk.Crossing, phase adk.Phase) string {
 	if x.Phase != phase {
 		return ""
 	}
-	return safetext.BareJSON(string(x.JSON))
+	method, path, rest := httpform.Cut(x.JSON)
+	if method == "" {
+		return safetext.BareJSON(string(x.JSON))
+	}
+	return safetext.Bare(method+" "+path) + " " + safetext.BareJSON(rest)
 }
 
 func flagged(words string, is bool, flag string) string {

@@ -173,7 +173,7 @@ var rooms = []room{
 		because: "it links a run, and compares and says nothing of it"},
 	{name: "internal/compare", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/wire", "replay/trace"},
 		because: "it says what differs, and not what follows from it"},
-	{name: "internal/describe", ours: []string{"adk", "internal/calls", "internal/safetext", "internal/state", "internal/wire"},
+	{name: "internal/describe", ours: []string{"adk", "internal/calls", "internal/httpform", "internal/safetext", "internal/state", "internal/wire"},
 		because: "it says crossings in words, for whoever shows them"},
 	{name: "internal/storages", ours: []string{"adk"}, because: "it names every collection, and knows no code that uses them"},
 	{name: "internal/perform", ours: []string{"adk", "internal/storages"}, because: "it makes an operation, whoever says which"},

@@ -3,6 +3,7 @@ package httpform
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
@@ -22,6 +23,23 @@ func RequestLine(request json.RawMessage) (method, path string, is bool) {
 		return "", "", false
 	}
 	return *told.Method, *told.Path, true
+}
+
+// line is what a request begins with, as package adkhttp writes it.
+var line = regexp.MustCompile(`^\{"method":("(?:[^"\\]|\\.)+"),"path":("(?:[^"\\]|\\.)*")(?:,|\}$)`)
+
+// Cut is a request over HTTP in parts: the method, the path, and a JSON object of the rest,
+// which is empty where there is none. The method is empty of what is no request as package
+// adkhttp writes it.
+func Cut(request json.RawMessage) (method, path, rest string) {
+	at := line.FindSubmatchIndex(request)
+	if at == nil || json.Unmarshal(request[at[2]:at[3]], &method) != nil || json.Unmarshal(request[at[4]:at[5]], &path) != nil {
+		return "", "", ""
+	}
+	if behind := request[at[1]:]; len(behind) > 0 {
+		rest = "{" + string(behind)
+	}
+	return method, path, rest
 }
 
 // Said is what a piece says, without the lines of an event around it and white space: of an

@@ -67,3 +67,20 @@ func TestRequests(t *testing.T) {
 		assert.Equal(t, is, httpform.IsRequest(json.RawMessage(request)), request)
 	}
 }
+
+// A request is cut as it is written; what is none, or is written otherwise, stays whole.
+func TestCut(t *testing.T) {
+	for request, want := range map[string][3]string{
+		`{"method":"POST","path":"/v1/x","headers":{"a":"b"},"body":{}}`: {"POST", "/v1/x", `{"headers":{"a":"b"},"body":{}}`},
+		`{"method":"GET","path":"/a?b=\"c\"&d"}`:                         {"GET", `/a?b="c"&d`, ""},
+		`{"method":"GET","path":""}`:                                     {"GET", "", ""},
+		`{"method":"","path":"/"}`:                                       {},
+		`{"path":"/","method":"GET"}`:                                    {},
+		`{"method":"GET","path":"/"`:                                     {},
+		`{"method":"GET","path":1}`:                                      {},
+		`[]`:                                                             {},
+	} {
+		method, path, rest := httpform.Cut(json.RawMessage(request))
+		assert.Equal(t, want, [3]string{method, path, rest}, request)
+	}
+}

@@ -11,10 +11,16 @@ import (
 // inQuotes is a text in quotes: in such that need no escapes where the text has quotes
 // itself, as JSON does.
 func inQuotes(text string) string {
-	if strings.Contains(text, `"`) && strconv.CanBackquote(text) && !strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return "`" + text + "`"
+	if !strings.Contains(text, `"`) || strings.Contains(text, "`") {
+		return strconv.Quote(text)
 	}
-	return strconv.Quote(text)
+	switch strange := strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }); {
+	case !strange:
+		return "`" + text + "`"
+	case strings.Contains(text, `\`): // what is escaped could not be told from what is not
+		return strconv.Quote(text)
+	}
+	return "`" + escapedOnly(text) + "`"
 }
 
 // leadIn is how much of what two texts share stands before the place where they differ,

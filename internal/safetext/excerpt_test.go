@@ -18,7 +18,7 @@ func TestExcerpts(t *testing.T) {
 	for name, c := range map[string]struct{ a, b, wantA, wantB string }{
 		"short":           {"a tent", "a tarp", `"a tent"`, `"a tarp"`},
 		"JSON":            {`{"a":1}`, `{"a":2}`, "`{\"a\":1}`", "`{\"a\":2}`"},
-		"JSON of escapes": {"{\"a\":\x01}", `{"a":2}`, `"{\"a\":\x01}"`, "`{\"a\":2}`"},
+		"JSON of escapes": {"{\"a\":\x01}", `{"a":2}`, "`{\"a\":\\x01}`", "`{\"a\":2}`"},
 		"in the middle":   {long + "Be brief. " + long, long + "Be kind. " + long, `…"word word word word Be brief. word"…`, `…"word word word word Be kind. word word"…`},
 		"at the end":      {long, long + "more", `…"word word word word "`, `…"word word word word more"`},
 	} {

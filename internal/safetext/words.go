@@ -30,6 +30,14 @@ func ToolName(record adk.Record) string {
 // List is all of a list, one after the other.
 func List[T any](all []T, word func(T) string) string { return strings.Join(Each(all, word), ", ") }
 
+// Names is a list of names, of which so many are said at most.
+func Names(all []string, most int) string {
+	if more := len(all) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), more)
+	}
+	return strings.Join(all, ", ")
+}
+
 // Short is a list of names, of which a long one keeps its head and its end.
 func Short[T any](all []T, word func(T) string) string {
 	return ShortAt(len(all), func(i int) string { return word(all[i]) })

@@ -112,7 +112,7 @@ type Accepted struct {
 }
 
 // RecordAnew says what is done with a turn that cannot be accepted.
-const RecordAnew = "record it anew: run the turn once more, with replay.Record(file) as the Probe of the agent's config, and put that file in its place"
+const RecordAnew = "record it anew, into that file: run the turn with replay.Record(file) as the agent's Probe"
 
 // Accept records every trace of a report that diverged again (Rerecord), and
 // writes the new trace over its file, with the reason beside it. The names of the

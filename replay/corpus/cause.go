@@ -260,7 +260,9 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 	for i, c := range changes {
 		worded := c.Removed != c.Added && !strings.ContainsAny(c.Removed+c.Added, "‹›")
 		if isText(was) && isText(now) { // pieces alone tell little
-			worded = worded && len(changes) == 1 && hasWord(c.Removed) && hasWord(c.Added)
+			both := hasWord(c.Removed) && hasWord(c.Added)
+			ofLong := hasWord(c.Removed+c.Added) && max(len(was), len(now)) > longestSaid
+			worded = worded && len(changes) == 1 && (both || ofLong)
 		}
 		if alike == 1 && !worded && max(len(was), len(now)) <= compare.LongestValue {
 			changes[i].Was, changes[i].Now = was, now

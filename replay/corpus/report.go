@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -283,16 +284,10 @@ func (c *CauseReport) String() string {
 
 // hits counts the traces that a cause hits, and names the first.
 func (c *CauseReport) hits() string {
-	var names []string
-	for _, name := range c.Traces[:min(len(c.Traces), mostNamed)] {
-		names = append(names, safetext.Bare(name))
+	text, names := safetext.Counted(len(c.Traces), "trace"), safetext.Each(c.Traces, safetext.Bare)
+	dir := path.Dir(names[0])
+	if elsewhere := func(name string) bool { return path.Dir(name) != dir }; len(names) > 1 && dir != "." && !slices.ContainsFunc(names, elsewhere) {
+		text, names = text+" of "+dir, safetext.Each(names, path.Base)
 	}
-	text := fmt.Sprintf("%d traces: %s", len(c.Traces), strings.Join(names, ", "))
-	if len(c.Traces) == 1 {
-		text = "1 trace: " + names[0]
-	}
-	if more := len(c.Traces) - mostNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return text + ": " + safetext.Names(names, mostNamed)
 }

@@ -91,7 +91,7 @@ func TestReportsOfAClerk(t *testing.T) {
 			assert.Equal(t, c.clerk.Watch, strings.Contains(text, "only this is missing"))
 			gone := strings.HasPrefix(c.cause, "missing ") && !strings.Contains(text, "\n    + ")
 			assert.Equal(t, gone, strings.Contains(text, "code: after "), "the line before it is named where there is no other")
-			assert.Equal(t, 1, strings.Count(report.String(), "beside the context"), "what was not compared stands once")
+			assert.Equal(t, 1, strings.Count(report.String(), "not compared: "), "what was not compared stands once")
 		})
 	}
 }

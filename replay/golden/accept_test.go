@@ -124,7 +124,7 @@ func TestReplayRefusesSome(t *testing.T) {
 	assert.NotContains(t, strings.SplitN(told, "\n", 2)[0], "accepted")
 	assert.Contains(t, told, "\naccepted in 1 of 3:\n  "+dir+"/a.jsonl\nnot accepted in 2 of 3, which are left as they were:\n  "+dir+"/cut.jsonl:40: truncated trace: ")
 	assert.Contains(t, told, "\n  "+dir+"/unwritable.jsonl: read "+dir+"/unwritable.jsonl.reason: is a directory\n")
-	assert.Contains(t, told, "record it anew: run the turn once more, with replay.Record(file)")
+	assert.Contains(t, told, "record it anew, into that file: run the turn with replay.Record(file)")
 	assert.Contains(t, unfolded(tb.failed[1]), "cut.jsonl:40: truncated trace")
 	files := readAll(t, dir)
 	assert.Contains(t, files["a.jsonl"], "Be kind.")

@@ -188,7 +188,7 @@ func TestReplayTellsWhatCanBeAccepted(t *testing.T) {
 			told := unfolded(tb.failed[len(tb.failed)-1])
 			assert.Contains(t, told, c.says)
 			assert.NotContains(t, told, c.not)
-			assert.Equal(t, c.left > 0, strings.Contains(told, "record it anew: run the turn once more, with replay.Record(file)"))
+			assert.Equal(t, c.left > 0, strings.Contains(told, "record it anew, into that file: run the turn with replay.Record(file)"))
 
 			before := readAll(t, dir)
 			tb = updated(t, dir, "true", live)

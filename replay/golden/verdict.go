@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,7 +25,18 @@ type tried struct {
 	pending []corpus.Pending // its files, for a review
 }
 
-// mostRefused is how many of those that are refused are named with their reasons.
+// why names what is refused, and says the reason.
+func (t tried) why() string {
+	return strings.Replace(t.name+": "+withoutRoom(t.refused), t.name+": "+t.name, t.name, 1)
+}
+
+// words are what a reason says behind the place and before another number.
+var words = regexp.MustCompile(`[^0-9: ][^0-9]*`)
+
+// whatKeeps is the kind of that reason: two differ in numbers, and in what stands behind them.
+func (t tried) whatKeeps() string { return words.FindString(strings.TrimPrefix(t.why(), t.name)) }
+
+// mostRefused is how many reasons are said, and how many things are named of each.
 const mostRefused = 3
 
 // toAccept says how what can be accepted is, and of the rest why not, and what to do; of what
@@ -65,14 +77,29 @@ func whatWas(all []tried) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// notAccepted names what is refused, and says why and what to do.
+// notAccepted says why something is refused and what to do, once of all that are for one
+// reason, and names what is.
 func notAccepted(refused []tried) string {
-	var b strings.Builder
-	for _, one := range refused[:min(len(refused), mostRefused)] {
-		fmt.Fprintf(&b, "  %s\n", strings.Replace(one.name+": "+withoutRoom(one.refused), one.name+": "+one.name, one.name, 1))
+	var (
+		b     strings.Builder
+		kinds []string
+		alike = map[string][]tried{}
+	)
+	for _, one := range refused {
+		kind := one.whatKeeps()
+		if alike[kind] = append(alike[kind], one); len(alike[kind]) == 1 {
+			kinds = append(kinds, kind)
+		}
 	}
-	if more := len(refused) - mostRefused; more > 0 {
-		fmt.Fprintf(&b, "  and %d more\n", more)
+	for _, kind := range kinds[:min(len(kinds), mostRefused)] {
+		all := alike[kind]
+		fmt.Fprintf(&b, "  %s\n", all[0].why())
+		if others := safetext.Each(all[1:], func(one tried) string { return one.name }); len(others) > 0 {
+			fmt.Fprintf(&b, "  and so it is with %s\n", safetext.Names(others, mostRefused-1))
+		}
+	}
+	if more := len(kinds) - mostRefused; more > 0 {
+		fmt.Fprintf(&b, "  and %s\n", safetext.Counted(more, "more reason"))
 	}
 	if !slices.ContainsFunc(refused, func(one tried) bool { return !isOfFiles(one.refused) }) {
 		return b.String()

@@ -176,7 +176,7 @@ func TestAsksOfOthers(t *testing.T) {
 		text := linesWithin(t, askedOf(t, exchange{of: "service", body: c.first}, exchange{of: "service", body: c.second}))
 		var below []string
 		for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
-			if !strings.HasPrefix(line, "ask service {") {
+			if !strings.HasPrefix(line, "ask service ") {
 				below = append(below, strings.TrimSpace(line))
 			}
 		}

@@ -262,7 +262,7 @@ func TestWhatIfLiveCodeReacts(t *testing.T) {
 	assert.Equal(t, 1, failed)
 	assert.Contains(t, r.String(), "the shop cannot be reached")
 	assert.Empty(t, r.AsRecorded, "%s", r)
-	assert.Equal(t, []string{"what executor/model did beside the context: network, files, memory of its own"}, r.Notes)
+	assert.Equal(t, []string{"network, files and memory of executor/model"}, r.Notes)
 
 	_, err = whatif.Run(t.Context(), bytes.NewReader(trace), live, []whatif.Override{{Path: "executor/model#1.error", Value: "x"}})
 	assert.ErrorIs(t, err, whatif.ErrOverride)
