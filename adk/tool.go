@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
@@ -61,6 +62,7 @@ type ToolInit struct {
 	// leaves to them how.
 	ArtifactConstructor ArtifactConstructor
 	code                uintptr // of the function behind Handler, where that is another
+	callers             int     // between who made the tool and NewTool
 }
 
 // ArtifactConstructor makes of a tool's result, often Bytes or a long text, the
@@ -84,6 +86,7 @@ type toolSpec struct {
 	json   []byte
 	digest Digest
 	code   uintptr
+	made   uintptr
 }
 
 // ToolDescription is a tool as a model is told of it.
@@ -125,6 +128,9 @@ func NewTool(init ToolInit) (*Tool, error) {
 		return nil, err
 	}
 	t := &Tool{handler: init.Handler, spec: &toolSpec{schema: compiled, code: cmp.Or(init.code, reflect.ValueOf(init.Handler).Pointer())}}
+	var made [1]uintptr
+	runtime.Callers(2+init.callers, made[:])
+	t.spec.made = made[0]
 	init.InputSchema, init.Meta, init.Handler = effective, meta, nil
 	t.spec.init = init
 	data, err := unescaped.Marshal(toolJSONOf(init)) // it is described once, for every use to come
@@ -161,6 +167,7 @@ func NewTypedTool[In any](init ToolInit, fn func(ctx context.Context, dc *Dispat
 		}
 		init.code = reflect.ValueOf(fn).Pointer()
 	}
+	init.callers = 1
 	return NewTool(init)
 }
 
@@ -199,6 +206,9 @@ func (t *Tool) OnCollision() Collision { return t.spec.init.OnCollision }
 // it: reports say it. It is the one that the tool was made with, whatever handler stands
 // in for that.
 func (t *Tool) Code() uintptr { return t.spec.code }
+
+// Made is where NewTool or NewTypedTool was called for the tool, as runtime.Callers has it.
+func (t *Tool) Made() uintptr { return t.spec.made }
 
 // Effect reports whether running the tool writes.
 func (t *Tool) Effect() Effect { return t.spec.init.Effect }

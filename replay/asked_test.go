@@ -354,7 +354,7 @@ func TestUnansweredAsksAreOneFinding(t *testing.T) {
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, replay.Unanswered, report.Divergence.Class)
 	assert.Equal(t, []string{"answer to [hello there]", replay.ErrUnanswered.Error(), replay.ErrUnanswered.Error(), replay.ErrUnanswered.Error()}, answers)
-	assert.Contains(t, report.String(), "asked 3 times: expected an answer, got none")
+	assert.Contains(t, report.String(), "asked without an answer: expected never, got 3 times")
 	assert.NotContains(t, once.String(), "times")
 	assert.Zero(t, report.Divergence.After.Own)
 }

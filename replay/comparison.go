@@ -60,6 +60,7 @@ func (j *comparison) compare() []*difference {
 	slices.SortStableFunc(j.found, func(a, b *difference) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))
 	})
+	leadToTheAct(j.found)
 	leadToTheUse(j.found)
 	leadToThePanic(j.found)
 	j.countTheMade()
@@ -142,9 +143,30 @@ func leadToThePanic(found []*difference) {
 	if first < 0 || slices.ContainsFunc(found, func(d *difference) bool { return d.class == Unanswered && d.got.Seq < found[first].got.Seq }) {
 		return
 	}
-	panicked := found[first]
-	copy(found[1:first+1], found[:first])
-	found[0] = panicked
+	lead(found, first)
+}
+
+// leadToTheAct puts what code does otherwise before what it says of that: nothing follows from a
+// log.
+func leadToTheAct(found []*difference) {
+	if len(found) == 0 || !wire.IsLog(cmp.Or(found[0].want, found[0].got)) {
+		return
+	}
+	first := found[0]
+	act := slices.IndexFunc(found, func(d *difference) bool {
+		x := cmp.Or(d.want, d.got)
+		return d.call == first.call && x.Kind.Class() == adk.ClassOperation && !wire.IsLog(x) && !wire.OnlyMakes(x)
+	})
+	if act > 0 {
+		lead(found, act)
+	}
+}
+
+// lead puts one difference before all others.
+func lead(found []*difference, at int) {
+	first := found[at]
+	copy(found[1:at+1], found[:at])
+	found[0] = first
 }
 
 // leadToTheUse puts what a new id or a time is for before them: a record that is stored is
@@ -166,8 +188,7 @@ func leadToTheUse(found []*difference) {
 			return
 		}
 		if !wire.OnlyMakes(made) {
-			copy(found[1:i+1], found[:i])
-			found[0] = d
+			lead(found, i)
 			return
 		}
 	}

@@ -153,7 +153,7 @@ func TestCausesNameShortValues(t *testing.T) {
 		{"another name", tool("seek", schema), nil, replay.Tools,
 			`changed input in run: tool: "find" → "seek"`},
 		{"white space in arguments", tool("find", schema), `{"days": 2}`, replay.Executor,
-			"changed input in executor/model: execute, args: `{\"days\":2}` → `{\"days\": 2}`"},
+			"changed input in executor/model: execute find, args: `{\"days\":2}` → `{\"days\": 2}`"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			sources := []corpus.Source{livetest.Source("a.jsonl", trace.Bytes()), livetest.Source("b.jsonl", trace.Bytes())}

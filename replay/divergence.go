@@ -75,7 +75,7 @@ type Divergence struct {
 	// GoesOn is, where one of the two is nothing, what the call did next on the side that has
 	// nothing there, in a line.
 	GoesOn string `json:"goesOn,omitempty"`
-	// Also are the recorded operations of its kind that are missing with it, the next in its
+	// Also are the operations of its kind that are missing or extra with it, the next in its
 	// call, in a line each.
 	Also []string `json:"also,omitempty"`
 	// Times is, of an id or a time that is made, how many of them are missing or extra in the
@@ -147,7 +147,7 @@ type Evidence struct {
 	// now, and Ahead that it stands before it.
 	Beside *adk.Crossing
 	Ahead  bool
-	// Also are the recorded crossings of Divergence.Also.
+	// Also are the crossings of Divergence.Also.
 	Also []*adk.Crossing
 	// Agreed are the last recorded crossings that agreed, those of Before.
 	Agreed []*adk.Crossing

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -223,16 +224,17 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	d.SameKind = want != nil && got != nil && want.Kind == got.Kind
 	d.Returned = d.SameKind && want.Kind == adk.KindReturn
 	r.goesOn(d, first, want, got)
-	r.also(d, first, want)
+	r.also(d, first, want, got)
 	r.place(d, first, got)
 	if first.repeats > 0 {
-		d.Fields = append(d.Fields, compare.FieldDiff{Field: fmt.Sprintf("asked %d times", first.repeats+1), Want: "an answer", Got: "none"})
+		d.Fields = append(d.Fields, compare.FieldDiff{Field: "asked without an answer", Want: "never", Got: safetext.Counted(first.repeats+1, "time")})
 	}
 	d.Times, d.Dialed = first.times, wire.Dialed(want, first.got)
 	if got == nil && r.isAllThatIsMissing(found) {
 		d.PastBy = first.want.Kind.PastBy()
 	}
 	switch {
+	case d.Class == Missing: // what came in its place asks for no answer
 	case first.want == nil:
 		d.Candidates = r.candidates(first.got, want)
 	case first.got != nil:
@@ -255,6 +257,17 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 		return
 	}
 	next := in.Return
+	if x := cmp.Or(first.want, first.got); x.Kind == adk.KindCall { // of a pipeline, which no operation calls
+		if run == r.got {
+			before = slices.Max(append(r.counterparts[:x.Seq-1:x.Seq-1], before))
+		}
+		for _, y := range run.Lines[before:] {
+			if y.Kind == adk.KindCall && y.Call == in.Begin.ID {
+				next = y
+				break
+			}
+		}
+	}
 	for _, s := range in.Script {
 		if s.X.Seq > before && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) {
 			next = s.X
@@ -266,24 +279,35 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 	}
 }
 
-// also says which operations of its kind are missing with one, the next ones of its call.
-func (r *replayed) also(d *Divergence, first *difference, want *adk.Crossing) {
-	if d.Class != Missing || want == nil || wire.OnlyMakes(want) {
+// also says which operations of its kind are missing with one, the next ones of its call; behind
+// a pause, which is made for something, those of the next kind, and so of what is extra.
+func (r *replayed) also(d *Divergence, first *difference, want, got *adk.Crossing) {
+	at, run, in := want, r.want, first.call
+	if d.Class == Extra && got != nil && wire.IsPause(got) {
+		at, run, in = got, r.got, r.pairs[first.call]
+	} else if d.Class != Missing {
 		return
 	}
-	missing := map[*adk.Crossing]bool{}
-	for _, other := range r.found {
-		missing[other.want] = other.class == Missing && other.want != nil
+	if at == nil || in == nil || wire.OnlyMakes(at) {
+		return
 	}
-	for _, s := range first.call.Script {
+	alone := map[*adk.Crossing]bool{}
+	for _, other := range r.found {
+		alone[other.want], alone[other.got] = other.got == nil, other.want == nil
+	}
+	kind := at.Kind
+	for _, s := range in.Script {
 		switch {
-		case s.X.Seq <= want.Seq || wire.OnlyMakes(s.X):
-		case s.X.Kind != want.Kind || !missing[s.X]:
-			return
-		default:
-			d.Also = append(d.Also, r.want.Line(s.X))
-			d.Evidence.Also = append(d.Evidence.Also, s.X)
+		case s.X.Seq <= at.Seq || s.X.Phase == adk.Done || wire.OnlyMakes(s.X):
+			continue
+		case wire.IsPause(at) && kind == at.Kind:
+			kind = s.X.Kind
 		}
+		if s.X.Kind != kind || !alone[s.X] {
+			return
+		}
+		d.Also = append(d.Also, run.Line(s.X))
+		d.Evidence.Also = append(d.Evidence.Also, s.X)
 	}
 }
 
@@ -387,7 +411,7 @@ func (r *replayed) codeOf(first *difference) (in *calls.Call, begins string) {
 	}
 	for c := in; c != nil; c = c.Parent {
 		if r.live.chooses(c) {
-			return in, r.live.code(c.Begin.Seam)
+			return in, codeplace.OfSeam(r.live.Config, c.Begin.Seam)
 		}
 		if c.Begin.Seam.Label != adk.LabelStrand {
 			break
@@ -436,8 +460,8 @@ func (r *replayed) made(first *difference) string {
 			name, is = compare.NameOf(object)
 		}
 		if is {
-			if p := r.live.toolCode(name); p != (codeplace.Place{}) {
-				return p.String()
+			if p := codeplace.OfTool(r.live.Config, name); p != "" {
+				return p
 			}
 		}
 	}

@@ -66,12 +66,12 @@ func TestReportsSayHowTheCallGoesOn(t *testing.T) {
 		class          replay.Class
 		goesOn, says   string
 	}{
-		"what is missing is passed over":   {doing(sleepsAMinute, setsTheStash), doing(setsTheStash), replay.Missing, "stash waited = true", "    goes on with stash waited = true\n"},
-		"ids say nothing":                  {doing(sleepsAMinute, makesAnID, setsTheStash), doing(makesAnID, setsTheStash), replay.Missing, "stash waited = true", "    goes on with stash waited = true\n"},
-		"the last is missing":              {doing(setsTheStash, sleepsAMinute), doing(setsTheStash), replay.Missing, "ack", "    goes on with ack\n"},
+		"what is missing is passed over":   {doing(sleepsAMinute, setsTheStash), doing(setsTheStash), replay.Missing, "stash waited = true", "    today: goes on with stash waited = true\n"},
+		"ids say nothing":                  {doing(sleepsAMinute, makesAnID, setsTheStash), doing(makesAnID, setsTheStash), replay.Missing, "stash waited = true", "    today: goes on with stash waited = true\n"},
+		"the last is missing":              {doing(setsTheStash, sleepsAMinute), doing(setsTheStash), replay.Missing, "ack", "    today: goes on with ack\n"},
 		"what is new comes between":        {doing(setsTheStash), doing(sleepsAMinute, setsTheStash), replay.Extra, "stash waited = true", "    recorded: goes on with stash waited = true\n"},
 		"what is new comes at the end":     {executing(acks), executing(acksAndAsks), replay.Unanswered, "executor/e#0 returns", "    recorded: goes on with executor/e#0 returns\n"},
-		"an answer stands before the next": {doing(asksThat("a"), sleepsAMinute), doing(asksThat("a")), replay.Missing, "ack", "    goes on with ack\n"},
+		"an answer stands before the next": {doing(asksThat("a"), sleepsAMinute), doing(asksThat("a")), replay.Missing, "ack", "    today: goes on with ack\n"},
 		"both sides have something":        {doing(asksThat("a")), doing(asksThat("b")), replay.ChangedInput, "", "expected"},
 	} {
 		t.Run(name, func(t *testing.T) {

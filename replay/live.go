@@ -10,7 +10,6 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
-	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/storages"
 	"github.com/adkreplay/adkreplay/internal/stub"
@@ -446,83 +445,4 @@ func pipelineOf[M any](l Live, label string, scripted, mine []M, name func(M) st
 // storage is the scripted storage with the live obligations in their places.
 func (l Live) storage(scripted adk.Storage) adk.Storage {
 	return storages.Mixed(l.Config.Storage, scripted, func(seam string) bool { return l.takesNamed(adk.LabelStorage, seam) })
-}
-
-// code says where the function of a live seam begins, or where an executor was put together
-// whose function is a library's; empty where that is out of reach.
-func (l Live) code(seam adk.Seam) string {
-	if begins := l.begins(seam); begins != (codeplace.Place{}) || seam.Label != adk.LabelExecutor {
-		return begins.String()
-	}
-	return codeplace.OfCaller(l.Config.Executor.Made).MadeIn()
-}
-
-// begins is where the function of a live seam does; none where it is out of reach.
-func (l Live) begins(seam adk.Seam) codeplace.Place {
-	switch seam.Label {
-	case adk.LabelExecutor:
-		return codeplace.OfFunc(l.Config.Executor.Run)
-	case adk.LabelTurnInput:
-		return codeIn(l.Config.TurnInput, seam.Name, turnName, func(m adk.TurnMiddleware) any { return m.Run })
-	case adk.LabelTurnOutput:
-		return codeIn(l.Config.TurnOutput, seam.Name, turnName, func(m adk.TurnMiddleware) any { return m.Run })
-	case adk.LabelDispatchInput:
-		return codeIn(l.Config.DispatchInput, seam.Name, dispatchName, func(m adk.DispatchMiddleware) any { return m.Run })
-	case adk.LabelDispatchOutput:
-		return codeIn(l.Config.DispatchOutput, seam.Name, dispatchName, func(m adk.DispatchMiddleware) any { return m.Run })
-	case adk.LabelTool:
-		return l.toolCode(seam.Name)
-	case adk.LabelStorage:
-		return l.storageCode(seam.Name)
-	}
-	return codeplace.Place{}
-}
-
-// codeIn is where the function begins of the one of that name.
-func codeIn[M any](list []M, wanted string, name func(M) string, code func(M) any) codeplace.Place {
-	for _, m := range list {
-		if name(m) == wanted {
-			return codeplace.OfFunc(code(m))
-		}
-	}
-	return codeplace.Place{}
-}
-
-// toolCode is where the work of a tool begins.
-func (l Live) toolCode(name string) codeplace.Place {
-	for _, t := range l.Config.Tools {
-		if t.Name() == name {
-			return codeplace.OfEntry(t.Code())
-		}
-	}
-	return codeplace.Place{}
-}
-
-// storageCode is where the method of an obligation begins. The methods are asked for one
-// by one: by a name that is made, the linker would keep the methods of all types.
-func (l Live) storageCode(obligation string) codeplace.Place {
-	of, verb, _ := strings.Cut(obligation, ".")
-	fields := reflect.ValueOf(l.Config.Storage)
-	field := fields.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, of) })
-	if !field.IsValid() || field.Kind() != reflect.Interface || field.IsNil() {
-		return codeplace.Place{}
-	}
-	var method reflect.Method
-	found, t := false, field.Elem().Type()
-	switch verb {
-	case "fetch":
-		method, found = t.MethodByName("Fetch")
-	case "refresh":
-		method, found = t.MethodByName("Refresh")
-	case "store":
-		method, found = t.MethodByName("Store")
-	case "mutate":
-		method, found = t.MethodByName("Mutate")
-	case "delete":
-		method, found = t.MethodByName("Delete")
-	}
-	if !found {
-		return codeplace.Place{}
-	}
-	return codeplace.OfFunc(method.Func.Interface())
 }

@@ -174,7 +174,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if expected != "" {
 		fmt.Fprintf(b, "  - %s\n", expected)
 	}
-	d.writeAlso(b)
+	d.writeAlso(b, "-")
 	show := compare.Replaced(d.Fields)
 	all := len(show)
 	if d.Class == Panicked { // its line says it, and the more the better
@@ -183,8 +183,9 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if got != "" {
 		fmt.Fprintf(b, "  + %s\n", got)
 	}
+	d.writeAlso(b, "+")
 	if d.GoesOn != "" {
-		side := "goes on with "
+		side := "today: goes on with "
 		if d.Got != "" {
 			side = "recorded: goes on with "
 		}
@@ -233,10 +234,13 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	}
 }
 
-// writeAlso shows what else is missing, each as the first.
-func (d *Divergence) writeAlso(b *strings.Builder) {
+// writeAlso shows what else is missing or extra, each as the first, on its side.
+func (d *Divergence) writeAlso(b *strings.Builder, side string) {
+	if (side == "+") != (d.Class == Extra) {
+		return
+	}
 	for _, line := range d.Also[:min(len(d.Also), mostAlso)] {
-		fmt.Fprintf(b, "  - %s\n", safetext.Shortened(line, width-4))
+		fmt.Fprintf(b, "  %s %s\n", side, safetext.Shortened(line, width-4))
 	}
 	if more := len(d.Also) - mostAlso; more > 0 {
 		fmt.Fprintf(b, "    and %d more\n", more)
@@ -276,6 +280,9 @@ func (d *Divergence) writeCandidates(b *strings.Builder) {
 			why = append(why, fmt.Sprintf("differs in %d more", more))
 		}
 		text := fmt.Sprintf("recorded at crossing %d: %s, which %s", c.Crossing, safetext.Shortened(c.Text, width), strings.Join(why, ", and "))
+		if c.Spent && c.Text == d.Got { // which stands above
+			text = fmt.Sprintf("recorded at crossing %d, which %s", c.Crossing, strings.Join(why, ", and "))
+		}
 		b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 	}
 }

@@ -62,7 +62,9 @@ func authorsName(field adk.Field, x *adk.Crossing) string {
 	case adk.FieldCollection:
 		return string(x.Collection)
 	case adk.FieldStatus:
-		return x.Status
+		if x.Kind != adk.KindAsk { // whether it writes is no name of it
+			return x.Status
+		}
 	case adk.FieldName:
 		if !NamesID(x) {
 			return x.Name

@@ -83,6 +83,12 @@ func TellsTime(x *adk.Crossing) bool { return x.Kind == adk.KindNow }
 // OnlyMakes reports whether a crossing makes an id or a time, for something else to use.
 func OnlyMakes(x *adk.Crossing) bool { return x.Kind.Makes() != "" }
 
+// IsLog reports whether a crossing writes a line of a log, on which nothing depends.
+func IsLog(x *adk.Crossing) bool { return x.Kind == adk.KindReportLog || x.Kind == adk.KindLogEvent }
+
+// IsPause reports whether a crossing waits for time to pass, and for nothing else.
+func IsPause(x *adk.Crossing) bool { return x.Kind == adk.KindSleep }
+
 // MakesID reports whether user code is about to have an id made.
 func MakesID(s adk.Step) bool { return s.Kind == adk.KindNewID }
 

@@ -87,6 +87,8 @@ type Change struct {
 	// pieces do not tell the change, and both are short and the same in all traces.
 	Was string `json:"was,omitempty"`
 	Now string `json:"now,omitempty"`
+	// As is the change in one trace, where it is another in each: 1 → 2.
+	As string `json:"as,omitempty"`
 }
 
 // newCause is what a divergence has in common with others of its cause.
@@ -101,7 +103,7 @@ func newCause(d *replay.Divergence) *Cause {
 	}
 	x := told(d.Class, e)
 	if x != nil {
-		c.Kind, c.Asked = describe.KindName(x), asked(x)
+		c.Kind, c.Asked = describe.KindName(x), cmp.Or(asked(x), nameOf(d.Class, e))
 	}
 	c.Beside, c.Also = besides(d, e), safetext.List(e.Also[:min(len(e.Also), mostChanges)], named)
 	if was, now := e.Recorded, e.Replayed; d.Class == replay.Missing && was != nil && now != nil && describe.IsMade(was) && describe.IsMade(now) {
@@ -180,6 +182,15 @@ func asked(x *adk.Crossing) string {
 	}
 	if words := statement(x.JSON); words != "" {
 		return quoted(words)
+	}
+	return ""
+}
+
+// nameOf is what an operation is of by the code, such as a key of the stash, where nothing but
+// what it says has changed.
+func nameOf(class replay.Class, e *replay.Evidence) string {
+	if was, now := e.Recorded, e.Replayed; class == replay.ChangedInput && was != nil && now != nil && describe.Gist(was) == describe.Gist(now) {
+		return strings.TrimSpace(strings.TrimPrefix(describe.Gist(now), describe.KindName(now)))
 	}
 	return ""
 }
@@ -548,6 +559,12 @@ const longestSaid = 72
 // quoted is a piece in quotes, cut where it is long.
 func quoted(piece string) string { return safetext.Said(piece, longestSaid) }
 
+// contextEnds says of what a context ends with what that means, which it does not by itself.
+var contextEnds = map[string]string{
+	`"context.DeadlineExceeded"`: ": a deadline of its context struck",
+	`"context.Canceled"`:         ": its context was cancelled",
+}
+
 // String is the change in a few words.
 func (c Change) String() string {
 	field := safetext.Bare(c.Field)
@@ -559,7 +576,7 @@ func (c Change) String() string {
 	case strings.HasPrefix(c.Was, quote) && changedPlaces(tokensOf(c.Was), tokensOf(c.Now)):
 		return fmt.Sprintf("%s: the same words in another order: %s → %s", strings.TrimSuffix(field, "[]"), safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))
 	case c.Field == fieldErr && c.Was == compare.OrNothing("") && c.Now != "":
-		return "error " + safetext.BareJSON(c.Now)
+		return "error " + safetext.BareJSON(c.Now) + contextEnds[c.Now]
 	case c.Field == fieldErr && c.Was != "" && c.Now == compare.OrNothing(""):
 		return "no error any more, which was " + safetext.BareJSON(c.Was)
 	case c.Was != "":
@@ -567,13 +584,21 @@ func (c Change) String() string {
 	case c.Field == fieldLine && !c.Various:
 		return safetext.Shortened(safetext.Bare(c.Removed+c.Added), longestSaid)
 	case c.Various && c.Added != "":
-		return fmt.Sprintf("%s: various → %s", field, quoted(c.Added))
+		field += ":"
+		if c.Field == fieldErr {
+			field = "error"
+		}
+		return fmt.Sprintf("%s %s, whatever was recorded", field, quoted(c.Added))
 	case c.Various && (c.Left != "" || c.Right != ""):
 		return fmt.Sprintf("%s: other words in every trace, between %s and %s", field, quoted(c.Left), quoted(c.Right))
 	case c.Various:
 		return field + ": another text in every trace"
 	case c.Removed == c.Added && c.Added != "":
-		return fmt.Sprintf("%s: another %s", field, safetext.Bare(c.Added))
+		text := fmt.Sprintf("%s: another %s", field, safetext.Bare(c.Added))
+		if c.As != "" {
+			text += ", as " + safetext.BareJSON(c.As)
+		}
+		return text
 	case c.Removed == maskData && c.Added == "":
 		return field + ": gone"
 	case c.Added == maskData && c.Removed == "":

@@ -66,10 +66,10 @@ func TestOneChangeIsOneCause(t *testing.T) {
 		`changed input in executor/model: report-message, delta: "Hello" → "Hi"`:                                                                                {Hello: "Hi"},
 		`changed input in executor/model: report-message, delta: other words in every trace, between "you" and "in"`:                                            {Insert: func(city string) string { return " dear " + strings.ToLower(city) + "er" }},
 		`changed input in executor/model: report-message, delta: now with "folks"`:                                                                              {Insert: func(string) string { return " folks" }},
-		`changed input in executor/model: report-message, delta: various → "Service unavailable."`:                                                              {Replaced: func(string) string { return "Service unavailable." }},
+		`changed input in executor/model: report-message, delta: "Service unavailable.", whatever was recorded`:                                                              {Replaced: func(string) string { return "Service unavailable." }},
 		`changed input in executor/model: report-message, delta: "Hello to you in ‹data›! It will rain for ‹number› hours, take an…" → "‹data›!‹data›!‹data›!"`: {Replaced: func(city string) string { return strings.Repeat(city+"!", 3) }},
 		`changed input in executor/model: report-message, delta: another text in every trace`:                                                                   {Replaced: func(city string) string { return fmt.Sprintf("%x", city) + "-" + city[1:] + "ish" }},
-		`changed input in executor/model: execute, args.unit: "celsius" → "kelvin"`:                                                                             {Unit: "kelvin"},
+		`changed input in executor/model: execute weather, args.unit: "celsius" → "kelvin"`:                                                                             {Unit: "kelvin"},
 		`extra in executor/model: stash mood`:                                            {Mood: true},
 		`missing in executor/model: report-log, info progress: "looking up the weather"`: {Quiet: true},
 		`changed input in executor/model: report-log, message: "weather" → "rain"`:       {Log: "looking up the rain"},
@@ -118,7 +118,7 @@ func TestGivingUpIsOneCause(t *testing.T) {
 	}
 	report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live { return replay.LiveExecutor(forecast(1, 0)) })
 	require.NoError(t, err)
-	assert.Equal(t, []string{"2 missing in executor/model: sleep"}, livetest.Texts(report))
+	assert.Equal(t, []string{"2 missing in executor/model: sleep and ask forecasts"}, livetest.Texts(report))
 	assert.Equal(t, []string{"once", "twice"}, report.Causes[0].Traces)
 	assert.Equal(t, replay.Missing, report.Causes[0].First.Divergence.Class, "the headline and what is told below it are of one trace")
 }
@@ -263,11 +263,11 @@ func TestOneErrorIsOneCause(t *testing.T) {
 		return livetest.Texts(report)
 	}
 	const returns = "error in tool/weather: returns, "
-	assert.Equal(t, []string{`8 ` + returns + `err: various → "no weather for ‹data›: there is no answer ‹number›"`},
+	assert.Equal(t, []string{`8 ` + returns + `error "no weather for ‹data›: there is no answer ‹number›", whatever was recorded`},
 		causes(func(city string) (string, error) {
 			return "", fmt.Errorf("no weather for %s: there is no answer %d", city, len(city))
 		}))
-	assert.Equal(t, []string{`4 ` + returns + `err: various → "gone"`, `4 ` + returns + `err: various → "the roads to ‹data› are closed"`},
+	assert.Equal(t, []string{`4 ` + returns + `error "gone", whatever was recorded`, `4 ` + returns + `error "the roads to ‹data› are closed", whatever was recorded`},
 		causes(func(city string) (string, error) {
 			if city == "Oslo" || city == "Rome" || city == "New York" || city == "Paris" {
 				return "", errors.New("gone")

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/safetext"
@@ -270,7 +271,11 @@ func textChanges(field, want, got string) (changes []Change) {
 		changes = append(changes, c)
 	}
 	if len(changes) == 0 && want != got {
-		changes = []Change{{Field: field, Added: "‹white space›", Removed: "‹white space›"}}
+		mask := "‹white space›"
+		if strings.TrimRightFunc(want, unicode.IsSpace) == strings.TrimRightFunc(got, unicode.IsSpace) {
+			mask = "‹white space at the end›"
+		}
+		changes = []Change{{Field: field, Added: mask, Removed: mask}}
 	}
 	return changes
 }

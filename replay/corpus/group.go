@@ -279,9 +279,15 @@ func (s *seamHits) add(t *TraceReport) {
 	}
 }
 
+// longestExample is how long a change may be that stands for others, in bytes.
+const longestExample = 40
+
 // alsoWas drops the values of a change where they are others in another trace. In how many
 // pieces a text is said today is told where it is one number, whatever was recorded.
 func (c *Change) alsoWas(other Change) {
+	if was := c.Was + " → " + c.Now; (c.Was != other.Was || c.Now != other.Now) && c.As == "" && c.Was != "" && len(was) <= longestExample {
+		c.As = was
+	}
 	if c.Various || c.Now != other.Now {
 		c.Was, c.Now = "", ""
 	} else if c.Was != other.Was {

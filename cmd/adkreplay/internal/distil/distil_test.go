@@ -79,7 +79,7 @@ func TestBehaviours(t *testing.T) {
 		"tool-failure":       {"execute weather in executor/model fails with E_TOOL_DOWNSTREAM_ERROR", "tool/weather in executor/model ends with error"},
 		"executor-panic":     {"executor/model in dispatch ends with panic", "executor/model in dispatch fails with a panic"},
 		"storage-failure":    {"store messages in executor/model fails with an error without a code"},
-		"asks-again":         {"ask forecasts reads in tool/weather fails with an error without a code", "ask forecasts reads, then sleep in tool/weather"},
+		"asks-again":         {"ask forecasts in tool/weather fails with an error without a code", "ask forecasts, then sleep in tool/weather"},
 		"asks-a-model":       {"ask model.example is answered with 200", "ask model.example stops with stop"},
 		"gate-approved":      {"turnGateClosed resolved in tool/delete"},
 		"abort-by-error":     {"cancel stage in run"},
