@@ -226,9 +226,6 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	r.goesOn(d, first, want, got)
 	r.also(d, first, want, got)
 	r.place(d, first, got)
-	if first.repeats > 0 {
-		d.Fields = append(d.Fields, compare.FieldDiff{Field: "asked without an answer", Want: "never", Got: safetext.Counted(first.repeats+1, "time")})
-	}
 	d.Times, d.Dialed = first.times, wire.Dialed(want, first.got)
 	if got == nil && r.isAllThatIsMissing(found) {
 		d.PastBy = first.want.Kind.PastBy()
@@ -240,6 +237,9 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	case first.got != nil:
 		d.Candidates = r.ambiguous(first.got)
 	}
+	if isSpent := func(c Candidate) bool { return c.Spent }; first.repeats > 0 && !slices.ContainsFunc(d.Candidates, isSpent) {
+		d.Fields = append(d.Fields, compare.FieldDiff{Field: "asked without an answer", Want: "never", Got: safetext.Counted(first.repeats+1, "time")})
+	}
 	return d
 }
 
@@ -250,6 +250,8 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 	switch {
 	case d.Class == Missing && got == nil && first.want != nil:
 		in, before, run = r.pairs[first.call], r.newBefore(first), r.got
+	case d.Class == Extra && want != nil && got != nil:
+		in, before, run = r.pairs[first.call], got.Seq, r.got
 	case want != nil || d.Class != Extra && d.Class != Unanswered:
 		return
 	}
@@ -514,13 +516,21 @@ func (r *replayed) instead(found []*difference) (gone *adk.Crossing) {
 	for _, d := range found[1:] {
 		switch {
 		case d.class != Missing || d.call != first.call:
-		case gone == nil && d.at == first.at+1, gone != nil && d.got == nil && wire.OnlyMakes(gone):
+		case gone == nil && r.isNext(first.at, d.at), gone != nil && d.got == nil && wire.OnlyMakes(gone):
 			gone = d.want
 		case gone != nil:
 			return gone
 		}
 	}
 	return gone
+}
+
+// isNext reports whether code did nothing between two recorded crossings, but for what events and
+// logs say of it.
+func (r *replayed) isNext(seq, next int) bool {
+	return seq < next && !slices.ContainsFunc(r.want.Lines[seq:next-1], func(x *adk.Crossing) bool {
+		return x.Kind.Class() != adk.ClassEvent && !wire.IsLog(x)
+	})
 }
 
 // inItsPlace is what the code of a call did next where a recorded operation of it is missing, if

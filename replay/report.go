@@ -186,7 +186,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	d.writeAlso(b, "+")
 	if d.GoesOn != "" {
 		side := "today: goes on with "
-		if d.Got != "" {
+		if d.Got != "" && d.Expected == "" {
 			side = "recorded: goes on with "
 		}
 		b.WriteString(safetext.Wrapped("    "+side+safetext.Shortened(d.GoesOn, 2*width-len(side)-16), width, "        ") + "\n")

@@ -208,14 +208,20 @@ func isRedacted(recorded *trace.Trace, live Live) bool {
 
 // answered reports whether the new run got by with what the recording holds.
 func (r *replayed) answered() error {
-	asked := map[int]*adk.Crossing{} // by the operation
+	asked, waitsFor := map[int]*adk.Crossing{}, map[string]*adk.Crossing{} // by the operation and the gate
 	for _, x := range r.got.Lines {
 		if x.Phase == adk.Begin {
 			asked[x.Op] = x
 		}
+		if wire.AsksForGate(x) {
+			waitsFor[x.Name] = x
+		}
 		if r.unanswered[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
 			if x.Phase == adk.Done && asked[x.Op] != nil {
 				x = asked[x.Op]
+			}
+			if gate := waitsFor[x.Name]; wire.IsSettlement(x) && gate != nil {
+				x = gate
 			}
 			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s", x.Seq, safetext.Shortened(r.got.Line(x), width))
 		}

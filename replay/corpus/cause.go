@@ -87,7 +87,7 @@ type Change struct {
 	// pieces do not tell the change, and both are short and the same in all traces.
 	Was string `json:"was,omitempty"`
 	Now string `json:"now,omitempty"`
-	// As is the change in one trace, where it is another in each: 1 → 2.
+	// As is the change in some traces, where it is another in each: 1 → 2; 3 → 4.
 	As string `json:"as,omitempty"`
 }
 
@@ -594,11 +594,14 @@ func (c Change) String() string {
 	case c.Various:
 		return field + ": another text in every trace"
 	case c.Removed == c.Added && c.Added != "":
-		text := fmt.Sprintf("%s: another %s", field, safetext.Bare(c.Added))
-		if c.As != "" {
-			text += ", as " + safetext.BareJSON(c.As)
+		switch as := safetext.Each(c.examples(), safetext.BareJSON); {
+		case len(as) == 0:
+			return fmt.Sprintf("%s: another %s", field, safetext.Bare(c.Added))
+		case len(as) <= mostChanges:
+			return fmt.Sprintf("%s: %s", field, strings.Join(as, ", "))
+		default:
+			return fmt.Sprintf("%s: another %s, as %s", field, safetext.Bare(c.Added), strings.Join(as[:mostChanges], ", "))
 		}
-		return text
 	case c.Removed == maskData && c.Added == "":
 		return field + ": gone"
 	case c.Added == maskData && c.Removed == "":

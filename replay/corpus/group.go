@@ -285,8 +285,9 @@ const longestExample = 40
 // alsoWas drops the values of a change where they are others in another trace. In how many
 // pieces a text is said today is told where it is one number, whatever was recorded.
 func (c *Change) alsoWas(other Change) {
-	if was := c.Was + " → " + c.Now; (c.Was != other.Was || c.Now != other.Now) && c.As == "" && c.Was != "" && len(was) <= longestExample {
-		c.As = was
+	if c.Was != other.Was || c.Now != other.Now || c.As != "" {
+		c.alsoAs(*c)
+		c.alsoAs(other)
 	}
 	if c.Various || c.Now != other.Now {
 		c.Was, c.Now = "", ""
@@ -295,6 +296,25 @@ func (c *Change) alsoWas(other Change) {
 			c.Now = ""
 		}
 	}
+}
+
+// alsoAs adds the values of a change to the examples, where they are short and none of them.
+func (c *Change) alsoAs(other Change) {
+	as, all := other.Was+" → "+other.Now, c.examples()
+	if other.Was != "" && len(as) <= longestExample && !slices.Contains(all, as) && len(all) <= mostChanges {
+		c.As = strings.Join(append(all, as), betweenExamples)
+	}
+}
+
+// betweenExamples stands between two of Change.As.
+const betweenExamples = "; "
+
+// examples are those of Change.As, which has one more than are said where there are more.
+func (c *Change) examples() []string {
+	if c.As == "" {
+		return nil
+	}
+	return strings.Split(c.As, betweenExamples)
 }
 
 // causes puts the changes together that hit the same traces.

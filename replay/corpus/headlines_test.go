@@ -130,7 +130,7 @@ func TestHeadlinesNameWhatMatters(t *testing.T) {
 		`order in executor/model: ask localhost POST /services/…/restart, before wait-for "restart payments?"`: {operator{hasty: true}, 2},
 		`extra in executor/model: now (dc.Now), 2 times`:                                                       {operator{clock: 2}, 2},
 		`missing in turn-input/timed: now (tc.Now)`:                                                            {operator{hurried: true}, 2},
-		`missing in executor/model: ask db "INSERT INTO notes"`:                                         {operator{unnoted: true}, 1},
+		`missing in executor/model: ask db "INSERT INTO notes"`:                                                {operator{unnoted: true}, 1},
 		`extra in executor/model: report-log, info restart: "restarts 2"`:                                      {operator{logs: true}, 1},
 	} {
 		report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live {

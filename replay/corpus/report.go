@@ -284,7 +284,8 @@ func (c *CauseReport) String() string {
 
 // hits counts the traces that a cause hits, and names the first.
 func (c *CauseReport) hits() string {
-	text, names := safetext.Counted(len(c.Traces), "trace"), safetext.Each(c.Traces, safetext.Bare)
+	all := append([]string{c.First.Trace}, slices.DeleteFunc(slices.Clone(c.Traces), func(name string) bool { return name == c.First.Trace })...)
+	text, names := safetext.Counted(len(all), "trace"), safetext.Each(all, safetext.Bare)
 	dir := path.Dir(names[0])
 	if elsewhere := func(name string) bool { return path.Dir(name) != dir }; len(names) > 1 && dir != "." && !slices.ContainsFunc(names, elsewhere) {
 		text, names = text+" of "+dir, safetext.Each(names, path.Base)
