@@ -243,6 +243,9 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	return d
 }
 
+// byOperations are the seams that operations call: all others are called by the engine.
+var byOperations = []string{adk.LabelStorage, adk.LabelTool, adk.LabelStrand}
+
 // goesOn says what the call did next on the side that has nothing where the other did
 // something: what came after it, or how the call ended.
 func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Crossing) {
@@ -264,7 +267,7 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 			before = slices.Max(append(r.counterparts[:x.Seq-1:x.Seq-1], before))
 		}
 		for _, y := range run.Lines[before:] {
-			if y.Kind == adk.KindCall && y.Call == in.Begin.ID {
+			if y.Kind == adk.KindCall && y.Strand == x.Strand && !slices.Contains(byOperations, y.Seam.Label) {
 				next = y
 				break
 			}

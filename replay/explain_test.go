@@ -83,6 +83,70 @@ func TestReportsSayHowTheCallGoesOn(t *testing.T) {
 	}
 }
 
+// logs is an executor's that says so, and does some things then.
+func logs(text string, then ...func(context.Context, *adk.DispatchContext) error) adk.Config {
+	return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		h.Log(adk.LevelInfo, "step", text, nil)
+		for _, step := range then {
+			if err := step(ctx, dc); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	})
+}
+
+// What code says of what it does is not what it does: that comes first where both differ.
+func TestALogIsNotTheFirstToBeSaid(t *testing.T) {
+	d := heldAgainst(t, logs("asks again", sleepsAMinute), logs("gives up", setsTheStash))
+	assert.Equal(t, replay.Missing, d.Class, d)
+	assert.Equal(t, "sleep 1m0s", d.Expected)
+	assert.Equal(t, "stash waited = true", d.Got)
+	d = heldAgainst(t, logs("asks again", sleepsAMinute), logs("gives up", sleepsAMinute))
+	assert.Equal(t, replay.ChangedInput, d.Class, "nothing else differs")
+	assert.Contains(t, d.String(), "gives up")
+}
+
+// A pause is made for what comes behind it, which is gone or new with it.
+func TestAPauseIsSaidWithWhatItIsFor(t *testing.T) {
+	once, again := doing(asksThat("a")), doing(asksThat("a"), sleepsAMinute, asksThat("a"), asksThat("b"), setsTheStash)
+	d := heldAgainst(t, again, once)
+	assert.Equal(t, replay.Missing, d.Class, d)
+	assert.Len(t, d.Also, 2, "and no more than the asks: %s", d)
+	assert.Contains(t, d.String(), "\n  - sleep 1m0s\n  - ask model ")
+	d = heldAgainst(t, once, doing(asksThat("a"), sleepsAMinute, setsTheStash))
+	assert.Equal(t, replay.Extra, d.Class, d)
+	assert.Len(t, d.Also, 1)
+	assert.Contains(t, d.String(), "\n  + sleep 1m0s\n  + stash waited = true\n")
+}
+
+// Where a middleware is gone or new, its pipeline goes on with the next one, and not with its
+// end.
+func TestAPipelineGoesOnWithTheNextOfIt(t *testing.T) {
+	pipeline := func(names ...string) adk.Config {
+		config := doing()
+		for _, name := range names {
+			config.TurnInput = append(config.TurnInput, adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+				next(ctx)
+				return nil
+			}})
+		}
+		return config
+	}
+	for name, c := range map[string]struct {
+		recorded, live adk.Config
+		goesOn         string
+	}{
+		"gone":          {pipeline("a", "b", "c"), pipeline("a", "c"), "turn-input/c"},
+		"the last gone": {pipeline("a", "b"), pipeline("a"), "dispatch"},
+		"new":           {pipeline("a", "c"), pipeline("a", "b", "c"), "turn-input/c"},
+	} {
+		d := divergenceOf(t, turnOf(t, c.recorded, adk.RawTurn{}), replay.Live{Config: c.live, Seams: []string{replay.Middleware}})
+		require.NotNil(t, d, name)
+		assert.Equal(t, c.goesOn, d.GoesOn, "%s: %s", name, d)
+	}
+}
+
 func acks(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }
 
 func acksAndAsks(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

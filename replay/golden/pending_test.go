@@ -188,6 +188,8 @@ func TestReplayTellsWhatCanBeAccepted(t *testing.T) {
 			told := unfolded(tb.failed[len(tb.failed)-1])
 			assert.Contains(t, told, c.says)
 			assert.NotContains(t, told, c.not)
+			assert.Equal(t, min(c.left, 1), strings.Count(told, "the recording has no answer for"), "one reason is said once")
+			assert.Equal(t, c.left > 1, strings.Contains(told, "\n  and so it is with "+dir+"/b.jsonl\n"))
 			assert.Equal(t, c.left > 0, strings.Contains(told, "record it anew, into that file: run the turn with replay.Record(file)"))
 
 			before := readAll(t, dir)
