@@ -132,8 +132,6 @@ type strand struct {
 	held   int        // its goroutines that are held back here
 	ended  bool       // but for the goroutines of others that use its handle
 	moved  *sync.Cond // the head moved to where they may go on, or all stopped
-	// Of a scripted call that waits for what it does next: tells its last line.
-	ends func(*adk.Crossing) bool
 }
 
 // parked is a goroutine that waits inside the engine.
@@ -149,6 +147,8 @@ type wait struct {
 	scripted bool     // it can perform operations
 	step     adk.Step // what it announced, if it did
 	by       int      // its number among those of besides
+	// Of a scripted call that waits for what it does next: tells its last line.
+	ends func(*adk.Crossing) bool
 }
 
 func newPlayer(src source, known wire.Comparer) *player {
@@ -410,14 +410,14 @@ func decided(x *adk.Crossing) bool {
 // exits is the return of a call whose next step is to end its goroutine: the
 // cancel that the cursor stands at is told by it, before the strands that it
 // then waits for go on. mu is held.
-func (p *player) exits(strand int, s *strand) *adk.Crossing {
-	if x := p.peek(0); s.ends == nil || x == nil || wire.CancelledBy(x) != wire.CancelGoexit {
+func (p *player) exits(w wait) *adk.Crossing {
+	if x := p.peek(0); w.ends == nil || x == nil || wire.CancelledBy(x) != wire.CancelGoexit {
 		return nil
 	}
 	for i := 1; ; i++ {
 		x := p.peek(i)
-		if x == nil || x.Strand == strand {
-			if x != nil && x.Outcome == adk.OutcomeGoexit && s.ends(x) {
+		if x == nil || x.Strand == w.strand {
+			if x != nil && x.Outcome == adk.OutcomeGoexit && w.ends(x) {
 				return x
 			}
 			return nil
@@ -468,11 +468,7 @@ func (p *player) await(n int) *adk.Crossing {
 // takes on one of a strand that is parked, which was made through that strand's
 // handle by another goroutine. ends tells the line up to which it performs.
 func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossing {
-	if s := p.strands[n]; s != nil {
-		defer func(outer func(*adk.Crossing) bool) { s.ends = outer }(s.ends)
-		s.ends = ends
-	}
-	x := p.awaitFor(wait{strand: n, scripted: true})
+	x := p.awaitFor(wait{strand: n, scripted: true, ends: ends})
 	if x != nil && x.Strand != n {
 		p.claimed = p.matched + 1
 	}
@@ -491,7 +487,7 @@ func (p *player) awaitFor(w wait) *adk.Crossing {
 		if p.Stopped || x == nil {
 			return nil
 		}
-		if last := p.exits(w.strand, s); last != nil {
+		if last := p.exits(w); last != nil {
 			return last
 		}
 		if p.comesBetween(x, w) {
@@ -537,10 +533,8 @@ func (p *player) mayTake(w wait, x *adk.Crossing) bool {
 func (p *player) leaving(n int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	s := p.strand(n)
-	defer func(outer func(*adk.Crossing) bool) { s.ends = outer }(s.ends)
-	s.ends = func(*adk.Crossing) bool { return true }
-	p.await(n)
+	p.strand(n)
+	p.awaitFor(wait{strand: n, ends: func(*adk.Crossing) bool { return true }})
 }
 
 // orphaned reports whether x is made through the handle of a strand that will not
@@ -586,7 +580,7 @@ func (p *player) stuck(x *adk.Crossing) bool {
 		}
 	}
 	for w := range p.waits {
-		if x == nil || p.mayTake(*w, x) || p.exits(w.strand, w.of) != nil {
+		if x == nil || p.mayTake(*w, x) || p.exits(*w) != nil {
 			return false
 		}
 	}
