@@ -263,7 +263,7 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 	}
 	next := in.Return
 	if x := cmp.Or(first.want, first.got); x.Kind == adk.KindCall { // of a pipeline, which no operation calls
-		if run == r.got {
+		if run == r.got && first.want != nil {
 			before = slices.Max(append(r.counterparts[:x.Seq-1:x.Seq-1], before))
 		}
 		for _, y := range run.Lines[before:] {

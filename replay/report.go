@@ -122,10 +122,18 @@ func writeLine(b *strings.Builder, line string) {
 	fmt.Fprintf(b, "    %s\n", safetext.Shortened(line, width-4))
 }
 
-// isCut reports whether the lines of the two crossings do not fit, and all in which these
-// differ does.
+// isOfTools reports whether nothing but tools differs in what a run was given, of which its line
+// says other things first.
+func (d *Divergence) isOfTools() bool {
+	other := func(f compare.FieldDiff) bool { return f.Field != "tool" && !strings.HasPrefix(f.Field, "tool ") }
+	return d.Class == ChangedInput && len(d.Fields) > 0 && !slices.ContainsFunc(d.Fields, other)
+}
+
+// isCut reports whether the lines of two crossings that say something else do not fit, and all in
+// which these differ does.
 func (d *Divergence) isCut() bool {
-	return d.SameKind && len(d.Fields) <= mostFields && max(utf8.RuneCountInString(d.Expected), utf8.RuneCountInString(d.Got)) > width-4
+	changed := d.Class == ChangedInput || d.Class == ChangedOutput || d.Class == ChangedState
+	return changed && d.SameKind && len(d.Fields) > 0 && len(d.Fields) <= mostFields && max(utf8.RuneCountInString(d.Expected), utf8.RuneCountInString(d.Got)) > width-4
 }
 
 // Summary is the beginning of String, without the code: what kind of difference it is and
@@ -162,7 +170,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	expected, got := safetext.Beside(d.Expected, d.Got, width-4)
 	alone := len(d.Fields) == 1 && d.SameKind
 	switch {
-	case d.isOfAResult() && alone: // the head says whose it is, and the field what it is
+	case d.isOfAResult() && alone, d.isOfTools(): // the head says whose it is, and the field what it is
 		expected, got = "", ""
 	case (alone || d.isCut()) && d.Class != ChangedError && d.Class != Panicked: // the fields say it whole, and the lines cut
 		expected, got = d.Got, d.Got
@@ -179,6 +187,9 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	all := len(show)
 	if d.Class == Panicked { // its line says it, and the more the better
 		got, show = safetext.Wrapped(safetext.Shortened(d.Got, mostOfAPanic), width-4, "        "), nil
+	}
+	if got != "" && !d.SameKind && strings.Contains(d.Got, " error ") { // what it is of stands at its end
+		got = safetext.Wrapped(safetext.Shortened(d.Got, 2*width-16), width-4, "        ")
 	}
 	if got != "" {
 		fmt.Fprintf(b, "  + %s\n", got)

@@ -111,6 +111,9 @@ func (r *replayed) withholdNames(report *Report) {
 		}
 		hide(&d.Got)
 		hide(&d.GoesOn)
+		for i := range d.Also {
+			hide(&d.Also[i])
+		}
 		for i := range d.Waiting {
 			hide(&d.Waiting[i])
 		}

@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -233,19 +232,19 @@ func (f FieldDiff) path(width int) (lines []string) {
 // Replaced are fields of which two of one name, where one says what is gone and the other what
 // is new, are one: as where a list has a tool of another name.
 func Replaced(fields []FieldDiff) (all []FieldDiff) {
-	named := map[string]int{}
+	named, at := map[string]int{}, map[string]int{}
 	for _, f := range fields {
 		named[f.Field]++
 	}
 	for _, f := range fields {
-		at := slices.IndexFunc(all, func(other FieldDiff) bool {
-			return other.Field == f.Field && (other.Got == "" && f.Want == "" || other.Want == "" && f.Got == "")
-		})
-		if named[f.Field] != 2 || at < 0 {
-			all = append(all, f)
-			continue
+		if i, known := at[f.Field]; known && named[f.Field] == 2 {
+			if first := &all[i]; first.Got == "" && f.Want == "" || first.Want == "" && f.Got == "" {
+				first.Want, first.Got = cmp.Or(first.Want, f.Want), cmp.Or(first.Got, f.Got)
+				continue
+			}
 		}
-		all[at].Want, all[at].Got = cmp.Or(all[at].Want, f.Want), cmp.Or(all[at].Got, f.Got)
+		at[f.Field] = len(all)
+		all = append(all, f)
 	}
 	return all
 }
