@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 
+	"github.com/adkreplay/adkreplay/internal/callers"
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/schema"
@@ -62,7 +62,7 @@ type ToolInit struct {
 	// leaves to them how.
 	ArtifactConstructor ArtifactConstructor
 	code                uintptr // of the function behind Handler, where that is another
-	callers             int     // between who made the tool and NewTool
+	made                uintptr // where, if NewTool is not called there
 }
 
 // ArtifactConstructor makes of a tool's result, often Bytes or a long text, the
@@ -127,10 +127,8 @@ func NewTool(init ToolInit) (*Tool, error) {
 	if err := wrong.err(E_INVALID_INITIAL_TOOL_VALUE); err != nil {
 		return nil, err
 	}
-	t := &Tool{handler: init.Handler, spec: &toolSpec{schema: compiled, code: cmp.Or(init.code, reflect.ValueOf(init.Handler).Pointer())}}
-	var made [1]uintptr
-	runtime.Callers(2+init.callers, made[:])
-	t.spec.made = made[0]
+	t := &Tool{handler: init.Handler, spec: &toolSpec{schema: compiled, code: cmp.Or(init.code, reflect.ValueOf(init.Handler).Pointer()),
+		made: cmp.Or(init.made, callers.Line(1))}}
 	init.InputSchema, init.Meta, init.Handler = effective, meta, nil
 	t.spec.init = init
 	data, err := unescaped.Marshal(toolJSONOf(init)) // it is described once, for every use to come
@@ -167,7 +165,7 @@ func NewTypedTool[In any](init ToolInit, fn func(ctx context.Context, dc *Dispat
 		}
 		init.code = reflect.ValueOf(fn).Pointer()
 	}
-	init.callers = 1
+	init.made = callers.Line(1)
 	return NewTool(init)
 }
 

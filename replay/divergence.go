@@ -75,8 +75,8 @@ type Divergence struct {
 	// GoesOn is, where one of the two is nothing, what the call did next on the side that has
 	// nothing there, in a line.
 	GoesOn string `json:"goesOn,omitempty"`
-	// Also are the operations of its kind that are missing or extra with it, the next in its
-	// call, in a line each.
+	// Also are the operations of its kind that are missing or extra with it, and behind a pause
+	// those that it was made for: the next in its call, in a line each.
 	Also []string `json:"also,omitempty"`
 	// Times is, of an id or a time that is made, how many of them are missing or extra in the
 	// call, where these are several.

@@ -261,18 +261,18 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 	if in == nil {
 		return
 	}
-	next := in.Return
 	if x := cmp.Or(first.want, first.got); x.Kind == adk.KindCall { // of a pipeline, which no operation calls
 		if run == r.got && first.want != nil {
 			before = slices.Max(append(r.counterparts[:x.Seq-1:x.Seq-1], before))
 		}
 		for _, y := range run.Lines[before:] {
 			if y.Kind == adk.KindCall && y.Strand == x.Strand && !slices.Contains(byOperations, y.Seam.Label) {
-				next = y
-				break
+				d.GoesOn = run.Line(y)
+				return
 			}
 		}
 	}
+	next := in.Return
 	for _, s := range in.Script {
 		if s.X.Seq > before && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) {
 			next = s.X

@@ -128,7 +128,7 @@ func TestAPipelineGoesOnWithTheNextOfIt(t *testing.T) {
 		for _, name := range names {
 			config.TurnInput = append(config.TurnInput, adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 				next(ctx)
-				return nil
+				return tc.Stash().Set(name, true) // behind all that its pipeline goes on with
 			}})
 		}
 		return config

@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/prompt"
+	"github.com/adkreplay/adkreplay/internal/callers"
 )
 
 // Adapter makes executors of one set of options. It holds no state: one serves many turns
@@ -38,9 +38,7 @@ func (a *Adapter) Executor(name string, overrides ...Options) adk.Executor {
 	}
 	// Where no stash says more, all iterations have the same settings, which nobody changes.
 	alone := sync.OnceValues(func() (*settings, error) { return settle(merged, true) })
-	var made [1]uintptr
-	runtime.Callers(2, made[:])
-	return adk.Executor{Name: name, Made: made[0], Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	return adk.Executor{Name: name, Made: callers.Line(1), Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		settle, stash := alone, dc.Stash().Get(StashKey, nil)
 		if stash != nil {
 			settle = func() (*settings, error) { return settled(merged, stash) }

@@ -17,6 +17,14 @@ func Of(skip int) Place {
 	return append(Place(nil), calls[:runtime.Callers(own+skip, calls[:])]...)
 }
 
+// Line is the innermost of the calls of Of alone, which is kept at no cost; 0 is nowhere.
+func Line(skip int) uintptr {
+	var call [1]uintptr
+	const own = 2 // runtime.Callers and Line
+	runtime.Callers(own+skip, call[:])
+	return call[0]
+}
+
 // Staged is embedded in the value of a panic that this project makes on purpose, in the place of
 // user code. To keep where that happened takes longer than to panic.
 type Staged struct{}

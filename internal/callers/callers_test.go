@@ -46,3 +46,15 @@ func TestOfPanic(t *testing.T) {
 	line, _, _ := strings.Cut(string(callers.OfPanic("of itself", 0).Text()), "\n")
 	assert.Contains(t, line, "TestOfPanic")
 }
+
+func line(skip int) uintptr { return callers.Line(skip) }
+
+// A line is the first of the calls that a place has, from wherever it is counted.
+func TestLine(t *testing.T) {
+	for skip := range 2 {
+		place := callers.Place{line(skip)}
+		first, _, _ := strings.Cut(string(place.Text()), "\n")
+		assert.Contains(t, first, []string{"line", "TestLine"}[skip])
+	}
+	assert.Zero(t, callers.Line(1000))
+}

@@ -117,6 +117,16 @@ func TestOfCaller(t *testing.T) {
 	assert.Equal(t, "internal/codeplace/place_test.go", place.File)
 	assert.Equal(t, "codeplace_test.TestOfCaller", place.Func)
 	assert.Equal(t, "made in "+place.String(), place.MadeIn())
+	for _, made := range []func(adk.ToolInit) (*adk.Tool, error){adk.NewTool, func(init adk.ToolInit) (*adk.Tool, error) {
+		init.Handler = nil
+		return adk.NewTypedTool(init, func(context.Context, *adk.DispatchContext, struct{}) (adk.ToolResult, error) { return nil, nil })
+	}} {
+		tool, err := made(adk.ToolInit{Name: "t", Description: "d", InputSchema: []byte(`{"type":"object"}`),
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return nil, nil }})
+		require.NoError(t, err)
+		said := codeplace.OfTool(adk.Config{Tools: []*adk.Tool{tool}}, "t")
+		assert.Regexp(t, `^made in internal/codeplace/place_test\.go:\d+ \(codeplace_test\.TestOfCaller`, said)
+	}
 	assert.Zero(t, codeplace.OfCaller(0))
 	assert.Zero(t, codeplace.OfCaller(reflect.ValueOf(chat.New).Pointer()+1))
 	assert.Empty(t, codeplace.Place{}.MadeIn())

@@ -106,7 +106,7 @@ var rooms = []room{
 		because: "it puts together what is shown, and asks no model; artifacts are shown as handles"},
 	{name: "adk/budget", ours: []string{"adk", "adk/prompt", "internal/canonical"},
 		because: "it counts what is shown, and sheds what a turn holds"},
-	{name: "adk/chat", ours: []string{"adk", "adk/adkhttp", "adk/artifact", "adk/budget", "adk/prompt", "internal/canonical", "internal/httpform", "internal/plain"},
+	{name: "adk/chat", ours: []string{"adk", "adk/adkhttp", "adk/artifact", "adk/budget", "adk/prompt", "internal/callers", "internal/canonical", "internal/httpform", "internal/plain"},
 		because: "it asks a model of what the rooms below it show and count"},
 	{name: "adk/budget/sentencepiece", ours: []string{"adk", "adk/budget"},
 		others:  []string{"github.com/eliben/go-sentencepiece"}, // vocabularies of SentencePiece
