@@ -149,6 +149,9 @@ type Evidence struct {
 	Ahead  bool
 	// Also are the crossings of Divergence.Also.
 	Also []*adk.Crossing
+	// Left reports whether the call still does, elsewhere, what the missing crossing did by
+	// its kind and name.
+	Left bool
 	// Agreed are the last recorded crossings that agreed, those of Before.
 	Agreed []*adk.Crossing
 }

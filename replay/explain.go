@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/likeness"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
+	"github.com/adkreplay/adkreplay/replay/internal/written"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -226,6 +228,9 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	r.goesOn(d, first, want, got)
 	r.also(d, first, want, got)
 	r.place(d, first, got)
+	d.Evidence.Left = got == nil && first.class == Missing && slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
+		return r.counterparts[s.X.Seq-1] > 0 && describe.Gist(s.X) == describe.Gist(want)
+	})
 	d.Times, d.Dialed = first.times, wire.Dialed(want, first.got)
 	if got == nil && r.isAllThatIsMissing(found) {
 		d.PastBy = first.want.Kind.PastBy()
@@ -357,13 +362,13 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	}
 	in, begins := r.codeOf(first)
 	if in == nil {
-		d.Place = r.made(first)
+		d.Place = cmp.Or(written.Place(first.fields, r.live.Config, ""), r.made(first))
 		return
 	}
 	last := r.lastBefore(in, first)
 	switch lines := r.callers.Of(last); {
 	case len(lines) == 0:
-		d.Place = begins
+		d.Place = cmp.Or(written.Place(first.fields, r.live.Config, in.Begin.Seam.Label), begins)
 	case d.isOfAResult(): // all that the seam's function called has returned
 		d.Place = lines[len(lines)-1].After()
 	default:
@@ -602,6 +607,9 @@ func (r *replayed) ends() string {
 			}
 			return "in another state"
 		}
+	}
+	if slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return errors.Is(x.Err, ErrUnanswered) }) {
+		return "" // and nobody knows how, with an answer
 	}
 	return "as recorded"
 }

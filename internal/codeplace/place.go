@@ -283,6 +283,16 @@ func (s Stack) IsApart() bool {
 	return true
 }
 
+// Package is the path of the package that a function is written in; empty where it is none.
+func Package(function any) string {
+	if v := reflect.ValueOf(function); v.Kind() == reflect.Func && !v.IsNil() {
+		f := runtime.FuncForPC(v.Pointer())
+		file, _ := f.FileLine(f.Entry())
+		return packageOf(named(f.Name(), file))
+	}
+	return ""
+}
+
 // engine is the path of package adk, ours the path of its module, and seamCall what
 // calls user code.
 var (

@@ -188,6 +188,8 @@ var rooms = []room{
 	{name: "replay/internal/tape", ours: []string{"adk", "internal/wire", "replay/trace"},
 		because: "it keeps a run, whatever that is held against"},
 	{name: "replay/internal/withhold", ours: []string{"adk", "internal/redacting", "internal/state", "internal/wire", "replay/redact"}, because: "it knows the texts of two runs, and not how they are made"},
+	{name: "replay/internal/written", ours: []string{"adk", "internal/codeplace", "internal/compare", "internal/shell"}, others: []string{"golang.org/x/mod/modfile"}, // whose source it is
+		because: "it reads the source of a program, and runs nothing"},
 	{name: "replay/transcript", ours: []string{"adk", "replay/internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
 		because: "reading a run needs no engine that runs it again"},
 	{name: "replay/redact", because: "a leaf: rules are data"},
@@ -200,7 +202,7 @@ var rooms = []room{
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
 	{name: "replay", ours: []string{"adk", "replay/internal/align", "internal/beside", "internal/calls", "internal/canonical", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "replay/internal/likeness", "replay/internal/makers", "replay/internal/optional", "replay/internal/outlet", "internal/plain", "internal/redacting", "replay/internal/rename", "internal/safetext", "internal/shell",
-		"internal/state", "internal/storages", "internal/stub", "replay/internal/tape", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/internal/withhold", "replay/redact", "replay/trace"},
+		"internal/state", "internal/storages", "internal/stub", "replay/internal/tape", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/internal/withhold", "replay/internal/written", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "internal/jsonfault", "internal/safetext", "internal/wire", "replay", "replay/trace"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML

@@ -109,7 +109,8 @@ func newCause(d *replay.Divergence) *Cause {
 	if was, now := e.Recorded, e.Replayed; d.Class == replay.Missing && was != nil && now != nil && describe.IsMade(was) && describe.IsMade(now) {
 		c.Came = describe.Gist(now)
 	}
-	if c.Beside != onceMore { // what is gone came of that
+	isWhatItIs := func(f replay.FieldDiff) bool { return f.Field == adk.LabelExecutor }
+	if c.Beside != onceMore && !slices.ContainsFunc(d.Fields, isWhatItIs) { // what is gone came of that
 		c.Instead = instead(d.Class, e)
 	}
 	switch was := e.Recorded; {
@@ -129,8 +130,12 @@ func newCause(d *replay.Divergence) *Cause {
 	if x != nil && isDigest(x) { // where something is first seen, nobody changed it
 		c.Seam = ""
 	}
-	for _, f := range d.Fields {
-		c.Changes = append(c.Changes, fieldChanges(f, d.Fields)...)
+	for i, f := range d.Fields {
+		if of, was, is := renamed(f, d.Fields); is {
+			c.Changes = append(c.Changes, Change{Field: of, Removed: was, Added: lastMember(f.Field)})
+		} else if !slices.ContainsFunc(d.Fields, func(new replay.FieldDiff) bool { return isRenamed(f, new) }) {
+			c.Changes = append(c.Changes, fieldChanges(d.Fields[i], d.Fields)...)
+		}
 	}
 	c.Changes = telling(c.Changes)
 	before := wordsOf(e.Agreed)
@@ -282,6 +287,23 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 	return changes
 }
 
+// renamed is of a new member of an object that holds what another one held the object, and how that
+// was called.
+func renamed(f replay.FieldDiff, all []replay.FieldDiff) (of, was string, is bool) {
+	for _, gone := range all {
+		if isRenamed(gone, f) {
+			return strings.TrimSuffix(f.Anywhere(), "."+lastMember(f.Field)), lastMember(gone.Field), true
+		}
+	}
+	return "", "", false
+}
+
+// isRenamed reports whether a member that is gone is in its object by another name.
+func isRenamed(gone, new replay.FieldDiff) bool {
+	return gone.Got == "" && new.Want == "" && gone.Want == new.Got && strings.HasPrefix(gone.Want, "{") &&
+		strings.TrimSuffix(gone.Field, lastMember(gone.Field)) == strings.TrimSuffix(new.Field, lastMember(new.Field))
+}
+
 // isText reports whether a value, as JSON, is a text, or there is none.
 func isText(value string) bool {
 	return strings.HasPrefix(value, quote) || value == compare.OrNothing("")
@@ -325,10 +347,16 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 	if d.Class == replay.Unanswered && instead(d.Class, e) == "" {
 		return "not recorded"
 	}
+	if e.Left {
+		return onceLess
+	}
 	return ""
 }
 
-const onceMore = "once more than recorded"
+const (
+	onceMore = "once more than recorded"
+	onceLess = "once less than recorded"
+)
 
 // instead says what else a divergence is about: what came where something is missing, and
 // what is gone where something came.
@@ -419,7 +447,9 @@ var volatile = map[string]bool{
 // them: in volatile members, and of nothing but numbers, ids and times. Where
 // there are no others they stay.
 func telling(all []Change) []Change {
-	kept := slices.DeleteFunc(slices.Clone(all), func(c Change) bool { return volatile[lastMember(c.Field)] })
+	kept := slices.DeleteFunc(slices.Clone(all), func(c Change) bool {
+		return volatile[lastMember(c.Field)] && !strings.HasPrefix(c.Field, "request.body.") // there the agent says them
+	})
 	if len(kept) == 0 {
 		kept = nil
 		for _, c := range all {
@@ -565,9 +595,15 @@ var contextEnds = map[string]string{
 	`"context.Canceled"`:         ": its context was cancelled",
 }
 
+// lists are the labels of the pipelines, each of which is a list of names.
+var lists = []string{adk.LabelTurnInput + "[]", adk.LabelTurnOutput + "[]", adk.LabelDispatchInput + "[]", adk.LabelDispatchOutput + "[]"}
+
 // String is the change in a few words.
 func (c Change) String() string {
 	field := safetext.Bare(c.Field)
+	if slices.Contains(lists, field) { // whose they are the seam says
+		field = "middlewares"
+	}
 	switch {
 	case c.Field == compare.FieldPieces:
 		return compare.PiecesText(c.Was, c.Now)
@@ -588,13 +624,15 @@ func (c Change) String() string {
 		if c.Field == fieldErr {
 			field = "error"
 		}
-		return fmt.Sprintf("%s %s, whatever was recorded", field, quoted(c.Added))
+		return fmt.Sprintf("%s %s in place of whatever was recorded", field, quoted(c.Added))
 	case c.Various && (c.Left != "" || c.Right != ""):
 		return fmt.Sprintf("%s: other words in every trace, between %s and %s", field, quoted(c.Left), quoted(c.Right))
 	case c.Various:
 		return field + ": another text in every trace"
 	case c.Removed == c.Added && c.Added != "":
 		switch as := safetext.Each(c.examples(), safetext.BareJSON); {
+		case c.Added == maskSpace || c.Added == maskSpaceBehind:
+			return fmt.Sprintf("%s: other %s", field, strings.Trim(c.Added, "‹›"))
 		case len(as) == 0:
 			return fmt.Sprintf("%s: another %s", field, safetext.Bare(c.Added))
 		case len(as) <= mostChanges:
@@ -602,14 +640,10 @@ func (c Change) String() string {
 		default:
 			return fmt.Sprintf("%s: another %s, as %s", field, safetext.Bare(c.Added), strings.Join(as[:mostChanges], ", "))
 		}
-	case c.Removed == maskData && c.Added == "":
+	case c.Added == "" && (c.Removed == maskData || c.Removed == maskObject):
 		return field + ": gone"
-	case c.Added == maskData && c.Removed == "":
+	case c.Removed == "" && (c.Added == maskData || c.Added == maskObject):
 		return field + ": new"
-	case c.Removed+c.Added == maskObject && c.Removed != "":
-		return field + ": one less"
-	case c.Removed+c.Added == maskObject:
-		return field + ": one more"
 	case c.Removed != "" && c.Added != "":
 		return fmt.Sprintf("%s: %s → %s", field, quoted(c.Removed), quoted(c.Added))
 	case c.Field == fieldErr && c.Removed != "":

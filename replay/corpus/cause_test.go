@@ -66,7 +66,7 @@ func TestOneChangeIsOneCause(t *testing.T) {
 		`changed input in executor/model: report-message, delta: "Hello" → "Hi"`:                                                                                {Hello: "Hi"},
 		`changed input in executor/model: report-message, delta: other words in every trace, between "you" and "in"`:                                            {Insert: func(city string) string { return " dear " + strings.ToLower(city) + "er" }},
 		`changed input in executor/model: report-message, delta: now with "folks"`:                                                                              {Insert: func(string) string { return " folks" }},
-		`changed input in executor/model: report-message, delta: "Service unavailable.", whatever was recorded`:                                                 {Replaced: func(string) string { return "Service unavailable." }},
+		`changed input in executor/model: report-message, delta: "Service unavailable." in place of whatever was recorded`:                                      {Replaced: func(string) string { return "Service unavailable." }},
 		`changed input in executor/model: report-message, delta: "Hello to you in ‹data›! It will rain for ‹number› hours, take an…" → "‹data›!‹data›!‹data›!"`: {Replaced: func(city string) string { return strings.Repeat(city+"!", 3) }},
 		`changed input in executor/model: report-message, delta: another text in every trace`:                                                                   {Replaced: func(city string) string { return fmt.Sprintf("%x", city) + "-" + city[1:] + "ish" }},
 		`changed input in executor/model: execute weather, args.unit: "celsius" → "kelvin"`:                                                                     {Unit: "kelvin"},
@@ -260,20 +260,32 @@ func TestOneErrorIsOneCause(t *testing.T) {
 		read, err := corpus.ReadReport(strings.NewReader(asJSON(t, report)))
 		require.NoError(t, err)
 		assert.Equal(t, livetest.Texts(report), livetest.Texts(read), "as it was read")
+		for _, c := range append(report.Causes, read.Causes...) {
+			if strings.Contains(c.Text, " in place of ") {
+				assert.Contains(t, strings.Join(strings.Fields(c.String()), " "), "err: expected nothing", "a trace is shown in which none was recorded")
+			}
+		}
 		return livetest.Texts(report)
 	}
 	const returns = "error in tool/weather: returns, "
-	assert.Equal(t, []string{`8 ` + returns + `error "no weather for ‹data›: there is no answer ‹number›", whatever was recorded`},
+	assert.Equal(t, []string{`8 ` + returns + `error "no weather for ‹data›: there is no answer ‹number›" in place of whatever was recorded`},
 		causes(func(city string) (string, error) {
 			return "", fmt.Errorf("no weather for %s: there is no answer %d", city, len(city))
 		}))
-	assert.Equal(t, []string{`4 ` + returns + `error "gone", whatever was recorded`, `4 ` + returns + `error "the roads to ‹data› are closed", whatever was recorded`},
+	assert.Equal(t, []string{`4 ` + returns + `error "gone" in place of whatever was recorded`, `4 ` + returns + `error "the roads to ‹data› are closed" in place of whatever was recorded`},
 		causes(func(city string) (string, error) {
 			if city == "Oslo" || city == "Rome" || city == "New York" || city == "Paris" {
 				return "", errors.New("gone")
 			}
 			return "", fmt.Errorf("the roads to %s are closed", city)
 		}), "two errors are two causes")
+	assert.Equal(t, []string{`7 ` + returns + `error "gone" in place of whatever was recorded`},
+		causes(func(city string) (string, error) {
+			if city == "Oslo" {
+				return recorded(city)
+			}
+			return "", errors.New("gone")
+		}), "the first has an error, and no other shows that today's is new")
 	assert.Equal(t, []string{`3 ` + returns + `err.text: "busy" → "slow"`},
 		causes(func(city string) (string, error) {
 			text, err := recorded(city)
@@ -312,6 +324,30 @@ func TestATraceMayBeHitByTwoCauses(t *testing.T) {
 	assert.Equal(t, []string{"8 changed input in run: " + prompt + "; " + tools}, verify(func(string) bool { return true }),
 		"what always comes together is one")
 	assert.Equal(t, []string{"8 changed input in run: " + prompt}, verify(func(string) bool { return false }))
+}
+
+// A member that has another name and holds what it held is told by its two names.
+func TestRenamedMember(t *testing.T) {
+	schema := func(members string) *adk.Tool {
+		tool := fakes.NewTool("weather", "Tells the weather in a city.", "rain")
+		tool.Init.InputSchema = json.RawMessage(`{"type":"object","properties":` + members + `}`)
+		return tool.Tool()
+	}
+	var sources []corpus.Source
+	for _, city := range cities {
+		sources = append(sources, livetest.Source(city, recordWith(t, city, livetest.Agent{}.Of(city), schema(`{"days":{"type":"number"}}`))))
+	}
+	causes := func(members string) []string {
+		report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
+			return replay.Live{Config: adk.Config{Tools: []*adk.Tool{schema(members)}}, Seams: []string{replay.Tools}}
+		})
+		require.NoError(t, err)
+		return livetest.Texts(report)
+	}
+	const properties = "8 changed input in run: tool weather.inputSchema.properties"
+	assert.Equal(t, []string{properties + `: "days" → "nights"`}, causes(`{"nights":{"type":"number"}}`))
+	assert.Equal(t, []string{properties + `.days: without "type number"; tool weather.inputSchema.properties.nights: now with "type integer"`}, causes(`{"nights":{"type":"integer"}}`), "it holds something else")
+	assert.Equal(t, []string{properties + `.nights: now with "type number"`}, causes(`{"days":{"type":"number"},"nights":{"type":"number"}}`), "both are there")
 }
 
 // Two traces are enough for two causes, and one for one.

@@ -182,8 +182,13 @@ type token struct {
 // The masks, by the group of tokenPattern that they stand for.
 var masks = []string{"", "‹id›", "‹time›", "‹number›"}
 
-// maskData stands for words that are data of the trace.
-const maskData = "‹data›"
+// maskData stands for words that are data of the trace, and the others for white space that alone
+// differs.
+const (
+	maskData        = "‹data›"
+	maskSpace       = "‹white space›"
+	maskSpaceBehind = "‹white space at the end›"
+)
 
 // tokenPattern finds ids, times, numbers, signs of scripts that write no spaces,
 // words, and anything else but white space by itself.
@@ -271,9 +276,9 @@ func textChanges(field, want, got string) (changes []Change) {
 		changes = append(changes, c)
 	}
 	if len(changes) == 0 && want != got {
-		mask := "‹white space›"
+		mask := maskSpace
 		if strings.TrimRightFunc(want, unicode.IsSpace) == strings.TrimRightFunc(got, unicode.IsSpace) {
-			mask = "‹white space at the end›"
+			mask = maskSpaceBehind
 		}
 		changes = []Change{{Field: field, Added: mask, Removed: mask}}
 	}

@@ -30,6 +30,7 @@ func (r *Report) group() {
 	r.mostHitFirst()
 	r.joinErrors(reports)
 	for _, c := range r.Causes {
+		c.showTheErrorThatIsNew(reports)
 		for _, name := range c.Traces {
 			if of := reports[name].Cause; of.Kind == c.Kind {
 				c.Asked = alike(c.Asked, of.Asked)
@@ -47,6 +48,22 @@ func (r *Report) group() {
 		}
 	}
 	r.mostHitFirst()
+}
+
+// showTheErrorThatIsNew shows a trace in which none was recorded in the place of the error that came,
+// if there is one: of two errors it is not plain that the second is a failure of today's code.
+func (c *CauseReport) showTheErrorThatIsNew(reports map[string]*TraceReport) {
+	isNew := func(name string) bool {
+		t := reports[name]
+		return t.Cause.Class == replay.ChangedError && t.Cause.place() == c.place() &&
+			slices.ContainsFunc(t.Divergence.Fields, func(f replay.FieldDiff) bool { return f.Field == fieldErr && f.Want == "" && f.Got != "" })
+	}
+	if c.Class != replay.ChangedError || isNew(c.First.Trace) {
+		return
+	}
+	if at := slices.IndexFunc(c.Traces, isNew); at >= 0 {
+		c.First = reports[c.Traces[at]]
+	}
 }
 
 // mostHitFirst puts the causes first that hit the most traces.

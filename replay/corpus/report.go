@@ -268,7 +268,11 @@ func (c *CauseReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", safetext.Wrapped(c.Text, width, "    "))
 	fmt.Fprintf(&b, "  in %s\n", safetext.Wrapped(c.hits(), width-len("  in "), "      "))
-	lines := strings.Split(strings.TrimSuffix(c.First.Divergence.String(), "\n"), "\n")
+	first := *c.First.Divergence
+	if c.Beside == onceMore { // which of them answered before is said with that
+		first.Candidates = nil
+	}
+	lines := strings.Split(strings.TrimSuffix(first.String(), "\n"), "\n")
 	shown := min(len(lines), mostLines)
 	if len(c.First.Live) > 0 { // verify, which shows the rest, runs no code of theirs
 		shown = len(lines)

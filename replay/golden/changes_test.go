@@ -1,7 +1,6 @@
 package golden_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/modfile"
 
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -49,12 +49,12 @@ var changes = []change{
 	{"a word in the prompt", []edit{{"agent.go", "Be brief.", "Be kind."}}, replay.ChangedInput, []string{"in run", `prompt: "brief" → "kind"`}, ""},
 	{"a sentence more in the prompt", []edit{{"agent.go", "Be brief. ", "Be brief. Never guess. "}}, replay.ChangedInput, []string{"in run", `prompt: now with "Never guess`}, ""},
 	{"a bound in the schema", []edit{{"tool.go", "jsonschema.Ptr(7.0)", "jsonschema.Ptr(14.0)"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.maximum: 7 → 14"}, ""},
-	{"a field of the schema", []edit{{"tool.go", `json:"days,omitempty"`, `json:"nights,omitempty"`}, {"tool.go", `schema.Properties["days"]`, `schema.Properties["nights"]`}}, replay.ChangedInput, []string{"tool forecast.inputSchema", "properties.nights", "properties.days"}, ""},
+	{"a field of the schema", []edit{{"tool.go", `json:"days,omitempty"`, `json:"nights,omitempty"`}, {"tool.go", `schema.Properties["days"]`, `schema.Properties["nights"]`}}, replay.ChangedInput, []string{`tool forecast.inputSchema.properties: "days" → "nights"`}, ""},
 	{"the description of the tool", []edit{{"tool.go", "the coming days.", "the next days."}}, replay.ChangedInput, []string{`tool forecast.description: "coming" → "next"`}, ""},
 	{"a default argument", []edit{{"tool.go", "defaultDays = 1", "defaultDays = 3"}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.default: 1 → 3"}, ""},
 	{"a dropped middleware", []edit{{"agent.go", "\t\t\t{Name: \"profile\", Run: profile},\n", ""}}, replay.Missing, []string{"in turn-input/profile", `without "profile"`}, ""},
 	{"a dropped middleware of the dispatch", []edit{{"agent.go", "\t\t\t{Name: \"cap\", Run: limit},\n", ""}}, replay.Missing, []string{"in dispatch-input/cap", `without "cap"`}, ""},
-	{"swapped middlewares", []edit{{"agent.go", inputs, "\t\t\t{Name: \"profile\", Run: profile},\n\t\t\t{Name: \"history\", Run: history},\n"}}, replay.Order, []string{`turn-input[]: ["history","profile"] → ["profile","history"]`}, ""},
+	{"swapped middlewares", []edit{{"agent.go", inputs, "\t\t\t{Name: \"profile\", Run: profile},\n\t\t\t{Name: \"history\", Run: history},\n"}}, replay.Order, []string{`middlewares: ["history","profile"] → ["profile","history"]`}, ""},
 	{"a middleware more", []edit{{"agent.go", `"cap", Run: limit},`, `"cap", Run: limit}, {Name: "audit", Run: limit},`}}, replay.Extra, []string{"in dispatch-input/audit", `now with "audit"`}, ""},
 	{"a stash key", []edit{{"middleware.go", `Set("user.units"`, `Set("user.unit"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash, path: "units" → "unit"`}, `tc.Stash().Set("user.unit"`},
 	{"a stash value", []edit{{"middleware.go", `units := "metric"`, `units := "imperial"`}}, replay.ChangedInput, []string{"in turn-input/profile", `stash user.units, value: "metric" → "imperial"`, "greeting"}, ""},
@@ -85,7 +85,7 @@ var changes = []change{
 	{"an abort", []edit{{"middleware.go", toProfile, "\ttc.Abort(fmt.Errorf(\"enough\"))\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: abort, with error: enough"}, ""},
 	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}, "tc.WaitFor("},
 	{"a stash after next", []edit{{"middleware.go", setUnits, "\tnext(ctx)\n\treturn tc.Stash().Set(\"user.units\", units)\n}\n"}}, replay.Order, []string{"in turn-input/profile: next, before stash user.units"}, ""},
-	{"white space in the result", []edit{{"tool.go", "adk.Text(text)", "adk.Text(text + \" \")"}}, replay.ChangedResult, []string{"in tool/forecast: returns", "another ‹white space at the end›"}, ""},
+	{"white space in the result", []edit{{"tool.go", "adk.Text(text)", "adk.Text(text + \" \")"}}, replay.ChangedResult, []string{"in tool/forecast: returns", "other white space at the end"}, ""},
 	{"ids as a provider wants them", []edit{{"model.go", "Temperature:       ", "ToolCallIDs: chat.IDsAlnum9, Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", "tool_call_id"}, ""},
 	{"no retry of a busy model", []edit{{"model.go", "MaxAttempts: new(3)", "MaxAttempts: new(1)"}}, replay.Missing, []string{"in executor/model: sleep and ask localhost POST /v1/chat/completions, in their place nack"}, ""},
 	{"an answer that is no stream", []edit{{"model.go", "Temperature:       ", "Stream: new(false), Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", `request.body.stream: "true" → "false"`}, ""},
@@ -238,24 +238,30 @@ func (c change) lineOf(t *testing.T, report string) string {
 }
 
 // test runs the example's replay test with the change in place, and gives what it
-// prints when it fails.
+// prints when it fails. The changed example is a module of its own: what a report names it reads
+// in the source.
 func (c change) test(t *testing.T) string {
 	t.Helper()
 	files, err := c.apply()
 	require.NoError(t, err)
-	dir, replaced := t.TempDir(), map[string]string{}
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(example)))
 	for name, text := range files {
-		path, err := filepath.Abs(filepath.Join(example, name))
-		require.NoError(t, err)
-		replaced[path] = filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(replaced[path], []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
+	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
+	module, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	require.NoError(t, err)
+	parsed, err := modfile.Parse("go.mod", module, nil)
+	require.NoError(t, err)
+	require.NoError(t, parsed.AddReplace("github.com/adkreplay/adkreplay", "", root, ""))
+	module, err = parsed.Format()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), module, 0o600))
 
-	run := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "^TestReplay$", ".")
-	run.Dir = example
+	run := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-ldflags=-s -w", "-run", "^TestReplay$", ".")
+	run.Dir = dir
 	out, err := run.CombinedOutput()
 	require.Error(t, err, "it is green:\n%s", out)
 	require.Contains(t, string(out), "--- FAIL: TestReplay", "%s", out)

@@ -1,0 +1,339 @@
+package written
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/adkreplay/adkreplay/internal/codeplace"
+	"github.com/adkreplay/adkreplay/internal/shell"
+)
+
+// Source is what the source of a module says. The zero value says nothing.
+type Source struct {
+	pieces  map[string][]piece // of texts, by how they begin
+	longest int                // of the pieces
+	values  map[string][]value // by the path of the package that their type is of
+}
+
+// piece is a text in a literal, without what is filled in.
+type piece struct {
+	text string
+	at   found
+	raw  bool // as it stands there, line by line
+}
+
+// value is a composite literal of a type of another package, and in none of the same package.
+type value struct {
+	of       string // the name of the type
+	at       found
+	elements []element
+}
+
+// element is one of its elements that has a key, with the texts in it.
+type element struct {
+	key   string
+	at    found
+	texts []string
+}
+
+// found is something in a file.
+type found struct {
+	place  codeplace.Place
+	isTest bool
+	weight int // what has more is meant before what has less
+}
+
+// Near is a folder from the root of a module, where an agent is put together: what stands there is
+// meant before what stands elsewhere. The empty one is the root.
+type Near string
+
+// mostSource is how much is read of a module, in bytes; of a larger one nothing is found.
+const mostSource = 64 << 20
+
+// Here is the source of the module that this program was built of, as go test runs a program
+// in it; the zero value where it is not at hand. It is read once.
+var Here = sync.OnceValue(func() *Source {
+	info, known := debug.ReadBuildInfo()
+	here, err := os.Getwd()
+	root := shell.ModuleRoot(here)
+	if !known || err != nil || root == "" {
+		return &Source{}
+	}
+	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil || modfile.ModulePath(module) != info.Main.Path {
+		return &Source{}
+	}
+	return Load(os.DirFS(root))
+})
+
+// Load reads the files of Go in a module, without those of modules within, of testdata and of
+// vendor. What cannot be parsed says nothing, and where not all can be read nothing does.
+func Load(root fs.FS) *Source {
+	s, size := &Source{pieces: map[string][]piece{}, values: map[string][]value{}}, 0
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch base := path.Base(name); {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (base == "testdata" || base == "vendor" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || isModule(root, name)):
+			return fs.SkipDir
+		case path.Ext(base) != ".go" || !entry.Type().IsRegular():
+			return nil
+		}
+		content, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		if size += len(content); size > mostSource {
+			return fs.ErrInvalid
+		}
+		f := file{path: name, set: token.NewFileSet()}
+		if f.tree, err = parser.ParseFile(f.set, name, content, parser.SkipObjectResolution); err == nil {
+			s.add(f)
+		}
+		return nil
+	})
+	if err != nil {
+		return &Source{}
+	}
+	return s
+}
+
+func isModule(root fs.FS, dir string) bool {
+	_, err := fs.Stat(root, path.Join(dir, "go.mod"))
+	return err == nil
+}
+
+// file is one that is parsed.
+type file struct {
+	path string
+	set  *token.FileSet
+	tree *ast.File
+}
+
+// add takes in what a file says.
+func (s *Source) add(f file) {
+	packages := map[string]string{} // by the names that they have in the file
+	for _, i := range f.tree.Imports {
+		pkg, _ := strconv.Unquote(i.Path.Value)
+		name := path.Base(pkg)
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		packages[name] = pkg
+	}
+	within := map[string]token.Pos{} // where the last value ends, by the package of its type
+	ast.Inspect(f.tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			s.addText(f, n)
+		case *ast.CompositeLit:
+			of, is := n.Type.(*ast.SelectorExpr)
+			if !is || len(n.Elts) == 0 {
+				break
+			}
+			if name, is := of.X.(*ast.Ident); is && packages[name.Name] != "" && n.Pos() >= within[name.Name] {
+				within[name.Name] = n.End()
+				s.values[packages[name.Name]] = append(s.values[packages[name.Name]], f.value(n, of.Sel.Name))
+			}
+		}
+		return true
+	})
+}
+
+// shortest is how long a text is at least that is looked for, in bytes: shorter ones are words
+// of many things.
+const shortest = 12
+
+// holes are what is filled in where a text is a format or a template.
+var holes = regexp.MustCompile(`%[-+# 0]*[\d.*\[\]]*[a-zA-Z]|(?s:\{\{.*?\}\})`)
+
+// addText takes in a literal, if it is a text.
+func (s *Source) addText(f file, literal *ast.BasicLit) {
+	text, err := strconv.Unquote(literal.Value)
+	if literal.Kind != token.STRING || err != nil || len(text) < shortest {
+		return
+	}
+	raw, from := strings.HasPrefix(literal.Value, "`"), 0
+	for _, hole := range append(holes.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		if said := text[from:hole[0]]; len(said) >= shortest {
+			at := f.found(literal.Pos())
+			if raw {
+				at.place.Line += strings.Count(text[:from], "\n")
+			}
+			at.weight = len(said)
+			s.pieces[said[:shortest]] = append(s.pieces[said[:shortest]], piece{text: said, at: at, raw: raw})
+			s.longest = max(s.longest, len(said))
+		}
+		from = hole[1]
+	}
+}
+
+// value is a composite literal in the file.
+func (f file) value(literal *ast.CompositeLit, of string) value {
+	v := value{of: of, at: f.found(literal.Pos())}
+	for _, e := range literal.Elts {
+		pair, is := e.(*ast.KeyValueExpr)
+		if !is {
+			continue
+		}
+		if key, is := pair.Key.(*ast.Ident); is {
+			v.elements = append(v.elements, element{key: key.Name, at: f.found(pair.Pos()), texts: textsIn(pair.Value)})
+		}
+	}
+	return v
+}
+
+// textsIn are the texts of the literals in an expression.
+func textsIn(e ast.Expr) (all []string) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if literal, is := n.(*ast.BasicLit); is && literal.Kind == token.STRING {
+			if text, err := strconv.Unquote(literal.Value); err == nil {
+				all = append(all, text)
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// found is a position in the file.
+func (f file) found(pos token.Pos) found {
+	return found{isTest: strings.HasSuffix(f.path, "_test.go"),
+		place: codeplace.Place{File: f.path, Line: f.set.Position(pos).Line, Func: f.tree.Name.Name + "." + f.declared(pos)}}
+}
+
+// declared is the name of what a position is in the declaration of.
+func (f file) declared(pos token.Pos) string {
+	for _, d := range f.tree.Decls {
+		if pos < d.Pos() || pos >= d.End() {
+			continue
+		}
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			return d.Name.Name
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if v, is := spec.(*ast.ValueSpec); is && pos >= v.Pos() && pos < v.End() {
+					return v.Names[0].Name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// Text is the line that says the first words that a text has in the place of others, or that which
+// says what stands around those that are gone. A text may be put together of several.
+func (s *Source) Text(near Near, was, now string) codeplace.Place {
+	from, to := changed(was, now)
+	var all []found
+	for start := max(0, from-s.longest); start <= to && start+shortest <= len(now); start++ {
+		for _, p := range s.pieces[now[start:start+shortest]] {
+			end := start + len(p.text)
+			isThere := start < to && from < end || from == to && start < from && from <= end
+			if !isThere || !strings.HasPrefix(now[start:], p.text) {
+				continue
+			}
+			at := p.at
+			if p.raw {
+				at.place.Line += strings.Count(now[start:max(from, start)], "\n")
+			}
+			all = append(all, at)
+		}
+	}
+	return near.one(heaviest(all))
+}
+
+// changed is where the second of two texts has what the first has not.
+func changed(was, now string) (from, to int) {
+	most := min(len(was), len(now))
+	for from < most && was[from] == now[from] {
+		from++
+	}
+	behind := 0
+	for behind < most-from && was[len(was)-1-behind] == now[len(now)-1-behind] {
+		behind++
+	}
+	return from, len(now) - behind
+}
+
+// List is the line of the list that an agent has for a pipeline, by the label of that: of several
+// it is the one with most of these names, which are those that were recorded and those of today.
+func (s *Source) List(near Near, engine, pipeline string, names []string) codeplace.Place {
+	var all []found
+	for _, v := range s.values[engine] {
+		for _, e := range v.elements {
+			if strings.EqualFold(e.key, strings.ReplaceAll(pipeline, "-", "")) {
+				at := e.at
+				for _, text := range e.texts {
+					if slices.Contains(names, text) {
+						at.weight++
+					}
+				}
+				all = append(all, at)
+			}
+		}
+	}
+	return near.one(all)
+}
+
+// Options is the line of the options that an executor of a package is made of; that of one of them
+// where it has the name of a member of what is asked.
+func (s *Source) Options(near Near, pkg, member string) codeplace.Place {
+	option := strings.ReplaceAll(member, "_", "")
+	var all []found
+	for _, v := range s.values[pkg] {
+		at := v.at
+		for _, e := range v.elements {
+			if strings.EqualFold(e.key, option) {
+				at = e.at
+			}
+		}
+		if strings.HasSuffix(v.of, "Options") {
+			at.weight = 1
+		}
+		all = append(all, at)
+	}
+	return near.one(all)
+}
+
+// one is the place that is meant: near where one is, not in a test where one is not, and the one of
+// most weight; none where there are several.
+func (near Near) one(all []found) codeplace.Place {
+	isNear := func(f found) bool { return path.Dir(f.place.File) == path.Clean(string(near)) }
+	all = heaviest(only(only(all, isNear), func(f found) bool { return !f.isTest }))
+	if len(all) == 0 || slices.ContainsFunc(all, func(f found) bool { return f.place != all[0].place }) {
+		return codeplace.Place{}
+	}
+	return all[0].place
+}
+
+// heaviest are those of most weight.
+func heaviest(all []found) []found {
+	most := 0
+	for _, f := range all {
+		most = max(most, f.weight)
+	}
+	return only(all, func(f found) bool { return f.weight == most })
+}
+
+// only are those that are something, or all where none is.
+func only(all []found, is func(found) bool) []found {
+	if slices.ContainsFunc(all, is) {
+		return slices.DeleteFunc(all, func(f found) bool { return !is(f) })
+	}
+	return all
+}

@@ -1,0 +1,103 @@
+package written_test
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/replay/internal/written"
+)
+
+const (
+	engine = "github.com/adkreplay/adkreplay/adk"
+	chat   = engine + "/chat"
+)
+
+// agent is the source of an agent, with another beside it that is put together alike.
+var agent = fstest.MapFS{
+	"go.mod": {Data: []byte("module example.com/agent\n")},
+	"agent.go": {Data: []byte(`package agent
+
+import "github.com/adkreplay/adkreplay/adk"
+
+// prompt is what the model is told.
+const prompt = "You are a clerk. " +
+	"Sell tickets to those who pay."
+
+const rules = ` + "`" + `Be brief.
+
+Never sell what is sold.
+` + "`" + `
+
+func Config(name string) adk.Config {
+	return adk.Config{
+		TurnInput: []adk.TurnMiddleware{
+			{Name: "history", Run: history},
+			{Name: "greet", Run: greet},
+		},
+		Executor: adk.Executor{Name: "model"},
+	}
+}
+
+func Prompt(name string) string { return fmt.Sprintf("Speak to %s as a friend, %q.", name, name) }
+`)},
+	"model.go": {Data: []byte(`package agent
+
+import llm "github.com/adkreplay/adkreplay/adk/chat"
+
+func Model() llm.Options {
+	_ = llm.Options{}
+	return llm.Options{
+		BaseURL: "http://localhost",
+		TopP:    new(0.5),
+		Retry:   llm.Retry{MaxAttempts: new(3)},
+	}
+}
+`)},
+	"agent_test.go":            {Data: []byte("package agent\n\nvar said = \"Sell tickets to those who pay.\"\n")},
+	"other/other.go":           {Data: []byte("package other\n\nimport \"github.com/adkreplay/adkreplay/adk\"\n\nvar config = adk.Config{TurnInput: []adk.TurnMiddleware{{Name: \"history\"}}, DispatchInput: nil}\n")},
+	"two/two.go":               {Data: []byte("package two\n\nconst a, b = \"the very same text\", \"a text\"\n\nvar c = \"the very same text\"\n")},
+	"testdata/said.go":         {Data: []byte("package said\n\nconst prompt = \"It is said nowhere but here.\"\n")},
+	"inner/go.mod":             {Data: []byte("module example.com/inner\n")},
+	"inner/inner.go":           {Data: []byte("package inner\n\nconst prompt = \"It is said nowhere but here.\"\n")},
+	"broken.go":                {Data: []byte("package agent\n\nconst prompt = \"It is said nowhere but here.\n")},
+	"one/first.go":             {Data: []byte("package one\n\nimport \"github.com/adkreplay/adkreplay/adk/chat\"\n\nvar options = chat.Options{Model: \"large\"}\n")},
+	"one/internal/second/s.go": {Data: []byte("package second\n\nimport \"github.com/adkreplay/adkreplay/adk\"\n\nvar config = adk.Config{DispatchInput: list}\n")},
+}
+
+// What differs is found in the line that says it, near the agent before elsewhere and in no test
+// where it is in the agent; what several lines may say is found in none.
+func TestSource(t *testing.T) {
+	s := written.Load(agent)
+	const was = "You are a clerk. Sell tickets to those who pay."
+	for _, c := range []struct{ want, got, says string }{
+		{"agent.go:7 (agent.prompt)", s.Text(".", "You are a clerk. Sell tickets to all.", was).String(), "another word"},
+		{"agent.go:6 (agent.prompt)", s.Text(".", "You are a clown. Sell tickets to those who pay.", was).String(), "another word in the first piece"},
+		{"agent.go:7 (agent.prompt)", s.Text(".", "You are a clerk. Sell good tickets to those who pay.", was).String(), "a word less"},
+		{"agent.go:7 (agent.prompt)", s.Text(".", was+" Smile.", was).String(), "a sentence less at the end"},
+		{"agent.go:11 (agent.rules)", s.Text(".", "Be brief.\n\nNever sell what is old.\n", "Be brief.\n\nNever sell what is sold.\n").String(), "a line below the first"},
+		{"agent.go:24 (agent.Prompt)", s.Text(".", "Speak to Ann as a fiend, 7", "Speak to Ann as a friend, 7").String(), "a format"},
+		{"", s.Text(".", "", "it is the very same text").String(), "a text that stands twice"},
+		{"", s.Text(".", "a", "a short text").String(), "too short to be told"},
+		{"", s.Text(".", "It is said.", "It is said nowhere but here.").String(), "in no package of the module"},
+		{"agent.go:16 (agent.Config)", s.List(".", engine, "turn-input", []string{"history", "greet"}).String(), "the list that is near"},
+		{"other/other.go:5 (other.config)", s.List("other", engine, "turn-input", []string{"history"}).String(), "the list of the other agent"},
+		{"agent.go:16 (agent.Config)", s.List("nowhere", engine, "turn-input", []string{"greet"}).String(), "the list that has the name"},
+		{"", s.List("nowhere", engine, "dispatch-input", nil).String(), "two lists"},
+		{"", s.List(".", engine, "dispatch-output", nil).String(), "no list"},
+		{"model.go:9 (agent.Model)", s.Options(".", chat, "top_p").String(), "the option of the member"},
+		{"model.go:7 (agent.Model)", s.Options(".", chat, "messages[]").String(), "the options, where none has its name"},
+		{"one/first.go:5 (one.options)", s.Options("one", chat, "temperature").String(), "the options that are near"},
+		{"", s.Options("nowhere", chat, "temperature").String(), "several options"},
+		{"", (&written.Source{}).Text(".", "", was).String(), "no source"},
+	} {
+		assert.Equal(t, c.want, c.got, c.says)
+	}
+}
+
+// The source of the program is that of the module that go test runs it in.
+func TestHere(t *testing.T) {
+	const said = "It is in the place of nothing: 1"
+	assert.Equal(t, "replay/internal/written/source_test.go:101 (written_test.TestHere)", written.Here().Text(".", "", said).String())
+}
