@@ -29,7 +29,7 @@ import (
 // engine have the reasons of a replay without live seams, in unrepeated.
 var unnoticedInLive = reasons(map[string][]string{
 	"a time: the clock is scripted, and between two lines it may stand anywhere": {
-		"return at", "sleep begin at"},
+		"return at", "sleep begin at", "sleep done at", "wait begin at", "turnGateClosed at"},
 	"an id that live code makes is another in every run, and here nothing repeats it": {
 		"report-message id", "remove key"},
 	"an id that nothing repeats: payloads that carry it are derived and not written": {
@@ -39,9 +39,7 @@ var unnoticedInLive = reasons(map[string][]string{
 	"what the world answered at last: live code may make the same of it": {
 		"ask done answer", "ask done err"},
 	"which of two strands goes first": {
-		"fork swapped", "return swapped", "sleep begin swapped", "turnGateOpen swapped"},
-	"which of two goroutines of user code's own goes first": {
-		"add swapped"},
+		"wait begin swapped", "return swapped", "sleep begin swapped", "turnGateOpen swapped"},
 	"between which crossings the caller's context ended": {
 		"message swapped", "call swapped"},
 	"what user code did behind an opening, the media's reader may have done within": {

@@ -89,7 +89,7 @@ var unrepeated = reasons(map[string][]string{
 	"an id that nothing repeats: payloads that carry it are derived and not written": {
 		"turnStart turn", "dispatchStart dispatch"},
 	"a time: the clock is user code's, and between two lines it may stand anywhere": {
-		"call at", "return at", "sleep begin at"},
+		"call at", "return at", "sleep begin at", "sleep done at", "wait begin at", "turnGateClosed at"},
 	"how long is asked for is handed to the clock, which is user code's": {
 		"sleep begin for", "wait-for begin timeout"},
 	"what a model streamed: the event that follows is derived from it, and no record was made of it": {
@@ -115,8 +115,12 @@ var unrepeated = reasons(map[string][]string{
 	"nothing looks at the stash or the tools behind this line": {
 		"stash path", "stash value", "stash dropped", "stash twice", "stash swapped", "register swapped", "prune dropped"},
 	"what is not there is removed for nothing, whatever it is": {
-		"remove of", "remove key", "remove kind", "remove dropped", "remove twice", "remove swapped",
+		"remove of", "remove key", "remove dropped", "remove twice", "remove swapped",
 		"unregister tool", "unregister kind", "unregister dropped", "unregister twice", "unregister swapped"},
+	"a record in the place of which another is put, or that is removed, before anybody looks": {
+		"add record", "add dropped", "add twice"},
+	"a tool that is registered once more as it is": {
+		"register twice"},
 	"a handler that was taken away may have been so before the next was registered": {
 		"off-ack swapped", "on-ack swapped"},
 	"leave to overwrite, where nothing is overwritten": {
@@ -126,29 +130,29 @@ var unrepeated = reasons(map[string][]string{
 	"an offer that was refused leaves its gate as it was": {
 		"settle dropped", "settle twice"},
 	"a signal that came second changes nothing": {
-		"nack cause", "nack dropped", "nack twice"},
+		"nack cause", "nack dropped", "nack twice", "nack swapped"},
 	"what was to be persisted at a flush that never came": {
 		"store begin record"},
 	"the name that user code gave to a dispatch it called": {
 		"call seam"},
 	"a handler that never ran": {
 		"on-ack name", "on-ack dropped"},
-	"an abort is the turn's, and a nack the dispatch's, through whichever handle it is made": {
-		"abort in", "nack in"},
+	"an abort is the turn's, as records are, and a nack the dispatch's, through whichever handle it is made": {
+		"abort in", "remove in", "nack in"},
 	"why the caller's context ended, and between which crossings": {
 		"cancel cause", "cancel err", "cancel swapped", "message swapped", "call swapped"},
 	"why user code ended a context of its own": {
 		"sleep done err"},
 	"a listener's panic, which disturbs nobody": {
 		"contained text", "contained dropped", "contained twice"},
-	"the name of what the turn never came to": {
-		"header executor", "header turn-input", "header turn-output", "header dispatch-input", "header dispatch-output"},
+	"the name of what the turn, or a dispatch in it, never came to": {
+		"call seams", "header executor", "header turn-input", "header turn-output", "header dispatch-input", "header dispatch-output"},
 	"when to persist, where nothing is persisted": {
 		"header writeBehind"},
 	"user code may ask for the time or an id as often as it likes": {
-		"now kind", "now dropped", "now twice"},
+		"now dropped", "now twice", "now swapped"},
 	"which of two strands goes first": {
-		"fork swapped", "return swapped", "sleep begin swapped", "turnGateOpen swapped"},
+		"fork swapped", "wait begin swapped", "return swapped", "sleep begin swapped", "turnGateOpen swapped"},
 	"which of two goroutines of user code's own goes first": {
 		"add swapped"},
 })
