@@ -59,8 +59,8 @@ tutorial: ## follow the tutorial as a stranger does, and hold it to what it says
 
 .PHONY: mutants
 mutants: killers ## break the engine, the harness and the example in every known way, edit every field and damage every line of every trace, and see who goes red
-	ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestMutation|^TestVerifyRefusesDamaged|^TestMisnumbered|^TestWhatIfEnds' ./replay
-	ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestChangesAreNamed|^TestRedactedTraces' ./replay/golden ./internal/redacting
+	ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -v -timeout 60m -run '^TestMutation|^TestVerifyRefusesDamaged|^TestMisnumbered' ./replay
+	ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestChangesAreNamed|^TestRedactedTraces|^TestWhatIfEnds' ./replay/golden ./internal/redacting ./replay/whatif
 	ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 60m -run '^TestCommandsEnd' ./cmd/adkreplay
 	cd adk && ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestMutantsAreNoticed'
 	cd internal/mutant && ADKREPLAY_THOROUGH=all ADKREPLAY_MUTANTS=all $(GO) test -count=1 -timeout 90m -run '^TestHarnessMutants'

@@ -92,6 +92,10 @@ type Divergence struct {
 	Callers []string `json:"callers,omitempty"`
 	// Apart tells that Place is in a goroutine that live code has begun itself.
 	Apart bool `json:"apart,omitempty"`
+	// Written is the line of the program's source that says what differs, such as the text of an
+	// error or the option of a value, in the form of Place; empty where it is Place, and where no
+	// one line does.
+	Written string `json:"written,omitempty"`
 	// Mark is the nearest of Place and Callers that nothing else of the new run came through
 	// by other lines, as file:line (function): where a review marks it. Empty where that is
 	// Place.
@@ -150,7 +154,7 @@ type Evidence struct {
 	// Also are the crossings of Divergence.Also.
 	Also []*adk.Crossing
 	// Left reports whether the call still does, elsewhere, what the missing crossing did by
-	// its kind and name.
+	// its kind and name, or the last of Also.
 	Left bool
 	// Agreed are the last recorded crossings that agreed, those of Before.
 	Agreed []*adk.Crossing

@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
+	"github.com/adkreplay/adkreplay/replay/internal/circle"
 )
 
 // This file is about new runs that do not come to their end.
@@ -72,7 +73,7 @@ func (p *causal) givesUp() bool {
 	defer p.telling.Unlock()
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	strands, by := circle(p.needs())
+	strands, by := circle.Find(p.needs(), func(n need) int { return n.of })
 	for i, n := range strands {
 		p.endless = append(p.endless, by[i].text(n, p.callers.Of(&adk.Crossing{Seq: by[i].seq})))
 	}
@@ -138,36 +139,4 @@ func (p *causal) needs() map[int][]need {
 		}
 	}
 	return all
-}
-
-// circle are strands of which each needs the next one, and the last one the first, and by
-// what. There may be none.
-func circle(needs map[int][]need) (strands []int, by []need) {
-	place := map[int]int{} // behind those on the way that come before; -1 of those that lead to none
-	var closes func(n int) bool
-	closes = func(n int) bool {
-		switch at := place[n]; {
-		case at > 0:
-			strands, by = strands[at-1:], by[at-1:]
-			return true
-		case at < 0:
-			return false
-		}
-		strands = append(strands, n)
-		place[n] = len(strands)
-		for _, next := range needs[n] {
-			if by = append(by, next); closes(next.of) {
-				return true
-			}
-			by = by[:len(by)-1]
-		}
-		strands, place[n] = strands[:len(strands)-1], -1
-		return false
-	}
-	for _, n := range slices.Sorted(maps.Keys(needs)) {
-		if closes(n) {
-			return strands, by
-		}
-	}
-	return nil, nil
 }

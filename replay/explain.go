@@ -200,7 +200,8 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.agreed(x, r.want.Line(x))
 	}
 	want := first.want
-	if want == nil {
+	unanswered := d.Class == Extra && r.isUnanswered(first.got) // what came of that is of the replay
+	if want == nil && !unanswered {
 		want = r.instead(found)
 		if want != nil && d.Class == Extra && !r.endedBy(first) {
 			d.Class, d.Seam = Missing, r.want.SeamOf(want).String() // what stands in its place now came of that, or with it
@@ -228,9 +229,12 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	r.goesOn(d, first, want, got)
 	r.also(d, first, want, got)
 	r.place(d, first, got)
-	d.Evidence.Left = got == nil && first.class == Missing && slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
-		return r.counterparts[s.X.Seq-1] > 0 && describe.Gist(s.X) == describe.Gist(want)
-	})
+	if first.class == Missing {
+		last := append([]*adk.Crossing{want}, d.Evidence.Also...)[len(d.Evidence.Also)]
+		d.Evidence.Left = slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
+			return r.counterparts[s.X.Seq-1] > 0 && describe.Gist(s.X) == describe.Gist(last)
+		})
+	}
 	d.Times, d.Dialed = first.times, wire.Dialed(want, first.got)
 	if got == nil && r.isAllThatIsMissing(found) {
 		d.PastBy = first.want.Kind.PastBy()
@@ -355,25 +359,35 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 // operation it says who called the line, too.
 func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	if got != nil && (r.called(d, r.operation(got)) || first.class == Panicked && r.called(d, got)) {
+		lines := r.callers.Of(cmp.Or(r.operation(got), got))
 		if d.Class == ChangedInput && wire.IsAsk(got) { // what is asked was put together before
-			d.Place = r.callers.Of(r.operation(got))[0].AskedAt()
+			d.Place = lines[0].AskedAt()
+		}
+		if at := written.Deadline(got.Err, lines); d.Class == ChangedError && at != "" {
+			d.Place, d.Callers, d.Mark = at, nil, ""
+		}
+		if says := written.Of(first.fields, r.live.Config); says != lines[0].String() {
+			d.Written = says
 		}
 		return
 	}
 	in, begins := r.codeOf(first)
 	if in == nil {
-		d.Place = cmp.Or(written.Place(first.fields, r.live.Config, ""), r.made(first))
+		d.Place = cmp.Or(written.Of(first.fields, r.live.Config), r.made(first))
 		return
 	}
 	last := r.lastBefore(in, first)
 	switch lines := r.callers.Of(last); {
 	case len(lines) == 0:
-		d.Place = cmp.Or(written.Place(first.fields, r.live.Config, in.Begin.Seam.Label), begins)
+		d.Place = cmp.Or(written.Of(first.fields, r.live.Config), written.Option(first.fields, r.live.Config, in.Begin.Seam), begins)
 	case d.isOfAResult(): // all that the seam's function called has returned
-		d.Place = lines[len(lines)-1].After()
+		d.Place = cmp.Or(written.Of(first.fields, r.live.Config), lines[len(lines)-1].After())
 	default:
 		r.called(d, last)
 		d.Place = lines[0].After()
+		if at := written.Of(first.fields, r.live.Config); at != "" {
+			d.Place, d.Callers, d.Mark = at, nil, ""
+		}
 	}
 }
 
@@ -476,6 +490,12 @@ func (r *replayed) made(first *difference) string {
 		}
 	}
 	return ""
+}
+
+// isUnanswered reports whether the recording had no answer to an operation of the new run.
+func (r *replayed) isUnanswered(got *adk.Crossing) bool {
+	s := r.got.StepOf(got)
+	return s != nil && s.Done != nil && errors.Is(s.Done.Err, adk.E_UNANSWERED)
 }
 
 // endedBy reports whether the call in which something new happened ended with it, in
@@ -608,7 +628,7 @@ func (r *replayed) ends() string {
 			return "in another state"
 		}
 	}
-	if slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return errors.Is(x.Err, ErrUnanswered) }) {
+	if slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return errors.Is(x.Err, adk.E_UNANSWERED) }) {
 		return "" // and nobody knows how, with an answer
 	}
 	return "as recorded"

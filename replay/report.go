@@ -59,8 +59,16 @@ const width = 68
 // crossings that agreed; what follows from it; and for an operation without an answer
 // the recorded ones that come near.
 func (d *Divergence) String() string {
+	return d.text(string(d.Class) + " at ")
+}
+
+// Details is String without the kind of difference, for what has a headline that says it.
+func (d *Divergence) Details() string { return d.text("at ") }
+
+// text is the divergence behind these words.
+func (d *Divergence) text(words string) string {
 	var b strings.Builder
-	d.writeHead(&b)
+	d.writeHead(&b, words)
 	d.writePlace(&b)
 	d.writeChange(&b)
 	for _, command := range d.Next() {
@@ -106,6 +114,9 @@ func (d *Divergence) writePlace(b *strings.Builder) {
 		text += ", in a goroutine of its own"
 	}
 	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
+	if d.Written != "" {
+		b.WriteString(safetext.Shortened("written: "+safetext.Bare(d.Written), width) + "\n")
+	}
 }
 
 // callersText is a list of lines of code, of which so many are said at most: the first and the
@@ -140,7 +151,7 @@ func (d *Divergence) isCut() bool {
 // where, the two crossings, and the fields in which they differ.
 func (d *Divergence) Summary() string {
 	var b strings.Builder
-	d.writeHead(&b)
+	d.writeHead(&b, string(d.Class)+" at ")
 	d.writeChange(&b)
 	return b.String()
 }
@@ -149,9 +160,9 @@ func (d *Divergence) Summary() string {
 // of a test goes on with every crossing, or stands.
 const shortest = 10 * time.Millisecond
 
-// writeHead says what and where.
-func (d *Divergence) writeHead(b *strings.Builder) {
-	text := fmt.Sprintf("%s at crossing %d", d.Class, d.Crossing)
+// writeHead says where, behind these words.
+func (d *Divergence) writeHead(b *strings.Builder, words string) {
+	text := fmt.Sprintf("%scrossing %d", words, d.Crossing)
 	if d.Seam != "" { // a damaged trace may name no call that there is
 		text += ", in " + safetext.Bare(d.Seam)
 	}

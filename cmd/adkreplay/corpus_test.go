@@ -48,7 +48,7 @@ func TestVerifyGroupsByCause(t *testing.T) {
 			"divergence deep/d"+line+`same stash.jsonl: 43 crossings
 cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
   in 3 traces: a.jsonl, b.jsonl, deep/d.jsonl
-  changed output at crossing 26, in dispatch
+  at crossing 26, in dispatch
     - * dispatchEnd dispatch1 ack after 2 iterations, 1 change made…
     + * dispatchEnd dispatch1 ack after 1 iteration, 1 change made in…
       iterations: expected 2, got 1

@@ -42,6 +42,7 @@ const (
 	askedAt  = "asked at "
 	handedIn = "handed in by "
 	madeIn   = "made in "
+	deadline = "deadline set at "
 )
 
 // After says that something is missing after the place; empty for none.
@@ -57,9 +58,12 @@ func (p Place) HandedIn() string { return p.with(handedIn) }
 // MadeIn says that what a library does was put together in the place; empty for none.
 func (p Place) MadeIn() string { return p.with(madeIn) }
 
+// Deadline says that the deadline was set in the place that struck elsewhere; empty for none.
+func (p Place) Deadline() string { return p.with(deadline) }
+
 // Cut is a place as one of these says it, in two: what stands before it, and the place.
 func Cut(text string) (before, place string) {
-	for _, before := range []string{after, askedAt, handedIn, madeIn} {
+	for _, before := range []string{after, askedAt, handedIn, madeIn, deadline} {
 		if place, is := strings.CutPrefix(text, before); is {
 			return before, place
 		}

@@ -54,6 +54,8 @@ type Cause struct {
 	Also string `json:"also,omitempty"`
 	// Came is, of one trace, the operation that came in the place of what is missing.
 	Came string `json:"came,omitempty"`
+	// AfterFailure tells, of one trace, that what came before had failed.
+	AfterFailure bool `json:"afterFailure,omitempty"`
 	// Instead is, of one trace, what came in the place of what is missing, or is missing
 	// in the place of what came: no part of the cause either.
 	Instead string `json:"instead,omitempty"`
@@ -105,7 +107,13 @@ func newCause(d *replay.Divergence) *Cause {
 	if x != nil {
 		c.Kind, c.Asked = describe.KindName(x), cmp.Or(asked(x), nameOf(d.Class, e))
 	}
+	if n := len(e.Agreed); n > 0 {
+		c.AfterFailure = e.Agreed[n-1].Err != nil
+	}
 	c.Beside, c.Also = besides(d, e), safetext.List(e.Also[:min(len(e.Also), mostChanges)], named)
+	if isRetry(e) {
+		c.Also += " again"
+	}
 	if was, now := e.Recorded, e.Replayed; d.Class == replay.Missing && was != nil && now != nil && describe.IsMade(was) && describe.IsMade(now) {
 		c.Came = describe.Gist(now)
 	}
@@ -347,7 +355,7 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 	if d.Class == replay.Unanswered && instead(d.Class, e) == "" {
 		return "not recorded"
 	}
-	if e.Left {
+	if e.Left && e.Replayed == nil && !isRetry(e) {
 		return onceLess
 	}
 	return ""
@@ -357,6 +365,9 @@ const (
 	onceMore = "once more than recorded"
 	onceLess = "once less than recorded"
 )
+
+// isRetry reports whether what is missing behind a pause is done elsewhere: it is not tried again.
+func isRetry(e *replay.Evidence) bool { return e.Left && len(e.Also) > 0 && wire.IsPause(e.Recorded) }
 
 // instead says what else a divergence is about: what came where something is missing, and
 // what is gone where something came.
@@ -620,19 +631,18 @@ func (c Change) String() string {
 	case c.Field == fieldLine && !c.Various:
 		return safetext.Shortened(safetext.Bare(c.Removed+c.Added), longestSaid)
 	case c.Various && c.Added != "":
-		field += ":"
 		if c.Field == fieldErr {
-			field = "error"
+			return fmt.Sprintf("error %s, where results or other errors were recorded", quoted(c.Added))
 		}
-		return fmt.Sprintf("%s %s in place of whatever was recorded", field, quoted(c.Added))
+		return fmt.Sprintf("%s: %s in place of whatever was recorded", field, quoted(c.Added))
 	case c.Various && (c.Left != "" || c.Right != ""):
 		return fmt.Sprintf("%s: other words in every trace, between %s and %s", field, quoted(c.Left), quoted(c.Right))
 	case c.Various:
 		return field + ": another text in every trace"
 	case c.Removed == c.Added && c.Added != "":
 		switch as := safetext.Each(c.examples(), safetext.BareJSON); {
-		case c.Added == maskSpace || c.Added == maskSpaceBehind:
-			return fmt.Sprintf("%s: other %s", field, strings.Trim(c.Added, "‹›"))
+		case c.Added == maskSpace:
+			return field + ": other white space"
 		case len(as) == 0:
 			return fmt.Sprintf("%s: another %s", field, safetext.Bare(c.Added))
 		case len(as) <= mostChanges:
@@ -644,6 +654,15 @@ func (c Change) String() string {
 		return field + ": gone"
 	case c.Removed == "" && (c.Added == maskData || c.Added == maskObject):
 		return field + ": new"
+	case strings.HasSuffix(c.Removed+c.Added, maskSpaceBehind):
+		switch was, now := strings.TrimSuffix(c.Removed, maskSpaceBehind), strings.TrimSuffix(c.Added, maskSpaceBehind); {
+		case was == `""`:
+			return fmt.Sprintf("%s: now ends with %s", field, now)
+		case now == `""`:
+			return fmt.Sprintf("%s: ends without %s", field, was)
+		default:
+			return fmt.Sprintf("%s: ends with %s → %s", field, was, now)
+		}
 	case c.Removed != "" && c.Added != "":
 		return fmt.Sprintf("%s: %s → %s", field, quoted(c.Removed), quoted(c.Added))
 	case c.Field == fieldErr && c.Removed != "":

@@ -118,7 +118,7 @@ func TestGivingUpIsOneCause(t *testing.T) {
 	}
 	report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live { return replay.LiveExecutor(forecast(1, 0)) })
 	require.NoError(t, err)
-	assert.Equal(t, []string{"2 missing in executor/model: sleep and ask forecasts"}, livetest.Texts(report))
+	assert.Equal(t, []string{"2 missing in executor/model: sleep and ask forecasts again"}, livetest.Texts(report))
 	assert.Equal(t, []string{"once", "twice"}, report.Causes[0].Traces)
 	assert.Equal(t, replay.Missing, report.Causes[0].First.Divergence.Class, "the headline and what is told below it are of one trace")
 }
@@ -261,25 +261,25 @@ func TestOneErrorIsOneCause(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, livetest.Texts(report), livetest.Texts(read), "as it was read")
 		for _, c := range append(report.Causes, read.Causes...) {
-			if strings.Contains(c.Text, " in place of ") {
+			if strings.Contains(c.Text, ", where results ") {
 				assert.Contains(t, strings.Join(strings.Fields(c.String()), " "), "err: expected nothing", "a trace is shown in which none was recorded")
 			}
 		}
 		return livetest.Texts(report)
 	}
 	const returns = "error in tool/weather: returns, "
-	assert.Equal(t, []string{`8 ` + returns + `error "no weather for ‹data›: there is no answer ‹number›" in place of whatever was recorded`},
+	assert.Equal(t, []string{`8 ` + returns + `error "no weather for ‹data›: there is no answer ‹number›", where results or other errors were recorded`},
 		causes(func(city string) (string, error) {
 			return "", fmt.Errorf("no weather for %s: there is no answer %d", city, len(city))
 		}))
-	assert.Equal(t, []string{`4 ` + returns + `error "gone" in place of whatever was recorded`, `4 ` + returns + `error "the roads to ‹data› are closed" in place of whatever was recorded`},
+	assert.Equal(t, []string{`4 ` + returns + `error "gone", where results or other errors were recorded`, `4 ` + returns + `error "the roads to ‹data› are closed", where results or other errors were recorded`},
 		causes(func(city string) (string, error) {
 			if city == "Oslo" || city == "Rome" || city == "New York" || city == "Paris" {
 				return "", errors.New("gone")
 			}
 			return "", fmt.Errorf("the roads to %s are closed", city)
 		}), "two errors are two causes")
-	assert.Equal(t, []string{`7 ` + returns + `error "gone" in place of whatever was recorded`},
+	assert.Equal(t, []string{`7 ` + returns + `error "gone", where results or other errors were recorded`},
 		causes(func(city string) (string, error) {
 			if city == "Oslo" {
 				return recorded(city)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -187,8 +188,17 @@ var masks = []string{"", "‹id›", "‹time›", "‹number›"}
 const (
 	maskData        = "‹data›"
 	maskSpace       = "‹white space›"
-	maskSpaceBehind = "‹white space at the end›"
+	maskSpaceBehind = "‹at the end›"
 )
+
+// spaceBehind is the white space that a text ends with, as a piece.
+func spaceBehind(space string) string {
+	said, _, cut := safetext.Halves(strconv.Quote(space), longestPiece)
+	if cut {
+		said += "…"
+	}
+	return said + maskSpaceBehind
+}
 
 // tokenPattern finds ids, times, numbers, signs of scripts that write no spaces,
 // words, and anything else but white space by itself.
@@ -276,11 +286,11 @@ func textChanges(field, want, got string) (changes []Change) {
 		changes = append(changes, c)
 	}
 	if len(changes) == 0 && want != got {
-		mask := maskSpace
-		if strings.TrimRightFunc(want, unicode.IsSpace) == strings.TrimRightFunc(got, unicode.IsSpace) {
-			mask = maskSpaceBehind
+		was, now := strings.TrimRightFunc(want, unicode.IsSpace), strings.TrimRightFunc(got, unicode.IsSpace)
+		changes = []Change{{Field: field, Removed: maskSpace, Added: maskSpace}}
+		if was == now {
+			changes = []Change{{Field: field, Removed: spaceBehind(want[len(was):]), Added: spaceBehind(got[len(now):])}}
 		}
-		changes = []Change{{Field: field, Added: mask, Removed: mask}}
 	}
 	return changes
 }

@@ -30,7 +30,7 @@ func (r *Report) group() {
 	r.mostHitFirst()
 	r.joinErrors(reports)
 	for _, c := range r.Causes {
-		c.showTheErrorThatIsNew(reports)
+		c.showThePlainest(reports)
 		for _, name := range c.Traces {
 			if of := reports[name].Cause; of.Kind == c.Kind {
 				c.Asked = alike(c.Asked, of.Asked)
@@ -50,19 +50,28 @@ func (r *Report) group() {
 	r.mostHitFirst()
 }
 
-// showTheErrorThatIsNew shows a trace in which none was recorded in the place of the error that came,
-// if there is one: of two errors it is not plain that the second is a failure of today's code.
-func (c *CauseReport) showTheErrorThatIsNew(reports map[string]*TraceReport) {
-	isNew := func(name string) bool {
-		t := reports[name]
-		return t.Cause.Class == replay.ChangedError && t.Cause.place() == c.place() &&
-			slices.ContainsFunc(t.Divergence.Fields, func(f replay.FieldDiff) bool { return f.Field == fieldErr && f.Want == "" && f.Got != "" })
+// showThePlainest shows the trace in which the cause is plainest, the first of several: where an error
+// came that is new, one in which none was recorded; one in which the fewest other crossings differ on
+// their own; and one in which nothing had failed before.
+func (c *CauseReport) showThePlainest(reports map[string]*TraceReport) {
+	hides := func(t *TraceReport) (all []int) {
+		isNew := func(f replay.FieldDiff) bool { return f.Field == fieldErr && f.Want == "" && f.Got != "" }
+		all = make([]int, 3)
+		if c.Class == replay.ChangedError && !slices.ContainsFunc(t.Divergence.Fields, isNew) {
+			all[0] = 1
+		}
+		if t.Divergence.After != nil {
+			all[1] = t.Divergence.After.Own
+		}
+		if t.Cause.AfterFailure {
+			all[2] = 1
+		}
+		return all
 	}
-	if c.Class != replay.ChangedError || isNew(c.First.Trace) {
-		return
-	}
-	if at := slices.IndexFunc(c.Traces, isNew); at >= 0 {
-		c.First = reports[c.Traces[at]]
+	for _, name := range c.Traces {
+		if t := reports[name]; t.Cause.place() == c.First.Cause.place() && slices.Compare(hides(t), hides(c.First)) < 0 {
+			c.First = t
+		}
 	}
 }
 

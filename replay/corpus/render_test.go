@@ -50,7 +50,7 @@ cause 1 of 1: changed output in dispatch: dispatchEnd, iterations: 2 → 1
 
 // indented is a divergence as it stands below its cause.
 func indented(d *replay.Divergence) string {
-	return "  " + strings.ReplaceAll(strings.TrimSuffix(d.String(), "\n"), "\n", "\n  ") + "\n"
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(d.Details(), "\n"), "\n", "\n  ") + "\n"
 }
 
 // However many traces and causes there are, the text stays readable.

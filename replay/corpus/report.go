@@ -272,7 +272,7 @@ func (c *CauseReport) String() string {
 	if c.Beside == onceMore { // which of them answered before is said with that
 		first.Candidates = nil
 	}
-	lines := strings.Split(strings.TrimSuffix(first.String(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(first.Details(), "\n"), "\n")
 	shown := min(len(lines), mostLines)
 	if len(c.First.Live) > 0 { // verify, which shows the rest, runs no code of theirs
 		shown = len(lines)

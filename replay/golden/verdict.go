@@ -94,8 +94,12 @@ func notAccepted(refused []tried) string {
 	for _, kind := range kinds[:min(len(kinds), mostRefused)] {
 		all := alike[kind]
 		fmt.Fprintf(&b, "  %s\n", all[0].why())
-		if others := safetext.Each(all[1:], func(one tried) string { return one.name }); len(others) > 0 {
-			fmt.Fprintf(&b, "  and so it is with %s\n", safetext.Names(others, mostRefused-1))
+		switch others := len(all) - 1; others {
+		case 0:
+		case 1:
+			fmt.Fprintf(&b, "  and so it is with %s\n", all[1].name)
+		default:
+			fmt.Fprintf(&b, "  and so it is with %d others\n", others)
 		}
 	}
 	if more := len(kinds) - mostRefused; more > 0 {

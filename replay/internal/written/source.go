@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -23,9 +24,18 @@ import (
 
 // Source is what the source of a module says. The zero value says nothing.
 type Source struct {
-	pieces  map[string][]piece // of texts, by how they begin
-	longest int                // of the pieces
-	values  map[string][]value // by the path of the package that their type is of
+	words     map[string][]found // whole texts, each where it is said
+	pieces    map[string][]piece // of texts, by how they begin
+	longest   int                // of the pieces
+	values    map[string][]value // by the path of the package that their type is of
+	members   map[string][]found // what is given to members and what they are called in JSON, by the name in small letters
+	deadlines []within
+}
+
+// within is something in a function.
+type within struct {
+	at       found
+	from, to int // the lines of the function
 }
 
 // piece is a text in a literal, without what is filled in.
@@ -82,7 +92,7 @@ var Here = sync.OnceValue(func() *Source {
 // Load reads the files of Go in a module, without those of modules within, of testdata and of
 // vendor. What cannot be parsed says nothing, and where not all can be read nothing does.
 func Load(root fs.FS) *Source {
-	s, size := &Source{pieces: map[string][]piece{}, values: map[string][]value{}}, 0
+	s, size := &Source{words: map[string][]found{}, pieces: map[string][]piece{}, values: map[string][]value{}, members: map[string][]found{}}, 0
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch base := path.Base(name); {
 		case err != nil:
@@ -134,23 +144,65 @@ func (s *Source) add(f file) {
 		}
 		packages[name] = pkg
 	}
-	within := map[string]token.Pos{} // where the last value ends, by the package of its type
+	ends := map[string]token.Pos{} // of the last value, by the package of its type
 	ast.Inspect(f.tree, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BasicLit:
 			s.addText(f, n)
+		case *ast.AssignStmt:
+			for _, to := range n.Lhs {
+				if member, is := to.(*ast.SelectorExpr); is {
+					s.addMember(f, member.Sel.Name, member.Sel.Pos())
+				}
+			}
+		case *ast.KeyValueExpr:
+			if key, is := n.Key.(*ast.Ident); is {
+				s.addMember(f, key.Name, key.Pos())
+			}
+		case *ast.Field:
+			if n.Tag != nil {
+				tag, _ := strconv.Unquote(n.Tag.Value)
+				name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+				s.addMember(f, name, n.Tag.Pos())
+			}
+		case *ast.CallExpr:
+			if of, is := n.Fun.(*ast.SelectorExpr); is && slices.Contains(setDeadlines, of.Sel.Name) {
+				if name, is := of.X.(*ast.Ident); is && packages[name.Name] == "context" {
+					s.deadlines = append(s.deadlines, f.within(n.Pos()))
+				}
+			}
 		case *ast.CompositeLit:
 			of, is := n.Type.(*ast.SelectorExpr)
 			if !is || len(n.Elts) == 0 {
 				break
 			}
-			if name, is := of.X.(*ast.Ident); is && packages[name.Name] != "" && n.Pos() >= within[name.Name] {
-				within[name.Name] = n.End()
+			if name, is := of.X.(*ast.Ident); is && packages[name.Name] != "" && n.Pos() >= ends[name.Name] {
+				ends[name.Name] = n.End()
 				s.values[packages[name.Name]] = append(s.values[packages[name.Name]], f.value(n, of.Sel.Name))
 			}
 		}
 		return true
 	})
+}
+
+// setDeadlines are the functions of package context that do.
+var setDeadlines = []string{"WithTimeout", "WithDeadline", "WithTimeoutCause", "WithDeadlineCause"}
+
+// addMember takes in where a member is given a value, or is called what it is in JSON.
+func (s *Source) addMember(f file, name string, pos token.Pos) {
+	name = strings.ToLower(name)
+	s.members[name] = append(s.members[name], f.found(pos))
+}
+
+// within is a position with the function that it is in.
+func (f file) within(pos token.Pos) within {
+	w := within{at: f.found(pos)}
+	for _, d := range f.tree.Decls {
+		if pos >= d.Pos() && pos < d.End() {
+			w.from, w.to = f.set.Position(d.Pos()).Line, f.set.Position(d.End()).Line
+		}
+	}
+	return w
 }
 
 // shortest is how long a text is at least that is looked for, in bytes: shorter ones are words
@@ -163,9 +215,10 @@ var holes = regexp.MustCompile(`%[-+# 0]*[\d.*\[\]]*[a-zA-Z]|(?s:\{\{.*?\}\})`)
 // addText takes in a literal, if it is a text.
 func (s *Source) addText(f file, literal *ast.BasicLit) {
 	text, err := strconv.Unquote(literal.Value)
-	if literal.Kind != token.STRING || err != nil || len(text) < shortest {
+	if literal.Kind != token.STRING || err != nil || text == "" {
 		return
 	}
+	s.words[text] = append(s.words[text], f.found(literal.Pos()))
 	raw, from := strings.HasPrefix(literal.Value, "`"), 0
 	for _, hole := range append(holes.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
 		if said := text[from:hole[0]]; len(said) >= shortest {
@@ -217,17 +270,24 @@ func (f file) found(pos token.Pos) found {
 
 // declared is the name of what a position is in the declaration of.
 func (f file) declared(pos token.Pos) string {
+	has := func(n ast.Node) bool { return pos >= n.Pos() && pos < n.End() }
 	for _, d := range f.tree.Decls {
-		if pos < d.Pos() || pos >= d.End() {
-			continue
-		}
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			return d.Name.Name
+			if has(d) {
+				return d.Name.Name
+			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				if v, is := spec.(*ast.ValueSpec); is && pos >= v.Pos() && pos < v.End() {
-					return v.Names[0].Name
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					if has(spec) {
+						return spec.Names[0].Name
+					}
+				case *ast.TypeSpec:
+					if has(spec) {
+						return spec.Name.Name
+					}
 				}
 			}
 		}
@@ -243,7 +303,7 @@ func (s *Source) Text(near Near, was, now string) codeplace.Place {
 	for start := max(0, from-s.longest); start <= to && start+shortest <= len(now); start++ {
 		for _, p := range s.pieces[now[start:start+shortest]] {
 			end := start + len(p.text)
-			isThere := start < to && from < end || from == to && start < from && from <= end
+			isThere := start < to && from < end || from == to && start < from && from <= end && !isSection(was[from:])
 			if !isThere || !strings.HasPrefix(now[start:], p.text) {
 				continue
 			}
@@ -254,8 +314,20 @@ func (s *Source) Text(near Near, was, now string) codeplace.Place {
 			all = append(all, at)
 		}
 	}
+	if len(all) == 0 {
+		return s.word(near, now)
+	}
 	return near.one(heaviest(all))
 }
+
+// word is the line that says a text as a whole: near, since it is said elsewhere of other things.
+func (s *Source) word(near Near, text string) codeplace.Place {
+	return near.one(near.only(s.words[text]))
+}
+
+// isSection reports whether a text begins on a line of its own, and so was not said with what stood
+// before it.
+func isSection(text string) bool { return strings.HasPrefix(text, "\n") }
 
 // changed is where the second of two texts has what the first has not.
 func changed(was, now string) (from, to int) {
@@ -290,31 +362,67 @@ func (s *Source) List(near Near, engine, pipeline string, names []string) codepl
 	return near.one(all)
 }
 
-// Options is the line of the options that an executor of a package is made of; that of one of them
-// where it has the name of a member of what is asked.
-func (s *Source) Options(near Near, pkg, member string) codeplace.Place {
-	option := strings.ReplaceAll(member, "_", "")
-	var all []found
+// Options is the line of the options that an executor of a package is made of, as a whole; or that of
+// one of them, where it has the name of one of these members of what is asked.
+func (s *Source) Options(near Near, pkg string, members []string) (p codeplace.Place, whole bool) {
+	var all, single []found
 	for _, v := range s.values[pkg] {
 		at := v.at
-		for _, e := range v.elements {
-			if strings.EqualFold(e.key, option) {
-				at = e.at
-			}
-		}
 		if strings.HasSuffix(v.of, "Options") {
 			at.weight = 1
 		}
 		all = append(all, at)
+		for _, e := range v.elements {
+			if slices.ContainsFunc(members, func(member string) bool { return isOption(e.key, member) }) {
+				e.at.weight = at.weight
+				single = append(single, e.at)
+			}
+		}
 	}
-	return near.one(all)
+	p = near.one(all)
+	if one := near.one(single); one.Line > 0 && one.File == p.File {
+		return one, false
+	}
+	return p, true
+}
+
+// isOption reports whether an option has the name of a member, of one or of all of them.
+func isOption(key, member string) bool {
+	name := strings.ReplaceAll(member, "_", "")
+	return strings.EqualFold(key, name) || strings.EqualFold(key, name+"s")
+}
+
+// Member is the line in which one is given a value that has the name of a member, or that calls one
+// so in JSON.
+func (s *Source) Member(near Near, name string) codeplace.Place {
+	return near.one(near.only(s.members[strings.ToLower(name)]))
+}
+
+// Deadline is the line that sets one, before they call, in the functions that lines are in.
+func (s *Source) Deadline(callers []codeplace.Place) codeplace.Place {
+	var all []found
+	for _, d := range s.deadlines {
+		if slices.ContainsFunc(callers, func(p codeplace.Place) bool {
+			return p.File == d.at.place.File && p.Line >= d.at.place.Line && p.Line >= d.from && p.Line <= d.to
+		}) {
+			all = append(all, d.at)
+		}
+	}
+	return Near("").one(all)
+}
+
+// has reports whether something is in the folder.
+func (near Near) has(f found) bool { return path.Dir(f.place.File) == path.Clean(string(near)) }
+
+// only are those in the folder.
+func (near Near) only(all []found) []found {
+	return slices.DeleteFunc(slices.Clone(all), func(f found) bool { return !near.has(f) })
 }
 
 // one is the place that is meant: near where one is, not in a test where one is not, and the one of
 // most weight; none where there are several.
 func (near Near) one(all []found) codeplace.Place {
-	isNear := func(f found) bool { return path.Dir(f.place.File) == path.Clean(string(near)) }
-	all = heaviest(only(only(all, isNear), func(f found) bool { return !f.isTest }))
+	all = heaviest(preferred(preferred(all, near.has), func(f found) bool { return !f.isTest }))
 	if len(all) == 0 || slices.ContainsFunc(all, func(f found) bool { return f.place != all[0].place }) {
 		return codeplace.Place{}
 	}
@@ -327,11 +435,11 @@ func heaviest(all []found) []found {
 	for _, f := range all {
 		most = max(most, f.weight)
 	}
-	return only(all, func(f found) bool { return f.weight == most })
+	return preferred(all, func(f found) bool { return f.weight == most })
 }
 
-// only are those that are something, or all where none is.
-func only(all []found, is func(found) bool) []found {
+// preferred are those that are something, or all where none is.
+func preferred(all []found, is func(found) bool) []found {
 	if slices.ContainsFunc(all, is) {
 		return slices.DeleteFunc(all, func(f found) bool { return !is(f) })
 	}

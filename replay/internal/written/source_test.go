@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/replay/internal/written"
 )
 
@@ -51,8 +52,33 @@ func Model() llm.Options {
 	return llm.Options{
 		BaseURL: "http://localhost",
 		TopP:    new(0.5),
+		ToolCallIDs: 9,
 		Retry:   llm.Retry{MaxAttempts: new(3)},
 	}
+}
+`)},
+	"tool.go": {Data: []byte(`package agent
+
+import "context"
+
+type args struct {
+	City string ` + "`json:\"city,omitempty\"`" + `
+}
+
+func describe(s schema) {
+	s.Maximum = 7
+	_ = s.Minimum
+	s.Unit = "metric"
+	s.Also, s.Again = "twice", f(
+		"twice")
+}
+
+func ask(ctx context.Context) {
+	short, stop := context.WithTimeout(ctx, 7)
+	defer stop()
+	service(short)
+	long, stop := context.WithDeadline(ctx, noon)
+	service(long)
 }
 `)},
 	"agent_test.go":            {Data: []byte("package agent\n\nvar said = \"Sell tickets to those who pay.\"\n")},
@@ -70,12 +96,20 @@ func Model() llm.Options {
 // where it is in the agent; what several lines may say is found in none.
 func TestSource(t *testing.T) {
 	s := written.Load(agent)
+	option := func(near written.Near, member string) string {
+		p, whole := s.Options(near, chat, []string{"id", member})
+		if whole {
+			return p.MadeIn()
+		}
+		return p.String()
+	}
 	const was = "You are a clerk. Sell tickets to those who pay."
 	for _, c := range []struct{ want, got, says string }{
 		{"agent.go:7 (agent.prompt)", s.Text(".", "You are a clerk. Sell tickets to all.", was).String(), "another word"},
 		{"agent.go:6 (agent.prompt)", s.Text(".", "You are a clown. Sell tickets to those who pay.", was).String(), "another word in the first piece"},
 		{"agent.go:7 (agent.prompt)", s.Text(".", "You are a clerk. Sell good tickets to those who pay.", was).String(), "a word less"},
 		{"agent.go:7 (agent.prompt)", s.Text(".", was+" Smile.", was).String(), "a sentence less at the end"},
+		{"", s.Text(".", was+"\n\nThe user is Ann.", was).String(), "a section less behind it"},
 		{"agent.go:11 (agent.rules)", s.Text(".", "Be brief.\n\nNever sell what is old.\n", "Be brief.\n\nNever sell what is sold.\n").String(), "a line below the first"},
 		{"agent.go:24 (agent.Prompt)", s.Text(".", "Speak to Ann as a fiend, 7", "Speak to Ann as a friend, 7").String(), "a format"},
 		{"", s.Text(".", "", "it is the very same text").String(), "a text that stands twice"},
@@ -86,10 +120,21 @@ func TestSource(t *testing.T) {
 		{"agent.go:16 (agent.Config)", s.List("nowhere", engine, "turn-input", []string{"greet"}).String(), "the list that has the name"},
 		{"", s.List("nowhere", engine, "dispatch-input", nil).String(), "two lists"},
 		{"", s.List(".", engine, "dispatch-output", nil).String(), "no list"},
-		{"model.go:9 (agent.Model)", s.Options(".", chat, "top_p").String(), "the option of the member"},
-		{"model.go:7 (agent.Model)", s.Options(".", chat, "messages[]").String(), "the options, where none has its name"},
-		{"one/first.go:5 (one.options)", s.Options("one", chat, "temperature").String(), "the options that are near"},
-		{"", s.Options("nowhere", chat, "temperature").String(), "several options"},
+		{"model.go:9 (agent.Model)", option(".", "top_p"), "the option of the member"},
+		{"model.go:10 (agent.Model)", option(".", "tool_call_id"), "the option of all such members"},
+		{"made in model.go:7 (agent.Model)", option(".", "messages[]"), "the options, where none has its name"},
+		{"made in one/first.go:5 (one.options)", option("one", "temperature"), "the options that are near"},
+		{"", option("nowhere", "temperature"), "several options"},
+		{"tool.go:10 (agent.describe)", s.Member(".", "maximum").String(), "a member that is given a value"},
+		{"tool.go:6 (agent.args)", s.Member(".", "city").String(), "a member by its name in JSON"},
+		{"", s.Member(".", "minimum").String(), "a member that is looked at"},
+		{"", s.Member("other", "city").String(), "a member elsewhere"},
+		{"tool.go:12 (agent.describe)", s.Text(".", "imperial", "metric").String(), "a word that is said once"},
+		{"", s.Text(".", "once", "twice").String() + s.Text("two", "once", "twice").String(), "a word that is said twice"},
+		{"", s.Text("other", "imperial", "metric").String(), "a word that is said elsewhere"},
+		{"tool.go:18 (agent.ask)", s.Deadline([]codeplace.Place{{File: "client.go", Line: 30}, {File: "tool.go", Line: 20}}).String(), "the deadline above a call"},
+		{"", s.Deadline([]codeplace.Place{{File: "tool.go", Line: 22}}).String(), "two deadlines above it"},
+		{"", s.Deadline([]codeplace.Place{{File: "tool.go", Line: 13}, {File: "agent.go", Line: 19}}).String(), "no deadline in its function"},
 		{"", (&written.Source{}).Text(".", "", was).String(), "no source"},
 	} {
 		assert.Equal(t, c.want, c.got, c.says)
@@ -99,5 +144,5 @@ func TestSource(t *testing.T) {
 // The source of the program is that of the module that go test runs it in.
 func TestHere(t *testing.T) {
 	const said = "It is in the place of nothing: 1"
-	assert.Equal(t, "replay/internal/written/source_test.go:101 (written_test.TestHere)", written.Here().Text(".", "", said).String())
+	assert.Equal(t, "replay/internal/written/source_test.go:146 (written_test.TestHere)", written.Here().Text(".", "", said).String())
 }
