@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -495,7 +494,7 @@ func (r *replayed) made(first *difference) string {
 // isUnanswered reports whether the recording had no answer to an operation of the new run.
 func (r *replayed) isUnanswered(got *adk.Crossing) bool {
 	s := r.got.StepOf(got)
-	return s != nil && s.Done != nil && errors.Is(s.Done.Err, adk.E_UNANSWERED)
+	return s != nil && s.Done != nil && lacks(s.Done.Err)
 }
 
 // endedBy reports whether the call in which something new happened ended with it, in
@@ -628,7 +627,7 @@ func (r *replayed) ends() string {
 			return "in another state"
 		}
 	}
-	if slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return errors.Is(x.Err, adk.E_UNANSWERED) }) {
+	if slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return lacks(x.Err) }) {
 		return "" // and nobody knows how, with an answer
 	}
 	return "as recorded"

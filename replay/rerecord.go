@@ -37,7 +37,7 @@ import (
 // written, and why:
 //
 //   - the recording cannot be read to its end, which is a *FormatError;
-//   - the new run asked for what the recording has no answer to;
+//   - the new run asked for what the recording has no answer to, which is ErrUnanswered;
 //   - the recording holds what a new one would lose: members that this version
 //     does not know, or redacted values where live seams say others and Live.Redact
 //     does not say what to take out of them, or not all of it;
@@ -223,7 +223,7 @@ func (r *replayed) answered() error {
 			if gate := waitsFor[x.Name]; wire.IsSettlement(x) && gate != nil {
 				x = gate
 			}
-			return fmt.Errorf("replay: the recording has no answer for crossing %d of the new run: %s", x.Seq, safetext.Shortened(r.got.Line(x), width))
+			return noAnswer(fmt.Sprintf("replay: the recording has no answer for crossing %d of the new run: %s", x.Seq, safetext.Shortened(r.got.Line(x), width)))
 		}
 	}
 	return nil
@@ -277,3 +277,10 @@ func writeAs(compressed bool, w io.Writer, content []byte) error {
 	_, err := packed.Write(content)
 	return errors.Join(err, packed.Close())
 }
+
+// noAnswer says of which crossing of a new run it is that ErrUnanswered keeps it from being
+// accepted.
+type noAnswer string
+
+func (e noAnswer) Error() string      { return string(e) }
+func (noAnswer) Is(target error) bool { return target == ErrUnanswered }

@@ -331,6 +331,7 @@ func refusedToRerecord(t *testing.T, recorded []byte, live replay.Live, options 
 	_, err := replay.Rerecord(t.Context(), bytes.NewReader(recorded), &again, live, options...)
 	require.Error(t, err)
 	assert.Empty(t, again.Bytes())
+	assert.Equal(t, strings.Contains(err.Error(), "has no answer for"), errors.Is(err, replay.ErrUnanswered), "by its kind, too")
 	return err.Error()
 }
 

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
+	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
@@ -30,11 +30,13 @@ func (t tried) why() string {
 	return strings.Replace(t.name+": "+withoutRoom(t.refused), t.name+": "+t.name, t.name, 1)
 }
 
-// words are what a reason says behind the place and before another number.
-var words = regexp.MustCompile(`[^0-9: ][^0-9]*`)
-
-// whatKeeps is the kind of that reason: two differ in numbers, and in what stands behind them.
-func (t tried) whatKeeps() string { return words.FindString(strings.TrimPrefix(t.why(), t.name)) }
+// whatKeeps is the kind of that reason: what has no answer is one, whatever is asked.
+func (t tried) whatKeeps() string {
+	if errors.Is(t.refused, replay.ErrUnanswered) {
+		return replay.ErrUnanswered.Error()
+	}
+	return strings.TrimPrefix(t.why(), t.name)
+}
 
 // mostRefused is how many reasons are said, and how many things are named of each.
 const mostRefused = 3
