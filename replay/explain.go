@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -495,6 +496,12 @@ func (r *replayed) made(first *difference) string {
 func (r *replayed) isUnanswered(got *adk.Crossing) bool {
 	s := r.got.StepOf(got)
 	return s != nil && s.Done != nil && lacks(s.Done.Err)
+}
+
+// lacks reports whether an error is one that a replay makes for want of an answer.
+// It was written and read; where user code wrapped it without %w only its text is left.
+func lacks(err error) bool {
+	return err != nil && (errors.Is(err, adk.E_UNANSWERED) || strings.Contains(err.Error(), ErrUnanswered.Error()) || strings.Contains(err.Error(), wire.NotHeld))
 }
 
 // endedBy reports whether the call in which something new happened ended with it, in

@@ -241,12 +241,6 @@ func (r *replayed) lentAnswers() (all []string) {
 	return all
 }
 
-// lacks reports whether an error is one that a replay makes for want of an answer.
-// It was written and read; where user code wrapped it without %w only its text is left.
-func lacks(err error) bool {
-	return err != nil && (errors.Is(err, adk.E_UNANSWERED) || strings.Contains(err.Error(), ErrUnanswered.Error()) || strings.Contains(err.Error(), wire.NotHeld))
-}
-
 // steady verifies the new trace.
 func (r *replayed) steady(ctx context.Context, content []byte, options trace.Options) error {
 	seams, mine := []Live{{}}, r.live

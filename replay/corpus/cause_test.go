@@ -375,6 +375,30 @@ func TestSingleTracesStayApart(t *testing.T) {
 	}
 }
 
+// The values of a change that is another in each trace are listed, and of long ones that there are
+// some.
+func TestValuesOfEachTrace(t *testing.T) {
+	text := func(pairs ...string) string {
+		r := &corpus.Report{}
+		for i := 0; i < len(pairs); i += 2 {
+			d := &replay.Divergence{Class: replay.ChangedInput, Seam: "tool/forecast", Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindAsk, Name: "forecasts"}},
+				Fields: []compare.FieldDiff{{Field: "request.days", Want: pairs[i], Got: pairs[i+1], Input: true}}}
+			name := fmt.Sprint(i)
+			r.Traces = append(r.Traces, &corpus.TraceReport{Trace: name, Number: i + 1, Report: replay.Report{Divergence: d}, Cause: corpus.CauseOf(d)})
+		}
+		causes := corpus.Regrouped(r).Causes
+		require.Len(t, causes, 1)
+		_, said, _ := strings.Cut(causes[0].Text, "request.days: ")
+		return said
+	}
+	long := func(n int) string { return fmt.Sprint(n) + "000000000.0000000001" }
+	assert.Equal(t, "1 → 2", text("1", "2", "1", "2"))
+	assert.Equal(t, "1 → 2, 3 → 4", text("1", "2", "3", "4", "1", "2"))
+	assert.Equal(t, "1 → 2, 3 → 4, …", text("1", "2", long(1), long(2), "3", "4"))
+	assert.Equal(t, "another ‹number›", text(long(1), long(2), long(3), long(4)))
+	assert.Equal(t, "another ‹number›, as 1 → 2, 3 → 4, 5 → 6", text("1", "2", "3", "4", "5", "6", "7", "8"))
+}
+
 // How often an ask is made once more is other in each trace, and the change is one.
 func TestAsksOnceMoreAreOneCause(t *testing.T) {
 	d := func(fields ...compare.FieldDiff) *replay.Divergence {

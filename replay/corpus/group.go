@@ -324,23 +324,37 @@ func (c *Change) alsoWas(other Change) {
 	}
 }
 
-// alsoAs adds the values of a change to the examples, where they are short and none of them.
+// alsoAs adds the values of a change to the examples, where they are none of them: long ones as one
+// that is left out.
 func (c *Change) alsoAs(other Change) {
-	as, all := other.Was+" → "+other.Now, c.examples()
-	if other.Was != "" && len(as) <= longestExample && !slices.Contains(all, as) && len(all) <= mostChanges {
+	as, all := other.Was+" → "+other.Now, strings.Split(c.As, betweenExamples)
+	if c.As == "" {
+		all = nil
+	}
+	if len(as) > longestExample {
+		as = leftOut
+	}
+	if other.Was != "" && !slices.Contains(all, as) && len(all) <= mostChanges {
 		c.As = strings.Join(append(all, as), betweenExamples)
 	}
 }
 
-// betweenExamples stands between two of Change.As.
-const betweenExamples = "; "
+// betweenExamples stands between two of Change.As, and leftOut for those that are long.
+const (
+	betweenExamples = "; "
+	leftOut         = "…"
+)
 
-// examples are those of Change.As, which has one more than are said where there are more.
+// examples are those of Change.As, the one that is left out at last; none where no other is there.
 func (c *Change) examples() []string {
-	if c.As == "" {
+	if c.As == "" || c.As == leftOut {
 		return nil
 	}
-	return strings.Split(c.As, betweenExamples)
+	all := strings.Split(c.As, betweenExamples)
+	if at := slices.Index(all, leftOut); at >= 0 {
+		all = append(slices.Delete(all, at, at+1), leftOut)
+	}
+	return all
 }
 
 // causes puts the changes together that hit the same traces.
