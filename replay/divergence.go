@@ -83,8 +83,10 @@ type Divergence struct {
 	Times int `json:"times,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
-	// Place is the line of live code that it happened in, or behind; where that made nothing
-	// before, where the code of its seam begins.
+	// Place is the line of live code that it happened in, or behind. Of what no operation leads to,
+	// such as a prompt or the list of a pipeline, it is the line of the program's source that says
+	// it, where one alone does and the source is at hand; else where the code of its seam begins, or
+	// where it was made or handed in.
 	Place string `json:"place,omitempty"`
 	// Callers are the lines of the program's own module that called Place, the nearest
 	// first, up to the seam: where an agent asks everything through one helper, they tell

@@ -353,11 +353,12 @@ func placeDiff(ahead bool, beside string) compare.FieldDiff {
 	return compare.FieldDiff{Field: compare.FieldPlace, Want: compare.QuotedJSON(want + beside), Got: compare.QuotedJSON(got + beside), Input: true}
 }
 
-// place says where in live code the first difference is: the line of the operation, or
-// the last line before one that did not happen; where the code begins if it made no
-// operation; and of what the run was given nothing but that somebody made it. Of an
-// operation it says who called the line, too.
+// place says where in live code the first difference is: the line of the operation, and who called
+// that, or the line that set the deadline which struck in it. Where there is none it is the line of
+// the source that says what differs; and where no one line does, the last one before what did not
+// happen, where the code begins that made no operation, or who made what the run was given.
 func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
+	says := written.Of(first.fields, r.live.Config)
 	if got != nil && (r.called(d, r.operation(got)) || first.class == Panicked && r.called(d, got)) {
 		lines := r.callers.Of(cmp.Or(r.operation(got), got))
 		if d.Class == ChangedInput && wire.IsAsk(got) { // what is asked was put together before
@@ -366,28 +367,27 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 		if at := written.Deadline(got.Err, lines); d.Class == ChangedError && at != "" {
 			d.Place, d.Callers, d.Mark = at, nil, ""
 		}
-		if says := written.Of(first.fields, r.live.Config); says != lines[0].String() {
+		if says != lines[0].String() {
 			d.Written = says
 		}
 		return
 	}
 	in, begins := r.codeOf(first)
 	if in == nil {
-		d.Place = cmp.Or(written.Of(first.fields, r.live.Config), r.made(first))
+		d.Place = cmp.Or(says, r.made(first))
 		return
 	}
 	last := r.lastBefore(in, first)
 	switch lines := r.callers.Of(last); {
+	case says != "":
+		d.Place = says
 	case len(lines) == 0:
-		d.Place = cmp.Or(written.Of(first.fields, r.live.Config), written.Option(first.fields, r.live.Config, in.Begin.Seam), begins)
+		d.Place = cmp.Or(written.Option(first.fields, r.live.Config, in.Begin.Seam), begins)
 	case d.isOfAResult(): // all that the seam's function called has returned
-		d.Place = cmp.Or(written.Of(first.fields, r.live.Config), lines[len(lines)-1].After())
+		d.Place = lines[len(lines)-1].After()
 	default:
 		r.called(d, last)
 		d.Place = lines[0].After()
-		if at := written.Of(first.fields, r.live.Config); at != "" {
-			d.Place, d.Callers, d.Mark = at, nil, ""
-		}
 	}
 }
 
