@@ -283,7 +283,7 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 	}
 	next := in.Return
 	for _, s := range in.Script {
-		if s.X.Seq > before && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) {
+		if s.X.Seq > before && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) && !wire.IsPiece(s.X) {
 			next = s.X
 			break
 		}
@@ -835,7 +835,7 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 	if order {
 		in := r.pairs[r.found[0].call]
 		d.Runs = runs
-		d.Strands = d.Class != Order && in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Forks(s.X) })
+		d.Strands = d.Class != Order && in != nil && in.Forks() > 1
 	}
 	return nil
 }

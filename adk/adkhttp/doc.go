@@ -23,10 +23,10 @@
 // # What is not told
 //
 // Secrets in headers, queries and forms, by their names (key, token, auth, cookie and so on),
-// and what is another one on every machine and each time, as traces, versions, and when and by
-// whom a request was signed are. Of a body longer than MaxBody the trace has length and hash.
-// Upgraded connections, gRPC, and requests whose body says no length go their way untouched and
-// are told as passed by, which no replay can answer.
+// and what is another one on every machine and each time, as traces, versions, keys of
+// idempotency, and when and by whom a request was signed are. Of a body longer than MaxBody the
+// trace has length and hash. Upgraded connections, gRPC, and requests whose body says no length go
+// their way untouched and are told as passed by, which no replay can answer.
 //
 // # What production sees
 //

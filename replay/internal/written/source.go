@@ -66,9 +66,12 @@ type found struct {
 	weight int // what has more is meant before what has less
 }
 
-// Near is a folder from the root of a module, where an agent is put together: what stands there is
-// meant before what stands elsewhere. The empty one is the root.
-type Near string
+// Near is where an agent is put together: what stands in the same folder is meant before what stands
+// elsewhere.
+type Near struct {
+	Dir  string // from the root of the module; the empty one is the root
+	Test bool   // in a test: what no test says is not meant alone
+}
 
 // mostSource is how much is read of a module, in bytes; of a larger one nothing is found.
 const mostSource = 64 << 20
@@ -275,7 +278,7 @@ func (f file) declared(pos token.Pos) string {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if has(d) {
-				return d.Name.Name
+				return receiver(d) + d.Name.Name
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
@@ -295,6 +298,33 @@ func (f file) declared(pos token.Pos) string {
 	return ""
 }
 
+// receiver is the type of a method with a dot, as the runtime writes it; empty of a function.
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return ""
+	}
+	of, star := d.Recv.List[0].Type, false
+	for {
+		switch t := of.(type) {
+		case *ast.StarExpr:
+			of, star = t.X, true
+		case *ast.ParenExpr:
+			of = t.X
+		case *ast.IndexExpr:
+			of = t.X
+		case *ast.IndexListExpr:
+			of = t.X
+		case *ast.Ident:
+			if star {
+				return "(*" + t.Name + ")."
+			}
+			return t.Name + "."
+		default:
+			return ""
+		}
+	}
+}
+
 // Text is the line that says the first words that a text has in the place of others, or that which
 // says what stands around those that are gone. A text may be put together of several.
 func (s *Source) Text(near Near, was, now string) codeplace.Place {
@@ -304,7 +334,7 @@ func (s *Source) Text(near Near, was, now string) codeplace.Place {
 		for _, p := range s.pieces[now[start:start+shortest]] {
 			end := start + len(p.text)
 			isThere := start < to && from < end || from == to && start < from && from <= end && !isSection(was[from:])
-			if !isThere || !strings.HasPrefix(now[start:], p.text) {
+			if !isThere || !strings.HasPrefix(now[start:], p.text) || from < end && strings.Contains(was, p.text) { // it was said before, elsewhere
 				continue
 			}
 			at := p.at
@@ -317,7 +347,7 @@ func (s *Source) Text(near Near, was, now string) codeplace.Place {
 	if len(all) == 0 {
 		return s.word(near, now)
 	}
-	return near.one(heaviest(all))
+	return near.one(heaviest(near.meant(all)))
 }
 
 // word is the line that says a text as a whole: near, since it is said elsewhere of other things.
@@ -408,21 +438,26 @@ func (s *Source) Deadline(callers []codeplace.Place) codeplace.Place {
 			all = append(all, d.at)
 		}
 	}
-	return Near("").one(all)
+	return Near{Test: true}.one(all)
 }
 
 // has reports whether something is in the folder.
-func (near Near) has(f found) bool { return path.Dir(f.place.File) == path.Clean(string(near)) }
+func (near Near) has(f found) bool { return path.Dir(f.place.File) == path.Clean(near.Dir) }
+
+// meant are those that no test says, unless the agent is of tests.
+func (near Near) meant(all []found) []found {
+	return slices.DeleteFunc(slices.Clone(all), func(f found) bool { return f.isTest && !near.Test })
+}
 
 // only are those in the folder.
 func (near Near) only(all []found) []found {
 	return slices.DeleteFunc(slices.Clone(all), func(f found) bool { return !near.has(f) })
 }
 
-// one is the place that is meant: near where one is, not in a test where one is not, and the one of
+// one is the place that is meant: near where one is, in no test but of an agent of tests, and the one of
 // most weight; none where there are several.
 func (near Near) one(all []found) codeplace.Place {
-	all = heaviest(preferred(preferred(all, near.has), func(f found) bool { return !f.isTest }))
+	all = heaviest(preferred(near.meant(all), near.has))
 	if len(all) == 0 || slices.ContainsFunc(all, func(f found) bool { return f.place != all[0].place }) {
 		return codeplace.Place{}
 	}

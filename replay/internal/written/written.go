@@ -100,17 +100,21 @@ func nearOf(config adk.Config) Near {
 	if at.Line == 0 {
 		at = codeplace.OfCaller(config.Executor.Made)
 	}
-	return Near(path.Dir(at.File))
+	return nearTo(at)
+}
+
+func nearTo(p codeplace.Place) Near {
+	return Near{Dir: path.Dir(p.File), Test: strings.HasSuffix(p.File, "_test.go")}
 }
 
 // nearTool is the folder in which a tool is made.
 func nearTool(config adk.Config, name string) Near {
 	for _, t := range config.Tools {
 		if t.Name() == name {
-			return Near(path.Dir(codeplace.OfCaller(t.Made()).File))
+			return nearTo(codeplace.OfCaller(t.Made()))
 		}
 	}
-	return ""
+	return Near{}
 }
 
 // lastOf is the last member of a path.
