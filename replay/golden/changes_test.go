@@ -81,7 +81,7 @@ var changes = []change{
 	{"a bound of the schema less", []edit{{"tool.go", "days.Minimum, days.Maximum = jsonschema.Ptr(1.0), ", "days.Maximum = "}}, replay.ChangedInput, []string{"tool forecast.inputSchema.properties.days.minimum: 1 → nothing"}, ""},
 	{"another name of the tool", []edit{{"tool.go", `"forecast",`, `"weather",`}}, replay.ChangedInput, []string{`tool: "forecast" → "weather"`}, ""},
 	{"no next", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "\tnext(ctx)\n", "", 1)}}, replay.Missing, []string{"in turn-input/history: next"}, "tc.Messages().Add(m)"},
-	{"a post-step that fails", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "nil", "fmt.Errorf(\"too late\")", 1)}}, replay.ChangedError, []string{`in turn-input/history: returns, error "too late"`}, "next(ctx)"},
+	{"a post-step that fails", []edit{{"middleware.go", toProfile, strings.Replace(toProfile, "nil", "fmt.Errorf(\"too late\")", 1)}}, replay.ChangedError, []string{`in turn-input/history: returns, error "too late"`}, `return fmt.Errorf("too late")`},
 	{"an abort", []edit{{"middleware.go", toProfile, "\ttc.Abort(fmt.Errorf(\"enough\"))\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: abort, with error: enough"}, ""},
 	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}, "tc.WaitFor("},
 	{"a stash after next", []edit{{"middleware.go", setUnits, "\tnext(ctx)\n\treturn tc.Stash().Set(\"user.units\", units)\n}\n"}}, replay.Order, []string{"in turn-input/profile: next, before stash user.units"}, ""},
