@@ -95,8 +95,8 @@ type Divergence struct {
 	// Apart tells that Place is in a goroutine that live code has begun itself.
 	Apart bool `json:"apart,omitempty"`
 	// Written is the line of the program's source that says what differs, such as the text of an
-	// error or the option of a value, in the form of Place; empty where it is Place, and where no
-	// one line does.
+	// error, or that sets the deadline which struck, in the form of Place; empty where it is Place,
+	// and where no one line does.
 	Written string `json:"written,omitempty"`
 	// Mark is the nearest of Place and Callers that nothing else of the new run came through
 	// by other lines, as file:line (function): where a review marks it. Empty where that is

@@ -364,8 +364,8 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 		if d.Class == ChangedInput && wire.IsAsk(got) { // what is asked was put together before
 			d.Place = lines[0].AskedAt()
 		}
-		if at := written.Deadline(got.Err, lines); d.Class == ChangedError && at != "" {
-			d.Place, d.Callers, d.Mark = at, nil, ""
+		if d.Class == ChangedError {
+			says = cmp.Or(written.Deadline(got.Err, lines), says)
 		}
 		if says != lines[0].String() {
 			d.Written = says
@@ -835,7 +835,7 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 	if order {
 		in := r.pairs[r.found[0].call]
 		d.Runs = runs
-		d.Strands = d.Class != Order && in != nil && in.Forks() > 1
+		d.Strands = d.Class != Order && in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Forks(s.X) })
 	}
 	return nil
 }

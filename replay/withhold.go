@@ -105,6 +105,7 @@ func (r *replayed) withholdNames(report *Report) {
 	}
 	if d := report.Divergence; d != nil {
 		hide(&d.Place)
+		hide(&d.Written)
 		hide(&d.Mark)
 		for i := range d.Callers {
 			hide(&d.Callers[i])

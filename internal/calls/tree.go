@@ -802,16 +802,6 @@ func (c *Call) Size() int {
 	return n
 }
 
-// Forks counts the strands that the call forks.
-func (c *Call) Forks() (n int) {
-	for _, s := range c.Script {
-		if wire.Forks(s.X) {
-			n++
-		}
-	}
-	return n
-}
-
 // AckHandler is a recorded on-ack handler, by the call that registered it, which also
 // takes it off: each dispatch numbers its own.
 type AckHandler struct{ Call, Id int }

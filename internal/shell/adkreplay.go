@@ -130,7 +130,7 @@ func within(dir, file string) bool {
 func FromModule(file string) string {
 	here, err := os.Getwd()
 	root := ModuleRoot(here)
-	if err != nil || root == "" || !isTest() || filepath.IsAbs(file) {
+	if err != nil || root == "" || !IsTest() || filepath.IsAbs(file) {
 		return file
 	}
 	path, err := filepath.Rel(root, filepath.Join(here, file))
@@ -140,8 +140,8 @@ func FromModule(file string) string {
 	return filepath.ToSlash(path)
 }
 
-// isTest reports whether this program is one of go test.
-func isTest() bool {
+// IsTest reports whether this program is one of go test.
+func IsTest() bool {
 	info, known := debug.ReadBuildInfo()
 	return known && strings.HasSuffix(info.Path, ".test")
 }

@@ -1,9 +1,12 @@
 package written
 
 import (
+	"bytes"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -15,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/mod/modfile"
 
@@ -28,14 +32,13 @@ type Source struct {
 	pieces    map[string][]piece // of texts, by how they begin
 	longest   int                // of the pieces
 	values    map[string][]value // by the path of the package that their type is of
-	members   map[string][]found // what is given to members and what they are called in JSON, by the name in small letters
-	deadlines []within
-}
-
-// within is something in a function.
-type within struct {
-	at       found
-	from, to int // the lines of the function
+	members   map[string][]found // where members are given a value, by the name in small letters
+	assigned  map[string][]found // those of them to which it is assigned
+	tags      map[string][]found // fields, by what they are called in JSON
+	indexed   map[string][]found // where something is looked up by a text
+	said      map[string][]int   // the declarations that have a text in them, looked up or said
+	deadlines []deadline
+	decls     int // how many declarations there are
 }
 
 // piece is a text in a literal, without what is filled in.
@@ -59,58 +62,98 @@ type element struct {
 	texts []string
 }
 
+// deadline is where one is set, for the context of a name, in a block of these lines, with the calls
+// in its function.
+type deadline struct {
+	at       found
+	name     string
+	from, to int
+	calls    []call
+}
+
+// call is a call in a line, with the names that it is given.
+type call struct {
+	line  int
+	names []string
+}
+
 // found is something in a file.
 type found struct {
 	place  codeplace.Place
 	isTest bool
+	decl   int // the declaration that it is in
 	weight int // what has more is meant before what has less
 }
 
-// Near is where an agent is put together: what stands in the same folder is meant before what stands
-// elsewhere.
+// Near is where an agent is put together: what stands in another folder is not meant.
 type Near struct {
 	Dir  string // from the root of the module; the empty one is the root
-	Test bool   // in a test: what no test says is not meant alone
+	Test bool   // in a test: else what a test says is not meant
 }
 
-// mostSource is how much is read of a module, in bytes; of a larger one nothing is found.
-const mostSource = 64 << 20
+// The bounds of what is read: of a larger module nothing is found, and a larger file says nothing.
+const (
+	mostSource = 16 << 20
+	mostFile   = 1 << 20
+)
 
 // Here is the source of the module that this program was built of, as go test runs a program
-// in it; the zero value where it is not at hand. It is read once.
+// in it; the zero value where it is not at hand. It is read once, without the files that were changed
+// since the program was built.
 var Here = sync.OnceValue(func() *Source {
 	info, known := debug.ReadBuildInfo()
-	here, err := os.Getwd()
 	root := shell.ModuleRoot(here)
-	if !known || err != nil || root == "" {
+	if !known || here == "" || root == "" || !shell.IsTest() {
 		return &Source{}
 	}
 	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil || modfile.ModulePath(module) != info.Main.Path {
 		return &Source{}
 	}
-	return Load(os.DirFS(root))
+	built := time.Now()
+	if program, err := os.Executable(); err == nil {
+		if info, err := os.Stat(program); err == nil {
+			built = info.ModTime()
+		}
+	}
+	return Load(os.DirFS(root), built)
 })
 
-// Load reads the files of Go in a module, without those of modules within, of testdata and of
-// vendor. What cannot be parsed says nothing, and where not all can be read nothing does.
-func Load(root fs.FS) *Source {
-	s, size := &Source{words: map[string][]found{}, pieces: map[string][]piece{}, values: map[string][]value{}, members: map[string][]found{}}, 0
+// here is where the program began: a test may go elsewhere.
+var here, _ = os.Getwd()
+
+// Load reads the files of Go in a module that were not changed after a time, without those of modules
+// within, of testdata and of vendor, generated ones, and those that are not built here. What cannot be
+// read or parsed says nothing.
+func Load(root fs.FS, built time.Time) *Source {
+	s := &Source{words: map[string][]found{}, pieces: map[string][]piece{}, values: map[string][]value{}, members: map[string][]found{},
+		assigned: map[string][]found{}, tags: map[string][]found{}, indexed: map[string][]found{}, said: map[string][]int{}}
+	builds, size := build.Default, 0
+	builds.OpenFile = func(name string) (io.ReadCloser, error) { return root.Open(filepath.ToSlash(name)) }
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch base := path.Base(name); {
+		case err != nil && entry != nil && entry.IsDir() && name != ".":
+			return fs.SkipDir
 		case err != nil:
 			return err
 		case entry.IsDir() && name != "." && (base == "testdata" || base == "vendor" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || isModule(root, name)):
 			return fs.SkipDir
-		case path.Ext(base) != ".go" || !entry.Type().IsRegular():
+		case entry.IsDir() || path.Ext(base) != ".go":
+			return nil
+		}
+		info, err := fs.Stat(root, name)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > mostFile || info.ModTime().After(built) {
+			return nil
+		}
+		if size += int(info.Size()); size > mostSource {
+			return fs.ErrInvalid
+		}
+		if is, err := builds.MatchFile(path.Dir(name), path.Base(name)); err != nil || !is {
 			return nil
 		}
 		content, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
-		}
-		if size += len(content); size > mostSource {
-			return fs.ErrInvalid
+		if err != nil || bytes.Contains(content[:min(len(content), headOfAFile)], []byte("DO NOT EDIT")) {
+			return nil
 		}
 		f := file{path: name, set: token.NewFileSet()}
 		if f.tree, err = parser.ParseFile(f.set, name, content, parser.SkipObjectResolution); err == nil {
@@ -124,6 +167,9 @@ func Load(root fs.FS) *Source {
 	return s
 }
 
+// headOfAFile is how much of a file is looked at for the mark of generated ones, in bytes.
+const headOfAFile = 2 << 10
+
 func isModule(root fs.FS, dir string) bool {
 	_, err := fs.Stat(root, path.Join(dir, "go.mod"))
 	return err == nil
@@ -136,6 +182,9 @@ type file struct {
 	tree *ast.File
 }
 
+// line is that of a position, whatever the file says of its lines.
+func (f file) line(pos token.Pos) int { return f.set.PositionFor(pos, false).Line }
+
 // add takes in what a file says.
 func (s *Source) add(f file) {
 	packages := map[string]string{} // by the names that they have in the file
@@ -147,106 +196,267 @@ func (s *Source) add(f file) {
 		}
 		packages[name] = pkg
 	}
-	ends := map[string]token.Pos{} // of the last value, by the package of its type
-	ast.Inspect(f.tree, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BasicLit:
-			s.addText(f, n)
-		case *ast.AssignStmt:
-			for _, to := range n.Lhs {
-				if member, is := to.(*ast.SelectorExpr); is {
-					s.addMember(f, member.Sel.Name, member.Sel.Pos())
+	of := func(n ast.Node, name string) {
+		s.decls++
+		d := declaration{Source: s, file: f, packages: packages, name: f.tree.Name.Name + "." + name, ends: map[string]token.Pos{}}
+		d.read(n)
+	}
+	for _, d := range f.tree.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			of(d, receiver(d)+d.Name.Name)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					of(spec, spec.Names[0].Name)
+				case *ast.TypeSpec:
+					of(spec, spec.Name.Name)
 				}
 			}
-		case *ast.KeyValueExpr:
-			if key, is := n.Key.(*ast.Ident); is {
-				s.addMember(f, key.Name, key.Pos())
-			}
-		case *ast.Field:
-			if n.Tag != nil {
-				tag, _ := strconv.Unquote(n.Tag.Value)
-				name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
-				s.addMember(f, name, n.Tag.Pos())
-			}
-		case *ast.CallExpr:
-			if of, is := n.Fun.(*ast.SelectorExpr); is && slices.Contains(setDeadlines, of.Sel.Name) {
-				if name, is := of.X.(*ast.Ident); is && packages[name.Name] == "context" {
-					s.deadlines = append(s.deadlines, f.within(n.Pos()))
-				}
-			}
-		case *ast.CompositeLit:
-			of, is := n.Type.(*ast.SelectorExpr)
-			if !is || len(n.Elts) == 0 {
-				break
-			}
-			if name, is := of.X.(*ast.Ident); is && packages[name.Name] != "" && n.Pos() >= ends[name.Name] {
-				ends[name.Name] = n.End()
-				s.values[packages[name.Name]] = append(s.values[packages[name.Name]], f.value(n, of.Sel.Name))
-			}
+		}
+	}
+}
+
+// receiver is the type of a method with a dot, as the runtime writes it; empty of a function.
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return ""
+	}
+	form := "%."
+	for of := d.Recv.List[0].Type; ; {
+		switch t := of.(type) {
+		case *ast.StarExpr:
+			of, form = t.X, "(*%)."
+		case *ast.ParenExpr:
+			of = t.X
+		case *ast.IndexExpr:
+			of = t.X
+		case *ast.IndexListExpr:
+			of = t.X
+		case *ast.Ident:
+			return strings.Replace(form, "%", t.Name, 1)
+		default:
+			return ""
+		}
+	}
+}
+
+// declaration is one of a file while it is read.
+type declaration struct {
+	*Source
+	file
+	packages map[string]string
+	name     string
+	ends     map[string]token.Pos // of the last value, by the package of its type
+	above    []ast.Node           // the nodes that the one that is read is in
+}
+
+// read takes in what the declaration says.
+func (d *declaration) read(root ast.Node) {
+	before := len(d.deadlines)
+	ast.Inspect(root, func(n ast.Node) bool {
+		if n == nil {
+			d.above = d.above[:len(d.above)-1]
+			return true
+		}
+		d.node(n)
+		d.above = append(d.above, n)
+		return true
+	})
+	if len(d.deadlines) == before {
+		return
+	}
+	var calls []call
+	ast.Inspect(root, func(n ast.Node) bool {
+		if c, is := n.(*ast.CallExpr); is {
+			calls = append(calls, call{d.line(c.Pos()), namesIn(c.Args)}, call{d.line(c.Lparen), namesIn(c.Args)})
 		}
 		return true
 	})
+	for i := range d.deadlines[before:] {
+		d.deadlines[before+i].calls = calls
+	}
 }
 
-// setDeadlines are the functions of package context that do.
-var setDeadlines = []string{"WithTimeout", "WithDeadline", "WithTimeoutCause", "WithDeadlineCause"}
-
-// addMember takes in where a member is given a value, or is called what it is in JSON.
-func (s *Source) addMember(f file, name string, pos token.Pos) {
-	name = strings.ToLower(name)
-	s.members[name] = append(s.members[name], f.found(pos))
-}
-
-// within is a position with the function that it is in.
-func (f file) within(pos token.Pos) within {
-	w := within{at: f.found(pos)}
-	for _, d := range f.tree.Decls {
-		if pos >= d.Pos() && pos < d.End() {
-			w.from, w.to = f.set.Position(d.Pos()).Line, f.set.Position(d.End()).Line
+// namesIn are the expressions that are names.
+func namesIn(all []ast.Expr) (names []string) {
+	for _, e := range all {
+		if id, is := e.(*ast.Ident); is {
+			names = append(names, id.Name)
 		}
 	}
-	return w
+	return names
 }
 
-// shortest is how long a text is at least that is looked for, in bytes: shorter ones are words
+// node takes in what one says by itself.
+func (d *declaration) node(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.BasicLit:
+		if n.Kind == token.STRING {
+			d.literal(n)
+		}
+	case *ast.AssignStmt:
+		for _, to := range n.Lhs {
+			if member, is := to.(*ast.SelectorExpr); is {
+				name, at := strings.ToLower(member.Sel.Name), d.found(member.Sel.Pos())
+				d.members[name], d.assigned[name] = append(d.members[name], at), append(d.assigned[name], at)
+			}
+		}
+		d.setsDeadline(n)
+	case *ast.KeyValueExpr:
+		if key, is := n.Key.(*ast.Ident); is {
+			name := strings.ToLower(key.Name)
+			d.members[name] = append(d.members[name], d.found(key.Pos()))
+		}
+	case *ast.CompositeLit:
+		of, is := n.Type.(*ast.SelectorExpr)
+		if !is || len(n.Elts) == 0 {
+			return
+		}
+		if name, is := of.X.(*ast.Ident); is && d.packages[name.Name] != "" && n.Pos() >= d.ends[name.Name] {
+			d.ends[name.Name] = n.End()
+			pkg := d.packages[name.Name]
+			d.values[pkg] = append(d.values[pkg], d.value(n, of.Sel.Name))
+		}
+	}
+}
+
+// literal takes in a text: where it is said, where something is looked up by it, or what it says of a
+// field.
+func (d *declaration) literal(n *ast.BasicLit) {
+	text, err := strconv.Unquote(n.Value)
+	if err != nil || text == "" {
+		return
+	}
+	at := d.found(n.Pos())
+	above := d.above[len(d.above)-1]
+	if field, is := above.(*ast.Field); is && field.Tag == n {
+		tag := reflect.StructTag(text)
+		name, _, _ := strings.Cut(tag.Get("json"), ",")
+		d.tags[name] = append(d.tags[name], at)
+		for _, key := range []string{"jsonschema", "description"} {
+			d.text(tag.Get(key), at, false)
+		}
+		return
+	}
+	if len(text) <= longestName {
+		if all := d.said[text]; len(all) == 0 || all[len(all)-1] != d.decls {
+			d.said[text] = append(all, d.decls)
+		}
+	}
+	switch index, is := above.(*ast.IndexExpr); {
+	case is && index.Index == n:
+		d.indexed[text] = append(d.indexed[text], at)
+	case d.isSaid(n):
+		d.text(text, at, strings.HasPrefix(n.Value, "`"))
+	}
+}
+
+// longestName is how long a text is at most that may be the name of a tool or of a property.
+const longestName = 128
+
+// lookers are the packages that look for a text, and do not say it.
+var lookers = []string{"strings", "bytes", "regexp", "slices", "maps", "path", "path/filepath", "os", "flag"}
+
+// isSaid reports whether a literal is a value, and not what something is compared with.
+func (d *declaration) isSaid(n ast.Expr) bool {
+	for _, above := range slices.Backward(d.above) {
+		switch above := above.(type) {
+		case *ast.ParenExpr:
+			n = above
+		case *ast.BinaryExpr:
+			if above.Op != token.ADD {
+				return false
+			}
+			n = above
+		case *ast.CaseClause:
+			return false
+		case *ast.KeyValueExpr:
+			return above.Key != n
+		case *ast.CallExpr:
+			of, is := above.Fun.(*ast.SelectorExpr)
+			if !is {
+				return true
+			}
+			name, is := of.X.(*ast.Ident)
+			return !is || !slices.Contains(lookers, d.packages[name.Name])
+		default:
+			return true
+		}
+	}
+	return true
+}
+
+// shortest is how long a text is at least that is looked for in a part, in bytes: shorter ones are words
 // of many things.
 const shortest = 12
+
+// mostAlike is how many texts may begin alike: of more nobody knows which is meant.
+const mostAlike = 64
 
 // holes are what is filled in where a text is a format or a template.
 var holes = regexp.MustCompile(`%[-+# 0]*[\d.*\[\]]*[a-zA-Z]|(?s:\{\{.*?\}\})`)
 
-// addText takes in a literal, if it is a text.
-func (s *Source) addText(f file, literal *ast.BasicLit) {
-	text, err := strconv.Unquote(literal.Value)
-	if literal.Kind != token.STRING || err != nil || text == "" {
+// text takes in a text that is said.
+func (d *declaration) text(text string, at found, raw bool) {
+	if text == "" {
 		return
 	}
-	s.words[text] = append(s.words[text], f.found(literal.Pos()))
-	raw, from := strings.HasPrefix(literal.Value, "`"), 0
+	d.words[text] = append(d.words[text], at)
+	if len(text) < shortest {
+		return
+	}
+	from := 0
 	for _, hole := range append(holes.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
-		if said := text[from:hole[0]]; len(said) >= shortest {
-			at := f.found(literal.Pos())
+		if said := text[from:hole[0]]; len(said) >= shortest && len(d.pieces[said[:shortest]]) < mostAlike {
+			p := piece{text: said, at: at, raw: raw}
 			if raw {
-				at.place.Line += strings.Count(text[:from], "\n")
+				p.at.place.Line += strings.Count(text[:from], "\n")
 			}
-			at.weight = len(said)
-			s.pieces[said[:shortest]] = append(s.pieces[said[:shortest]], piece{text: said, at: at, raw: raw})
-			s.longest = max(s.longest, len(said))
+			p.at.weight = len(said)
+			d.pieces[said[:shortest]] = append(d.pieces[said[:shortest]], p)
+			d.longest = max(d.longest, len(said))
 		}
 		from = hole[1]
 	}
 }
 
-// value is a composite literal in the file.
-func (f file) value(literal *ast.CompositeLit, of string) value {
-	v := value{of: of, at: f.found(literal.Pos())}
+// setDeadlines are the functions of package context that do.
+var setDeadlines = []string{"WithTimeout", "WithDeadline", "WithTimeoutCause", "WithDeadlineCause"}
+
+// setsDeadline takes in a deadline that is set for a context that has a name.
+func (d *declaration) setsDeadline(n *ast.AssignStmt) {
+	name, is := n.Lhs[0].(*ast.Ident)
+	set, isCall := n.Rhs[0].(*ast.CallExpr)
+	if !is || !isCall {
+		return
+	}
+	of, is := set.Fun.(*ast.SelectorExpr)
+	if !is || !slices.Contains(setDeadlines, of.Sel.Name) {
+		return
+	}
+	if pkg, is := of.X.(*ast.Ident); !is || d.packages[pkg.Name] != "context" {
+		return
+	}
+	for _, above := range slices.Backward(d.above) {
+		if block, is := above.(*ast.BlockStmt); is {
+			d.deadlines = append(d.deadlines, deadline{at: d.found(n.Pos()), name: name.Name, from: d.line(block.Pos()), to: d.line(block.End())})
+			return
+		}
+	}
+}
+
+// value is a composite literal in the declaration.
+func (d *declaration) value(literal *ast.CompositeLit, of string) value {
+	v := value{of: of, at: d.found(literal.Pos())}
 	for _, e := range literal.Elts {
 		pair, is := e.(*ast.KeyValueExpr)
 		if !is {
 			continue
 		}
 		if key, is := pair.Key.(*ast.Ident); is {
-			v.elements = append(v.elements, element{key: key.Name, at: f.found(pair.Pos()), texts: textsIn(pair.Value)})
+			v.elements = append(v.elements, element{key: key.Name, at: d.found(pair.Pos()), texts: textsIn(pair.Value)})
 		}
 	}
 	return v
@@ -265,76 +475,27 @@ func textsIn(e ast.Expr) (all []string) {
 	return all
 }
 
-// found is a position in the file.
-func (f file) found(pos token.Pos) found {
-	return found{isTest: strings.HasSuffix(f.path, "_test.go"),
-		place: codeplace.Place{File: f.path, Line: f.set.Position(pos).Line, Func: f.tree.Name.Name + "." + f.declared(pos)}}
+// found is a position in the declaration.
+func (d *declaration) found(pos token.Pos) found {
+	return found{isTest: strings.HasSuffix(d.path, "_test.go"), decl: d.decls,
+		place: codeplace.Place{File: d.path, Line: d.line(pos), Func: d.name}}
 }
 
-// declared is the name of what a position is in the declaration of.
-func (f file) declared(pos token.Pos) string {
-	has := func(n ast.Node) bool { return pos >= n.Pos() && pos < n.End() }
-	for _, d := range f.tree.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if has(d) {
-				return receiver(d) + d.Name.Name
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				switch spec := spec.(type) {
-				case *ast.ValueSpec:
-					if has(spec) {
-						return spec.Names[0].Name
-					}
-				case *ast.TypeSpec:
-					if has(spec) {
-						return spec.Name.Name
-					}
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// receiver is the type of a method with a dot, as the runtime writes it; empty of a function.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return ""
-	}
-	of, star := d.Recv.List[0].Type, false
-	for {
-		switch t := of.(type) {
-		case *ast.StarExpr:
-			of, star = t.X, true
-		case *ast.ParenExpr:
-			of = t.X
-		case *ast.IndexExpr:
-			of = t.X
-		case *ast.IndexListExpr:
-			of = t.X
-		case *ast.Ident:
-			if star {
-				return "(*" + t.Name + ")."
-			}
-			return t.Name + "."
-		default:
-			return ""
-		}
-	}
-}
-
-// Text is the line that says the first words that a text has in the place of others, or that which
-// says what stands around those that are gone. A text may be put together of several.
+// Text is the line that says the first words that a text has in the place of others, or those around
+// the place of what is gone. A text may be put together of several; what was said before, too, is not
+// what differs.
 func (s *Source) Text(near Near, was, now string) codeplace.Place {
 	from, to := changed(was, now)
 	var all []found
-	for start := max(0, from-s.longest); start <= to && start+shortest <= len(now); start++ {
-		for _, p := range s.pieces[now[start:start+shortest]] {
-			end := start + len(p.text)
-			isThere := start < to && from < end || from == to && start < from && from <= end && !isSection(was[from:])
-			if !isThere || !strings.HasPrefix(now[start:], p.text) || from < end && strings.Contains(was, p.text) { // it was said before, elsewhere
+	for start := max(0, from-s.longest); start <= from && start+shortest <= len(now); start++ {
+		alike := s.pieces[now[start:min(start+shortest, len(now))]]
+		if len(alike) == mostAlike {
+			return codeplace.Place{}
+		}
+		for _, p := range alike {
+			end, goneBehind := start+len(p.text), from == to && from == start+len(p.text) && !isSection(was[from:])
+			isThere := from < end && (start < from || from < to) && !strings.Contains(was, p.text)
+			if !isThere && !goneBehind || !strings.HasPrefix(now[start:], p.text) {
 				continue
 			}
 			at := p.at
@@ -344,16 +505,20 @@ func (s *Source) Text(near Near, was, now string) codeplace.Place {
 			all = append(all, at)
 		}
 	}
-	if len(all) == 0 {
+	switch {
+	case len(all) == 0:
 		return s.word(near, now)
+	case len(near.only(all)) == 0: // a package of prompts, perhaps
+		return oneOf(slices.DeleteFunc(all, func(f found) bool { return f.isTest || f.weight < longEnough }))
 	}
-	return near.one(heaviest(near.meant(all)))
+	return near.one(all)
 }
 
-// word is the line that says a text as a whole: near, since it is said elsewhere of other things.
-func (s *Source) word(near Near, text string) codeplace.Place {
-	return near.one(near.only(s.words[text]))
-}
+// longEnough is how long a piece is at least that is meant wherever it stands, in bytes.
+const longEnough = 32
+
+// word is the line that says a text as a whole.
+func (s *Source) word(near Near, text string) codeplace.Place { return near.one(s.words[text]) }
 
 // isSection reports whether a text begins on a line of its own, and so was not said with what stood
 // before it.
@@ -372,19 +537,26 @@ func changed(was, now string) (from, to int) {
 	return from, len(now) - behind
 }
 
-// List is the line of the list that an agent has for a pipeline, by the label of that: of several
-// it is the one with most of these names, which are those that were recorded and those of today.
+// List is the line of the list that an agent has for a pipeline, by the label of that, with most of these
+// names, which are those that were recorded and those of today. A list that is made otherwise is in none.
 func (s *Source) List(near Near, engine, pipeline string, names []string) codeplace.Place {
+	field := strings.ReplaceAll(pipeline, "-", "")
+	if len(near.only(s.assigned[field])) > 0 {
+		return codeplace.Place{}
+	}
 	var all []found
 	for _, v := range s.values[engine] {
 		for _, e := range v.elements {
-			if strings.EqualFold(e.key, strings.ReplaceAll(pipeline, "-", "")) {
-				at := e.at
-				for _, text := range e.texts {
-					if slices.Contains(names, text) {
-						at.weight++
-					}
+			if !strings.EqualFold(e.key, field) {
+				continue
+			}
+			at := e.at
+			for _, text := range e.texts {
+				if slices.Contains(names, text) {
+					at.weight++
 				}
+			}
+			if at.weight > 0 || len(e.texts) == 0 {
 				all = append(all, at)
 			}
 		}
@@ -393,18 +565,20 @@ func (s *Source) List(near Near, engine, pipeline string, names []string) codepl
 }
 
 // Options is the line of the options that an executor of a package is made of, as a whole; or that of
-// one of them, where it has the name of one of these members of what is asked.
-func (s *Source) Options(near Near, pkg string, members []string) (p codeplace.Place, whole bool) {
+// one of them, which has the name of a member of what is asked. It is in none where such an option is
+// assigned elsewhere.
+func (s *Source) Options(near Near, pkg string, fields []string) (p codeplace.Place, whole bool) {
 	var all, single []found
 	for _, v := range s.values[pkg] {
-		at := v.at
-		if strings.HasSuffix(v.of, "Options") {
-			at.weight = 1
+		if !strings.HasSuffix(v.of, "Options") {
+			continue
 		}
-		all = append(all, at)
+		all = append(all, v.at)
 		for _, e := range v.elements {
-			if slices.ContainsFunc(members, func(member string) bool { return isOption(e.key, member) }) {
-				e.at.weight = at.weight
+			if slices.ContainsFunc(fields, func(field string) bool { return isOption(e.key, field) }) {
+				if len(near.only(s.assigned[strings.ToLower(e.key)])) > 0 {
+					return codeplace.Place{}, false
+				}
 				single = append(single, e.at)
 			}
 		}
@@ -416,67 +590,84 @@ func (s *Source) Options(near Near, pkg string, members []string) (p codeplace.P
 	return p, true
 }
 
-// isOption reports whether an option has the name of a member, of one or of all of them.
-func isOption(key, member string) bool {
-	name := strings.ReplaceAll(member, "_", "")
-	return strings.EqualFold(key, name) || strings.EqualFold(key, name+"s")
+// isOption reports whether an option has the name of a member of the body that is asked, or that of all
+// such members wherever they stand.
+func isOption(key, field string) bool {
+	member, is := strings.CutPrefix(field, "request.body.")
+	if is && !strings.ContainsAny(member, ".[") && strings.EqualFold(key, strings.ReplaceAll(member, "_", "")) {
+		return true
+	}
+	return is && strings.EqualFold(key, strings.ReplaceAll(lastOf(member), "_", "")+"s")
 }
 
-// Member is the line in which one is given a value that has the name of a member, or that calls one
-// so in JSON.
-func (s *Source) Member(near Near, name string) codeplace.Place {
-	return near.one(near.only(s.members[strings.ToLower(name)]))
+// Member is the line in which a member of what describes a tool is given its value, by its path there:
+// where the same code says the tool's name or the property's. Of one that is gone it is the line that
+// looks its property up, or that describes it.
+func (s *Source) Member(near Near, tool, member string, gone bool) codeplace.Place {
+	parts := strings.Split(member, ".")
+	name, owner := parts[len(parts)-1], tool
+	if at := slices.Index(parts, "properties"); at >= 0 && at+1 < len(parts) {
+		if owner = parts[at+1]; slices.Contains(parts[at+1:], "properties") {
+			return codeplace.Place{}
+		}
+	} else if len(parts) > 1 {
+		return codeplace.Place{}
+	}
+	switch {
+	case owner == name && owner != tool, owner != tool && name == "description":
+		if gone && owner == name {
+			return codeplace.Place{}
+		}
+		return near.one(s.tags[owner])
+	case gone && owner == tool:
+		return codeplace.Place{}
+	case gone:
+		return near.one(s.indexed[owner])
+	}
+	isOf := func(f found) bool { _, is := slices.BinarySearch(s.said[owner], f.decl); return is }
+	return near.one(slices.DeleteFunc(near.only(s.members[strings.ToLower(name)]), func(f found) bool { return !isOf(f) }))
 }
 
-// Deadline is the line that sets one, before they call, in the functions that lines are in.
+// Deadline is the line that sets one for the context that is given to a call in one of these lines.
 func (s *Source) Deadline(callers []codeplace.Place) codeplace.Place {
 	var all []found
 	for _, d := range s.deadlines {
+		gives := func(line int) bool {
+			return slices.ContainsFunc(d.calls, func(c call) bool { return c.line == line && slices.Contains(c.names, d.name) })
+		}
 		if slices.ContainsFunc(callers, func(p codeplace.Place) bool {
-			return p.File == d.at.place.File && p.Line >= d.at.place.Line && p.Line >= d.from && p.Line <= d.to
+			return p.File == d.at.place.File && p.Line > d.at.place.Line && p.Line >= d.from && p.Line <= d.to && gives(p.Line)
 		}) {
 			all = append(all, d.at)
 		}
 	}
-	return Near{Test: true}.one(all)
-}
-
-// has reports whether something is in the folder.
-func (near Near) has(f found) bool { return path.Dir(f.place.File) == path.Clean(near.Dir) }
-
-// meant are those that no test says, unless the agent is of tests.
-func (near Near) meant(all []found) []found {
-	return slices.DeleteFunc(slices.Clone(all), func(f found) bool { return f.isTest && !near.Test })
-}
-
-// only are those in the folder.
-func (near Near) only(all []found) []found {
-	return slices.DeleteFunc(slices.Clone(all), func(f found) bool { return !near.has(f) })
-}
-
-// one is the place that is meant: near where one is, in no test but of an agent of tests, and the one of
-// most weight; none where there are several.
-func (near Near) one(all []found) codeplace.Place {
-	all = heaviest(preferred(near.meant(all), near.has))
-	if len(all) == 0 || slices.ContainsFunc(all, func(f found) bool { return f.place != all[0].place }) {
+	if len(all) != 1 {
 		return codeplace.Place{}
 	}
 	return all[0].place
 }
 
-// heaviest are those of most weight.
-func heaviest(all []found) []found {
+// only are those that are meant, as a copy.
+func (near Near) only(all []found) []found {
+	return slices.DeleteFunc(slices.Clone(all), func(f found) bool {
+		return path.Dir(f.place.File) != path.Clean(near.Dir) || f.isTest && !near.Test
+	})
+}
+
+// one is oneOf those that are meant.
+func (near Near) one(all []found) codeplace.Place {
+	return oneOf(near.only(all))
+}
+
+// oneOf is the one of most weight; none where there are several.
+func oneOf(all []found) codeplace.Place {
 	most := 0
 	for _, f := range all {
 		most = max(most, f.weight)
 	}
-	return preferred(all, func(f found) bool { return f.weight == most })
-}
-
-// preferred are those that are something, or all where none is.
-func preferred(all []found, is func(found) bool) []found {
-	if slices.ContainsFunc(all, is) {
-		return slices.DeleteFunc(all, func(f found) bool { return !is(f) })
+	all = slices.DeleteFunc(all, func(f found) bool { return f.weight < most })
+	if len(all) == 0 || slices.ContainsFunc(all, func(f found) bool { return f.place != all[0].place }) {
+		return codeplace.Place{}
 	}
-	return all
+	return all[0].place
 }

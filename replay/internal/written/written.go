@@ -19,44 +19,54 @@ var engine = reflect.TypeFor[adk.Config]().PkgPath()
 // pipelines are the labels of those that an agent has a list for.
 var pipelines = []string{adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput}
 
-// Of is the line in which a program says what differs: a text that code says or gives, the list of a
-// pipeline, a member of what describes a tool. It is empty where that is in no one place.
+// Of is the line in which a program says the first thing that differs: a text that code says or gives,
+// the list of a pipeline, a member of what describes a tool. It is empty where that is in no one place.
 func Of(fields []compare.FieldDiff, config adk.Config) string {
-	near := nearOf(config)
-	for _, f := range fields {
-		if p := Here().of(f, near, config); p.Line > 0 {
-			return p.String()
-		}
+	if len(fields) == 0 {
+		return ""
 	}
-	return ""
+	return Here().of(fields[0], config).String()
 }
 
 // of is the line that says what differs in a field.
-func (s *Source) of(f compare.FieldDiff, near Near, config adk.Config) codeplace.Place {
+func (s *Source) of(f compare.FieldDiff, config adk.Config) (p codeplace.Place) {
 	want, got, _ := f.Trees()
-	if slices.Contains(pipelines, f.Field) {
-		return s.List(near, engine, f.Field, append(texts(want), texts(got)...))
-	}
-	if tool, is := strings.CutPrefix(f.Field, "tool "); is {
-		name, of, _ := strings.Cut(tool, ".")
-		near = nearTool(config, name)
-		member := lastOf(f.Field)
-		if p := s.Member(near, member); p.Line > 0 && f.Got != "" {
-			return p
-		}
-		if f.Got == "" { // it was said beside what it was a member of
-			return s.word(near, lastOf(strings.TrimSuffix(of, "."+member)))
-		}
-	}
-	if object, is := got.(map[string]any); is && f.Field == "tool" {
-		name, _ := compare.NameOf(object)
-		return s.word(nearTool(config, name), name)
-	}
+	near := nearOf(config)
 	was, _ := textOf(want)
-	if now, is := textOf(got); is && (f.Input || f.Of == adk.FieldErr) {
+	now, isText := textOf(got)
+	tool, member := toolOf(f.Field, config)
+	switch {
+	case slices.Contains(pipelines, f.Field):
+		return s.List(near, engine, f.Field, append(texts(want), texts(got)...))
+	case f.Field == "tool":
+		object, _ := got.(map[string]any)
+		if name, _ := compare.NameOf(object); name != "" {
+			if tool, _ := toolOf("tool "+name+".", config); tool != nil {
+				return s.word(nearTool(tool), name)
+			}
+		}
+	case tool != nil:
+		near = nearTool(tool)
+		if isText && f.Got != "" {
+			p = s.Text(near, was, now)
+		}
+		if p.Line == 0 {
+			p = s.Member(near, tool.Name(), member, f.Got == "")
+		}
+	case !strings.HasPrefix(f.Field, "tool ") && isText && (f.Input || f.Of == adk.FieldErr || f.Of == adk.FieldResult):
 		return s.Text(near, was, now)
 	}
-	return codeplace.Place{}
+	return p
+}
+
+// toolOf is the tool that a field describes, and what of it; nil where there is none.
+func toolOf(field string, config adk.Config) (of *adk.Tool, member string) {
+	for _, t := range config.Tools {
+		if rest, is := strings.CutPrefix(field, "tool "+t.Name()+"."); is && (of == nil || len(t.Name()) > len(of.Name())) {
+			of, member = t, rest
+		}
+	}
+	return of, member
 }
 
 // textOf is a value that is a text, or an error that says one.
@@ -74,11 +84,11 @@ func Option(fields []compare.FieldDiff, config adk.Config, seam adk.Seam) string
 	if seam.Label != adk.LabelExecutor || slices.ContainsFunc(fields, func(f compare.FieldDiff) bool { return f.Field == adk.LabelExecutor }) {
 		return ""
 	}
-	var members []string
+	var names []string
 	for _, f := range fields {
-		members = append(members, lastOf(f.Field))
+		names = append(names, f.Field)
 	}
-	p, whole := Here().Options(nearOf(config), codeplace.Package(config.Executor.Run), members)
+	p, whole := Here().Options(nearOf(config), codeplace.Package(config.Executor.Run), names)
 	if whole {
 		return p.MadeIn()
 	}
@@ -94,28 +104,30 @@ func Deadline(err error, callers []codeplace.Place) string {
 	return Here().Deadline(callers).Deadline()
 }
 
-// nearOf is the folder in which an agent is put together: that of its executor.
+// nearOf is where an agent is put together: where its executor is, or else another part of it.
 func nearOf(config adk.Config) Near {
-	at := codeplace.OfFunc(config.Executor.Run)
-	if at.Line == 0 {
-		at = codeplace.OfCaller(config.Executor.Made)
+	places := []codeplace.Place{codeplace.OfFunc(config.Executor.Run), codeplace.OfCaller(config.Executor.Made)}
+	for _, m := range slices.Concat(config.TurnInput, config.TurnOutput) {
+		places = append(places, codeplace.OfFunc(m.Run))
 	}
-	return nearTo(at)
+	for _, m := range slices.Concat(config.DispatchInput, config.DispatchOutput) {
+		places = append(places, codeplace.OfFunc(m.Run))
+	}
+	for _, t := range config.Tools {
+		places = append(places, codeplace.OfCaller(t.Made()))
+	}
+	if at := slices.IndexFunc(places, func(p codeplace.Place) bool { return p.Line > 0 }); at >= 0 {
+		return nearTo(places[at])
+	}
+	return Near{}
 }
 
 func nearTo(p codeplace.Place) Near {
 	return Near{Dir: path.Dir(p.File), Test: strings.HasSuffix(p.File, "_test.go")}
 }
 
-// nearTool is the folder in which a tool is made.
-func nearTool(config adk.Config, name string) Near {
-	for _, t := range config.Tools {
-		if t.Name() == name {
-			return nearTo(codeplace.OfCaller(t.Made()))
-		}
-	}
-	return Near{}
-}
+// nearTool is where a tool is made.
+func nearTool(t *adk.Tool) Near { return nearTo(codeplace.OfCaller(t.Made())) }
 
 // lastOf is the last member of a path.
 func lastOf(field string) string { return field[strings.LastIndexByte(field, '.')+1:] }
