@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -495,13 +494,7 @@ func (r *replayed) made(first *difference) string {
 // isUnanswered reports whether the recording had no answer to an operation of the new run.
 func (r *replayed) isUnanswered(got *adk.Crossing) bool {
 	s := r.got.StepOf(got)
-	return s != nil && s.Done != nil && lacks(s.Done.Err)
-}
-
-// lacks reports whether an error is one that a replay makes for want of an answer.
-// It was written and read; where user code wrapped it without %w only its text is left.
-func lacks(err error) bool {
-	return err != nil && (errors.Is(err, adk.E_UNANSWERED) || strings.Contains(err.Error(), ErrUnanswered.Error()) || strings.Contains(err.Error(), wire.NotHeld))
+	return s != nil && s.Done != nil && stub.Lacks(s.Done.Err)
 }
 
 // endedBy reports whether the call in which something new happened ended with it, in
@@ -634,7 +627,7 @@ func (r *replayed) ends() string {
 			return "in another state"
 		}
 	}
-	if slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return lacks(x.Err) }) {
+	if slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return stub.Lacks(x.Err) }) {
 		return "" // and nobody knows how, with an answer
 	}
 	return "as recorded"

@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -216,14 +217,14 @@ func (r *replayed) answered() error {
 		if wire.AsksForGate(x) {
 			waitsFor[x.Name] = x
 		}
-		if r.unanswered[x.ID] || r.unasked[x.Seq] || lacks(x.Err) {
+		if r.unanswered[x.ID] || r.unasked[x.Seq] || stub.Lacks(x.Err) {
 			if x.Phase == adk.Done && asked[x.Op] != nil {
 				x = asked[x.Op]
 			}
 			if gate := waitsFor[x.Name]; wire.IsSettlement(x) && gate != nil {
 				x = gate
 			}
-			return noAnswer(fmt.Sprintf("replay: the recording has no answer for crossing %d of the new run: %s", x.Seq, safetext.Shortened(r.got.Line(x), width)))
+			return stub.NoAnswer(fmt.Sprintf("replay: the recording has no answer for crossing %d of the new run: %s", x.Seq, safetext.Shortened(r.got.Line(x), width)))
 		}
 	}
 	return nil
@@ -271,10 +272,3 @@ func writeAs(compressed bool, w io.Writer, content []byte) error {
 	_, err := packed.Write(content)
 	return errors.Join(err, packed.Close())
 }
-
-// noAnswer says of which crossing of a new run it is that ErrUnanswered keeps it from being
-// accepted.
-type noAnswer string
-
-func (e noAnswer) Error() string      { return string(e) }
-func (noAnswer) Is(target error) bool { return target == ErrUnanswered }

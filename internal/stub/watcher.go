@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -15,6 +17,21 @@ import (
 // same operation with the same arguments was not recorded for its seam and
 // strand, or not as often.
 var ErrUnanswered error = &adk.Error{Code: adk.E_UNANSWERED, Message: "the recording has no answer to this"}
+
+// NoAnswer says of which crossing of a new run it is that ErrUnanswered keeps it from being accepted.
+type NoAnswer string
+
+// Error is the text.
+func (e NoAnswer) Error() string { return string(e) }
+
+// Is reports whether the error is ErrUnanswered.
+func (NoAnswer) Is(target error) bool { return target == ErrUnanswered }
+
+// Lacks reports whether an error is one that a replay makes for want of an answer.
+// It was written and read; where user code wrapped it without %w only its text is left.
+func Lacks(err error) bool {
+	return err != nil && (errors.Is(err, adk.E_UNANSWERED) || strings.Contains(err.Error(), ErrUnanswered.Error()) || strings.Contains(err.Error(), wire.NotHeld))
+}
 
 // ErrStopped is the cause of a run that its replay broke off.
 var ErrStopped = errors.New("replay: stopped at the first divergence")

@@ -79,6 +79,8 @@ type Change struct {
 	// text.
 	Left  string `json:"left,omitempty"`
 	Right string `json:"right,omitempty"`
+	// Behind tells that Removed and Added are the white space that the texts end with, in quotes.
+	Behind bool `json:"behind,omitempty"`
 	// Template is what today's code says, or what is gone where it says nothing,
 	// without the words that stand nearby in the recording: they are data. It is
 	// empty where there are none.
@@ -138,11 +140,15 @@ func newCause(d *replay.Divergence) *Cause {
 	if x != nil && isDigest(x) { // where something is first seen, nobody changed it
 		c.Seam = ""
 	}
-	for i, f := range d.Fields {
+	for _, f := range d.Fields {
+		isNowCalled := func(came replay.FieldDiff) bool {
+			_, was, is := renamed(came, d.Fields)
+			return is && was == lastMember(f.Field) && isRenamed(f, came)
+		}
 		if of, was, is := renamed(f, d.Fields); is {
 			c.Changes = append(c.Changes, Change{Field: of, Removed: was, Added: lastMember(f.Field)})
-		} else if !slices.ContainsFunc(d.Fields, func(new replay.FieldDiff) bool { return isRenamed(f, new) }) {
-			c.Changes = append(c.Changes, fieldChanges(d.Fields[i], d.Fields)...)
+		} else if !slices.ContainsFunc(d.Fields, isNowCalled) {
+			c.Changes = append(c.Changes, fieldChanges(f, d.Fields)...)
 		}
 	}
 	c.Changes = telling(c.Changes)
@@ -295,21 +301,25 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 	return changes
 }
 
-// renamed is of a new member of an object that holds what another one held the object, and how that
-// was called.
+// renamed is of a new member of an object that holds what the one member held that the object has no
+// more, and how that was called.
 func renamed(f replay.FieldDiff, all []replay.FieldDiff) (of, was string, is bool) {
-	for _, gone := range all {
-		if isRenamed(gone, f) {
-			return strings.TrimSuffix(f.Anywhere(), "."+lastMember(f.Field)), lastMember(gone.Field), true
-		}
+	gone := those(all, func(other replay.FieldDiff) bool { return isRenamed(other, f) })
+	if len(gone) != 1 || len(those(all, func(other replay.FieldDiff) bool { return isRenamed(gone[0], other) })) != 1 {
+		return "", "", false
 	}
-	return "", "", false
+	return strings.TrimSuffix(f.Anywhere(), "."+lastMember(f.Field)), lastMember(gone[0].Field), true
+}
+
+// those are the fields that are something.
+func those(all []replay.FieldDiff, are func(replay.FieldDiff) bool) []replay.FieldDiff {
+	return slices.DeleteFunc(slices.Clone(all), func(f replay.FieldDiff) bool { return !are(f) })
 }
 
 // isRenamed reports whether a member that is gone is in its object by another name.
-func isRenamed(gone, new replay.FieldDiff) bool {
-	return gone.Got == "" && new.Want == "" && gone.Want == new.Got && strings.HasPrefix(gone.Want, "{") &&
-		strings.TrimSuffix(gone.Field, lastMember(gone.Field)) == strings.TrimSuffix(new.Field, lastMember(new.Field))
+func isRenamed(gone, came replay.FieldDiff) bool {
+	return gone.Got == "" && came.Want == "" && gone.Want == came.Got && strings.HasPrefix(gone.Want, "{") &&
+		strings.TrimSuffix(gone.Field, lastMember(gone.Field)) == strings.TrimSuffix(came.Field, lastMember(came.Field))
 }
 
 // isText reports whether a value, as JSON, is a text, or there is none.
@@ -606,6 +616,18 @@ var contextEnds = map[string]string{
 	`"context.Canceled"`:         ": its context was cancelled",
 }
 
+// endsWith says with what white space a text ends, in quotes.
+func endsWith(was, now string) string {
+	const nothing = `""`
+	switch {
+	case was == nothing:
+		return "now ends with " + now
+	case now == nothing:
+		return "ends without " + was
+	}
+	return fmt.Sprintf("ends with %s → %s", was, now)
+}
+
 // lists are the labels of the pipelines, each of which is a list of names.
 var lists = []string{adk.LabelTurnInput + "[]", adk.LabelTurnOutput + "[]", adk.LabelDispatchInput + "[]", adk.LabelDispatchOutput + "[]"}
 
@@ -616,6 +638,8 @@ func (c Change) String() string {
 		field = "middlewares"
 	}
 	switch {
+	case c.Behind:
+		return field + ": " + endsWith(safetext.BareJSON(c.Removed), safetext.BareJSON(c.Added))
 	case c.Field == compare.FieldPieces:
 		return compare.PiecesText(c.Was, c.Now)
 	case c.Field == fieldLine && c.Was+c.Now != "":
@@ -654,15 +678,6 @@ func (c Change) String() string {
 		return field + ": gone"
 	case c.Removed == "" && (c.Added == maskData || c.Added == maskObject):
 		return field + ": new"
-	case strings.HasSuffix(c.Removed+c.Added, maskSpaceBehind):
-		switch was, now := strings.TrimSuffix(c.Removed, maskSpaceBehind), strings.TrimSuffix(c.Added, maskSpaceBehind); {
-		case was == `""`:
-			return fmt.Sprintf("%s: now ends with %s", field, now)
-		case now == `""`:
-			return fmt.Sprintf("%s: ends without %s", field, was)
-		default:
-			return fmt.Sprintf("%s: ends with %s → %s", field, was, now)
-		}
 	case c.Removed != "" && c.Added != "":
 		return fmt.Sprintf("%s: %s → %s", field, quoted(c.Removed), quoted(c.Added))
 	case c.Field == fieldErr && c.Removed != "":

@@ -347,6 +347,11 @@ func TestRenamedMember(t *testing.T) {
 	const properties = "8 changed input in run: tool weather.inputSchema.properties"
 	assert.Equal(t, []string{properties + `: "days" → "nights"`}, causes(`{"nights":{"type":"number"}}`))
 	assert.Equal(t, []string{properties + `.days: without "type number"; tool weather.inputSchema.properties.nights: now with "type integer"`}, causes(`{"nights":{"type":"integer"}}`), "it holds something else")
+	two := causes(`{"nights":{"type":"number"},"weeks":{"type":"number"}}`)
+	require.Len(t, two, 1)
+	for _, member := range []string{"days", "nights", "weeks"} {
+		assert.Contains(t, two[0], "properties."+member+": ", "nobody knows which of two it is")
+	}
 	assert.Equal(t, []string{properties + `.nights: now with "type number"`}, causes(`{"days":{"type":"number"},"nights":{"type":"number"}}`), "both are there")
 }
 

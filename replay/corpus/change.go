@@ -186,18 +186,17 @@ var masks = []string{"", "‹id›", "‹time›", "‹number›"}
 // maskData stands for words that are data of the trace, and the others for white space that alone
 // differs.
 const (
-	maskData        = "‹data›"
-	maskSpace       = "‹white space›"
-	maskSpaceBehind = "‹at the end›"
+	maskData  = "‹data›"
+	maskSpace = "‹white space›"
 )
 
-// spaceBehind is the white space that a text ends with, as a piece.
+// spaceBehind is the white space that a text ends with, in quotes.
 func spaceBehind(space string) string {
 	said, _, cut := safetext.Halves(strconv.Quote(space), longestPiece)
 	if cut {
 		said += "…"
 	}
-	return said + maskSpaceBehind
+	return said
 }
 
 // tokenPattern finds ids, times, numbers, signs of scripts that write no spaces,
@@ -289,7 +288,7 @@ func textChanges(field, want, got string) (changes []Change) {
 		was, now := strings.TrimRightFunc(want, unicode.IsSpace), strings.TrimRightFunc(got, unicode.IsSpace)
 		changes = []Change{{Field: field, Removed: maskSpace, Added: maskSpace}}
 		if was == now {
-			changes = []Change{{Field: field, Removed: spaceBehind(want[len(was):]), Added: spaceBehind(got[len(now):])}}
+			changes = []Change{{Field: field, Removed: spaceBehind(want[len(was):]), Added: spaceBehind(got[len(now):]), Behind: true}}
 		}
 	}
 	return changes

@@ -55,6 +55,12 @@ func TestWordsInAnotherOrder(t *testing.T) {
 	assert.Equal(t, "f: in another order", Change{Field: "f[]"}.String())
 	assert.Equal(t, []Change{{Field: "f", Removed: "‹number›", Added: "‹number›", Left: "errors"}}, changesOf(`"errors 2"`, `"errors 3"`))
 	assert.Equal(t, []Change{{Field: "f", Added: "‹white space›", Removed: "‹white space›"}}, changesOf(`"a  b"`, `"a b"`))
+	for _, c := range [][3]string{{`"a"`, `"a "`, `now ends with " "`}, {`"a\n"`, `"a"`, `ends without "\n"`}, {`"a "`, `"a\n"`, `ends with " " → "\n"`}} {
+		changes := changesOf(c[0], c[1])
+		assert.Len(t, changes, 1)
+		assert.Equal(t, "f: "+c[2], changes[0].String())
+	}
+	assert.NotContains(t, changesOf(`"a b"`, "\"a b \u001b[31m‹at the end›\"")[0].String(), "\x1b", "what somebody said is no mark of ours")
 }
 
 // changesOf compares two values of one field.
