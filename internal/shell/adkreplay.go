@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,8 +141,5 @@ func FromModule(file string) string {
 	return filepath.ToSlash(path)
 }
 
-// IsTest reports whether this program is one of go test.
-func IsTest() bool {
-	info, known := debug.ReadBuildInfo()
-	return known && strings.HasSuffix(info.Path, ".test")
-}
+// IsTest reports whether this program is one of go test, of a package main too.
+func IsTest() bool { return flag.Lookup("test.v") != nil }
