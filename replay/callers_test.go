@@ -14,7 +14,6 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
-	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
 func send(ctx context.Context, text string) error {
@@ -87,26 +86,4 @@ func TestManyCallersAreFew(t *testing.T) {
 		Callers: []string{"http.go:2 (agent.retry)", "http.go:3 (agent.post)", "model.go:4 (agent.chat)", "agent.go:5 (agent.run)"}}
 	assert.Equal(t, []string{"code: http.go:1 (agent.do), called by http.go:2 (agent.retry), …,", "    model.go:4 (agent.chat), agent.go:5 (agent.run)"},
 		strings.Split(d.String(), "\n")[1:3])
-}
-
-// wordsForAcme says the words of one customer, whose name it has.
-func wordsForAcme() string { return "its limit is surely nine words" }
-
-// The line that says what differs is told beside that of the ask, and hidden as that is where a rule
-// hides what stands in it. However long its path is, its number is there.
-func TestTheLineThatSaysIt(t *testing.T) {
-	var trace bytes.Buffer
-	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(sending("its limit is ten words", true), replay.Record(&trace))))
-	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
-	written := func(rules *redact.Rules) string {
-		report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.Live{Config: sending(wordsForAcme(), true), Seams: []string{replay.Executor}, Redact: rules})
-		require.NoError(t, err)
-		require.NotNil(t, report.Divergence)
-		assert.Contains(t, strings.Join(strings.Fields(report.Divergence.String()), " "), " written: "+report.Divergence.Written+" ")
-		return report.Divergence.Written
-	}
-	assert.Regexp(t, `^replay/callers_test\.go:\d+ \(replay_test\.wordsForAcme\)$`, written(nil))
-	assert.NotContains(t, written(&redact.Rules{Patterns: []redact.Pattern{{Kind: "customer", Expr: "(?i)acme"}}}), "Acme")
-	long := "internal/agents/customer/support/prompting/systemprompts.go:1234 (prompting.System)"
-	assert.Equal(t, "code: a.go:1 (a.A)\nwritten:\n    "+strings.Replace(long, " ", "\n    ", 1), strings.Join(strings.Split((&replay.Divergence{Place: "a.go:1 (a.A)", Written: long}).String(), "\n")[1:5], "\n"))
 }

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,4 +141,7 @@ func FromModule(file string) string {
 }
 
 // IsTest reports whether this program is one of go test, of a package main too.
-func IsTest() bool { return flag.Lookup("test.v") != nil }
+func IsTest() bool {
+	info, known := debug.ReadBuildInfo()
+	return known && strings.HasSuffix(info.Path, ".test") || strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
+}
