@@ -114,11 +114,11 @@ func (d *Divergence) writePlace(b *strings.Builder) {
 		text += ", in a goroutine of its own"
 	}
 	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
-	switch before, _ := codeplace.Cut(d.Written); {
-	case before != "":
-		b.WriteString(safetext.Wrapped(safetext.Bare(d.Written), width, "    ") + "\n")
-	case d.Written != "":
-		b.WriteString(safetext.Wrapped("written: "+safetext.Bare(d.Written), width, "    ") + "\n")
+	if said := d.Written; said != "" {
+		if before, _ := codeplace.Cut(said); before == "" {
+			said = "written: " + said
+		}
+		b.WriteString(safetext.Wrapped(safetext.Bare(said), width, "    ") + "\n")
 	}
 }
 

@@ -141,13 +141,11 @@ func newCause(d *replay.Divergence) *Cause {
 		c.Seam = ""
 	}
 	for _, f := range d.Fields {
-		isNowCalled := func(came replay.FieldDiff) bool {
-			_, was, is := renamed(came, d.Fields)
-			return is && was == lastMember(f.Field) && isRenamed(f, came)
-		}
-		if of, was, is := renamed(f, d.Fields); is {
-			c.Changes = append(c.Changes, Change{Field: of, Removed: was, Added: lastMember(f.Field)})
-		} else if !slices.ContainsFunc(d.Fields, isNowCalled) {
+		switch other, is := renamed(f, d.Fields); {
+		case is && f.Want == "":
+			c.Changes = append(c.Changes, Change{Field: strings.TrimSuffix(f.Anywhere(), "."+lastMember(f.Field)), Removed: lastMember(other.Field), Added: lastMember(f.Field)})
+		case is: // it is said with its new name
+		default:
 			c.Changes = append(c.Changes, fieldChanges(f, d.Fields)...)
 		}
 	}
@@ -301,19 +299,16 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 	return changes
 }
 
-// renamed is of a new member of an object that holds what the one member held that the object has no
-// more, and how that was called.
-func renamed(f replay.FieldDiff, all []replay.FieldDiff) (of, was string, is bool) {
-	gone := those(all, func(other replay.FieldDiff) bool { return isRenamed(other, f) })
-	if len(gone) != 1 || len(those(all, func(other replay.FieldDiff) bool { return isRenamed(gone[0], other) })) != 1 {
-		return "", "", false
+// renamed is the member that one has become, or that it was: the one that alone is new in its object
+// where this one is gone, or gone where it is new, and holds the same.
+func renamed(f replay.FieldDiff, all []replay.FieldDiff) (other replay.FieldDiff, is bool) {
+	others := func(f replay.FieldDiff) []replay.FieldDiff {
+		return slices.DeleteFunc(slices.Clone(all), func(o replay.FieldDiff) bool { return !isRenamed(f, o) && !isRenamed(o, f) })
 	}
-	return strings.TrimSuffix(f.Anywhere(), "."+lastMember(f.Field)), lastMember(gone[0].Field), true
-}
-
-// those are the fields that are something.
-func those(all []replay.FieldDiff, are func(replay.FieldDiff) bool) []replay.FieldDiff {
-	return slices.DeleteFunc(slices.Clone(all), func(f replay.FieldDiff) bool { return !are(f) })
+	if o := others(f); len(o) == 1 && len(others(o[0])) == 1 {
+		return o[0], true
+	}
+	return replay.FieldDiff{}, false
 }
 
 // isRenamed reports whether a member that is gone is in its object by another name.

@@ -144,7 +144,7 @@ func TestChangesAreNamed(t *testing.T) {
 			}
 			for _, r := range reports {
 				assert.LessOrEqual(t, strings.Count(r[0], "\n")+1, 36, r[0])
-				assert.Regexp(t, `\n\s+code: (after |asked at |handed in by |made in |deadline set at )?[a-z_]+\.go:\d+ \(`, r[1], "every report says where in the code it is")
+				assert.Regexp(t, `\n\s+code: (after |asked at |handed in by |made in )?[a-z_]+\.go:\d+ \(`, r[1], "every report says where in the code it is")
 				assert.NotContains(t, r[1], `\"`, "JSON is not escaped")
 			}
 			for line := range strings.Lines(out) {
@@ -217,7 +217,7 @@ func unwrapped(report string) string {
 }
 
 // codeLine is what a report says of the code.
-var codeLine = regexp.MustCompile(`\n\s+code: (?:after |asked at |handed in by |made in |deadline set at )?([a-z_]+\.go):(\d+) `)
+var codeLine = regexp.MustCompile(`\n\s+code: (?:after |asked at |handed in by |made in )?([a-z_]+\.go):(\d+) `)
 
 // lineOf is the line of the changed example that a report names.
 func (c change) lineOf(t *testing.T, report string) string {

@@ -488,7 +488,7 @@ func (s *Source) Text(near Near, was, now string) codeplace.Place {
 	from, to := changed(was, now)
 	var all []found
 	for start := max(0, from-s.longest); start <= from && start+shortest <= len(now); start++ {
-		alike := s.pieces[now[start:min(start+shortest, len(now))]]
+		alike := s.pieces[now[start:start+shortest]]
 		if len(alike) == mostAlike {
 			return codeplace.Place{}
 		}

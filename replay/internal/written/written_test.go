@@ -1,0 +1,34 @@
+package written_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/replay/internal/written"
+)
+
+// What describes a tool is said where that is made, whatever dots its name has; the first thing that
+// differs is told, and of another tool, and of what is no text, nothing.
+func TestOf(t *testing.T) {
+	tool, err := adk.NewTool(adk.ToolInit{
+		Name:        "db.query",
+		Description: "Asks the database that this test alone has.",
+		InputSchema: []byte(`{"type":"object"}`),
+		Handler:     func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) { return nil, nil },
+	})
+	require.NoError(t, err)
+	config := adk.Config{Tools: []*adk.Tool{tool}}
+	described := compare.FieldDiff{Field: "tool db.query.description", Want: `"Asks."`, Got: `"Asks the database that this test alone has."`, Input: true}
+	const here = `^replay/internal/written/written_test\.go:20 \(written_test\.TestOf\)$`
+	assert.Regexp(t, here, written.Of([]compare.FieldDiff{described}, config))
+	other, result := described, compare.FieldDiff{Field: "days", Want: "1", Got: "2", Input: true}
+	other.Field = "tool db.description"
+	assert.Empty(t, written.Of([]compare.FieldDiff{other}, config))
+	assert.Empty(t, written.Of([]compare.FieldDiff{result, described}, config))
+	assert.Empty(t, written.Of(nil, config))
+}
