@@ -43,6 +43,7 @@ const (
 	handedIn = "handed in by "
 	madeIn   = "made in "
 	deadline = "deadline set at "
+	cancel   = "cancelled at "
 )
 
 // After says that something is missing after the place; empty for none.
@@ -61,9 +62,12 @@ func (p Place) MadeIn() string { return p.with(madeIn) }
 // Deadline says that the deadline was set in the place that struck elsewhere; empty for none.
 func (p Place) Deadline() string { return p.with(deadline) }
 
+// Cancelled says that a context was cancelled in the place with what came elsewhere; empty for none.
+func (p Place) Cancelled() string { return p.with(cancel) }
+
 // Cut is a place as one of these says it, in two: what stands before it, and the place.
 func Cut(text string) (before, place string) {
-	for _, before := range []string{after, askedAt, handedIn, madeIn, deadline} {
+	for _, before := range []string{after, askedAt, handedIn, madeIn, deadline, cancel} {
 		if place, is := strings.CutPrefix(text, before); is {
 			return before, place
 		}

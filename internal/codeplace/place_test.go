@@ -97,7 +97,7 @@ func TestOfFunc(t *testing.T) {
 // Whatever words stand before a place, it is read as it was said.
 func TestParse(t *testing.T) {
 	place := codeplace.Place{File: "agent/tool.go", Line: 12, Func: "agent.Tool"}
-	for _, text := range []string{place.String(), place.After(), place.AskedAt(), place.HandedIn(), place.MadeIn(), place.Deadline()} {
+	for _, text := range []string{place.String(), place.After(), place.AskedAt(), place.HandedIn(), place.MadeIn(), place.Deadline(), place.Cancelled()} {
 		file, line, known := codeplace.Parse(text)
 		assert.True(t, known, text)
 		assert.Equal(t, place.File, file, text)

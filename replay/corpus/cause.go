@@ -616,11 +616,28 @@ func endsWith(was, now string) string {
 	const nothing = `""`
 	switch {
 	case was == nothing:
-		return "now ends with " + now
+		return "now ends with " + spaceName(now)
 	case now == nothing:
-		return "ends without " + was
+		return "ends without " + spaceName(was)
 	}
-	return fmt.Sprintf("ends with %s → %s", was, now)
+	return fmt.Sprintf("ends with %s → %s", spaceName(was), spaceName(now))
+}
+
+// spaceName is what white space in quotes is called: quotes with nothing in them but a space are torn
+// apart where a line ends, and look like a line break.
+func spaceName(text string) string {
+	switch text {
+	case `" "`:
+		return "a space"
+	case `"\n"`:
+		return "a line break"
+	case `"\t"`:
+		return "a tab"
+	}
+	if spaces := strings.Trim(text, `"`); strings.Trim(spaces, " ") == "" {
+		return fmt.Sprintf("%d spaces", len(spaces))
+	}
+	return text
 }
 
 // lists are the labels of the pipelines, each of which is a list of names.

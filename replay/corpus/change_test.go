@@ -55,7 +55,8 @@ func TestWordsInAnotherOrder(t *testing.T) {
 	assert.Equal(t, "f: in another order", Change{Field: "f[]"}.String())
 	assert.Equal(t, []Change{{Field: "f", Removed: "‹number›", Added: "‹number›", Left: "errors"}}, changesOf(`"errors 2"`, `"errors 3"`))
 	assert.Equal(t, []Change{{Field: "f", Added: "‹white space›", Removed: "‹white space›"}}, changesOf(`"a  b"`, `"a b"`))
-	for _, c := range [][3]string{{`"a"`, `"a "`, `now ends with " "`}, {`"a\n"`, `"a"`, `ends without "\n"`}, {`"a "`, `"a\n"`, `ends with " " → "\n"`}} {
+	for _, c := range [][3]string{{`"a"`, `"a "`, `now ends with a space`}, {`"a\n"`, `"a"`, `ends without a line break`},
+		{`"a "`, `"a\t"`, `ends with a space → a tab`}, {`"a  "`, `"a \n"`, `ends with 2 spaces → " \n"`}} {
 		changes := changesOf(c[0], c[1])
 		assert.Len(t, changes, 1)
 		assert.Equal(t, "f: "+c[2], changes[0].String())

@@ -68,7 +68,7 @@ var changes = []change{
 	{"a cancelled sibling", []edit{
 		{"tool.go", "\tvar strands []*adk.Strand\n", "\tctx, cancel := context.WithCancelCause(ctx)\n\tdefer cancel(nil)\n\tvar strands []*adk.Strand\n"},
 		{"tool.go", forked, "\t\t\tdefer cancel(errors.New(\"one answer is enough\"))\n" + forked},
-	}, replay.ChangedError, []string{"in tool/forecast: returns", `"one answer is enough"`}, ""},
+	}, replay.ChangedError, []string{"in tool/forecast: returns", `"one answer is enough"`, "cancelled at tool.go:70"}, ""},
 	{"the text of the tool's error", []edit{{"tool.go", "no forecast for %s", "there is nothing on %s"}}, replay.ChangedError, []string{"in strand/city", "err.text", "nothing on"}, ""},
 	{"the text of a nack", []edit{{"middleware.go", "the model was asked %d times and wants more", "the model was asked %d times and has no answer"}}, replay.ChangedInput, []string{"in dispatch-input/cap: nack", "cause.text", "has no answer"}, ""},
 	{"a higher cap", []edit{{"middleware.go", "mostIterations = 3", "mostIterations = 4"}}, replay.Missing, []string{"in dispatch-input/cap: nack", "in its place next", "in-circles"}, "next(ctx)"},
@@ -85,7 +85,7 @@ var changes = []change{
 	{"an abort", []edit{{"middleware.go", toProfile, "\ttc.Abort(fmt.Errorf(\"enough\"))\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: abort, with error: enough"}, ""},
 	{"a gate", []edit{{"middleware.go", toProfile, "\tif _, err := tc.WaitFor(ctx, adk.Gate{ID: \"ok\", Reason: \"sure?\", Timeout: 1}); err != nil {\n\t\treturn err\n\t}\n" + toProfile}}, replay.Extra, []string{"in turn-input/history: wait-for"}, "tc.WaitFor("},
 	{"a stash after next", []edit{{"middleware.go", setUnits, "\tnext(ctx)\n\treturn tc.Stash().Set(\"user.units\", units)\n}\n"}}, replay.Order, []string{"in turn-input/profile: next, before stash user.units"}, ""},
-	{"white space in the result", []edit{{"tool.go", "adk.Text(text)", "adk.Text(text + \" \")"}}, replay.ChangedResult, []string{"in tool/forecast: returns", `now ends with " "`}, ""},
+	{"white space in the result", []edit{{"tool.go", "adk.Text(text)", "adk.Text(text + \" \")"}}, replay.ChangedResult, []string{"in tool/forecast: returns", `now ends with a space`}, ""},
 	{"ids as a provider wants them", []edit{{"model.go", "Temperature:       ", "ToolCallIDs: chat.IDsAlnum9, Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", "tool_call_id"}, ""},
 	{"no retry of a busy model", []edit{{"model.go", "MaxAttempts: new(3)", "MaxAttempts: new(1)"}}, replay.Missing, []string{"in executor/model: sleep and ask localhost POST /v1/chat/completions, in their place nack"}, ""},
 	{"an answer that is no stream", []edit{{"model.go", "Temperature:       ", "Stream: new(false), Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", `request.body.stream: "true" → "false"`}, ""},
@@ -144,7 +144,7 @@ func TestChangesAreNamed(t *testing.T) {
 			}
 			for _, r := range reports {
 				assert.LessOrEqual(t, strings.Count(r[0], "\n")+1, 36, r[0])
-				assert.Regexp(t, `\n\s+code: (after |asked at |handed in by |made in )?[a-z_]+\.go:\d+ \(`, r[1], "every report says where in the code it is")
+				assert.Regexp(t, `\n\s+code: (after |asked at |handed in by |made in |cancelled at )?[a-z_]+\.go:\d+ \(`, r[1], "every report says where in the code it is")
 				assert.NotContains(t, r[1], `\"`, "JSON is not escaped")
 			}
 			for line := range strings.Lines(out) {
@@ -217,7 +217,7 @@ func unwrapped(report string) string {
 }
 
 // codeLine is what a report says of the code.
-var codeLine = regexp.MustCompile(`\n\s+code: (?:after |asked at |handed in by |made in )?([a-z_]+\.go):(\d+) `)
+var codeLine = regexp.MustCompile(`\n\s+code: (?:after |asked at |handed in by |made in |cancelled at )?([a-z_]+\.go):(\d+) `)
 
 // lineOf is the line of the changed example that a report names.
 func (c change) lineOf(t *testing.T, report string) string {

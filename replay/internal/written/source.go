@@ -38,7 +38,8 @@ type Source struct {
 	indexed   map[string][]found // where something is looked up by a text
 	said      map[string][]int   // the declarations that have a text in them, looked up or said
 	deadlines []deadline
-	decls     int // how many declarations there are
+	cancels   map[string][]found // where a context is cancelled, by what the cause is called: empty where that is said there
+	decls     int                // how many declarations there are
 }
 
 // piece is a text in a literal, without what is filled in.
@@ -127,7 +128,7 @@ var here, _ = os.Getwd()
 // read or parsed says nothing.
 func Load(root fs.FS, built time.Time) *Source {
 	s := &Source{words: map[string][]found{}, pieces: map[string][]piece{}, values: map[string][]value{}, members: map[string][]found{},
-		assigned: map[string][]found{}, tags: map[string][]found{}, indexed: map[string][]found{}, said: map[string][]int{}}
+		assigned: map[string][]found{}, tags: map[string][]found{}, indexed: map[string][]found{}, said: map[string][]int{}, cancels: map[string][]found{}}
 	builds, size := build.Default, 0
 	builds.OpenFile = func(name string) (io.ReadCloser, error) { return root.Open(filepath.ToSlash(name)) }
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -250,6 +251,7 @@ type declaration struct {
 	name     string
 	ends     map[string]token.Pos // of the last value, by the package of its type
 	above    []ast.Node           // the nodes that the one that is read is in
+	cancels  []string             // the functions that cancel with a cause, by the names that they have in it
 }
 
 // read takes in what the declaration says.
@@ -303,7 +305,15 @@ func (d *declaration) node(n ast.Node) {
 				d.members[name], d.assigned[name] = append(d.members[name], at), append(d.assigned[name], at)
 			}
 		}
-		d.setsDeadline(n)
+		d.setsEnd(n)
+	case *ast.CallExpr:
+		if by, is := n.Fun.(*ast.Ident); is && len(n.Args) == 1 && slices.Contains(d.cancels, by.Name) {
+			cause := ""
+			if name, is := n.Args[0].(*ast.Ident); is {
+				cause = name.Name
+			}
+			d.Source.cancels[cause] = append(d.Source.cancels[cause], d.found(n.Pos()))
+		}
 	case *ast.KeyValueExpr:
 		if key, is := n.Key.(*ast.Ident); is {
 			name := strings.ToLower(key.Name)
@@ -425,18 +435,25 @@ func (d *declaration) text(text string, at found, raw bool) {
 // setDeadlines are the functions of package context that do.
 var setDeadlines = []string{"WithTimeout", "WithDeadline", "WithTimeoutCause", "WithDeadlineCause"}
 
-// setsDeadline takes in a deadline that is set for a context that has a name.
-func (d *declaration) setsDeadline(n *ast.AssignStmt) {
+// setsEnd takes in what a context that has a name ends by: a deadline, or a function that cancels it
+// with a cause.
+func (d *declaration) setsEnd(n *ast.AssignStmt) {
 	name, is := n.Lhs[0].(*ast.Ident)
 	set, isCall := n.Rhs[0].(*ast.CallExpr)
 	if !is || !isCall {
 		return
 	}
 	of, is := set.Fun.(*ast.SelectorExpr)
-	if !is || !slices.Contains(setDeadlines, of.Sel.Name) {
+	if !is {
 		return
 	}
 	if pkg, is := of.X.(*ast.Ident); !is || d.packages[pkg.Name] != "context" {
+		return
+	}
+	if by, is := n.Lhs[len(n.Lhs)-1].(*ast.Ident); is && of.Sel.Name == "WithCancelCause" {
+		d.cancels = append(d.cancels, by.Name)
+	}
+	if !slices.Contains(setDeadlines, of.Sel.Name) {
 		return
 	}
 	for _, above := range slices.Backward(d.above) {
@@ -645,6 +662,16 @@ func (s *Source) Deadline(callers []codeplace.Place) codeplace.Place {
 		return codeplace.Place{}
 	}
 	return all[0].place
+}
+
+// Cancel is the line that cancels a context with a cause that is said in a place; none where that is no
+// cause of one, or of several.
+func (s *Source) Cancel(said codeplace.Place) codeplace.Place {
+	if said.Line == 0 || slices.ContainsFunc(s.cancels[""], func(f found) bool { return f.place == said }) {
+		return said
+	}
+	near := Near{Dir: path.Dir(said.File), Test: strings.HasSuffix(said.File, "_test.go")}
+	return near.one(s.cancels[lastOf(said.Func)])
 }
 
 // only are those that are meant, as a copy.

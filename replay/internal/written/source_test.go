@@ -259,6 +259,45 @@ func ask(ctx context.Context) {
 	}
 }
 
+// A text is the cause of a context where it is given to what cancels one, by itself or by its name.
+func TestCancel(t *testing.T) {
+	s := module("tool.go", `package agent
+
+import "context"
+
+var errEnough = errors.New("one answer is enough")
+
+func ask(ctx context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, log := context.WithValue(ctx, logger, 1)
+	go func() {
+		cancel(errors.New("nobody waits for it"))
+		cancel(errEnough)
+	}()
+	log(errors.New("nobody has it"))
+	log(errAway)
+	cancel(errTwice)
+	cancel(errTwice)
+}
+
+func other(ctx context.Context) error {
+	cancel(errAway)
+	return errors.New("nobody is cancelled")
+}
+
+var (
+	errAway  = errors.New("the user went away")
+	errTwice = errors.New("the user left twice")
+)
+`)
+	for _, c := range [][2]string{
+		{"one answer is enough", "tool.go:12 (agent.ask)"}, {"nobody waits for it", "tool.go:11 (agent.ask)"}, {"the user left twice", ""},
+		{"nobody has it", ""}, {"the user went away", ""}, {"nobody is cancelled", ""}, {"what nobody says", ""},
+	} {
+		assert.Equal(t, c[1], s.Cancel(s.Text(in("."), "", c[0])).String(), c[0])
+	}
+}
+
 // A source of many declarations, literals that begin alike and long ones are read in a time that grows
 // with them, and looked up in one that does not.
 func TestLargeSources(t *testing.T) {
@@ -277,6 +316,6 @@ func TestLargeSources(t *testing.T) {
 // The source of the program is that of the module that go test runs it in.
 func TestHere(t *testing.T) {
 	const said = "It is in the place of nothing: 1"
-	assert.Equal(t, "replay/internal/written/source_test.go:279 (written_test.TestHere)",
+	assert.Equal(t, "replay/internal/written/source_test.go:318 (written_test.TestHere)",
 		written.Here().Text(written.Near{Dir: "replay/internal/written", Test: true}, "", said).String())
 }

@@ -20,12 +20,17 @@ var engine = reflect.TypeFor[adk.Config]().PkgPath()
 var pipelines = []string{adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput}
 
 // Of is the line in which a program says the first thing that differs: a text that code says or gives,
-// the list of a pipeline, a member of what describes a tool. It is empty where that is in no one place.
+// the list of a pipeline, a member of what describes a tool. Of an error with which it cancels a context
+// it is the line that does. It is empty where that is in no one place.
 func Of(fields []compare.FieldDiff, config adk.Config) string {
 	if len(fields) == 0 {
 		return ""
 	}
-	return Here().of(fields[0], config).String()
+	place := Here().of(fields[0], config)
+	if cancelled := Here().Cancel(place); fields[0].Of == adk.FieldErr && cancelled.Line > 0 {
+		return cancelled.Cancelled()
+	}
+	return place.String()
 }
 
 // of is the line that says what differs in a field.

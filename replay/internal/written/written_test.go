@@ -2,6 +2,7 @@ package written_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,11 +25,22 @@ func TestOf(t *testing.T) {
 	require.NoError(t, err)
 	config := adk.Config{Tools: []*adk.Tool{tool}}
 	described := compare.FieldDiff{Field: "tool db.query.description", Want: `"Asks."`, Got: `"Asks the database that this test alone has."`, Input: true}
-	const here = `^replay/internal/written/written_test\.go:20 \(written_test\.TestOf\)$`
+	const here = `^replay/internal/written/written_test\.go:21 \(written_test\.TestOf\)$`
 	assert.Regexp(t, here, written.Of([]compare.FieldDiff{described}, config))
 	other, result := described, compare.FieldDiff{Field: "days", Want: "1", Got: "2", Input: true}
 	other.Field = "tool db.description"
 	assert.Empty(t, written.Of([]compare.FieldDiff{other}, config))
 	assert.Empty(t, written.Of([]compare.FieldDiff{result, described}, config))
 	assert.Empty(t, written.Of(nil, config))
+}
+
+// An error with which a context is cancelled is said where that is done.
+func TestOfACancelledContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("nobody in this test waits any more"))
+	ends := compare.FieldDiff{Field: "err", Of: adk.FieldErr, Got: compare.QuotedJSON(context.Cause(ctx).Error())}
+	config := adk.Config{Executor: adk.Executor{Run: func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }}}
+	assert.Regexp(t, `^cancelled at replay/internal/written/written_test\.go:40 `, written.Of([]compare.FieldDiff{ends}, config))
+	ends.Of = adk.FieldResult
+	assert.Regexp(t, `^replay/internal/written/written_test\.go:40 `, written.Of([]compare.FieldDiff{ends}, config), "a result is said, and cancels nothing")
 }
