@@ -61,6 +61,8 @@ type findings struct {
 	ExitCode   int `json:"exitCode"`
 	// Error says why not everything was examined that was to be.
 	Error string `json:"error,omitempty"`
+
+	cut int // how many traces break off
 }
 
 // examining makes cmd a command that looks for something in traces.
@@ -144,6 +146,9 @@ func (all *findings) add(one examined) {
 	if one.Error != "" {
 		all.Unreadable++
 	}
+	if one.Cut != "" {
+		all.cut++
+	}
 	if one.Error != "" || one.Cut != "" {
 		all.ExitCode = max(all.ExitCode, exitUnreadable)
 	}
@@ -157,6 +162,8 @@ func (q *inquiry) print(t *terminal, one examined) {
 	switch {
 	case one.Error != "":
 		t.judged(red, "unreadable", one.Error)
+	case one.Cut != "" && len(one.found) == 0: // nobody knows what came behind it
+		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s as far as it goes, %s", safetext.Line(one.Trace), q.good, counted(one.Crossings, "crossing")))
 	case len(one.found) == 0:
 		t.good(q.good, fmt.Sprintf("%s: %s", safetext.Line(one.Trace), counted(one.Crossings, "crossing")))
 	}
@@ -180,6 +187,9 @@ func (q *inquiry) conclude(t *terminal, o examineOptions, all *findings) error {
 	default:
 		if all.Unreadable > 0 {
 			t.printf("%s could not be read", counted(all.Unreadable, "trace"))
+		}
+		if all.cut > 0 {
+			t.printf("%s cut off", counted(all.cut, "trace"))
 		}
 		t.printf("%s, %s, %s", counted(len(all.Traces), "trace"), counted(all.Crossings, "crossing"), counted(all.Found, q.counts))
 	}
