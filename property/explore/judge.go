@@ -46,10 +46,10 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	} else {
 		t.violations = append(t.violations, said...)
 	}
-	if e.undisturbed != nil && n.cost == 1 && !a.passed() {
+	if e.undisturbed != nil && n.cost <= 1 && !a.passed() {
 		r := a.read()
 		r.hints, r.reordered = hinted, len(n.picks) > 0
-		found, hints := r.behold(e.undisturbed)
+		found, hints := r.behold(e.undisturbed, n.cost)
 		t.violations, t.hints = append(t.violations, found...), append(t.hints, hints...)
 	}
 	if n := len(a.faults); n > 0 && a.endless == "" {

@@ -29,6 +29,8 @@ type oracle struct {
 
 var historyOracle = oracle{"a conversation is one that providers take", "Providers refuse it, and every later turn has it again.", refusedHistory, false}
 
+var crashOracle = oracle{"code does not crash", "What nobody expected ends the turn, and where nobody recovers, the program.", crashing, false}
+
 // violation says what the oracle has found.
 func (o oracle) violation(x exhibit) property.Violation {
 	return property.Violation{Invariant: o.name, Crossing: x.at, Seam: x.seam, Text: x.text + "\n" + o.why}
@@ -57,7 +59,7 @@ var oracles = []oracle{
 	{"what writes is done once", "A retry repeats what had happened: a payment, a mail, a deletion.", doneTwice, false},
 	{"a call has its result before the model is asked again", "Providers refuse a call without its result, and this conversation is stuck.", openCalls, false},
 	historyOracle,
-	{"code does not crash", "What nobody expected ends the turn, and where nobody recovers, the program.", crashing, false},
+	crashOracle,
 	{"a record has one key", "Who reads them again finds both.", twoKeys, true},
 	{"the order of strands leaves the same", "Who ends last has the last word, and that is chance.", orderDecides, true},
 }
@@ -133,9 +135,14 @@ func (r *reading) exhibit(x *adk.Crossing, format string, args ...any) exhibit {
 	return exhibit{x.Seq, r.calls[x.Call].seam.String(), fmt.Sprintf(format, args...)}
 }
 
-// behold holds a run against all oracles.
-func (r *reading) behold(undisturbed *reading) (found, hints []property.Violation) {
-	for _, o := range oracles {
+// behold holds a run against all oracles, and the undisturbed one against those that compare it with
+// none.
+func (r *reading) behold(undisturbed *reading, cost int) (found, hints []property.Violation) {
+	all := oracles
+	if cost == 0 {
+		all = []oracle{crashOracle}
+	}
+	for _, o := range all {
 		for _, s := range o.look(r, undisturbed) {
 			v := o.violation(s)
 			if o.hints {
@@ -144,6 +151,9 @@ func (r *reading) behold(undisturbed *reading) (found, hints []property.Violatio
 				found = append(found, v)
 			}
 		}
+	}
+	if cost == 0 {
+		return found, nil
 	}
 	return append(found, r.advised(undisturbed)...), hints
 }

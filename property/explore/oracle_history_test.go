@@ -172,6 +172,9 @@ func TestCodeThatCrashes(t *testing.T) {
 	}).Violations, "code does not crash")
 	require.Len(t, found, 1)
 	assert.Regexp(t, `^runtime error: index out of range \[2\] with length 1, in .*TestCodeThatCrashes.* at property/explore/oracle_history_test.go:\d+\n`, found[0])
+	always := crash(func(given int) { _ = make([]int, given)[given] })
+	require.Len(t, breaches(always.Violations, "code does not crash"), 1, always)
+	assert.Equal(t, "undisturbed", always.Violations[0].Schedule.String(), "the undisturbed turn")
 	assert.Empty(t, crash(func(given int) {
 		if given > 1 {
 			panic("too many")

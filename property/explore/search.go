@@ -689,8 +689,7 @@ func (e *exploring) measure() error {
 		e.undisturbed.hints = property.Hints(a.info, a.all())
 		e.undisturbed.crossings = slices.Clone(a.crossings)
 		e.answers = answersOf(e.undisturbed.crossings, a.played)
-		e.undisturbed.usual = usualRun{e.undisturbed.refused(), e.undisturbed.written(),
-			slices.ContainsFunc(e.undisturbed.crossings, func(x adk.Crossing) bool { return crashOf(&x) != "" })}
+		e.undisturbed.usual = usualRun{e.undisturbed.refused(), e.undisturbed.written()}
 	}
 	if s == nil && len(a.crossings) >= longestTurn {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))
