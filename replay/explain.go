@@ -366,20 +366,20 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 		if d.Class == ChangedError {
 			says = cmp.Or(written.Deadline(got.Err, lines), says)
 		}
-		if says != lines[0].String() {
+		if says = cmp.Or(says, written.Constant(first.fields, lines[0].String())); says != lines[0].String() {
 			d.Written = says
 		}
 		return
 	}
 	in, begins := r.codeOf(first)
 	if in == nil {
-		d.Place = cmp.Or(says, r.made(first))
+		d.Place, d.Written = cmp.Or(says, r.made(first)), written.Constant(first.fields, says)
 		return
 	}
 	last := r.lastBefore(in, first)
 	switch lines := r.callers.Of(last); {
 	case says != "":
-		d.Place = says
+		d.Place, d.Written = says, written.Constant(first.fields, says)
 	case len(lines) == 0:
 		d.Place = cmp.Or(written.Option(first.fields, r.live.Config, in.Begin.Seam), begins)
 	case d.isOfAResult(): // all that the seam's function called has returned

@@ -39,7 +39,10 @@ type Source struct {
 	said      map[string][]int   // the declarations that have a text in them, looked up or said
 	deadlines []deadline
 	cancels   map[string][]found // where a context is cancelled, by what the cause is called: empty where that is said there
-	decls     int                // how many declarations there are
+	numbers   map[string][]named // constants, by folder and name
+	files     map[string]bool    // that are read
+	root      fs.FS
+	decls     int // how many declarations there are
 }
 
 // piece is a text in a literal, without what is filled in.
@@ -128,7 +131,8 @@ var here, _ = os.Getwd()
 // read or parsed says nothing.
 func Load(root fs.FS, built time.Time) *Source {
 	s := &Source{words: map[string][]found{}, pieces: map[string][]piece{}, values: map[string][]value{}, members: map[string][]found{},
-		assigned: map[string][]found{}, tags: map[string][]found{}, indexed: map[string][]found{}, said: map[string][]int{}, cancels: map[string][]found{}}
+		assigned: map[string][]found{}, tags: map[string][]found{}, indexed: map[string][]found{}, said: map[string][]int{}, cancels: map[string][]found{},
+		numbers: map[string][]named{}, files: map[string]bool{}, root: root}
 	builds, size := build.Default, 0
 	builds.OpenFile = func(name string) (io.ReadCloser, error) { return root.Open(filepath.ToSlash(name)) }
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -158,6 +162,7 @@ func Load(root fs.FS, built time.Time) *Source {
 		}
 		f := file{path: name, set: token.NewFileSet()}
 		if f.tree, err = parser.ParseFile(f.set, name, content, parser.SkipObjectResolution); err == nil {
+			s.files[name] = true
 			s.add(f)
 		}
 		return nil
@@ -197,10 +202,11 @@ func (s *Source) add(f file) {
 		}
 		packages[name] = pkg
 	}
-	of := func(n ast.Node, name string) {
+	of := func(n ast.Node, name string) *declaration {
 		s.decls++
-		d := declaration{Source: s, file: f, packages: packages, name: f.tree.Name.Name + "." + name, ends: map[string]token.Pos{}}
+		d := &declaration{Source: s, file: f, packages: packages, name: f.tree.Name.Name + "." + name, ends: map[string]token.Pos{}}
 		d.read(n)
+		return d
 	}
 	for _, d := range f.tree.Decls {
 		switch d := d.(type) {
@@ -210,7 +216,9 @@ func (s *Source) add(f file) {
 			for _, spec := range d.Specs {
 				switch spec := spec.(type) {
 				case *ast.ValueSpec:
-					of(spec, spec.Names[0].Name)
+					if of := of(spec, spec.Names[0].Name); d.Tok == token.CONST {
+						of.constants(spec)
+					}
 				case *ast.TypeSpec:
 					of(spec, spec.Name.Name)
 				}

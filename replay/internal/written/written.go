@@ -27,10 +27,32 @@ func Of(fields []compare.FieldDiff, config adk.Config) string {
 		return ""
 	}
 	place := Here().of(fields[0], config)
+	if in, is := inItsPlace(fields); is && place.Line == 0 {
+		place = Here().of(in, config)
+	}
 	if cancelled := Here().Cancel(place); fields[0].Of == adk.FieldErr && cancelled.Line > 0 {
 		return cancelled.Cancelled()
 	}
 	return place.String()
+}
+
+// inItsPlace is the one member that is new where the first thing that differs is gone: another name for
+// it, whose line says what differs.
+func inItsPlace(fields []compare.FieldDiff) (in compare.FieldDiff, is bool) {
+	parent := func(f compare.FieldDiff) string { return strings.TrimSuffix(f.Field, "."+lastOf(f.Field)) }
+	if fields[0].Got != "" || parent(fields[0]) == fields[0].Field {
+		return in, false
+	}
+	for _, f := range fields[1:] {
+		if parent(f) != parent(fields[0]) || f.Got != "" && f.Want != "" {
+			continue
+		}
+		if is || f.Got == "" { // several are gone, or new
+			return in, false
+		}
+		in, is = f, true
+	}
+	return in, is
 }
 
 // of is the line that says what differs in a field.

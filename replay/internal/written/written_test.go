@@ -44,3 +44,24 @@ func TestOfACancelledContext(t *testing.T) {
 	ends.Of = adk.FieldResult
 	assert.Regexp(t, `^replay/internal/written/written_test\.go:40 `, written.Of([]compare.FieldDiff{ends}, config), "a result is said, and cancels nothing")
 }
+
+// A member of another name is said where that is.
+func TestOfAnotherName(t *testing.T) {
+	type args struct {
+		Nights int `json:"nights"`
+		Beds   int `json:"beds"`
+	}
+	tool, err := adk.NewTypedTool(adk.ToolInit{Name: "book", Description: "Books."}, func(context.Context, *adk.DispatchContext, args) (adk.ToolResult, error) { return nil, nil })
+	require.NoError(t, err)
+	config := adk.Config{Tools: []*adk.Tool{tool}}
+	const of = "tool book.inputSchema.properties."
+	gone := compare.FieldDiff{Field: of + "days", Want: `{"type":"integer"}`, Input: true}
+	other := compare.FieldDiff{Field: of + "rooms", Want: `{"type":"integer"}`, Input: true}
+	nights := compare.FieldDiff{Field: of + "nights", Got: `{"type":"integer"}`, Input: true}
+	beds := compare.FieldDiff{Field: of + "beds", Got: `{"type":"integer"}`, Input: true}
+	elsewhere := compare.FieldDiff{Field: "tool book.description", Got: `"Books rooms."`, Input: true}
+	assert.Regexp(t, `^replay/internal/written/written_test\.go:51 `, written.Of([]compare.FieldDiff{gone, elsewhere, nights}, config))
+	assert.Empty(t, written.Of([]compare.FieldDiff{gone, nights, beds}, config), "one of two")
+	assert.Empty(t, written.Of([]compare.FieldDiff{gone, other, nights}, config), "of one of two")
+	assert.Empty(t, written.Of([]compare.FieldDiff{gone, elsewhere}, config))
+}
