@@ -611,6 +611,9 @@ var contextEnds = map[string]string{
 	`"context.Canceled"`:         ": its context was cancelled",
 }
 
+// isTruth reports whether a piece is one of the two values that are no text.
+func isTruth(piece string) bool { return piece == "true" || piece == "false" }
+
 // endsWith says with what white space a text ends, in quotes.
 func endsWith(was, now string) string {
 	const nothing = `""`
@@ -690,6 +693,8 @@ func (c Change) String() string {
 		return field + ": gone"
 	case c.Removed == "" && (c.Added == maskData || c.Added == maskObject):
 		return field + ": new"
+	case isTruth(c.Removed) && isTruth(c.Added):
+		return fmt.Sprintf("%s: %s → %s", field, c.Removed, c.Added)
 	case c.Removed != "" && c.Added != "":
 		return fmt.Sprintf("%s: %s → %s", field, quoted(c.Removed), quoted(c.Added))
 	case c.Field == fieldErr && c.Removed != "":

@@ -44,6 +44,7 @@ func TestMembersOfElements(t *testing.T) {
 	assert.Equal(t, []Change{{Field: "f.messages[].call", Removed: maskData}, {Field: "f.messages[].call", Removed: maskData}},
 		changesOf(`{"messages":[{"call":"a","n":1},{"call":"b","n":2}]}`, `{"messages":[{"n":1},{"n":2}]}`))
 	assert.Equal(t, []Change{{Field: "f.messages[].name", Added: maskData}}, changesOf(`{"messages":[{"n":1}]}`, `{"messages":[{"n":1,"name":"ann"}]}`))
+	assert.Equal(t, "f.stream: true → false", changesOf(`{"stream":true,"n":1}`, `{"stream":false,"n":1}`)[0].String())
 	assert.Equal(t, []Change{{Field: "f.team", Removed: "platform"}}, changesOf(`{"team":"platform","n":1}`, `{"n":1}`))
 	assert.Equal(t, "f.messages[].call: gone", Change{Field: "f.messages[].call", Removed: maskData}.String())
 	assert.Equal(t, "f.messages[].call: new", Change{Field: "f.messages[].call", Added: maskData}.String())

@@ -88,7 +88,7 @@ var changes = []change{
 	{"white space in the result", []edit{{"tool.go", "adk.Text(text)", "adk.Text(text + \" \")"}}, replay.ChangedResult, []string{"in tool/forecast: returns", `now ends with a space`}, ""},
 	{"ids as a provider wants them", []edit{{"model.go", "Temperature:       ", "ToolCallIDs: chat.IDsAlnum9, Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", "tool_call_id"}, ""},
 	{"no retry of a busy model", []edit{{"model.go", "MaxAttempts: new(3)", "MaxAttempts: new(1)"}}, replay.Missing, []string{"in executor/model: sleep and ask localhost POST /v1/chat/completions, in their place nack"}, ""},
-	{"an answer that is no stream", []edit{{"model.go", "Temperature:       ", "Stream: new(false), Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", `request.body.stream: "true" → "false"`}, ""},
+	{"an answer that is no stream", []edit{{"model.go", "Temperature:       ", "Stream: new(false), Temperature: "}}, replay.ChangedInput, []string{"in executor/model: ask", `request.body.stream: true → false`}, ""},
 	{"an answer that ends nothing", []edit{{"middleware.go", "return dc.Ack()", "return nil"}}, replay.Missing, []string{"in dispatch-output/finish: ack"}, "next(ctx)"},
 	{"another name of the executor", []edit{{"agent.go", `model.Executor("model")`, `model.Executor("brain")`}}, replay.Missing, []string{`executor: "model" → "brain"`}, ""},
 }
