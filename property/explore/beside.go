@@ -2,9 +2,11 @@ package explore
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -24,7 +26,7 @@ func (e *exploring) check(i turn.Instance, run turn.Run, length int) []property.
 	var err error
 	fails := []property.Violation{{Crossing: length + 1, Seam: adk.LabelRun}}
 	begun := time.Now()
-	switch ended := e.limit.Wait(func() { err = e.subject.Judge(i, run) }); {
+	switch ended := e.limit.Wait(func() { err = judged(e.subject, i, run) }); {
 	case ended && err == nil:
 		return nil
 	case ended:
@@ -36,6 +38,17 @@ func (e *exploring) check(i turn.Instance, run turn.Run, length int) []property.
 		return nil
 	}
 	return fails
+}
+
+// judged is what the checks say. One that panics says so: it would end the program, and with it all that
+// was found.
+func judged(s turn.Subject, i turn.Instance, run turn.Run) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it panicked: %v, in %s", p, watchdog.Here().Where())
+		}
+	}()
+	return s.Judge(i, run)
 }
 
 // closing is a subject whose Close is waited for until that is late.

@@ -105,11 +105,12 @@ func (e *exploring) doubtChecks() {
 		}
 		n := b.from
 		n.plain = true
-		a, s := e.workers[0].run(n, nil, false, false)
-		if s != nil && s.kind != crashed {
-			return false
-		}
-		t := e.judge(a, n, s)
+		var t tried
+		e.workers[0].runAnd(n, nil, false, false, func(a *attempt, s *stall) {
+			if s == nil || s.kind == crashed {
+				t = e.judge(a, n, s)
+			}
+		})
 		knows := slices.ContainsFunc(append(t.violations, t.hints...), func(v property.Violation) bool { return v.Invariant == checkGiven })
 		if knows {
 			e.result.Hints = append(e.result.Hints, b)

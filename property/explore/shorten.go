@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -44,11 +45,13 @@ func (s *shortening) try(shorter turn.Schedule) bool {
 	if err != nil {
 		return false
 	}
-	a, stalled := s.e.workers[0].run(n, nil, false, false)
-	if stalled != nil && stalled.kind != crashed || s.most > 0 && len(a.crossings) > s.most {
-		return false
-	}
-	for _, v := range s.e.judge(a, n, stalled).violations {
+	var violations []property.Violation
+	s.e.workers[0].runAnd(n, nil, false, false, func(a *attempt, stalled *stall) {
+		if (stalled == nil || stalled.kind == crashed) && (s.most == 0 || len(a.crossings) <= s.most) {
+			violations = s.e.judge(a, n, stalled).violations
+		}
+	})
+	for _, v := range violations {
 		if groupOf(v) == s.key {
 			n.number = s.best.Found
 			found := s.e.result.breach(n, v)

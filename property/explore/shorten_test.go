@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -146,4 +147,57 @@ func TestFirstLooks(t *testing.T) {
 		last = run
 	}
 	assert.Equal(t, []int{1, 65}, told[:2])
+}
+
+// A check looks into what Open has made as long as its run is judged: where the schedule is made shorter,
+// too, and where it is doubted whether the check knows the usual text alone.
+func TestChecksComeBeforeClose(t *testing.T) {
+	subject := func(wrong func(given int, prompt string) bool) turn.Subject {
+		return turn.Subject{Name: "a file", Open: func(cancel context.CancelCauseFunc) turn.Instance {
+			prompt, twice, closed := "", false, false
+			s := remembering("a file", 3, func(given []*adk.Message) error {
+				twice = wrong(len(given), prompt)
+				return nil
+			})
+			config, raw := s.Build(cancel)
+			run := config.Executor.Run
+			config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				prompt = dc.SystemPrompt().String()
+				return run(ctx, dc, h)
+			}
+			return turn.Instance{Config: config, Raw: raw, Close: func() { closed = true }, Check: func(turn.Run) error {
+				switch {
+				case closed:
+					return errors.New("the file is closed")
+				case twice:
+					return errors.New("it is written twice")
+				}
+				return nil
+			}}
+		}}
+	}
+	result := explored(t, subject(func(given int, _ string) bool { return given > 4 }), explore.Options{})
+	found := says(result, "it is written twice")
+	require.Len(t, found, 1, result)
+	assert.Equal(t, "older@2", found[0].Schedule.String(), "the fewest that show it")
+
+	result = explored(t, subject(func(_ int, prompt string) bool { return strings.Contains(prompt, "%") }), explore.Options{})
+	assert.Len(t, says(result, "it is written twice"), 1, result)
+	assert.Empty(t, result.Hints)
+}
+
+// A check that panics is one violation, with the line that does, and the rest of the exploration is there.
+func TestChecksThatPanic(t *testing.T) {
+	s := remembering("many", 2, func([]*adk.Message) error { return nil })
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReturn && len(x.Records) > 2 {
+				panic("the database is closed")
+			}
+		}
+		return nil
+	}
+	found := says(explored(t, s, explore.Options{}), "it panicked: the database is closed")
+	require.Len(t, found, 1)
+	assert.Regexp(t, `closed, in explore_test\.TestChecksThatPanic\.func2-range1 at property/explore/shorten_test\.go:\d+`, found[0].Text)
 }

@@ -107,8 +107,14 @@ func (f *followed) keep(b *attempt) {
 	f.run = turn.Run{Config: b.instance.Config, Info: b.info, Crossings: b.all()}
 }
 
-// run runs one attempt and says how it was given up, if it did not come to an end.
+// run runs one attempt and says how it was given up, if it did not come to an end. What it was made of
+// is closed then: who asks a check about it takes runAnd.
 func (w *worker) run(n candidate, asleep []sleeper, collect, record bool) (a *attempt, s *stall) {
+	return w.runAnd(n, asleep, collect, record, func(*attempt, *stall) {})
+}
+
+// runAnd is run, with a look at the attempt while what it was made of is open.
+func (w *worker) runAnd(n candidate, asleep []sleeper, collect, record bool, look func(*attempt, *stall)) (a *attempt, s *stall) {
 	w.each(func(one *attempt) bool {
 		if a != nil {
 			return false
@@ -116,7 +122,10 @@ func (w *worker) run(n candidate, asleep []sleeper, collect, record bool) (a *at
 		a = one
 		a.reset(n, asleep, collect, record)
 		return true
-	}, func(_ *attempt, came *stall) { s = came })
+	}, func(a *attempt, came *stall) {
+		s = came
+		look(a, s)
+	})
 	return a, s
 }
 
