@@ -440,7 +440,8 @@ const (
 // deafToAbort: user code was refused something since the turn was aborted, and then
 // acks as if nothing had happened, or asks for the same again and again; or it goes
 // on to stream. It is silent about what is stored, which may be what there was, about
-// tools and sleeps, whose errors are a result like others, and where it was logged.
+// tools and sleeps, whose errors are a result like others, where it was logged, and in a tool that
+// the explorer keeps from noticing the abort.
 func deafToAbort(r, _ *reading) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
@@ -456,7 +457,7 @@ func deafToAbort(r, _ *reading) (found []exhibit) {
 	for i := r.cancelled; i < len(r.crossings); i++ {
 		x := &r.crossings[i]
 		switch {
-		case x.Kind.Class() != adk.ClassOperation || !r.known(x.Call):
+		case x.Kind.Class() != adk.ClassOperation || !r.known(x.Call) || r.isDeafened(x.Call):
 		case x.Kind == adk.KindAsk && (points[x.Op] || strings.HasPrefix(x.Name, adk.FaultPoints)):
 			points[x.Op] = true // nobody hears of what refuses it
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
@@ -485,6 +486,16 @@ func deafToAbort(r, _ *reading) (found []exhibit) {
 		}
 	}
 	return found
+}
+
+// isDeafened reports whether a call is, or is part of, one that the explorer made deaf to its context.
+func (r *reading) isDeafened(call int) bool {
+	for ; call > 0; call = r.calls[call].parent {
+		if slices.ContainsFunc(r.faults, func(f planned) bool { return f.moment == deaf && f.call == call }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *reading) known(call int) bool { return call > 0 && call < len(r.calls) }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -124,6 +125,28 @@ func TestAsksInAnAbortedTurn(t *testing.T) {
 			return dc.Ack()
 		})).Violations, "an abort is heeded")
 		assert.Equal(t, c.deaf, len(deaf) > 0, "%s: %s", name, deaf)
+	}
+}
+
+// A tool that looks whether its context is over before it tries again is not told of where the explorer
+// keeps that from it; one that does not look is, by another schedule.
+func TestToolsThatDoNotNotice(t *testing.T) {
+	for name, looks := range map[string]bool{"looks": true, "does not look": false} {
+		tool, err := adk.NewTool(adk.ToolInit{Name: "pay", Description: "Pays.", Effect: adk.EffectWrites, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (result adk.ToolResult, err error) {
+				for range 4 {
+					if err = pay(ctx, "a"); err == nil || looks && ctx.Err() != nil {
+						break
+					}
+				}
+				return adk.Text("paid"), err
+			}})
+		require.NoError(t, err)
+		deaf := breaches(exploredAll(t, turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{tool},
+				Executor: fakes.Script{{fakes.Call("pay", "{}")}, {fakes.Ack()}}.Executor("model")}, adk.RawTurn{SystemPrompt: "Help."}
+		}}).Violations, "an abort is heeded")
+		assert.Equal(t, !looks, len(deaf) > 0, "%s: %s", name, deaf)
 	}
 }
 
