@@ -21,6 +21,11 @@ type AskOptions struct {
 	Effect Effect
 	// Limits is how long the answer may take.
 	Limits AskLimits
+	// Key is the idempotency key that goes with what is asked beside the request, as a
+	// header of HTTP does: who is asked knows a request again by it. Who watches the turn is
+	// told it (Crossing.Key), and no trace holds it: it may be another one in each run.
+	// Empty is none.
+	Key string
 }
 
 // Ask asks the world: do runs outside the engine; what it was asked and what it

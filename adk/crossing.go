@@ -35,7 +35,7 @@ type Crossing struct {
 	ID         int             // a call's number, a strand's, an on-ack handler's
 	Seam       Seam            // where a call goes
 	Name       string          // an id or a name that people gave
-	Key        string          // a record's key, or a second name
+	Key        string          // a record's key, a second name, or an ask's idempotency key, which no trace holds
 	Text       string          // a prompt, a delta, a message
 	Texts      []string        // standing instructions, names of pruned tools
 	Collection CollectionName  // the set or storage that an operation is about

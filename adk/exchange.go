@@ -77,6 +77,7 @@ type Exchange struct {
 	of     string
 	ctx    context.Context
 	effect Effect
+	key    string
 	answer *Answer
 	limits timelimit.Limiter
 	over   bool // guarded by run.mu: it is done, or is an upload that is not told yet
@@ -116,7 +117,7 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 func newExchange(c *call, of string, options []AskOptions) *Exchange {
 	x := &Exchange{call: c, of: of}
 	for _, with := range options { // the last one counts
-		x.effect, x.limits.Limits, x.limits.Late = with.Effect, timelimit.Limits(with.Limits), x.errLate
+		x.key, x.effect, x.limits.Limits, x.limits.Late = with.Key, with.Effect, timelimit.Limits(with.Limits), x.errLate
 	}
 	return x
 }
@@ -178,7 +179,7 @@ func (x *Exchange) begin(asked *Question) error {
 	x.op, x.over = r.nextOp(), false
 	asked.Op = x.op
 	if line := r.crossing(c, KindAsk, Begin, at); line != nil {
-		line.Op, line.Name, line.JSON, line.Status = x.op, asked.Of, asked.Request, string(asked.Effect)
+		line.Op, line.Name, line.JSON, line.Status, line.Key = x.op, asked.Of, asked.Request, string(asked.Effect), x.key
 		r.tell(line)
 	}
 	if err := r.refusal(); err != nil {

@@ -22,7 +22,21 @@ func unheldRequestHeader(name string) bool {
 		"x-amz-content-sha256", "content-md5", "digest", "content-digest":
 		return true
 	}
-	return httpform.IsSecretHeader(name) || isOfSigning(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || strings.HasPrefix(name, "idempotency")
+	return httpform.IsSecretHeader(name) || isOfSigning(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || isIdempotency(name)
+}
+
+// isIdempotency reports whether a header, in small letters, has the key by which a server knows a
+// request again.
+func isIdempotency(name string) bool { return strings.HasPrefix(name, "idempotency") }
+
+// idempotencyKey is that key; empty where there is none.
+func idempotencyKey(headers http.Header) string {
+	for name, values := range headers {
+		if isIdempotency(strings.ToLower(name)) && len(values) > 0 {
+			return values[0]
+		}
+	}
+	return ""
 }
 
 // isOfSigning reports whether a header, in small letters, signs a request, or is when it was

@@ -25,7 +25,8 @@ func Name(name func(*http.Request) string) Option {
 }
 
 // Effect says what a request changes. Without it GET, HEAD and OPTIONS read, and of
-// everything else nobody knows (WLD-6).
+// everything else nobody knows (WLD-6). Exploration tells of what writes twice, unless both
+// requests have the same Idempotency-Key.
 func Effect(effect func(*http.Request) adk.Effect) Option {
 	return func(t *transport) { t.effect = effect }
 }
@@ -96,7 +97,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if hasBody(req) && req.GetBody == nil {
 		out = req.WithContext(ctx) // the body is exchanged, and not the caller's request
 	}
-	options := adk.AskOptions{Effect: t.effect(req), Limits: t.limits}
+	options := adk.AskOptions{Effect: t.effect(req), Limits: t.limits, Key: idempotencyKey(req.Header)}
 	if hasBody(req) && req.GetBody == nil && req.ContentLength <= t.maxBody {
 		if x := adk.OpenUpload(ctx, of, options); x != nil {
 			return t.upload(x, req, out)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -539,34 +540,44 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTool && writes[x.Call] && !r.neverRan(x.ID):
 			args, err := json.Marshal(x.Args)
 			if err == nil {
-				take(x.Seam.Name, string(args), x)
+				take(x.Seam.Name, string(args), "", x)
 			}
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Status == string(adk.EffectWrites) && !r.neverAsked(x):
-			take("ask "+x.Name, string(x.JSON), x)
+			take("ask "+x.Name, string(x.JSON), x.Key, x)
 		}
 	}
 	return all
 }
 
-// keyed is a member by whose value who is asked knows a request again.
-var keyed = regexp.MustCompile(`(?i)"[^"]*(idempoten|dedup|request.?id|\bkey)[^"]*"\s*:`)
+// keyed is a member by whose value who is asked knows a request again, and credential one that is said to
+// be left out: who asks is no key of what is asked.
+var (
+	keyed      = regexp.MustCompile(`(?i)"[^"]*(idempoten|dedup|request.?id|\bkey\b)[^"]*"\s*:`)
+	credential = regexp.MustCompile(`"[^"]*"\s*:\s*"` + httpform.LeftOut + `"`)
+)
+
+// isKeyed reports whether a request has such a member.
+func isKeyed(request string) bool {
+	return keyed.MatchString(credential.ReplaceAllString(request, ""))
+}
 
 // collectWrites gives what collects writes in a map, by who writes and by what, but for the ids in it that
-// were made in the run. What has a key is one with what has the same.
-func (r *reading) collectWrites(all map[string][]*adk.Crossing) func(by, what string, x *adk.Crossing) {
+// were made in the run. What has a key, in it or beside it, is one with what has the same.
+func (r *reading) collectWrites(all map[string][]*adk.Crossing) func(by, what, key string, x *adk.Crossing) {
 	var pairs []string
 	for _, id := range r.madeIDs() {
 		pairs = append(pairs, id, "")
 	}
 	withoutIDs := strings.NewReplacer(pairs...)
 	known := map[string]bool{}
-	return func(by, what string, x *adk.Crossing) {
+	return func(by, what, key string, x *adk.Crossing) {
 		general := withoutIDs.Replace(what)
-		if general != what || keyed.MatchString(what) {
-			if known[by+what] {
+		if general != what || key != "" || isKeyed(what) {
+			same := by + what + "\n" + key
+			if known[same] {
 				return
 			}
-			known[by+what] = true
+			known[same] = true
 		}
 		all[by+general] = append(all[by+general], x)
 	}

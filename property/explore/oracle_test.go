@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -55,9 +58,11 @@ func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	assert.Len(t, paying(func(*adk.DispatchContext, int) string { return "k" }), 1)
 	assert.Empty(t, paying(func(_ *adk.DispatchContext, n int) string { return []string{"deposit", "rest"}[n] }))
 	assert.Empty(t, paying(func(dc *adk.DispatchContext, _ int) string { return dc.TurnID() }))
-	for member, want := range map[string]bool{"Idempotency-Key": true, "request_id": true, "key": true, "dedup": true, "monkey": false, "to": false} {
-		assert.Equal(t, want, keyed.MatchString(`{"`+member+`":"k"}`), member)
+	for member, want := range map[string]bool{"Idempotency-Key": true, "request_id": true, "key": true, "dedup": true, "monkey": false, "keyboard": false, "to": false} {
+		assert.Equal(t, want, isKeyed(`{"`+member+`":"k"}`), member)
 	}
+	assert.False(t, isKeyed(`{"method":"POST","path":"/refunds","query":{"key":"left out"},"body":{"to":"Ada"}}`), "who asks is no key")
+	assert.True(t, isKeyed(`{"method":"POST","path":"/refunds","query":{"key":"left out"},"body":{"request_id":"r1"}}`))
 
 	assert.Empty(t, breaches(exploredAll(t, executor("pays two", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		return errors.Join(pay(ctx, dc.NewID()), pay(ctx, dc.NewID()), dc.Ack())
@@ -78,6 +83,47 @@ func TestRefusedWritesAreNotDone(t *testing.T) {
 	})).Violations
 	assert.Len(t, breaches(found, "an abort is heeded"), 1, found)
 	assert.Empty(t, breaches(found, "what writes is done once"))
+}
+
+// A key beside the request, as a header of HTTP is, keeps who is asked from doing it twice where it stays
+// the same, and not where it is another one for each attempt.
+func TestWritesWithAKeyBesideThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		header func(dc *adk.DispatchContext, first string) string
+		want   int
+	}{
+		"the same":    {func(_ *adk.DispatchContext, first string) string { return first }, 0},
+		"another one": {func(dc *adk.DispatchContext, _ string) string { return dc.NewID() }, 1},
+		"none":        {func(*adk.DispatchContext, string) string { return "" }, 1},
+	} {
+		bank := adkhttp.NewTransport(says("paid"), adkhttp.Effect(func(*http.Request) adk.Effect { return adk.EffectWrites }))
+		s := executor(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
+			key := dc.NewID()
+			for range 2 {
+				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://bank.example/payments", strings.NewReader(`{"to":"Ada"}`))
+				if key := c.header(dc, key); key != "" {
+					req.Header.Set("Idempotency-Key", key)
+				}
+				var res *http.Response
+				if res, err = bank.RoundTrip(req); err == nil {
+					_, err = io.Copy(io.Discard, res.Body)
+					err = errors.Join(err, res.Body.Close())
+				}
+				if err == nil || ctx.Err() != nil {
+					break
+				}
+			}
+			return errors.Join(err, dc.Ack())
+		})
+		assert.Len(t, breaches(exploredAll(t, s).Violations, "what writes is done once"), c.want, name)
+	}
+}
+
+// says is a server that answers everything alike.
+type says string
+
+func (a says) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(a))), Request: req}, nil
 }
 
 // Who asks several things at once is refused each of them once in a turn that was aborted;
