@@ -33,6 +33,9 @@ func sameAgain(first []adk.Crossing, b *attempt, s *stall) []property.Violation 
 // of its own.
 const looseOrder = "code asks from goroutines of its own, and their order is the system's: strands (Fork) go on in an order that can be explored and run again"
 
+// byChance is what is said of what some runs of a schedule show and others do not.
+const byChance = "some runs of this schedule show it, and others do not"
+
 // loosen has it be a hint that a run is not the same every time, where code asks from
 // goroutines of its own: that is legal.
 func (e *exploring) loosen(t *tried) {

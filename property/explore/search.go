@@ -554,6 +554,7 @@ func (p *part) ran(a *attempt, s *stall) {
 // ranAgain holds a second run against the first, and where they differ waits for a third
 // that says whether goroutines of user code ask.
 func (p *part) ranAgain(a *attempt, s *stall) {
+	p.judgeAgain(a, s)
 	if p.doubt == nil {
 		if p.doubt = sameAgain(p.first, a, s); len(p.doubt) > 0 {
 			p.again = 1
@@ -566,6 +567,21 @@ func (p *part) ranAgain(a *attempt, s *stall) {
 	t := &p.results[p.at][0]
 	t.violations, p.doubt = append(t.violations, p.doubt...), nil
 	p.e.loosen(t)
+}
+
+// judgeAgain judges one more run of the undisturbed turn, or of a schedule that is reproduced. What only
+// this one breaks is no matter of a fault.
+func (p *part) judgeAgain(a *attempt, s *stall) {
+	n, t := p.nodes[p.at], &p.results[p.at][0]
+	if s != nil || a.passed() || n.cost > 0 && !p.e.reproducing {
+		return
+	}
+	for _, v := range p.e.judge(a, n, nil).violations {
+		if !slices.ContainsFunc(t.violations, func(o property.Violation) bool { return groupOf(o) == groupOf(v) }) {
+			v.Text += "\n" + byChance
+			t.violations = append(t.violations, v)
+		}
+	}
 }
 
 // manyTimes is how often the undisturbed turn is run again, and a schedule that is

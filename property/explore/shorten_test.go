@@ -201,3 +201,48 @@ func TestChecksThatPanic(t *testing.T) {
 	require.Len(t, found, 1)
 	assert.Regexp(t, `closed, in explore_test\.TestChecksThatPanic\.func2-range1 at property/explore/shorten_test\.go:\d+`, found[0].Text)
 }
+
+// Goroutines of the agent's own come in an order that no schedule makes: what they break is told of the
+// undisturbed turn, and not of the fault that was tried when it showed first.
+func TestWhatComesByChanceIsNoFaults(t *testing.T) {
+	runs := 0
+	s := turn.Subject{Name: "by chance", Open: func(context.CancelCauseFunc) turn.Instance {
+		runs++
+		wrong := runs > 12 && runs%3 == 0 // in the place of an order that the system makes
+		built := executing("by chance", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var all sync.WaitGroup
+			for range 2 {
+				all.Go(func() { _, _ = dc.Memories().Fetch(ctx) })
+			}
+			all.Wait()
+			return dc.Ack()
+		})
+		config, raw := built.Build(nil)
+		return turn.Instance{Config: config, Raw: raw, Check: func(turn.Run) error {
+			if wrong {
+				return errors.New("results of the wrong orders")
+			}
+			return nil
+		}}
+	}}
+	found := says(explored(t, s, explore.Options{Workers: 1}), "results of the wrong orders")
+	require.Len(t, found, 1)
+	assert.Equal(t, "undisturbed", found[0].Schedule.String())
+	assert.Contains(t, found[0].Text, "some runs of this schedule show it, and others do not")
+}
+
+// Each run of the undisturbed turn is judged: what one of them breaks is told of no schedule that came
+// behind it.
+func TestTheUndisturbedTurnIsJudgedEachTime(t *testing.T) {
+	runs := 0
+	s := executing("now and then", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
+	s.Check = func(turn.Run) error {
+		if runs++; runs%3 == 0 {
+			return errors.New("it is written twice")
+		}
+		return nil
+	}
+	found := says(explored(t, s, explore.Options{Workers: 1}), "it is written twice")
+	require.Len(t, found, 1)
+	assert.Equal(t, "undisturbed", found[0].Schedule.String())
+}
