@@ -57,8 +57,9 @@ type Live struct {
 	// has them; empty is nobody. It is apart from Writes: what a model is asked costs
 	// money, and writes nothing of mine. What is not named here is answered from the
 	// recording: an equal request by its own answer, a changed one by that of the request
-	// which is most alike, where at least half of the words of the shorter one are in the
-	// other, and what was recorded less often than it is asked, by ErrUnanswered. The report
+	// which is most alike, over HTTP of those with its method and path, where at least half of
+	// the words of the shorter one are in the other, and what was recorded less often than it
+	// is asked, by ErrUnanswered. The report
 	// then says what changed, and of several that are as much alike that this is ambiguous;
 	// it is not as recorded.
 	//
