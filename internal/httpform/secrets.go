@@ -1,6 +1,7 @@
 package httpform
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,4 +26,17 @@ var secretWords = []string{"key", "apikey", "token", "secret", "sig", "signature
 func IsSecretParameter(name string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(secretWords, word) })
+}
+
+// keyed is a member by whose value who is asked knows a request again, and credential one that is said to
+// be left out: who asks is no key of what is asked.
+var (
+	keyed      = regexp.MustCompile(`(?i)"[^"]*(idempoten|dedup|request.?id|\bkey\b)[^"]*"\s*:`)
+	credential = regexp.MustCompile(`"[^"]*"\s*:\s*"` + LeftOut + `"`)
+)
+
+// HasKey reports whether a request, as JSON, has a member by whose value who is asked knows it again: what
+// has the same is done once.
+func HasKey(request string) bool {
+	return keyed.MatchString(credential.ReplaceAllString(request, ""))
 }

@@ -3,7 +3,6 @@ package explore
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -549,18 +548,6 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 	return all
 }
 
-// keyed is a member by whose value who is asked knows a request again, and credential one that is said to
-// be left out: who asks is no key of what is asked.
-var (
-	keyed      = regexp.MustCompile(`(?i)"[^"]*(idempoten|dedup|request.?id|\bkey\b)[^"]*"\s*:`)
-	credential = regexp.MustCompile(`"[^"]*"\s*:\s*"` + httpform.LeftOut + `"`)
-)
-
-// isKeyed reports whether a request has such a member.
-func isKeyed(request string) bool {
-	return keyed.MatchString(credential.ReplaceAllString(request, ""))
-}
-
 // collectWrites gives what collects writes in a map, by who writes and by what, but for the ids in it that
 // were made in the run. What has a key, in it or beside it, is one with what has the same.
 func (r *reading) collectWrites(all map[string][]*adk.Crossing) func(by, what, key string, x *adk.Crossing) {
@@ -572,7 +559,7 @@ func (r *reading) collectWrites(all map[string][]*adk.Crossing) func(by, what, k
 	known := map[string]bool{}
 	return func(by, what, key string, x *adk.Crossing) {
 		general := withoutIDs.Replace(what)
-		if general != what || key != "" || isKeyed(what) {
+		if general != what || key != "" || httpform.HasKey(what) {
 			same := by + what + "\n" + key
 			if known[same] {
 				return

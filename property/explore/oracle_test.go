@@ -58,12 +58,6 @@ func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	assert.Len(t, paying(func(*adk.DispatchContext, int) string { return "k" }), 1)
 	assert.Empty(t, paying(func(_ *adk.DispatchContext, n int) string { return []string{"deposit", "rest"}[n] }))
 	assert.Empty(t, paying(func(dc *adk.DispatchContext, _ int) string { return dc.TurnID() }))
-	for member, want := range map[string]bool{"Idempotency-Key": true, "request_id": true, "key": true, "dedup": true, "monkey": false, "keyboard": false, "to": false} {
-		assert.Equal(t, want, isKeyed(`{"`+member+`":"k"}`), member)
-	}
-	assert.False(t, isKeyed(`{"method":"POST","path":"/refunds","query":{"key":"left out"},"body":{"to":"Ada"}}`), "who asks is no key")
-	assert.True(t, isKeyed(`{"method":"POST","path":"/refunds","query":{"key":"left out"},"body":{"request_id":"r1"}}`))
-
 	assert.Empty(t, breaches(exploredAll(t, executor("pays two", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		return errors.Join(pay(ctx, dc.NewID()), pay(ctx, dc.NewID()), dc.Ack())
 	})).Violations, oracle), "the undisturbed turn pays twice too")
