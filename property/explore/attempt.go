@@ -416,6 +416,14 @@ func (a *attempt) fires(f *planned) bool {
 	return !came
 }
 
+// fire notes that a fault has come, and how often more user code was kept from running by it.
+func (a *attempt) fire(f *planned, hits int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f.fired = true
+	f.hits += hits
+}
+
 // Park is the scheduler's. A strand without anything to wait for has ended.
 func (a *attempt) Park(strand int, ready func() bool) {
 	if ready == nil {
@@ -463,10 +471,9 @@ func (a *attempt) woke(gate *adk.TurnGate) {
 	}
 	for i := range a.faults {
 		f := &a.faults[i]
-		if f.At != at || f.fired || (f.Kind != turn.GateLate && f.Kind != turn.GateTwice) {
+		if f.At != at || f.Kind != turn.GateLate && f.Kind != turn.GateTwice || !a.fires(f) {
 			continue
 		}
-		f.fired = true
 		if gate.Reject(explorer, errBroken) {
 			a.find(property.Violation{Invariant: "a gate settles once", Rule: "GAT-2", Crossing: at,
 				Text: fmt.Sprintf("gate %q took a settlement (%s) when its waiter had woken", gate.ID(), f.Kind)})
@@ -477,8 +484,7 @@ func (a *attempt) woke(gate *adk.TurnGate) {
 // settleEarly hears first that a gate opens.
 func (a *attempt) settleEarly(e adk.TurnGateOpen) {
 	for i := range a.faults {
-		if f := &a.faults[i]; f.Kind == turn.GateEarly && f.At == int(a.told.Load()) && !f.fired {
-			f.fired = true
+		if f := &a.faults[i]; f.Kind == turn.GateEarly && f.At == int(a.told.Load()) && a.fires(f) {
 			e.Gate.Reject(explorer, errBroken)
 		}
 	}
@@ -508,8 +514,7 @@ func (a *attempt) Tell(x *adk.Crossing) {
 	}
 	a.order.saw(x)
 	for i := range a.faults {
-		if f := &a.faults[i]; f.Kind == turn.CancelAfter && f.At == x.Seq && !f.fired {
-			f.fired = true
+		if f := &a.faults[i]; f.Kind == turn.CancelAfter && f.At == x.Seq && a.fires(f) {
 			a.present.Load().end(context.Canceled, errBroken)
 		}
 	}

@@ -63,7 +63,7 @@ func textOf(result adk.ToolResult) string {
 func (a *attempt) changedResult(call int, result adk.ToolResult) adk.ToolResult {
 	for i := range a.faults {
 		if f := &a.faults[i]; f.moment == changed && f.call == call {
-			f.fired = true
+			a.fire(f, 0)
 			text := textOf(result)
 			if a.plain {
 				result = adk.Text(oddtext.With(text, oddtext.Plain))

@@ -77,7 +77,7 @@ func (a *attempt) enter(call int, at string, what wanted, body func() error) err
 		case f.call == call && f.moment != elsewhere:
 			body = a.broken(f, body)
 			a.begins(f, at, what)
-		case f.fired && f.world == nil && at != "" && (f.left > 0 || f.Each) && a.failsAgain(f, call, at, what):
+		case f.world == nil && at != "" && a.failsAgain(f, call, at, what):
 			body = func() error { return errBroken }
 		}
 	}
@@ -98,7 +98,7 @@ func (a *attempt) begins(f *planned, at string, what wanted) {
 func (a *attempt) failsAgain(f *planned, call int, at string, what wanted) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !f.goesOn(at, what) {
+	if !f.fired || f.left <= 0 && !f.Each || !f.goesOn(at, what) {
 		return false
 	}
 	f.hits++
@@ -110,13 +110,13 @@ func (a *attempt) failsAgain(f *planned, call int, at string, what wanted) bool 
 func (a *attempt) broken(f *planned, body func() error) func() error {
 	switch f.moment {
 	case beforeBody:
-		return func() error { f.fired = true; f.hits++; return f.fail() }
+		return func() error { a.fire(f, 1); return f.fail() }
 	case afterBody:
 		return func() error {
 			if err := body(); err != nil {
 				return err
 			}
-			f.fired = true
+			a.fire(f, 0)
 			return f.fail()
 		}
 	case amidBody:
@@ -281,7 +281,7 @@ func (a *attempt) Handler(tool *adk.Tool, own adk.ToolHandler) adk.ToolHandler {
 func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, args map[string]any, inner adk.ToolHandler) (result adk.ToolResult, err error) {
 	call, _ := dc.Where()
 	if f := a.deafTo(call); f != nil {
-		f.fired = true
+		a.fire(f, 0)
 		ctx = context.WithoutCancel(ctx)
 		a.present.Load().end(context.Canceled, errBroken)
 	}

@@ -72,10 +72,7 @@ const mostByChance = 8
 // chance reports whether the undisturbed turn shows it too, now and then: where goroutines of its own ask,
 // their order is another one in each run, and no fault that stood in the schedule is to blame.
 func (s *shortening) chance() bool {
-	if !s.e.loose.Load() || s.best.from.cost == 0 {
-		return false
-	}
-	for range mostByChance {
+	for n := 0; n < mostByChance && s.best.from.cost > 0 && s.e.loose.Load(); n++ {
 		if s.try(turn.Schedule{}) {
 			s.best.Text += "\n" + byChance
 			return true
