@@ -847,6 +847,7 @@ func (r *replayed) variesFrom(next *replayed, d *Divergence) bool {
 		switch {
 		case len(found) == 0:
 			text = "as recorded"
+		case found[0].class == Unanswered && first.class != Unanswered: // by a seam that was live, which tells nothing
 		case found[0].class != first.class || found[0].at != first.at || next.saidOf(found[0]) != r.saidOf(first):
 			text = next.whatCame(found[0])
 		}
