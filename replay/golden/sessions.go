@@ -32,7 +32,8 @@ import (
 //
 // Each turn begins with the values that it was recorded with, so that one change is one cause
 // and not one a turn behind it. What is wrong with a journal by itself, or does not fit its
-// traces, fails the check too, as does an attempt without a trace.
+// traces, fails the check too, as does an attempt without a trace: the command adkreplay verify
+// only tells of one, since it reads what hosts leave that sample too.
 //
 // With -update and a reason what differs is accepted as Replay does, a folder at once: each
 // turn then begins with what those before it leave now, and the journals say so.
@@ -139,7 +140,6 @@ func (c *sessionCheck) live(name string) replay.Live {
 	return live
 }
 
-// refused fails for turns that today's host does not begin, a reason once.
 // twice is today, whose live code may be run again, as Replay does.
 func (c *sessionCheck) twice(folder string) (*session.Host, replay.Live) {
 	host, live := c.today(folder)
@@ -147,6 +147,7 @@ func (c *sessionCheck) twice(folder string) (*session.Host, replay.Live) {
 	return host, live
 }
 
+// refused fails for turns that today's host does not begin, a reason once.
 func (c *sessionCheck) refused() {
 	c.t.Helper()
 	hit := map[string][]string{}
@@ -253,7 +254,6 @@ func (c *sessionCheck) hits(ctx context.Context) (all []remade) {
 	return all
 }
 
-// try tries to accept what diverged, and writes nothing.
 // variesIn says of the first trace of a recording that it was another in a second run, where one
 // was.
 func (c *sessionCheck) variesIn(r *sessions.Recording) error {
@@ -265,6 +265,7 @@ func (c *sessionCheck) variesIn(r *sessions.Recording) error {
 	return nil
 }
 
+// try tries to accept what diverged, and writes nothing.
 func (c *sessionCheck) try(ctx context.Context) (all []tried) {
 	if pendingFolder(c.t) == "" && c.writes() {
 		return c.varying()

@@ -334,6 +334,7 @@ func TestReplaySessionsOfOtherFolders(t *testing.T) {
 	assert.Contains(t, said(t, shop.resold(t, t.TempDir(), "false", tools)), "there is no trace")
 	assert.Contains(t, said(t, shop.resold(t, turns(t), "false", tools)), "there is no journal of sessions: Replay plays traces alone")
 	dir := shops(t)
+	assert.Contains(t, unfolded(strings.Join(updated(t, dir, "false", nil).failed, "\n")), "this is a journal of sessions: adkreplay show, verify and view read it, and golden.ReplaySessions in go test")
 	record(t, dir, "lone.jsonl")
 	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), dir+"/lone.jsonl: no journal lies in its folder or above it")
 	dir = shops(t)
