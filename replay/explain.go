@@ -130,25 +130,25 @@ func (r *replayed) refused() []string {
 	return safetext.Each(r.beside, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) })
 }
 
-// notCompared says what this replay could not hold against the recording.
+// notCompared says what this replay could not hold against the recording. Of a pipeline and of
+// the tools it names what is not live where others are.
 func (r *replayed) notCompared() []string {
 	said := r.unseen()
 	var left []string
 	for _, part := range r.live.choices() {
 		if !r.live.Takes(part) && r.live.given(part) {
-			if label, _, _ := strings.Cut(part, "/"); label != adk.LabelRun {
+			label, _, _ := strings.Cut(part, "/")
+			if live := func(p string) bool { return strings.HasPrefix(p, label+"/") }; label == adk.LabelStorage || label != adk.LabelRun && !slices.ContainsFunc(r.live.parts(), live) {
 				part = label + "/*"
 			}
-			if !slices.Contains(left, part) {
-				left = append(left, part)
-			}
+			left = append(left, part)
 		}
 	}
 	if r.live.hears() {
 		left = append(left, "listeners of Turn")
 	}
 	if len(left) > 0 {
-		said = append(said, safetext.Short(left, stub.Same[string])+" (not live)")
+		said = append(said, safetext.Short(slices.Compact(left), stub.Same[string])+" (not live)")
 	}
 	if len(r.want.Strands) > 1 {
 		said = append(said, "the order between strands, but for what they share")
@@ -847,6 +847,7 @@ func (r *replayed) variesFrom(next *replayed, d *Divergence) bool {
 		switch {
 		case len(found) == 0:
 			text = "as recorded"
+		case found[0].class == Unanswered && first.class != Unanswered: // by a seam that was live, which tells nothing
 		case found[0].class != first.class || found[0].at != first.at || next.saidOf(found[0]) != r.saidOf(first):
 			text = next.whatCame(found[0])
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -279,6 +280,33 @@ func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	assert.Equal(t, 1, ran[1], "what writes is run once")
 	assert.True(t, d.Writes)
 	assert.Contains(t, d.String(), "    run once, as it may write: run it again to see whether it varies\n")
+}
+
+// Code that is run again alone has no answer to what other live code gave it in the first run:
+// that is no second way of doing.
+func TestWhatIsRunAgainAloneLacksTheOthers(t *testing.T) {
+	agent := func(ids ...string) adk.Config {
+		config := doing(setsTheStash)
+		config.Storage = fakes.NewStorage().Storage()
+		config.TurnInput = []adk.TurnMiddleware{{Name: "keep", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+			for _, id := range ids {
+				m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: "Hello.", CreatedAt: tc.Now(), UpdatedAt: tc.Now()})
+				if err == nil {
+					err = tc.Messages().Keep(ctx, m)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			next(ctx)
+			return nil
+		}}}
+		return config
+	}
+	recorded := turnOf(t, agent("one"), adk.RawTurn{})
+	d := divergenceOf(t, recorded, replay.Live{Config: agent("one", "two"), Seams: []string{replay.Middleware, replay.Storage}, Writes: true, Twice: true})
+	require.NotNil(t, d)
+	assert.Equal(t, replay.Extra, d.Class, d)
 }
 
 // What code asks from a goroutine of its own is said to be of one.

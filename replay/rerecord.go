@@ -43,7 +43,10 @@ import (
 //     does not know, or redacted values where live seams say others and Live.Redact
 //     does not say what to take out of them, or not all of it;
 //   - the new trace itself diverges when it is verified with every seam
-//     scripted, or with the live seams where it is harmless to run them again.
+//     scripted, or with the live seams where it is harmless to run them again (Live.Twice).
+//
+// What a Live is given, such as a prompt with the time in it, is the same in both runs of one:
+// whoever accepts holds the new trace against a Live that was made afresh, as package golden does.
 func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, options ...trace.Options) (*Report, error) {
 	r, err := trace.NewReader(recorded, options...)
 	if err != nil {

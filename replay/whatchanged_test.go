@@ -87,6 +87,28 @@ func TestListenersAreNotCompared(t *testing.T) {
 	assert.Contains(t, report.NotCompared[0], "listeners of Turn")
 }
 
+// Of tools and middlewares of which some are live those are named that are not: the rest was
+// held against the recording.
+func TestWhatIsNotLiveIsNamed(t *testing.T) {
+	tool := func(name string) *adk.Tool { return fakes.NewTool(name, "Does it.", "Done.").Tool() }
+	config := doing(setsTheStash)
+	config.Tools = []*adk.Tool{tool("look"), tool("refund"), tool("send")}
+	pass := func(ctx context.Context, _ *adk.TurnContext, next adk.Next) error { next(ctx); return nil }
+	config.TurnInput = []adk.TurnMiddleware{{Name: "history", Run: pass}, {Name: "profile", Run: pass}}
+	config.Storage = fakes.NewStorage().Storage()
+	recorded := turnOf(t, config, adk.RawTurn{})
+	for says, seams := range map[string][]string{
+		"run/tools turn-input/* tool/* storage/* (not live)":                  {replay.Executor},
+		"run/tools turn-input/* tool/refund tool/send storage/* (not live)":   {replay.Executor, "tool/look"},
+		"run/tools turn-input/profile executor/* tool/* storage/* (not live)": {"turn-input/history"},
+	} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{Config: config, Seams: seams, Writes: true})
+		require.NoError(t, err)
+		require.Nil(t, report.Divergence, report)
+		assert.Contains(t, report.NotCompared, says)
+	}
+}
+
 // Ids that an agent makes without the context are others in every run, and no
 // difference; what is said under them is.
 func TestIDsOfLiveCodeAreRenamed(t *testing.T) {

@@ -225,7 +225,8 @@ func TestJournalsWithinLimits(t *testing.T) {
 	}
 }
 
-// SES-34: a turn without a trace is not compared, and told.
+// SES-34: a turn without a trace is not compared, and told; a test of sessions fails for it, which
+// the help says.
 func TestVerifyASessionWithoutTraces(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	for n := 1; n <= 3; n++ {
@@ -234,6 +235,7 @@ func TestVerifyASessionWithoutTraces(t *testing.T) {
 	assert.Equal(t, outcome{exitSame, "same sessions of " + folder + ": 1 journal, 1 session, 3 attempts, 3 commits\n" +
 		"    not compared: turns id-1, id-3, id-5, which have no traces\n" +
 		"1 journal, 1 session, 3 attempts, 3 commits, 0 divergences\n0 traces, 0 crossings, 0 divergences\n", ""}, adkreplay("verify", folder))
+	assert.Contains(t, strings.Join(strings.Fields(adkreplay("help", "verify").out), " "), "A turn without a trace is told and no difference, since hosts that sample leave such; golden.ReplaySessions, whose sessions are kept for a test, fails for it.")
 }
 
 // The parts of several machines have the sessions too.
@@ -304,7 +306,7 @@ func TestCommandsThatReadNoJournals(t *testing.T) {
 	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"accept"}, {"distil"}, {"diff", journal}, {"replay", "--set", "run.prompt=x"}, {"shrink"}} {
 		got := adkreplay(append(command, journal)...)
 		assert.Equal(t, exitUnreadable, got.code, command)
-		assert.Contains(t, got.out+got.err, journal+":1: no trace: this is a journal of sessions: adkreplay show, verify and view read it", command)
+		assert.Contains(t, got.out+got.err, journal+":1: no trace: this is a journal of sessions: adkreplay show, verify and view read it, and golden.ReplaySessions in go test", command)
 	}
 }
 

@@ -41,7 +41,9 @@ with the traces that it hits.
 A journal of sessions is known by its first line. It is played with the traces
 of its turns, which lie in its folder or below it: each attempt has to begin with
 the state so far, and each commit to keep what its turn has left. Journals of one
-folder are read as one: those of the hosts that shared the sessions.
+folder are read as one: those of the hosts that shared the sessions. A turn without a
+trace is told and no difference, since hosts that sample leave such; golden.ReplaySessions,
+whose sessions are kept for a test, fails for it.
 ` + watchHelp + `With --html a browser in which the page is open shows each new one; then, and where
 there are journals, all traces are verified each time.
 ` + shardHelp + exitHelp,

@@ -187,6 +187,7 @@ var rooms = []room{
 		because: "it knows which ids stand for which, and not why a run was made again"},
 	{name: "replay/internal/tape", ours: []string{"adk", "internal/wire", "replay/trace"},
 		because: "it keeps a run, whatever that is held against"},
+	{name: "replay/internal/varying", ours: []string{"replay", "replay/trace"}, because: "it runs a turn again, and does not know what is accepted"},
 	{name: "replay/internal/withhold", ours: []string{"adk", "internal/redacting", "internal/state", "internal/wire", "replay/redact"}, because: "it knows the texts of two runs, and not how they are made"},
 	{name: "replay/internal/circle", because: "a leaf: numbers that lead to numbers"},
 	{name: "replay/internal/written", ours: []string{"adk", "internal/codeplace", "internal/compare", "internal/shell"}, others: []string{"golang.org/x/mod/modfile"}, // whose source it is
@@ -198,7 +199,7 @@ var rooms = []room{
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},
 	{name: "replay/diff", ours: []string{"adk", "replay/internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/digest", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
 		because: "two traces are aligned without running either"},
-	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "replay/internal/optional", "internal/page", "internal/safetext", "internal/shell", "internal/watchdog", "internal/wholefile", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
+	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "replay/internal/optional", "replay/internal/varying", "internal/page", "internal/safetext", "internal/shell", "internal/watchdog", "internal/wholefile", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
@@ -208,12 +209,12 @@ var rooms = []room{
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "internal/jsonfault", "internal/safetext", "internal/wire", "replay", "replay/trace"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML
 		because: "who scripts a provider carries no importer of recordings, and traces are one more kind of them"},
-	{name: "replay/sessions", ours: []string{"adk", "adk/session", "replay/internal/optional", "internal/jsonfault", "internal/safetext", "internal/state", "internal/wire", "replay", "replay/corpus", "replay/trace", "replay/transcript"},
+	{name: "replay/sessions", ours: []string{"adk", "adk/session", "replay/internal/optional", "replay/internal/varying", "internal/jsonfault", "internal/safetext", "internal/state", "internal/wire", "replay", "replay/corpus", "replay/trace", "replay/transcript"},
 		because: "it plays what hosts of sessions did, turn by turn, by the one door that replay has for it"},
 	{name: "replay/whatif", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "replay/internal/optional", "internal/plain", "internal/safetext", "internal/stub", "internal/wire",
 		"replay", "replay/diff", "replay/internal/again", "replay/trace"},
 		because: "it runs a turn again by the one door that replay has for it"},
-	{name: "replay/corpus", ours: []string{"adk", "replay/internal/align", "internal/codeplace", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/jsonfault", "replay/internal/optional", "internal/safetext", "internal/shell", "internal/stub", "internal/wholefile", "internal/wire", "replay", "replay/trace"},
+	{name: "replay/corpus", ours: []string{"adk", "replay/internal/align", "internal/codeplace", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/jsonfault", "replay/internal/optional", "replay/internal/varying", "internal/safetext", "internal/shell", "internal/stub", "internal/wholefile", "internal/wire", "replay", "replay/trace"},
 		because: "it groups what replays report, and runs none itself"},
 	{name: "internal/page", ours: []string{"adk", "adk/session", "internal/safetext", "internal/wholefile", "internal/wire", "replay/corpus", "replay/sessions", "replay/trace", "replay/transcript"},
 		because: "it copies lines and reports into a file; its scripts read them"},

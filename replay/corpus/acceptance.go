@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
+	"github.com/adkreplay/adkreplay/replay/internal/varying"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -117,7 +117,9 @@ const RecordAnew = "record it anew, into that file: run the turn with replay.Rec
 // Accept records every trace of a report that diverged again (Rerecord), and
 // writes the new trace over its file, with the reason beside it. The names of the
 // sources are the paths of their files, and live gives the live seams for each,
-// as it gave them to Verify; nil scripts every seam. One that cannot be
+// as it gave them to Verify; nil scripts every seam. It is asked twice for each: what
+// was made afresh has to do the same on the new trace, as far as replay.Live.Twice has it
+// run again; what differs from run to run is not accepted. One that cannot be
 // accepted keeps none of the others from it. Where a is nil nothing is written:
 // the results say what could be.
 func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name string) replay.Live, options ...trace.Options) (results []Accepted) {
@@ -126,13 +128,13 @@ func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name strin
 	}
 	for _, t := range r.Traces {
 		if t.Divergence != nil {
-			results = append(results, r.accept(ctx, t, a, live(t.Trace), optional.First(options)))
+			results = append(results, r.accept(ctx, t, a, live, optional.First(options)))
 		}
 	}
 	return results
 }
 
-func (r *Report) accept(ctx context.Context, t *TraceReport, a *Acceptance, live replay.Live, reading trace.Options) Accepted {
+func (r *Report) accept(ctx context.Context, t *TraceReport, a *Acceptance, live func(name string) replay.Live, reading trace.Options) Accepted {
 	var content bytes.Buffer
 	report, err := t.rerecord(ctx, &content, live, reading)
 	if err != nil {
@@ -149,10 +151,14 @@ func (r *Report) accept(ctx context.Context, t *TraceReport, a *Acceptance, live
 }
 
 // rerecord makes the trace that takes the place of one that diverged. What never ended ends
-// no more when it is made again.
-func (t *TraceReport) rerecord(ctx context.Context, w io.Writer, live replay.Live, reading trace.Options) (*replay.Report, error) {
-	if len(t.Divergence.Waiting) > 0 {
+// no more when it is made again, and what was another in a second run is not made: no trace
+// would stand for it.
+func (t *TraceReport) rerecord(ctx context.Context, made *bytes.Buffer, live func(name string) replay.Live, reading trace.Options) (*replay.Report, error) {
+	switch {
+	case len(t.Divergence.Waiting) > 0:
 		return nil, errors.New("replay: the new run never ends")
+	case t.Divergence.Class == replay.NonDeterministic:
+		return nil, fmt.Errorf("replay: %w", varying.Err)
 	}
 	f, err := os.Open(t.Trace)
 	if err != nil {
@@ -160,7 +166,7 @@ func (t *TraceReport) rerecord(ctx context.Context, w io.Writer, live replay.Liv
 	}
 	defer f.Close()
 	reading.File = t.Trace
-	return replay.Rerecord(ctx, f, w, live, reading)
+	return varying.Rerecord(ctx, f, made, func() (replay.Live, error) { return live(t.Trace), nil }, reading)
 }
 
 // causesOf are the causes that hit a trace.

@@ -144,7 +144,7 @@ func (r *Report) Pending(ctx context.Context, live func(name string) replay.Live
 		}
 		p := Pending{File: t.Trace, Shown: t.Divergence.String(), Causes: r.causesOf(t)}
 		var content bytes.Buffer
-		if made, err := t.rerecord(ctx, &content, live(t.Trace), optional.First(options)); err != nil {
+		if made, err := t.rerecord(ctx, &content, live, optional.First(options)); err != nil {
 			p.Refused = strings.TrimPrefix(err.Error(), "replay: ")
 		} else {
 			p.Changes, p.Content = t.changes(p.Causes, made), content.Bytes()

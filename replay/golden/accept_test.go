@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -130,6 +132,70 @@ func TestReplayRefusesSome(t *testing.T) {
 	assert.Contains(t, files["a.jsonl"], "Be kind.")
 	assert.Equal(t, whole, files["unwritable.jsonl"])
 	assert.Equal(t, whole[:len(whole)-200], files["cut.jsonl"])
+}
+
+// What is another each time it is run is no change to accept: the check says what to do about
+// that, and -update leaves the file as it was. So it is with what live code says, with what a run
+// is given, and where code writes for real and is not tried.
+func TestReplayRefusesWhatVaries(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("ADKREPLAY_REASON", "It is meant.")
+	var n atomic.Int32
+	const varies = "it is not the same each time it is run"
+	setting := func(runs func() int) []adk.TurnMiddleware {
+		return []adk.TurnMiddleware{{Name: "counts", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+			err := tc.Stash().Set("runs", runs())
+			next(ctx)
+			return err
+		}}}
+	}
+	once, counts := setting(func() int { return 0 }), setting(func() int { return int(n.Add(1)) })
+	for name, change := range map[string]func(l *replay.Live){
+		"what code says":              func(l *replay.Live) { l.Config.TurnInput = counts },
+		"what code says that writes":  func(l *replay.Live) { l.Config.TurnInput, l.Writes = counts, true },
+		"a prompt":                    func(l *replay.Live) { l.Turn.SystemPrompt = fmt.Sprint("Turn ", n.Add(1)) },
+		"a prompt beside what writes": func(l *replay.Live) { l.Turn.SystemPrompt, l.Writes = fmt.Sprint("Turn ", n.Add(1)), true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, file := range []string{"a.jsonl", "b.jsonl"} {
+				config, raw := weather()
+				config.TurnInput = once
+				recordTurn(t, filepath.Join(dir, file), config, raw)
+			}
+			before := readAll(t, dir)
+			live := func(string) replay.Live {
+				config, raw := weather()
+				config.TurnInput = once
+				l := replay.Live{Config: config, Turn: raw, Seams: []string{replay.Prompt, replay.Middleware, replay.Executor}}
+				change(&l)
+				return l
+			}
+			tb := updated(t, dir, "false", live)
+			require.NotEmpty(t, tb.failed)
+			told := unfolded(tb.failed[len(tb.failed)-1])
+			if name == "a prompt beside what writes" { // which was not tried
+				assert.Contains(t, told, "to accept what can be: ")
+			} else {
+				assert.Contains(t, told, "\nthis cannot be accepted:\n  "+dir+"/a.jsonl: "+varies)
+				assert.Contains(t, told, "\n  and so it is with "+dir+"/b.jsonl\ntake the time from the context's Now and ids from its NewID; ")
+				assert.NotContains(t, told, "ADKREPLAY_REASON")
+				assert.NotContains(t, told, "record it anew")
+			}
+			told = said(t, updated(t, dir, "true", live))
+			assert.Contains(t, told, "\nnot accepted in 2 of 2, which are left as they were:\n  "+dir+"/a.jsonl: "+varies)
+			assert.Equal(t, before, readAll(t, dir))
+
+			folder := t.TempDir()
+			t.Setenv("ADKREPLAY_PENDING", folder)
+			tb = updated(t, dir, "false", live)
+			require.NotEmpty(t, tb.failed)
+			assert.Contains(t, unfolded(tb.failed[len(tb.failed)-1]), "\ntake the time from the context's Now")
+			for _, p := range pendingIn(t, folder) {
+				assert.Contains(t, p.Refused, varies)
+			}
+		})
+	}
 }
 
 // A check of nothing is not green.

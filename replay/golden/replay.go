@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
+	"github.com/adkreplay/adkreplay/replay/internal/varying"
 	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -49,10 +50,11 @@ import (
 // With -update and a reason in ADKREPLAY_REASON, what differs is accepted and logged: the
 // trace is then what today's code makes of the recorded turn, and the reason is kept beside
 // it. replay.Rerecord says what cannot be accepted; that fails the check, and keeps nothing
-// else from being accepted. To say which it is, each trace that diverges is played once more
-// (replay.Rerecord), with the same live seams, before the check fails; but not where live
-// code writes for real (replay.Live.Writes), which must not do so twice. Whether it is another
-// each time is found out as replay.Live.Twice has it.
+// else from being accepted. What is another each time it is run is not either, such as a text
+// with the time of the machine in it: that is found out as replay.Live.Twice has it. To say
+// which it is, each trace that diverges is played once more (replay.Rerecord), with the same
+// live seams, and the new one held against them, made afresh, before the check fails; but not
+// where live code writes for real (replay.Live.Writes), which must not do so twice.
 //
 // What was not looked at is not green: the check fails where there is no trace,
 // where a trace cannot be read, where nothing of the user's ran, and where a
@@ -77,12 +79,12 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...tr
 	if !ok {
 		return
 	}
-	c.live = c.noting(live)
+	c.live = twice(c.noting(live))
 	c.sources = sources
 	ctx, cancel := inTime(t)
 	defer cancel()
 	var err error
-	c.report, err = corpus.Verify(ctx, sources, twice(c.live), corpus.Options{Reading: c.reading, Maker: live})
+	c.report, err = corpus.Verify(ctx, sources, c.live, corpus.Options{Reading: c.reading, Maker: live})
 	switch {
 	case err != nil:
 		c.ended(ctx, err)
@@ -121,12 +123,12 @@ func (c *corpusCheck) ended(ctx context.Context, err error) {
 }
 
 // try tries to accept what diverged, and writes nothing. Where live code writes for real, and
-// nobody wants a review, it is not tried.
+// nobody wants a review, it is not tried; that all of it varies is known without.
 func (c *corpusCheck) try(ctx context.Context) (all []tried) {
 	c.t.Helper()
 	if pendingFolder(c.t) == "" {
 		if c.writes() {
-			return nil
+			return c.varying()
 		}
 		for _, result := range c.report.Accept(ctx, nil, c.live, c.reading) {
 			all = append(all, tried{name: result.Trace, refused: result.Refused})
@@ -146,6 +148,20 @@ func (c *corpusCheck) try(ctx context.Context) (all []tried) {
 // writes reports whether live code of what diverged writes for real.
 func (c *corpusCheck) writes() bool {
 	return slices.ContainsFunc(c.report.Traces, func(t *corpus.TraceReport) bool { return t.Divergence != nil && c.live(t.Trace).Writes })
+}
+
+// varying are all traces that diverged, where each was another in a second run.
+func (c *corpusCheck) varying() (all []tried) {
+	for _, t := range c.report.Traces {
+		switch {
+		case t.Divergence == nil:
+		case t.Divergence.Class != replay.NonDeterministic:
+			return nil
+		default:
+			all = append(all, tried{name: t.Trace, refused: varying.Err})
+		}
+	}
+	return all
 }
 
 // corpusCheck is one check of a folder under way.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,6 +40,16 @@ type shopper struct {
 	copies bool
 	// closed has the executor nack.
 	closed bool
+	// runs has the tool, calls the executor and begun the prompt say how often it was asked for.
+	runs, calls, begun *atomic.Int32
+}
+
+// counted is a text with what was counted, if that is.
+func counted(text string, n *atomic.Int32) string {
+	if n == nil {
+		return text
+	}
+	return fmt.Sprint(text, " ", n.Add(1))
 }
 
 func (s shopper) basket(t *testing.T) *session.Key[[]string] {
@@ -66,12 +77,12 @@ func (s shopper) host(t *testing.T, observed *sessions.HostRecorder) *session.Ho
 			if err == nil && s.counts {
 				err = total.Set(dc, len(held)+1)
 			}
-			return adk.Text("ok"), errors.Join(err, basket.Set(dc, append(held, fmt.Sprint(args["thing"]))))
+			return adk.Text(counted("ok", s.runs)), errors.Join(err, basket.Set(dc, append(held, fmt.Sprint(args["thing"]))))
 		}})
 	require.NoError(t, err)
 	config := session.Config{Name: "host", NoWait: true, Store: kept.Sessions(), Keys: []session.AnyKey{basket, total},
 		Channels: map[string]func(json.RawMessage) (session.Channel, error){"counter": func(json.RawMessage) (session.Channel, error) { return counter{s.copies}, nil }},
-		Prompt:   func(session.Seed) (string, []string, error) { return s.prompt, nil, nil },
+		Prompt:   func(session.Seed) (string, []string, error) { return counted(s.prompt, s.begun), nil, nil },
 		Agent:    adk.Config{Storage: kept.Storage(), Tools: []*adk.Tool{put}, Executor: adk.Executor{Name: "model", Run: s.run}, Clock: fakes.NewClock(), IDs: fakes.NewIDs()}}
 	if observed != nil {
 		config.Agent.Probe, config.Journal = observed, observed.Step
@@ -87,7 +98,7 @@ func (s shopper) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helper
 	if err != nil || s.closed {
 		return errors.Join(err, errors.New("closed"))
 	}
-	return fakes.Script{{fakes.Call("put", fmt.Sprintf(`{"thing":%q}`, seed.Delivery)).As(seed.Delivery + "-call"), fakes.Ack()}}.Executor("model").Run(ctx, dc, h)
+	return fakes.Script{{fakes.Call("put", fmt.Sprintf(`{"thing":%q}`, counted(seed.Delivery, s.calls))).As(seed.Delivery + "-call"), fakes.Ack()}}.Executor("model").Run(ctx, dc, h)
 }
 
 // counter is the channel of the shop.
@@ -243,6 +254,42 @@ func TestReplaySessionsRefuses(t *testing.T) {
 	assert.Equal(t, before, readAll(t, dir))
 }
 
+// What is another each time is not accepted, whether the agent's code says it or what its host
+// begins a turn with, and also where code writes for real: the folder is left as it was.
+func TestReplaySessionsRefusesWhatVaries(t *testing.T) {
+	t.Setenv("ADKREPLAY_REASON", "It is meant.")
+	const varies = "it is not the same each time it is run"
+	for name, c := range map[string]struct {
+		shop  shopper
+		live  replay.Live
+		tried string // what the check says before anybody accepts
+	}{
+		"a tool":                      {shopper{prompt: "You sell.", runs: new(atomic.Int32)}, tools, "this cannot be accepted:\n  "},
+		"an executor":                 {shopper{prompt: "You sell.", calls: new(atomic.Int32)}, tools, "this cannot be accepted:\n  "},
+		"a tool beside what writes":   {shopper{prompt: "You sell.", runs: new(atomic.Int32)}, writing, "this cannot be accepted:\n  "},
+		"a prompt":                    {shopper{prompt: "You sell.", begun: new(atomic.Int32)}, tools, "this cannot be accepted:\n  "},
+		"a prompt beside what writes": {shopper{prompt: "You sell.", begun: new(atomic.Int32)}, writing, "to accept what can be: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := shops(t)
+			before := readAll(t, dir)
+			tb := c.shop.resold(t, dir, "false", c.live)
+			require.NotEmpty(t, tb.failed)
+			told := unfolded(tb.failed[len(tb.failed)-1])
+			assert.Contains(t, told, c.tried)
+			if !strings.HasPrefix(c.tried, "to accept") {
+				assert.Contains(t, told, varies)
+				assert.NotContains(t, told, "ADKREPLAY_REASON")
+				assert.Equal(t, c.shop.begun == nil, strings.Contains(told, "\nnon-deterministic in "), told)
+			}
+			told = said(t, c.shop.resold(t, dir, "true", c.live))
+			assert.Contains(t, told, "\nnot accepted in 2 of 2, which are left as they were:\n  the sessions of "+dir+"/one: ")
+			assert.Contains(t, told, varies)
+			assert.Equal(t, before, readAll(t, dir))
+		})
+	}
+}
+
 // Sessions that part get their page too, with the journals in it, where somebody asks for one.
 func TestReplaySessionsWritesAPage(t *testing.T) {
 	dir, file := shops(t), filepath.Join(t.TempDir(), "red.html")
@@ -287,6 +334,7 @@ func TestReplaySessionsOfOtherFolders(t *testing.T) {
 	assert.Contains(t, said(t, shop.resold(t, t.TempDir(), "false", tools)), "there is no trace")
 	assert.Contains(t, said(t, shop.resold(t, turns(t), "false", tools)), "there is no journal of sessions: Replay plays traces alone")
 	dir := shops(t)
+	assert.Contains(t, unfolded(strings.Join(updated(t, dir, "false", nil).failed, "\n")), "this is a journal of sessions: adkreplay show, verify and view read it, and golden.ReplaySessions in go test")
 	record(t, dir, "lone.jsonl")
 	assert.Contains(t, said(t, shop.resold(t, dir, "false", tools)), dir+"/lone.jsonl: no journal lies in its folder or above it")
 	dir = shops(t)

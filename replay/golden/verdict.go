@@ -11,6 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/internal/varying"
 )
 
 // This file is what a check says of accepting what it found: what is told as acceptable can
@@ -30,10 +31,14 @@ func (t tried) why() string {
 	return strings.Replace(t.name+": "+withoutRoom(t.refused), t.name+": "+t.name, t.name, 1)
 }
 
-// whatKeeps is the kind of that reason: what has no answer is one, whatever is asked.
+// whatKeeps is the kind of that reason: what has no answer is one, whatever is asked, and what
+// is another each time.
 func (t tried) whatKeeps() string {
-	if errors.Is(t.refused, replay.ErrUnanswered) {
+	switch {
+	case errors.Is(t.refused, replay.ErrUnanswered):
 		return replay.ErrUnanswered.Error()
+	case varying.Is(t.refused):
+		return varying.Err.Error()
 	}
 	return strings.TrimPrefix(t.why(), t.name)
 }
@@ -107,7 +112,10 @@ func notAccepted(refused []tried) string {
 	if more := len(kinds) - mostRefused; more > 0 {
 		fmt.Fprintf(&b, "  and %s\n", safetext.Counted(more, "more reason"))
 	}
-	if !slices.ContainsFunc(refused, func(one tried) bool { return !isOfFiles(one.refused) }) {
+	if slices.ContainsFunc(refused, func(one tried) bool { return varying.Is(one.refused) }) {
+		b.WriteString(varying.Advice + "\n")
+	}
+	if !slices.ContainsFunc(refused, func(one tried) bool { return !isOfFiles(one.refused) && !varying.Is(one.refused) }) {
 		return b.String()
 	}
 	return b.String() + "to have such a turn all the same, " + corpus.RecordAnew

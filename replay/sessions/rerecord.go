@@ -17,19 +17,21 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/internal/varying"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // Rerecord plays the sessions of a recording again with today's host, attempt by attempt, and
 // gives the files of the new recording by their names: what one turn leaves, the next begins
-// with. today gives the host, which is made fresh for each turn, and what else of it is live,
-// as for Today. What the deliveries were, which host had them and when, is as recorded; and
+// with. today gives the host, which is made fresh for each turn and again for a second look at
+// it, and what else of it is live, as for Today. What the deliveries were, which host had them and when, is as recorded; and
 // what no seam makes again, such as a fetch that is not live, says what it said. Sources are
 // opened several times.
 //
 // The new recording is given only if it verifies. An error says that there is none, and why: a
 // file that cannot be read, or does not fit the others, a turn that replay.Rerecord refuses, as
-// one that is redacted without Live.Redact, one that has no trace, or one that comes to its
+// one that is redacted without Live.Redact, one that is another when it is run again, as far as
+// Live.Twice has that done, one that has no trace, or one that comes to its
 // output where it did not, or the other way round, since what hosts do then stands in no
 // recording.
 func (r *Recording) Rerecord(ctx context.Context, today func() (*session.Host, replay.Live), reading trace.Options) (map[string][]byte, error) {
@@ -127,12 +129,12 @@ func (a *rerecording) turn(ctx context.Context, p *progress, id string) error {
 	if err != nil {
 		return err
 	}
-	host, live := a.today()
-	if live, err = begun.live(host, live, p.values); err != nil {
-		return err
+	afresh := func() (replay.Live, error) {
+		host, live := a.today()
+		return begun.live(host, live, p.values)
 	}
 	var made bytes.Buffer
-	if _, err := opened(source, func(in io.Reader) (*replay.Report, error) { return replay.Rerecord(ctx, in, &made, live, reading) }); err != nil {
+	if _, err := opened(source, func(in io.Reader) (*replay.Report, error) { return varying.Rerecord(ctx, in, &made, afresh, reading) }); err != nil {
 		return err
 	}
 	a.files[source.Name] = made.Bytes()

@@ -62,7 +62,7 @@ func readVersion(d *wire.Decoder) error {
 	format, reason := string(d.Member(wire.MemberFormat)), ""
 	switch {
 	case format == strconv.Quote(wire.JournalName):
-		reason = "this is a journal of sessions: adkreplay show, verify and view read it"
+		reason = "this is a journal of sessions: adkreplay show, verify and view read it, and golden.ReplaySessions in go test"
 	case format == "" && slices.ContainsFunc(otherSignals, func(name string) bool { return d.Member(name) != nil }):
 		reason = "these are logs or metrics of OpenTelemetry: adkreplay view and stats read the spans in such files"
 	case format == "" && d.Member(spansMember) != nil:
