@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"time"
 )
@@ -55,3 +56,14 @@ func (l *Limit) Wait(do func()) bool {
 
 // Close gives back what the limit holds. It may be called twice.
 func (l *Limit) Close() { l.end() }
+
+// Recovered is what a check says. That it panics is said too, with the line of user code that does: it
+// would end the program, and with it all that was found.
+func Recovered(check func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it panicked: %v, in %s", p, Here().Where())
+		}
+	}()
+	return check()
+}

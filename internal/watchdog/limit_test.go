@@ -37,3 +37,11 @@ func TestLimit(t *testing.T) {
 	late.Close() // it has come
 	assert.True(t, late.Wait(func() {}))
 }
+
+// A check that panics says so, with the line that does; what else it says is handed on.
+func TestRecovered(t *testing.T) {
+	assert.NoError(t, watchdog.Recovered(func() error { return nil }))
+	assert.Equal(t, context.Canceled, watchdog.Recovered(func() error { return context.Canceled }))
+	err := watchdog.Recovered(func() error { panic("the database is closed") })
+	assert.ErrorContains(t, err, "it panicked: the database is closed, in watchdog_test.TestRecovered.func3 at internal/watchdog/limit_test.go:")
+}

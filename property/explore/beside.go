@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -26,7 +25,7 @@ func (e *exploring) check(i turn.Instance, run turn.Run, length int) []property.
 	var err error
 	fails := []property.Violation{{Crossing: length + 1, Seam: adk.LabelRun}}
 	begun := time.Now()
-	switch ended := e.limit.Wait(func() { err = judged(e.subject, i, run) }); {
+	switch ended := e.limit.Wait(func() { err = watchdog.Recovered(func() error { return e.subject.Judge(i, run) }) }); {
 	case ended && err == nil:
 		return nil
 	case ended:
@@ -38,17 +37,6 @@ func (e *exploring) check(i turn.Instance, run turn.Run, length int) []property.
 		return nil
 	}
 	return fails
-}
-
-// judged is what the checks say. One that panics says so: it would end the program, and with it all that
-// was found.
-func judged(s turn.Subject, i turn.Instance, run turn.Run) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("it panicked: %v, in %s", p, watchdog.Here().Where())
-		}
-	}()
-	return s.Judge(i, run)
 }
 
 // closing is a subject whose Close is waited for until that is late.

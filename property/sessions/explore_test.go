@@ -297,6 +297,8 @@ func TestFinalState(t *testing.T) {
 	assert.Empty(t, explored(t, s, sessions.Options{Schedules: 1}).Violations)
 	s.Check = func(r sessions.Run) error { return fmt.Errorf("of %s", r.Schedule) }
 	assert.Equal(t, "of a:deliver@1", explored(t, s, sessions.Options{Schedules: 1}).Violations[0].Text[:len("of a:deliver@1")])
+	s.Check = func(sessions.Run) error { panic("the file is closed") }
+	assert.Contains(t, explored(t, s, sessions.Options{Schedules: 1}).Violations[0].Text, "it panicked: the file is closed, in sessions_test.")
 }
 
 // SES-34: a prompt that is not made of the seed alone cannot be played again.

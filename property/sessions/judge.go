@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/storages"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	journals "github.com/adkreplay/adkreplay/replay/sessions"
 )
 
@@ -31,7 +32,7 @@ func (r *run) judge(last *process, before map[storage.Place][]row) {
 		if check == nil {
 			continue
 		}
-		if err := check(over); err != nil {
+		if err := watchdog.Recovered(func() error { return check(over) }); err != nil {
 			r.wrong(wrong, "%v", err)
 			return
 		}
