@@ -2,6 +2,7 @@ package written
 
 import (
 	"bytes"
+	"cmp"
 	"go/ast"
 	"go/build"
 	"go/parser"
@@ -590,10 +591,11 @@ func (s *Source) List(near Near, engine, pipeline string, names []string) codepl
 }
 
 // Options is the line of the options that an executor of a package is made of, as a whole; or that of
-// one of them, which has the name of a member of what is asked. It is in none where such an option is
-// assigned elsewhere.
-func (s *Source) Options(near Near, pkg string, fields []string) (p codeplace.Place, whole bool) {
+// one of them, with its name, which is that of a member of what is asked. It is in none where such an
+// option is assigned elsewhere.
+func (s *Source) Options(near Near, pkg string, fields []string) (p codeplace.Place, option string) {
 	var all, single []found
+	keys := map[codeplace.Place]string{} // of the line the first one
 	for _, v := range s.values[pkg] {
 		if !strings.HasSuffix(v.of, "Options") {
 			continue
@@ -602,17 +604,18 @@ func (s *Source) Options(near Near, pkg string, fields []string) (p codeplace.Pl
 		for _, e := range v.elements {
 			if slices.ContainsFunc(fields, func(field string) bool { return isOption(e.key, field) }) {
 				if len(near.only(s.assigned[strings.ToLower(e.key)])) > 0 {
-					return codeplace.Place{}, false
+					return codeplace.Place{}, ""
 				}
 				single = append(single, e.at)
+				keys[e.at.place] = cmp.Or(keys[e.at.place], e.key)
 			}
 		}
 	}
 	p = near.one(all)
 	if one := near.one(single); one.Line > 0 && one.File == p.File {
-		return one, false
+		return one, keys[one]
 	}
-	return p, true
+	return p, ""
 }
 
 // isOption reports whether an option has the name of a member of the body that is asked, or that of all

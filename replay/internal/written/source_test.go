@@ -162,17 +162,17 @@ func Model() llm.Options {
 `, "retry/retry.go", "package retry\n\nimport \"github.com/adkreplay/adkreplay/adk/chat\"\n\nvar retry = chat.Retry{MaxAttempts: new(3)}\n",
 		"two/two.go", "package two\n\nimport \"github.com/adkreplay/adkreplay/adk/chat\"\n\nvar a, b = chat.Options{Model: \"a\"}, f(\n\tchat.Options{Model: \"b\"})\n")
 	for _, c := range []struct{ want, dir, field string }{
-		{"model.go:8 (agent.Model) false", ".", "request.body.top_p"},
-		{"model.go:10 (agent.Model) false", ".", "request.body.messages[5].tool_call_id"},
-		{"model.go:6 (agent.Model) true", ".", "request.body.messages[5].model"},
-		{"model.go:6 (agent.Model) true", ".", "request.path"},
-		{" false", ".", "request.body.stream"},
-		{" true", "retry", "request.body.stream"},
-		{" true", "two", "request.body.model"},
-		{" true", "nowhere", "request.body.model"},
+		{"model.go:8 (agent.Model) TopP", ".", "request.body.top_p"},
+		{"model.go:10 (agent.Model) ToolCallIDs", ".", "request.body.messages[5].tool_call_id"},
+		{"model.go:6 (agent.Model) ", ".", "request.body.messages[5].model"},
+		{"model.go:6 (agent.Model) ", ".", "request.path"},
+		{" ", ".", "request.body.stream"},
+		{" ", "retry", "request.body.stream"},
+		{" ", "two", "request.body.model"},
+		{" ", "nowhere", "request.body.model"},
 	} {
-		p, whole := s.Options(in(c.dir), chat, []string{"request.headers.accept", c.field})
-		assert.Equal(t, c.want, fmt.Sprint(p, " ", whole), "%s of %s", c.field, c.dir)
+		p, option := s.Options(in(c.dir), chat, []string{"request.headers.accept", c.field})
+		assert.Equal(t, c.want, fmt.Sprint(p, " ", option), "%s of %s", c.field, c.dir)
 	}
 }
 

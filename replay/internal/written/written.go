@@ -105,7 +105,7 @@ func textOf(tree any) (text string, is bool) {
 }
 
 // Option is the line of the option of an executor that a library makes which has the name of the member
-// that differs in what is asked, or that of all its options. It is empty of other seams, of the
+// that differs in what is asked, and the option's name, or the line of all its options. It is empty of other seams, of the
 // executor's name, and where there is no one place.
 func Option(fields []compare.FieldDiff, config adk.Config, seam adk.Seam) string {
 	if seam.Label != adk.LabelExecutor || slices.ContainsFunc(fields, func(f compare.FieldDiff) bool { return f.Field == adk.LabelExecutor }) {
@@ -115,11 +115,11 @@ func Option(fields []compare.FieldDiff, config adk.Config, seam adk.Seam) string
 	for _, f := range fields {
 		names = append(names, f.Field)
 	}
-	p, whole := Here().Options(nearOf(config), codeplace.Package(config.Executor.Run), names)
-	if whole {
+	p, option := Here().Options(nearOf(config), codeplace.Package(config.Executor.Run), names)
+	if option == "" {
 		return p.MadeIn()
 	}
-	return p.String()
+	return p.String() + ", option " + option
 }
 
 // Deadline is the line that sets the deadline by which an operation ended, of those in the functions
