@@ -245,7 +245,7 @@ func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	assert.Equal(t, [2]int{5, 1}, *ran, "what writes was played")
 	assert.Equal(t, 5, d.Runs)
 	assert.False(t, d.Once)
-	assert.Contains(t, d.String(), "    run 5 times, in this order each time\n")
+	assert.Contains(t, d.String(), "    the same in each of 5 runs of today's code\n")
 
 	times := 0
 	other, ran = agent(func() string { times++; return []string{"one two three", "two one three"}[times%2] }, "write", "look")
@@ -374,6 +374,6 @@ func TestOrdersOfStrandsAreSaidToBeThose(t *testing.T) {
 		require.NotNil(t, d)
 		assert.Equal(t, 5, d.Runs)
 		assert.Equal(t, forks, strings.Contains(d.String(), "    the same in 5 runs, with strands that end as recorded: which of\n    them ends first may decide it\n"))
-		assert.Equal(t, !forks, strings.Contains(d.String(), "    run 5 times, in this order each time\n"))
+		assert.Equal(t, !forks, strings.Contains(d.String(), "    the same in each of 5 runs of today's code\n"))
 	}
 }

@@ -252,7 +252,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	case d.Runs > 0 && d.Strands:
 		fmt.Fprintf(b, "    the same in %d runs, with strands that end as recorded: which of\n    them ends first may decide it\n", d.Runs)
 	case d.Runs > 0:
-		fmt.Fprintf(b, "    run %d times, in this order each time\n", d.Runs)
+		fmt.Fprintf(b, "    the same in each of %d runs of today's code\n", d.Runs)
 	}
 	if d.Scripted {
 		b.WriteString("    not by live code: the recording itself does not play again,\n    with every seam scripted\n")

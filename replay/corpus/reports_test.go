@@ -109,7 +109,7 @@ func TestReportsOfWhatWasRunTwice(t *testing.T) {
 		require.Equal(t, 1, report.Divergent)
 		assert.Equal(t, !twice, strings.Contains(report.String(), "run once: "))
 		assert.Equal(t, !twice, report.Traces[0].Divergence.Once)
-		assert.Equal(t, twice, strings.Contains(report.String(), "run 5 times, in this order each time\n"))
+		assert.Equal(t, twice, strings.Contains(report.String(), "the same in each of 5 runs of today's code\n"))
 	}
 }
 
