@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,6 +93,26 @@ func TestAsk(t *testing.T) {
 	assert.ErrorContains(t, err, "give a function")
 	_, err = adk.Ask(nil, "x", "", cold) //nolint:staticcheck // what is tested
 	assert.ErrorContains(t, err, "the context is nil")
+}
+
+// WLD-6: a key beside a request is told, to the probe alone: it is no field of an ask that a trace has.
+func TestKeyOfAnAsk(t *testing.T) {
+	rec, config := &recorder{}, newConfig()
+	config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		must(adk.Ask(ctx, "bank", "pay", cold, adk.AskOptions{Effect: adk.EffectWrites, Key: "k1"}))
+		must(adk.Ask(ctx, "bank", "look", cold))
+		return dc.Ack()
+	}
+	config.Probe = rec
+	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
+	var keys []string
+	for _, x := range rec.crossings() {
+		if x.Kind == adk.KindAsk && x.Phase == adk.Begin {
+			keys = append(keys, x.Key)
+		}
+	}
+	assert.Equal(t, []string{"k1", ""}, keys)
+	assert.False(t, slices.ContainsFunc(adk.KindAsk.Fields(adk.Begin), func(use adk.FieldUse) bool { return use.Field == adk.FieldKey }))
 }
 
 // followers is how many goroutines package context has begun, to end a context with another.
