@@ -177,6 +177,9 @@ func (n *Namer) fact(x *adk.Crossing) string {
 	case adk.KindPiece:
 		return flagged("piece "+safetext.BareJSON(string(x.JSON)), x.Flag, ", cut off")
 	}
+	if wire.PassesBy(x) {
+		return "!! " + untold + ": " + safetext.Bare(x.Text)
+	}
 	return "!! contained: " + safetext.Bare(x.Name) + ": " + safetext.Bare(x.Text)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // This file says of crossings what is the same in other runs of the same code. It reads
@@ -34,6 +35,9 @@ func KindName(x *adk.Crossing) string {
 // Gist is what a crossing is without the data that it carries: its kind, with the names
 // that stand in the code. A record has none but for a tool.
 func Gist(x *adk.Crossing) string {
+	if wire.PassesBy(x) {
+		return untold
+	}
 	words := KindName(x)
 	if _, is := Authored(x); is || x.Kind.Class() == adk.ClassCall {
 		return words
@@ -55,6 +59,9 @@ func Gist(x *adk.Crossing) string {
 	words = flagged(words, x.Kind == adk.KindStash && x.Value == nil, " deleted")
 	return flagged(words, x.Phase == adk.Done, " done")
 }
+
+// untold is what a request is called of which a trace has nothing but that it was made.
+const untold = "untold request"
 
 // authorsName is a field of a crossing where that is a name in the code, and no data.
 func authorsName(field adk.Field, x *adk.Crossing) string {

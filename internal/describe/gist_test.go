@@ -33,6 +33,7 @@ func TestGist(t *testing.T) {
 		"toolExecutionEnd cold failed": {Kind: adk.KindToolExecutionEnd, IsError: true, Payload: adk.ToolExecutionEnd{ToolName: "cold"}},
 		"toolCall":                     {Kind: adk.KindToolCallEvent, Key: "0badc0de"},
 		"report-log":                   {Kind: adk.KindReportLog, Key: "info", Name: "progress", Text: "looking"},
+		"untold request":               {Kind: adk.KindContained, Name: adk.PassedBy, Text: "localhost: GET /json: enough"},
 		"sleep":                        {Kind: adk.KindSleep, Phase: adk.Begin, Duration: 5},
 	} {
 		assert.Equal(t, want, describe.Gist(x))

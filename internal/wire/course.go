@@ -172,10 +172,13 @@ func TellsState(x *adk.Crossing) bool { return x.Kind == adk.KindState }
 // IsContained reports whether a crossing tells a failure that was kept from the turn.
 func IsContained(x *adk.Crossing) bool { return x.Kind == adk.KindContained }
 
+// PassesBy reports whether a contained failure is a request of which nothing else is told.
+func PassesBy(x *adk.Crossing) bool { return IsContained(x) && x.Name == adk.PassedBy }
+
 // IsMisuse reports whether a contained failure is something that user code did with
 // a handle or with next, and not a panic.
 func IsMisuse(x *adk.Crossing) bool {
-	return IsContained(x) && (x.Name == adk.SecondNext || x.Name == adk.PassedBy || strings.HasPrefix(x.Name, adk.LatePrefix))
+	return PassesBy(x) || IsContained(x) && (x.Name == adk.SecondNext || strings.HasPrefix(x.Name, adk.LatePrefix))
 }
 
 // Panicked reports whether a contained failure is the panic of a listener of an event.
