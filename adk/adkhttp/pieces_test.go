@@ -2,6 +2,7 @@ package adkhttp
 
 import (
 	"encoding/json"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -83,6 +84,12 @@ func TestSecretNames(t *testing.T) {
 	assert.Equal(t, "grant_type=a%3Ab&client%5fsecret=…&scope=x&&%zz=…&token=…&q=a=b", formWithoutSecrets("grant_type=a%3Ab&client%5fsecret=s3cr3t&scope=x&&%zz=1&token&q=a=b"))
 	assert.True(t, unheldRequestHeader("openai-api-key"))
 	assert.True(t, unheldRequestHeader("idempotency-key"))
+	assert.True(t, unheldRequestHeader("x-idempotency-key"))
+	for range 20 { // whatever the order of a map is
+		assert.Equal(t, "k1", idempotencyKey(http.Header{"Idempotency-Expiry": {"soon"}, "Idempotency-Key": {"k1"}, "X-Idempotency-Key": {"k2"}}))
+	}
+	assert.Equal(t, "k2", idempotencyKey(http.Header{"X-Idempotency-Key": {"k2"}}))
+	assert.Empty(t, idempotencyKey(http.Header{"X-Api-Key": {"secret"}}))
 	for _, name := range []string{"x-amz-date", "date", "x-amz-content-sha256", "amz-sdk-invocation-id", "signature-input", "x-hub-signature-256", "x-timestamp", "x-nonce"} {
 		assert.True(t, unheldRequestHeader(name), name)
 	}

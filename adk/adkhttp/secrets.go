@@ -1,6 +1,7 @@
 package adkhttp
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,21 +23,13 @@ func unheldRequestHeader(name string) bool {
 		"x-amz-content-sha256", "content-md5", "digest", "content-digest":
 		return true
 	}
-	return httpform.IsSecretHeader(name) || isOfSigning(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || isIdempotency(name)
+	return httpform.IsSecretHeader(name) || isOfSigning(name) || strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "x-b3-") || strings.HasPrefix(name, "idempotency")
 }
 
-// isIdempotency reports whether a header, in small letters, has the key by which a server knows a
-// request again.
-func isIdempotency(name string) bool { return strings.HasPrefix(name, "idempotency") }
-
-// idempotencyKey is that key; empty where there is none.
+// idempotencyKey is the key by which a server knows a request again; empty where there is none. Neither
+// of its headers is told: one is another each time, and the other is named as a secret is.
 func idempotencyKey(headers http.Header) string {
-	for name, values := range headers {
-		if isIdempotency(strings.ToLower(name)) && len(values) > 0 {
-			return values[0]
-		}
-	}
-	return ""
+	return cmp.Or(headers.Get("Idempotency-Key"), headers.Get("X-Idempotency-Key"))
 }
 
 // isOfSigning reports whether a header, in small letters, signs a request, or is when it was
