@@ -46,10 +46,14 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	} else {
 		t.violations = append(t.violations, said...)
 	}
-	if e.undisturbed != nil && n.cost <= 1 && !a.passed() {
+	switch {
+	case e.undisturbed == nil || a.passed():
+	case n.cost == 0:
+		t.violations = append(t.violations, a.read().crashes()...)
+	case n.cost == 1:
 		r := a.read()
 		r.hints, r.reordered = hinted, len(n.picks) > 0
-		found, hints := r.behold(e.undisturbed, n.cost)
+		found, hints := r.behold(e.undisturbed)
 		t.violations, t.hints = append(t.violations, found...), append(t.hints, hints...)
 	}
 	if n := len(a.faults); n > 0 && a.endless == "" {

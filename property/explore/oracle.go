@@ -135,14 +135,17 @@ func (r *reading) exhibit(x *adk.Crossing, format string, args ...any) exhibit {
 	return exhibit{x.Seq, r.calls[x.Call].seam.String(), fmt.Sprintf(format, args...)}
 }
 
-// behold holds a run against all oracles, and the undisturbed one against those that compare it with
-// none.
-func (r *reading) behold(undisturbed *reading, cost int) (found, hints []property.Violation) {
-	all := oracles
-	if cost == 0 {
-		all = []oracle{crashOracle}
+// crashes holds a run against the oracle that compares it with none: the undisturbed one too.
+func (r *reading) crashes() (found []property.Violation) {
+	for _, s := range crashOracle.look(r, nil) {
+		found = append(found, crashOracle.violation(s))
 	}
-	for _, o := range all {
+	return found
+}
+
+// behold holds a run against all oracles.
+func (r *reading) behold(undisturbed *reading) (found, hints []property.Violation) {
+	for _, o := range oracles {
 		for _, s := range o.look(r, undisturbed) {
 			v := o.violation(s)
 			if o.hints {
@@ -151,9 +154,6 @@ func (r *reading) behold(undisturbed *reading, cost int) (found, hints []propert
 				found = append(found, v)
 			}
 		}
-	}
-	if cost == 0 {
-		return found, nil
 	}
 	return append(found, r.advised(undisturbed)...), hints
 }
