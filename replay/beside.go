@@ -11,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/makers"
 )
 
-// besides are the operations that a replay makes on goroutines of their own, as user code
+// besides are the operations and dispatches that a replay makes on goroutines of their own, as user code
 // that begins some itself did: while one waits, what else its call does goes on.
 //
 // Which of them made a crossing is for Makers to say.
@@ -24,11 +24,12 @@ type besides struct {
 	settled    sync.Cond // one is over, or waits inside the engine
 }
 
-// isBeside reports whether a goroutine of user code's own makes the operation x, and not the
+// isBeside reports whether a goroutine of user code's own makes the operation or dispatch x, and not the
 // one that runs a call of the strand: it is through the handle of another one, or the call
 // does something else before it is over, or returns. mu is held.
 func (p *player) isBeside(x *adk.Crossing, strand int) bool {
-	if x.Kind.Class() != adk.ClassOperation || x.Phase != adk.Begin || wire.IsAsk(x) || x.Op == 0 || p.besides.Knows(x.Op) {
+	operates := x.Kind.Class() == adk.ClassOperation && x.Phase == adk.Begin && !wire.IsAsk(x) && x.Op != 0
+	if !operates && !wire.IsDispatched(x) || p.besides.Knows(x) {
 		return false
 	}
 	return x.Strand != strand || p.besides.Overlaps(x)
@@ -42,7 +43,7 @@ func (p *player) comesBetween(x *adk.Crossing, w wait) bool {
 		x.Strand == w.strand && p.takes(w, x) && p.besides.ComesSoon(w.step)
 }
 
-// beside makes the operation x, which is the head, on a goroutine of its own. mu is held.
+// beside makes the operation or dispatch x, which is the head, on a goroutine of its own. mu is held.
 func (p *player) beside(x *adk.Crossing) {
 	b := &p.besides
 	number := b.Begin(x)
@@ -129,7 +130,7 @@ func (b *besides) isOf(w wait, x *adk.Crossing) bool {
 	case certain:
 		return by == w.by
 	case w.scripted: // it makes misuse of a handle, and dispatches; what else is uncertain is the engine's
-		return by == w.by && (wire.IsContained(x) || x.Kind == adk.KindCall && x.Seams != nil)
+		return by == w.by && (wire.IsContained(x) || wire.IsDispatched(x))
 	default:
 		return by == w.by || w.step.Kind == x.Kind && w.step.Call == x.Call
 	}

@@ -93,6 +93,7 @@ type newCall struct {
 	open       []*newOp
 	below      []*newCall // the calls that it made and that have not returned
 	apart      bool       // goroutines that live code has begun use its handle
+	beside     bool       // it is a dispatch that such a goroutine made, or below one: which of several it is shows later
 	cursor     int        // the last recorded crossing that was passed in it
 }
 
@@ -226,7 +227,7 @@ func (p *causal) NewID() string {
 // recorded ones that is shows when it is used. mu is held.
 func (p *causal) isOfSeveral(w *waiter) bool {
 	c := p.calls[w.step.Call]
-	return wire.MakesID(w.step) && c != nil && c.apart
+	return wire.MakesID(w.step) && c != nil && (c.apart || c.beside)
 }
 
 // madeID begins an id that is not in the recording; a number follows.
@@ -349,6 +350,12 @@ func (p *causal) called(got *adk.Crossing) {
 			c.owner = parent.owner
 		}
 		parent.below = append(parent.below, c)
+		if c.beside = parent.beside; p.callers.IsApart(got) {
+			c.beside, parent.apart = true, true
+			if s := p.strands[got.Strand]; s != nil {
+				s.several = true
+			}
+		}
 		c.rec = p.counterpart(parent, c, got)
 	}
 	if c.rec == nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/moved"
+	"github.com/adkreplay/adkreplay/replay/internal/siblings"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -27,10 +29,12 @@ type comparison struct {
 	asks       map[int]int  // the recorded asks whose answers those of the new run got, by the crossings that begin them; 0 is none
 	rivals     map[int]int  // recorded asks that were as much like one of the new run as the one whose answer it got
 
+	newSeq []int // as causal has it
+
 	callers *codeplace.Callers // who made the operations of the new run
 
 	pairs        map[*calls.Call]*calls.Call // from the recorded to the new
-	loosened     bool                        // asks that are in no order came in another one
+	order        moved.Order                 // that of their steps
 	found        []*difference
 	equal        []int // the recorded crossings that agreed
 	counterparts []int // for each recorded crossing the number of its counterpart, 0 if it has none
@@ -42,7 +46,7 @@ type difference struct {
 	class     Class
 	want, got *adk.Crossing // nil where there is none
 	fields    []compare.FieldDiff
-	move      move        // where it stands now, if it stands at another place
+	move      moved.Move  // where it stands now, if it stands at another place
 	call      *calls.Call // the recorded call that it is in; a new one where there is none
 	at        int         // the recorded crossing that it is at, or behind
 	behind    bool
@@ -269,6 +273,9 @@ func (j *comparison) add(d *difference) { j.found = append(j.found, d) }
 func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 	j.counterparts[want.Seq-1] = got.Seq
 	fields := compare.CompareInputs(j.known, want, got)
+	if engineMakesID(want) { // it is the replay that gives the engine its ids, by who asks first
+		fields = slices.DeleteFunc(fields, func(f compare.FieldDiff) bool { return f.Of == adk.FieldName })
+	}
 	if want.Kind.Uses(adk.FieldDigest) && len(fields) > 0 {
 		fields = j.views.Differ(j.want.Tree, j.got.Tree, want, got, fields)
 	}
@@ -286,7 +293,7 @@ func (j *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int
 	want, got = j.otherPieces(in, want, got)
 	matched := j.match(want, got)
 	taken := map[*calls.Step]bool{}
-	moved := j.movedSteps(got, matched)
+	displaced := j.order.Steps(got, matched)
 	at := in.Begin.Seq
 	for _, g := range got {
 		w := matched[g]
@@ -295,8 +302,8 @@ func (j *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int
 			continue
 		}
 		taken[w] = true
-		if move, is := moved[g]; is {
-			j.add(&difference{class: Order, want: w.X, got: g.X, move: move, call: in, at: move.at, lines: 1, fields: j.pipelines(g)})
+		if move, is := displaced[g]; is {
+			j.add(&difference{class: Order, want: w.X, got: g.X, move: move, call: in, at: move.At, lines: 1, fields: j.pipelines(g)})
 		}
 		reached = max(reached, j.pair(in, w, g))
 		at = max(at, w.Last().Seq)
@@ -453,6 +460,9 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 		want, got = want[1:], got[1:]
 	}
 	taken := map[*calls.Step]bool{}
+	for g, w := range j.siblings(want, got) {
+		matched[g], taken[w] = w, true
+	}
 	for _, g := range got {
 		if at := slices.IndexFunc(want, func(w *calls.Step) bool { return w.IsAsk() && w.X.Seq == j.asks[g.X.Seq] }); at >= 0 {
 			matched[g] = want[at]
@@ -480,6 +490,26 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 		}
 	}
 	return matched
+}
+
+// siblings are the recorded dispatches of those that goroutines began at once, as far as what was
+// done in them shows it.
+func (j *comparison) siblings(want, got []*calls.Step) map[*calls.Step]*calls.Step {
+	var new, recorded []*calls.Step
+	for _, g := range got {
+		if wire.IsDispatched(g.X) && j.callers.IsApart(g.X) {
+			new = append(new, g)
+		}
+	}
+	if len(new) == 0 {
+		return nil
+	}
+	for _, w := range want {
+		if wire.IsDispatched(w.X) {
+			recorded = append(recorded, w)
+		}
+	}
+	return siblings.Pair(j.known, recorded, new, j.newSeq)
 }
 
 // isUnanswered reports whether a step asks what got no recorded answer: it stands for no
@@ -515,9 +545,9 @@ func (j *comparison) alike(w, g *calls.Step) bool {
 		return false
 	}
 	if w.X.Kind == adk.KindCall {
-		return w.X.Seam == g.X.Seam && w.X.Key == g.X.Key && compare.RecordText(w.X.Record) == compare.RecordText(g.X.Record)
+		return !j.callers.IsApart(g.X) && w.X.Seam == g.X.Seam && w.X.Key == g.X.Key && compare.RecordText(w.X.Record) == compare.RecordText(g.X.Record)
 	}
-	if id := wire.MadeID(g.X); id != "" && id != wire.MadeID(w.X) && j.isApart(g) {
+	if id := wire.MadeID(g.X); id != "" && id != wire.MadeID(w.X) && j.callers.IsApart(g.X) {
 		return false // another goroutine made it
 	}
 	operation := w.X.Kind.Class() == adk.ClassOperation
@@ -546,7 +576,7 @@ func identity(s *calls.Step) string {
 		return key + x.Record.Key()
 	case x.Kind.Class() == adk.ClassFact: // its key says by whom, and not about what
 		return key + x.Name
-	case !x.Kind.Uses(adk.FieldKey) && !x.Kind.Uses(adk.FieldName): // it is about nothing else
+	case !x.Kind.Uses(adk.FieldKey) && !x.Kind.Uses(adk.FieldName) || engineMakesID(x): // it is about nothing else
 		return key
 	case x.Key+x.Name == "":
 		return ""
@@ -554,9 +584,25 @@ func identity(s *calls.Step) string {
 	return key + x.Key + " " + x.Name
 }
 
+// engineMakesID reports whether an event brings an id that the engine has made.
+func engineMakesID(x *adk.Crossing) bool {
+	return x.Kind.Class() == adk.ClassEvent && wire.MadeID(x) != ""
+}
+
 func kindOnly(s *calls.Step) string {
 	if s.Call != nil || s.X.Kind.Class() != adk.ClassOperation {
 		return ""
 	}
 	return s.In.Strand + "\n" + s.X.Kind.String() + " " + string(s.X.Collection)
+}
+
+// cameTo is the last recorded crossing of a strand whose counterpart happened
+// before a crossing of the new run.
+func (j *comparison) cameTo(strand string, x *adk.Crossing) (last int) {
+	for i, seq := range slices.Backward(j.counterparts) {
+		if seq > 0 && seq < x.Seq && j.want.Strands[j.want.Lines[i].Strand] == strand {
+			return i + 1
+		}
+	}
+	return 0
 }

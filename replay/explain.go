@@ -20,6 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/likeness"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
+	"github.com/adkreplay/adkreplay/replay/internal/siblings"
 	"github.com/adkreplay/adkreplay/replay/internal/written"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -36,7 +37,6 @@ type replayed struct {
 	redaction *redacting.Writer // what Live.Redact has found in it; nil without rules
 	lines     []trace.Line      // its crossings, with the recorded ids
 	ids       *rename.IDs
-	newSeq    []int         // as causal has it
 	beside    []beside.Ask  // what was refused
 	lent      []*calls.Step // as causal has it
 	endless   []string      // who waits for whom in a run that never ends, and was left behind
@@ -156,7 +156,7 @@ func (r *replayed) notCompared() []string {
 	if n := r.ids.Random(); n > 0 {
 		said = append(said, "random ids that requests brought with them: "+safetext.Counted(n, "UUID"))
 	}
-	if r.loosened {
+	if r.order.Loosened {
 		said = append(said, "the order of what goroutines of your own do at once")
 	}
 	return said
@@ -207,21 +207,21 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		}
 	}
 	if want != nil {
-		d.Expected, d.Evidence.Recorded = r.want.Line(want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
+		d.Expected, d.Evidence.Recorded = withBeginning(r.want, want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
 	}
 	got := first.got
 	if got == nil && first.class == Missing {
 		got = r.inItsPlace(first)
 	}
 	if got != nil {
-		d.Got, d.Evidence.Replayed = r.got.Line(got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
+		d.Got, d.Evidence.Replayed = withBeginning(r.got, got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
 	}
 	if first.class == Unanswered && want != nil && isChangedAsk(want, first.got) {
 		d.Fields = compare.InDetail(want, first.got, compare.CompareInputs(r.known, want, first.got))
 	}
-	if beside := first.move.beside; beside != nil && len(d.Fields) == 0 {
-		d.Evidence.Ahead, d.Evidence.Beside = first.move.ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
-		d.Fields = []compare.FieldDiff{placeDiff(first.move.ahead, r.besideLine(beside))}
+	if beside := first.move.Beside; beside != nil && len(d.Fields) == 0 {
+		d.Evidence.Ahead, d.Evidence.Beside = first.move.Ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
+		d.Fields = []compare.FieldDiff{placeDiff(first.move.Ahead, r.besideLine(beside))}
 	}
 	d.SameKind = want != nil && got != nil && want.Kind == got.Kind
 	d.Returned = d.SameKind && want.Kind == adk.KindReturn
@@ -251,6 +251,18 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	return d
 }
 
+// withBeginning is a crossing of a run in a line; of a sub-agent, of which there may be several by
+// one name, with what it begins with.
+func withBeginning(of *describe.Run, x *adk.Crossing) string {
+	line := of.Line(x)
+	if wire.IsDispatched(x) {
+		if first := siblings.First(of.Calls[x.ID]); first != nil {
+			line += ", which begins with " + of.Line(first)
+		}
+	}
+	return line
+}
+
 // byOperations are the seams that operations call: all others are called by the engine.
 var byOperations = []string{adk.LabelStorage, adk.LabelTool, adk.LabelStrand}
 
@@ -269,7 +281,7 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 	if in == nil {
 		return
 	}
-	if x := cmp.Or(first.want, first.got); x.Kind == adk.KindCall { // of a pipeline, which no operation calls
+	if x := cmp.Or(first.want, first.got); x.Kind == adk.KindCall && !wire.IsDispatched(x) { // of a pipeline, which no operation calls
 		if run == r.got && first.want != nil {
 			before = slices.Max(append(r.counterparts[:x.Seq-1:x.Seq-1], before))
 		}
@@ -413,7 +425,10 @@ func (r *replayed) operation(x *adk.Crossing) *adk.Crossing {
 		return s.X
 	}
 	call := r.got.Calls[x.Call]
-	if call == nil || x.Kind == adk.KindReturn {
+	switch {
+	case wire.IsDispatched(x):
+		return x
+	case call == nil || x.Kind == adk.KindReturn:
 		return nil
 	}
 	for _, s := range call.Steps {
@@ -429,8 +444,8 @@ func (r *replayed) operation(x *adk.Crossing) *adk.Crossing {
 func (r *replayed) codeOf(first *difference) (in *calls.Call, begins string) {
 	if first.got != nil {
 		in = r.got.Calls[wire.CallOf(first.got)]
-	} else if first.want.Kind != adk.KindCall {
-		in = r.pairs[r.want.Calls[wire.CallOf(first.want)]]
+	} else if first.want.Kind != adk.KindCall || wire.IsDispatched(first.want) {
+		in = r.pairs[r.want.Calls[doneIn(first.want)]]
 	}
 	for c := in; c != nil; c = c.Parent {
 		if r.live.chooses(c) {
@@ -441,6 +456,14 @@ func (r *replayed) codeOf(first *difference) (in *calls.Call, begins string) {
 		}
 	}
 	return nil, ""
+}
+
+// doneIn is the call whose code did what a crossing tells.
+func doneIn(x *adk.Crossing) int {
+	if wire.IsDispatched(x) {
+		return x.Call
+	}
+	return wire.CallOf(x)
 }
 
 // lastBefore is the last operation of a call of the new run before a difference whose line
@@ -463,7 +486,7 @@ func (r *replayed) newBefore(first *difference) (seq int) {
 	if first.got != nil {
 		return first.got.Seq
 	}
-	in := r.want.Calls[wire.CallOf(first.want)]
+	in := r.want.Calls[doneIn(first.want)]
 	for _, s := range in.Steps {
 		if s.X.Seq < first.want.Seq {
 			seq = max(seq, r.counterparts[s.X.Seq-1])

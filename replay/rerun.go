@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/again"
+	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/internal/tape"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -106,7 +107,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if p.failed != nil {
 		return nil, p.failed
 	}
-	again := &replayed{ids: p.ids, newSeq: p.newSeq, beside: strays, endless: p.endless, lent: p.lent, comparison: comparison{known: comparer, live: live, want: describe.Of(want), callers: &p.callers,
+	again := &replayed{ids: p.ids, beside: strays, endless: p.endless, lent: p.lent, comparison: comparison{known: comparer, newSeq: p.newSeq, live: live, want: describe.Of(want), callers: &p.callers, order: moved.Order{IsApart: p.callers.IsApart},
 		unanswered: map[int]bool{}, unasked: p.unasked, asks: p.asks.counterparts, rivals: p.asks.rivals}}
 	for _, call := range p.unanswered {
 		again.unanswered[call] = true

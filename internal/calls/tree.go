@@ -394,7 +394,8 @@ const stepsAtOnce = 32
 
 // performed adds a step to the script of the user code that is running in its strand. That
 // is who was called last, also where it has the handle of somebody above. Who is not above it
-// runs beside it, on a goroutine that user code has begun.
+// runs beside it, on a goroutine that user code has begun; so does who calls a sub-agent while
+// another one of its own is at work.
 func (b *treeBuilder) performed(s *Step) {
 	stack := b.stacks[s.X.Strand]
 	if len(stack) == 0 { // the handle of a strand that has ended, or never began
@@ -404,7 +405,7 @@ func (b *treeBuilder) performed(s *Step) {
 		return
 	}
 	by := stack[len(stack)-1]
-	if own := b.Calls[s.X.Call]; own != by && slices.Contains(stack, own) && !by.isBelow(own) {
+	if own := b.Calls[s.X.Call]; own != by && slices.Contains(stack, own) && (wire.IsDispatched(s.X) || !by.isBelow(own)) {
 		by = own
 	}
 	if open := b.reading(by); open != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Callers notes from where the operations of a run were called. The zero value has noted
+// Callers notes from where the operations of a run were called, and the dispatches of user code. The zero value has noted
 // none.
 type Callers struct {
 	stacks Stacks
@@ -23,7 +23,7 @@ func (c *Callers) Tell(x *adk.Crossing) {
 	for len(c.bySeq) <= x.Seq {
 		c.bySeq = append(c.bySeq, 0)
 	}
-	if x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done {
+	if x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || x.Seams != nil { // those are of a dispatch that user code calls
 		c.bySeq[x.Seq] = c.stacks.Here(tellDepth)
 	}
 	if x.Outcome == adk.OutcomePanic {

@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/perform"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // Stage builds scripted seams: user code that does what its recorded call did,
@@ -174,7 +175,7 @@ func (s *Stage) Operate(x *adk.Crossing) {
 		s.answers(x, func(x *adk.Exchange, recorded *adk.Crossing) { x.Done(recorded.JSON, recorded.Err) })
 	case x.Kind == adk.KindPiece:
 		s.answers(x, func(x *adk.Exchange, recorded *adk.Crossing) { x.Piece(recorded.JSON, recorded.Flag) })
-	case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelDispatch && x.Seams != nil:
+	case wire.IsDispatched(x):
 		s.dispatch(h, x)
 	case x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done:
 		s.perform(h, x)

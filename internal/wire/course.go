@@ -109,6 +109,10 @@ func IsPerformed(x *adk.Crossing) bool {
 	return x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done || IsPiece(x) || IsAsk(x)
 }
 
+// IsDispatched reports whether user code calls a dispatch: the turn's own, and one that is a
+// run, are called by nobody's code.
+func IsDispatched(x *adk.Crossing) bool { return x.Kind == adk.KindCall && x.Seams != nil }
+
 // RegistersTool reports whether user code adds a tool to those of its context.
 func RegistersTool(x *adk.Crossing) bool { return x.Kind == adk.KindRegister && x.Err == nil }
 

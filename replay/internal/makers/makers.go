@@ -6,7 +6,7 @@
 // operation that explains them. Where several do, as calls of one tool with equal arguments,
 // it is the one that is over first.
 //
-//  1. Overlaps says that an operation was made on a goroutine of its own.
+//  1. Overlaps says that an operation, or a dispatch, was made on a goroutine of its own.
 //  2. Begin gives that a number, Of says whose a crossing is, and Note follows what was made.
 package makers
 
@@ -42,12 +42,20 @@ type operation struct {
 	told     []adk.Kind // the events that it caused
 }
 
-// reach is how far ahead is looked for what goes on while an operation waits.
-const reach = 256
+// reach is how far ahead is looked for what goes on while an operation waits, and farReach while
+// a sub-agent works.
+const (
+	reach    = 256
+	farReach = 64 * reach
+)
 
-// Overlaps reports whether the call of the operation x, which is among the next crossings,
-// does something else before it is over, or returns: whoever runs the call does not wait.
+// Overlaps reports whether the call of the operation or dispatch x, which is among the next
+// crossings, does something else before it is over, or returns: whoever runs the call does not
+// wait.
 func (m *Makers) Overlaps(x *adk.Crossing) bool {
+	if wire.IsDispatched(x) {
+		return m.worksBeside(x)
+	}
 	behind := false
 	for i := range reach {
 		y := m.Peek(i)
@@ -59,13 +67,37 @@ func (m *Makers) Overlaps(x *adk.Crossing) bool {
 		case !behind:
 		case y.Op == x.Op && y.Kind == x.Kind:
 			return false
-		case y.Call == x.Call && wire.IsPerformed(y):
+		case isDoneBy(x.Call, y):
 			return true
 		case y.Kind == adk.KindReturn && y.ID == x.Call: // a panic, or the end of a goroutine, ends the operation too
 			return y.Outcome != adk.OutcomePanic && y.Outcome != adk.OutcomeGoexit
 		}
 	}
 	return false
+}
+
+// worksBeside is Overlaps for a dispatch, which comes to its end within the run.
+func (m *Makers) worksBeside(x *adk.Crossing) bool {
+	behind, overlaps := false, false
+	for i := range farReach {
+		y := m.Peek(i)
+		switch {
+		case y == nil:
+			return false
+		case y == x:
+			behind = true
+		case y.Kind == adk.KindReturn && y.ID == x.ID:
+			return overlaps
+		case behind && isDoneBy(x.Call, y):
+			overlaps = true
+		}
+	}
+	return false
+}
+
+// isDoneBy reports whether user code does something through the handle of a call.
+func isDoneBy(call int, y *adk.Crossing) bool {
+	return y.Call == call && (wire.IsPerformed(y) || wire.IsDispatched(y))
 }
 
 // ComesSoon reports whether an event that was announced is among the next crossings, besides
@@ -92,16 +124,25 @@ func (m *Makers) ComesSoon(event adk.Step) bool {
 // Any reports whether there are others than the main ones.
 func (m *Makers) Any() bool { return m.last != Main }
 
-// Knows reports whether somebody else than the main one makes an operation of this number.
-func (m *Makers) Knows(op int) bool { return m.ops[op] != Main }
+// Knows reports whether somebody else than the main one makes an operation, or a dispatch.
+func (m *Makers) Knows(x *adk.Crossing) bool {
+	if x.Kind == adk.KindCall {
+		return m.calls[x.ID] != Main
+	}
+	return m.ops[x.Op] != Main
+}
 
-// Begin gives a number to the goroutine that makes an operation.
-func (m *Makers) Begin(op *adk.Crossing) int {
+// Begin gives a number to the goroutine that makes an operation or a dispatch.
+func (m *Makers) Begin(x *adk.Crossing) int {
 	if !m.Any() {
 		m.ops, m.calls = map[int]int{}, map[int]int{}
 	}
 	m.last++
-	m.ops[op.Op] = m.last
+	if x.Kind == adk.KindCall {
+		m.calls[x.ID] = m.last
+	} else {
+		m.ops[x.Op] = m.last
+	}
 	return m.last
 }
 
@@ -113,7 +154,7 @@ func (m *Makers) Of(x *adk.Crossing) (by int, certain bool) {
 		return m.ofOperation(x.N, x.Call), true
 	case x.Op != 0:
 		return m.ofOperation(x.Op, x.Call), true
-	case x.Kind == adk.KindReturn:
+	case x.Kind == adk.KindReturn, wire.IsDispatched(x) && m.calls[x.ID] != Main:
 		return m.calls[x.ID], true
 	case x.Kind == adk.KindCall, wire.IsSettlement(x), x.Kind.Class() == adk.ClassEvent:
 		if op := m.explains(x); op != nil {

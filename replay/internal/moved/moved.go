@@ -1,4 +1,8 @@
-package replay
+// Package moved finds the fewest steps of a call of a new run that stand at another place than
+// the recorded ones that they stand for. What is in no order has none: what goroutines that live
+// code has begun itself do comes when they get to it, and of asks that were open at once any may
+// come first.
+package moved
 
 import (
 	"cmp"
@@ -11,18 +15,28 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
-// move is that a step stands at another place among those of its strand.
-type move struct {
-	beside *adk.Crossing // the recorded crossing that it stands beside now
-	ahead  bool          // before it, and not behind it
-	at     int           // the first recorded crossing at which the order is another
+// Move is that a step stands at another place among those of its strand.
+type Move struct {
+	Beside *adk.Crossing // the recorded crossing that it stands beside now
+	Ahead  bool          // before it, and not behind it
+	At     int           // the first recorded crossing at which the order is another
 }
 
-// movedSteps are the fewest steps of a call that stand at another place than
-// their counterparts: the others of their strand keep their order. Where two
-// changed places, it is the one that now comes first.
-func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*calls.Step]move {
-	var moved map[*calls.Step]move
+// Order is how the steps of new calls are ordered. The zero Order knows no goroutines of live
+// code's own.
+type Order struct {
+	// IsApart reports whether a goroutine that live code has begun made an operation; nil is
+	// that none did.
+	IsApart func(*adk.Crossing) bool
+	// Loosened tells that steps which are in no order came in another one.
+	Loosened bool
+}
+
+// Steps are the fewest steps of a call that stand at another place than the recorded ones that
+// they were matched with: the others of their strand keep their order. Where two changed places,
+// it is the one that now comes first.
+func (o *Order) Steps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*calls.Step]Move {
+	var moved map[*calls.Step]Move
 	strands := map[int][]*calls.Step{}
 	var order []int
 	for _, g := range got {
@@ -41,16 +55,16 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 		if slices.IsSorted(places) {
 			continue
 		}
-		if rest := slices.DeleteFunc(slices.Clone(steps), j.isApart); len(rest) < len(steps) {
-			steps, places, j.loosened = rest, placesOf(rest, matched), true
+		if rest := slices.DeleteFunc(slices.Clone(steps), o.isApart); len(rest) < len(steps) {
+			steps, places, o.Loosened = rest, placesOf(rest, matched), true
 		}
-		if j.loosen(places, steps, matched); slices.IsSorted(places) {
+		if o.loosen(places, steps, matched); slices.IsSorted(places) {
 			continue
 		}
 		behind := lowestBehind(steps, places)
 		steps, places = withoutTheMade(steps, places)
 		if moved == nil {
-			moved = map[*calls.Step]move{}
+			moved = map[*calls.Step]Move{}
 		}
 		keeps := align.Rise(places)
 		for i, g := range steps {
@@ -61,9 +75,9 @@ func (j *comparison) movedSteps(got []*calls.Step, matched map[*calls.Step]*call
 				for at+1 < len(keeps) && wire.OnlyMakes(matched[steps[keeps[at]]].X) && places[keeps[at+1]] < places[i] { // an id is for what comes next
 					at++
 				}
-				moved[g] = move{beside: matched[steps[keeps[at]]].X, ahead: true, at: behind[g]}
+				moved[g] = Move{Beside: matched[steps[keeps[at]]].X, Ahead: true, At: behind[g]}
 			default:
-				moved[g] = move{beside: matched[steps[keeps[at-1]]].X, at: places[i]}
+				moved[g] = Move{Beside: matched[steps[keeps[at-1]]].X, At: places[i]}
 			}
 		}
 	}
@@ -78,10 +92,12 @@ func placesOf(steps []*calls.Step, matched map[*calls.Step]*calls.Step) []int {
 	return places
 }
 
+func (o *Order) apart(g *calls.Step) bool { return o.IsApart != nil && o.IsApart(g.X) }
+
 // isApart reports whether live code has done something on a goroutine that it has begun
 // itself: that comes when the goroutine gets to it, as far as its call is concerned. Asks are
 // put in no order but among each other.
-func (j *comparison) isApart(g *calls.Step) bool { return !g.IsAsk() && j.callers.IsApart(g.X) }
+func (o *Order) isApart(g *calls.Step) bool { return !g.IsAsk() && o.apart(g) }
 
 // lowestBehind is for each step the lowest of its own place and those of the steps that come
 // behind it now: where that is not its own the order is another from there on.
@@ -113,8 +129,8 @@ func withoutTheMade(steps []*calls.Step, places []int) (rest []*calls.Step, rest
 // which they come now. Such are those that were open at once, with all that were asked
 // while any of them was, and those of goroutines that user code has begun itself, which ask
 // when they get to it.
-func (j *comparison) loosen(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) {
-	groups := j.unordered(places, steps, matched)
+func (o *Order) loosen(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) {
+	groups := o.unordered(places, steps, matched)
 	members := map[int][]int{}
 	for i, g := range steps {
 		if g.IsAsk() {
@@ -129,7 +145,7 @@ func (j *comparison) loosen(places []int, steps []*calls.Step, matched map[*call
 		if slices.IsSorted(free) {
 			continue
 		}
-		j.loosened = true
+		o.Loosened = true
 		slices.Sort(free)
 		for n, i := range of {
 			places[i] = free[n]
@@ -138,7 +154,7 @@ func (j *comparison) loosen(places []int, steps []*calls.Step, matched map[*call
 }
 
 // unordered numbers the groups of asks that are in no order, by the numbers of their steps.
-func (j *comparison) unordered(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) map[int]int {
+func (o *Order) unordered(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) map[int]int {
 	var asks []int // in the order of their counterparts
 	for i, g := range steps {
 		if g.IsAsk() {
@@ -152,7 +168,7 @@ func (j *comparison) unordered(places []int, steps []*calls.Step, matched map[*c
 			group++
 		}
 		groups[asks[0]] = group
-		apart[group] = apart[group] || j.callers.IsApart(steps[asks[0]].X)
+		apart[group] = apart[group] || o.apart(steps[asks[0]])
 		end = max(end, endOf(matched[steps[asks[0]]]))
 	}
 	const ofGoroutines = 0
@@ -170,15 +186,4 @@ func endOf(ask *calls.Step) int {
 		return math.MaxInt
 	}
 	return ask.Done.Seq
-}
-
-// cameTo is the last recorded crossing of a strand whose counterpart happened
-// before a crossing of the new run.
-func (j *comparison) cameTo(strand string, x *adk.Crossing) (last int) {
-	for i, seq := range slices.Backward(j.counterparts) {
-		if seq > 0 && seq < x.Seq && j.want.Strands[j.want.Lines[i].Strand] == strand {
-			return i + 1
-		}
-	}
-	return 0
 }

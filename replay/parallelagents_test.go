@@ -1,0 +1,109 @@
+package replay_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/thorough"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// sub is a sub-agent that looks into a question: it asks the world, has a tool run that waits, and
+// reports what it found. It has more questions looked into by sub-agents of its own.
+func sub(question string, more ...string) adk.Executor {
+	return adk.Executor{Name: "researcher", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		found, err := asksTheModel(ctx, question)
+		said, failed := askedFor(ctx, dc, "read", len(question))
+		_, unsaid := h.ReportMessage(dc.NewID(), found+said, true)
+		err = errors.Join(err, failed, unsaid, dc.Stash().Set("by-"+question, found)) // which those below see
+		var below started
+		for _, question := range more {
+			below.Go(dispatched(ctx, dc, question))
+		}
+		return errors.Join(err, below.Wait(), dc.Ack())
+	}}
+}
+
+func asksTheModel(ctx context.Context, question string) (string, error) {
+	return adk.Ask(ctx, "model", question, func(_ context.Context, q string) (string, error) { return "all about " + q, nil })
+}
+
+// dispatched is a call of a sub-agent by the name that all have.
+func dispatched(ctx context.Context, source adk.Source, question string, more ...string) func() error {
+	return func() error {
+		_, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "research", Source: source, Executor: sub(question, more...)})
+		return err
+	}
+}
+
+// researching is an agent that has sub-agents of one name look into questions, all at once.
+func researching(questions ...string) adk.Config {
+	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all started
+		for _, question := range questions {
+			all.Go(dispatched(ctx, dc, question))
+		}
+		return errors.Join(all.Wait(), dc.Ack())
+	}, working("read")...)
+}
+
+// Of sub-agents of one name that goroutines dispatch at once each is held against the one that
+// did the same, whichever began first; and a recording of them is played again.
+func TestParallelSubAgentsFindTheirOwn(t *testing.T) {
+	t.Parallel()
+	nested := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all started
+		all.Go(dispatched(ctx, dc, "go", "goroutines", "channels"))
+		all.Go(dispatched(ctx, dc, "rust", "lifetimes", "traits"))
+		return errors.Join(all.Wait(), dc.Ack())
+	}, working("read")...)
+	for name, now := range map[string]adk.Config{
+		"four":         researching("go", "rust", "zig!!", "python"),
+		"equal ones":   researching("go", "rust", "go", "rust"),
+		"nested":       nested,
+		"one after it": researching("go"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range thorough.Of(200, 20, 5) {
+				recorded := turnOf(t, now, adk.RawTurn{})
+				for _, live := range []replay.Live{{}, {Seams: []string{replay.Executor}}, {Seams: []string{replay.ToolCode}, Writes: true}, {Seams: []string{replay.Executor, replay.ToolCode}, Writes: true}} {
+					live.Config = now
+					d := inTime(t, recorded, live)
+					require.Nil(t, d, "%v: %s\n%s", live.Seams, d, recorded)
+				}
+			}
+		})
+	}
+}
+
+// What one of them does otherwise is told, of that one, and nothing of the others.
+func TestChangedParallelSubAgentsAreTold(t *testing.T) {
+	t.Parallel()
+	before := researching("what is go", "what is rust", "what is zig")
+	for name, c := range map[string]struct {
+		now  adk.Config
+		says string
+		code string
+	}{
+		"asks otherwise": {researching("what is go", "what is rust like", "what is zig"), `request: expected "what is rust", got "what is rust like"`, "asksTheModel"},
+		"is dropped":     {researching("what is go", "what is zig"), `  - dispatch/research, which begins with ask model "what is rust"`, "researching"},
+		"is new":         {researching("what is go", "what is rust", "what is zig", "or java"), `  + dispatch/research, which begins with ask model "or java"`, "dispatched"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range thorough.Of(100, 10, 3) {
+				recorded := turnOf(t, before, adk.RawTurn{})
+				d := inTime(t, recorded, replay.Live{Config: c.now, Seams: []string{replay.Executor}})
+				require.NotNil(t, d)
+				assert.Contains(t, d.String(), c.says)
+				require.NotEmpty(t, d.Place)
+				assert.Contains(t, d.Place, c.code)
+				assert.NotContains(t, d.String(), "what is zig", "%s", recorded)
+			}
+		})
+	}
+}
