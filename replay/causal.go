@@ -189,14 +189,19 @@ func (r *newRun) Tell(x *adk.Crossing) {
 }
 
 // Now is the present of the step that is being taken; of what comes from outside
-// it is the latest that was.
+// it is the latest that was. What is announced as no step, as a piece of an answer, has the
+// time that its strand had last: the zero time is before that, and the engine's goes back in
+// no strand (EVT-6).
 func (p *causal) Now() time.Time {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	if p.stepping != nil && p.acting == 0 {
+	if p.acting > 0 {
+		return p.now
+	}
+	if p.stepping != nil {
 		return p.present(p.stepping)
 	}
-	return p.now
+	return time.Time{}
 }
 
 // came notes that a strand has come to a time.
@@ -262,8 +267,9 @@ func (p *causal) Tell(got *adk.Crossing) {
 		if op := p.gateOp(got.Name); op != nil && wire.Settles(got) {
 			op.over = true
 		}
-	case got.Kind == adk.KindCall:
+	case got.Kind == adk.KindCall: // what was foreseen may be another one
 		p.called(got)
+		next = nil
 	case got.Kind == adk.KindReturn:
 		p.returned(got)
 	case wire.Forks(got):

@@ -82,3 +82,57 @@ func timekeeper() adk.Config {
 	}
 	return adk.Config{Executor: adk.Executor{Name: "timekeeper", Run: executor}, Tools: []*adk.Tool{tool}, Storage: fakes.NewStorage().Storage()}
 }
+
+// DET-6: a strand reads the recorded times behind an answer in pieces, whichever of them are
+// answered first this time; and so does what comes behind goroutines that had tools run.
+func TestTimesBehindWhatComesInAnyOrder(t *testing.T) {
+	t.Parallel()
+	inPieces := func(ctx context.Context, before, answered chan bool) error {
+		for _, err := range adk.AskStream(ctx, "model", "hello", func(_ context.Context, _ string, piece func(string) error) error {
+			<-before // the one before it is answered; in a replay nobody comes here
+			defer close(answered)
+			return errors.Join(piece("Hello"), piece(" there."))
+		}) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for name, agent := range map[string]func() adk.Config{
+		"pieces": func() adk.Config {
+			answered := []chan bool{make(chan bool), make(chan bool), make(chan bool), make(chan bool)}
+			close(answered[3])
+			var strands []func(context.Context, *adk.DispatchContext) error
+			for i := range 3 { // the last is answered first
+				strands = append(strands, func(ctx context.Context, dc *adk.DispatchContext) error {
+					err := inPieces(ctx, answered[i+1], answered[i])
+					return errors.Join(err, dc.Stash().Set(fmt.Sprint("at", i), dc.Now().String()))
+				})
+			}
+			return strandsOf(strands...)
+		},
+		"tools": func() adk.Config {
+			return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				var all started
+				for i, name := range []string{"read", "search", "list"} {
+					all.Go(func() error { _, err := askedFor(ctx, dc, name, i); return err })
+				}
+				err := all.Wait()
+				said, failed := h.ReportMessage("m", "Done.", true)
+				return errors.Join(err, failed, notes(ctx, dc, "m", said.CreatedAt.String()), dc.Ack())
+			}, working("read", "search", "list")...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 10 {
+				var recorded bytes.Buffer
+				config := agent()
+				config.Probe = replay.Record(&recorded) // by the machine's clock
+				require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
+				d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(), Seams: []string{replay.Executor, replay.ToolCode}, Writes: true})
+				require.Nil(t, d, "%s", d)
+			}
+		})
+	}
+}
