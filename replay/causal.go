@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
@@ -74,8 +75,10 @@ type causal struct {
 	unanswered    []int              // calls that the recording has no answer for
 	newSeq        []int              // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
 	made          int                // ids that are not in the recording
+	pieces        bool               // strands were given answers in pieces
 	stepping      *waiter            // whose step is being taken: the times and ids are for it
 	blocked       bool               // those who are on the way are blocked outside the engine
+	passes        int                // how often that was so
 	progress      atomic.Int64       // changes with all that the new run does
 
 	telling sync.Mutex // it may be held while mu is taken
@@ -131,6 +134,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		p.came(p.strands[0], tree.Lines[0].At)
 	}
 	p.made = madeIn(tree.Lines)
+	p.pieces = len(tree.Strands) > 1 && slices.ContainsFunc(tree.Lines, wire.IsPiece)
 	p.unmade.index(tree, p.strands[0])
 	p.expectOutside()
 	return p
@@ -142,6 +146,21 @@ func asRecorded(tree *calls.Tree) []int {
 	order := make([]int, len(tree.Lines)+1)
 	for i := range order {
 		order[i] = i
+	}
+	return order
+}
+
+// asLate is the recorded order, in which a strand begins, and is given an answer, just before what
+// it does next: where it takes a lock between, nobody else has that who had it later.
+func asLate(tree *calls.Tree) []int {
+	order := asRecorded(tree)
+	next := map[int]int{} // of each strand, what it does next
+	for _, x := range slices.Backward(tree.Lines) {
+		order[x.Seq] = 2 * x.Seq
+		if behind := next[x.Strand]; behind > 0 && (x.Kind == adk.KindCall && x.Seam.Label == adk.LabelStrand || wire.EndsAsk(x)) {
+			order[x.Seq] = 2*behind - 1
+		}
+		next[x.Strand] = x.Seq
 	}
 	return order
 }
@@ -198,8 +217,8 @@ func (p *causal) Now() time.Time {
 	if p.acting > 0 {
 		return p.now
 	}
-	if p.stepping != nil {
-		return p.present(p.stepping)
+	if w := p.stepping; w != nil && (w.goroutine == 0 || w.goroutine == watchdog.ID()) {
+		return p.present(w)
 	}
 	return time.Time{}
 }

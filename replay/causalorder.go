@@ -52,6 +52,8 @@ type waiter struct {
 	last    bool       // it comes behind all that every other strand has to do before it
 	moved   *sync.Cond // nil until it has to wait
 	by      int        // the goroutine, where its strand has several
+	// goroutine is who takes the step, where others may read the clock meanwhile; else 0.
+	goroutine int
 }
 
 // seq is the place of the step in the recorded order.
@@ -148,7 +150,9 @@ func (p *causal) wait(w *waiter) {
 	w.strand.waiting = state.Without(w.strand.waiting, w)
 	p.count(w.strand)
 	p.release(w)
-	p.stepping = w
+	if p.stepping = w; p.pieces {
+		w.goroutine = watchdog.ID()
+	}
 }
 
 // hold adds one to those who wait for their steps. mu is held.
@@ -593,12 +597,23 @@ func (p *causal) Resume(n int) {
 	}
 }
 
+// mostPasses is how often strands that keep to an order may be blocked outside the engine.
+const mostPasses = 8
+
+// errNoOrder says that live code does not come to its end in the recorded order.
+var errNoOrder = errors.New("replay: strands wait for one another, and keep to no order")
+
 // passBlocked makes what comes next although strands are on the way: they are blocked
 // outside the engine, and only what comes next can end that.
 func (p *causal) passBlocked() {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	p.blocked = true
+	if p.passes++; p.tree.Order != nil && p.passes > mostPasses {
+		p.failed = errNoOrder
+		p.stop()
+		return
+	}
 	if p.stepping != nil && p.stepping.by != 0 { // its goroutine has ended, and nobody tells it
 		p.stepping = nil
 		p.wake()

@@ -19,6 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/likeness"
+	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/internal/siblings"
 	"github.com/adkreplay/adkreplay/replay/internal/written"
@@ -861,7 +862,8 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 func (r *replayed) variesFrom(next *replayed, d *Divergence) bool {
 	text := ""
 	if next.live.only == "" {
-		again := comparison{known: r.known, live: r.live, want: r.got, got: next.got, unanswered: next.unanswered, unasked: next.unasked, callers: next.callers}
+		again := comparison{known: r.known, live: r.live, want: r.got, got: next.got, newSeq: r.toThe(next), unanswered: next.unanswered, unasked: next.unasked,
+			callers: next.callers, order: moved.Order{IsApart: next.callers.IsApart}}
 		if found := again.compare(); len(found) > 0 {
 			text = (&replayed{comparison: again}).whatCame(found[0])
 		}
@@ -880,6 +882,18 @@ func (r *replayed) variesFrom(next *replayed, d *Divergence) bool {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: text})
 	}
 	return text != ""
+}
+
+// toThe gives, of each crossing of this run, the one of another run that has its recorded
+// counterpart; 0 where there is none.
+func (r *replayed) toThe(next *replayed) []int {
+	to := make([]int, len(r.got.Lines)+1)
+	for recorded, seq := range r.newSeq {
+		if seq > 0 {
+			to[seq] = next.newSeq[recorded]
+		}
+	}
+	return to
 }
 
 // whatCame is what another run did at a difference: the first field that differs, or the line.

@@ -97,7 +97,8 @@ type Live struct {
 	// for a tool that says that it reads, where that makes the difference. Where
 	// anything that is live may write, the seam that makes the difference is run
 	// again alone, unless it is that, and all else is played. Where the difference is an
-	// order, live code is run up to five times. golden.Replay sets it.
+	// order, live code is run up to five times, and where there are strands once more in their
+	// recorded order: who waits at a lock has it when it had it then. golden.Replay sets it.
 	Twice bool
 	// only is the one seam that is live of those that Seams chooses; empty for all of them.
 	only string

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/thorough"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -18,7 +20,7 @@ import (
 func sub(question string, more ...string) adk.Executor {
 	return adk.Executor{Name: "researcher", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		found, err := asksTheModel(ctx, question)
-		said, failed := askedFor(ctx, dc, "read", len(question))
+		said, failed := askedFor(ctx, dc, "read", 1)
 		_, unsaid := h.ReportMessage(dc.NewID(), found+said, true)
 		err = errors.Join(err, failed, unsaid, dc.Stash().Set("by-"+question, found)) // which those below see
 		var below started
@@ -52,6 +54,16 @@ func researching(questions ...string) adk.Config {
 	}, working("read")...)
 }
 
+// byTheMachine is a recorded turn of an agent by the machine's clock: one of a test waits for
+// goroutines that sleep, and do nothing else.
+func byTheMachine(t *testing.T, agent adk.Config) []byte {
+	t.Helper()
+	var recorded bytes.Buffer
+	agent.Probe = replay.Record(&recorded)
+	require.NoError(t, tracetest.Must(adk.NewRunner(agent)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
+	return recorded.Bytes()
+}
+
 // Of sub-agents of one name that goroutines dispatch at once each is held against the one that
 // did the same, whichever began first; and a recording of them is played again.
 func TestParallelSubAgentsFindTheirOwn(t *testing.T) {
@@ -69,8 +81,8 @@ func TestParallelSubAgentsFindTheirOwn(t *testing.T) {
 		"one after it": researching("go"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range thorough.Of(200, 20, 5) {
-				recorded := turnOf(t, now, adk.RawTurn{})
+			for range thorough.Of(200, 8, 3) {
+				recorded := byTheMachine(t, now)
 				for _, live := range []replay.Live{{}, {Seams: []string{replay.Executor}}, {Seams: []string{replay.ToolCode}, Writes: true}, {Seams: []string{replay.Executor, replay.ToolCode}, Writes: true}} {
 					live.Config = now
 					d := inTime(t, recorded, live)
@@ -95,14 +107,21 @@ func TestChangedParallelSubAgentsAreTold(t *testing.T) {
 		"is new":         {researching("what is go", "what is rust", "what is zig", "or java"), `  + dispatch/research, which begins with ask model "or java"`, "dispatched"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range thorough.Of(100, 10, 3) {
-				recorded := turnOf(t, before, adk.RawTurn{})
-				d := inTime(t, recorded, replay.Live{Config: c.now, Seams: []string{replay.Executor}})
+			for range thorough.Of(100, 4, 2) {
+				recorded := byTheMachine(t, before)
+				d := inTime(t, recorded, replay.Live{Config: c.now, Seams: []string{replay.Executor}, Twice: true})
 				require.NotNil(t, d)
 				assert.Contains(t, d.String(), c.says)
 				require.NotEmpty(t, d.Place)
 				assert.Contains(t, d.Place, c.code)
 				assert.NotContains(t, d.String(), "what is zig", "%s", recorded)
+				if name == "is new" { // nobody has an answer for its tool
+					continue
+				}
+				var accepted bytes.Buffer
+				_, err := replay.Rerecord(t.Context(), bytes.NewReader(recorded), &accepted, replay.Live{Config: c.now, Seams: []string{replay.Executor}, Outside: []string{"model"}})
+				require.NoError(t, err)
+				assert.Nil(t, inTime(t, accepted.Bytes(), replay.Live{Config: c.now, Seams: []string{replay.Executor}}))
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -146,7 +147,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 		return err
 	}
 	r.trace = arranged.trace
-	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: describe.Of(calls.New(r.want.Version(), r.trace.Info, r.ids.Apply(r.trace.Lines()))), callers: r.callers}
+	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: describe.Of(calls.New(r.want.Version(), r.trace.Info, r.ids.Apply(r.trace.Lines()))), callers: r.callers, order: moved.Order{IsApart: r.callers.IsApart}}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
@@ -110,13 +111,17 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
 	live.unredacted = isClear(trace)
+	ctx, end := oneAtATime(ctx, want)
+	defer end()
 	again, err := rerun(ctx, want, known, live, r.Options())
 	if err != nil {
 		return &Report{Live: live.parts()}, err
 	}
 	report := again.report()
 	if d := report.Divergence; d != nil && again.endless == nil && len(again.found) > 0 {
-		if some, may := live.again(again.found[0].call); !may {
+		if ordered, same := inOrder(ctx, want, known, live, r.Options()); same != nil {
+			again, report = ordered, same
+		} else if some, may := live.again(again.found[0].call); !may {
 			d.Once = d.isOfAnOrder()
 			d.Writes = d.isOfAResult() && !live.onlyReads(again.found[0].call.Begin.Seam)
 		} else if err := again.repeat(d, func() (*replayed, error) { return rerun(ctx, want, known, some, r.Options()) }); err != nil {
@@ -128,6 +133,41 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	}
 	report.Divergence, err = ofItself(ctx, r.Header(), trace.Lines(), known)
 	return report, err
+}
+
+// ofStrands is had by the replay of live code in strands that is under way: what those of two
+// replays wait for may be one lock, which neither has the other's order of.
+var ofStrands sync.Mutex
+
+type ofStrandsKey struct{}
+
+// oneAtATime waits until no other recording with strands is held against live code, but for one
+// whose code began this one. end is to be called when it is over.
+func oneAtATime(ctx context.Context, recorded *calls.Tree) (under context.Context, end func()) {
+	if len(recorded.Strands) < 2 || ctx.Value(ofStrandsKey{}) != nil {
+		return ctx, func() {}
+	}
+	ofStrands.Lock()
+	return context.WithValue(ctx, ofStrandsKey{}, true), ofStrands.Unlock
+}
+
+// inOrder is the report of a run whose strands take their steps in the recorded order: where code
+// of the user's waits at a lock, or for a place among a few, each has its turn when it had it. It
+// is nil where that is not to be done, or makes a difference too.
+func inOrder(ctx context.Context, recorded *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, *Report) {
+	if !live.harmless() || len(recorded.Strands) < 2 {
+		return nil, nil
+	}
+	tree := *recorded
+	tree.Order = asLate(recorded)
+	run, err := rerun(ctx, &tree, known, live, options)
+	if err != nil || run.endless != nil {
+		return nil, nil
+	}
+	if report := run.report(); report.Divergence == nil {
+		return run, report
+	}
+	return nil, nil
 }
 
 // isTooLarge reports whether a recording goes on behind where it was read to: live code, which
