@@ -278,8 +278,24 @@ type Impact struct {
 	Own int `json:"own"`
 	// Causes are those that differ on their own, in a line each.
 	Causes []string `json:"causes,omitempty"`
+	// Apart are the same, each as what it has in common with those of other traces.
+	Apart []Apart `json:"apart,omitempty"`
+	// Of names the trace that all this is of, in a report on several of which it is not true.
+	Of string `json:"-"`
 	// Ends says how the turn ended: as recorded, in another state, or otherwise.
 	Ends string `json:"ends,omitempty"`
+}
+
+// Apart is a difference that does not follow from the first.
+type Apart struct {
+	// What is its class and its seam, and of an operation the kind and the members that differ:
+	// without data, which is other in each trace.
+	What string `json:"what"`
+	// Crossing is the recorded crossing that it is at, or behind.
+	Crossing int `json:"crossing"`
+	// Shown are the lines of the first field that differs, for a person; none of what is missing
+	// or extra.
+	Shown []string `json:"shown,omitempty"`
 }
 
 // Others says how many are not equal, in words.

@@ -689,12 +689,12 @@ func (r *replayed) behind(seq int) *Impact {
 		switch {
 		case i == 0 && d.at == seq:
 			change = changeOf(d)
-		case d.at < seq:
+		case d.at < seq && !d.own:
 		case d.own && change != "" && changeOf(d) == change:
 			b.Again += d.lines
 		case d.own:
 			b.Own += d.lines
-			b.Causes = append(b.Causes, r.inALine(d))
+			b.Causes, b.Apart = append(b.Causes, r.inALine(d)), append(b.Apart, d.apart())
 		default:
 			b.Follow += d.lines
 		}
@@ -707,6 +707,31 @@ func (r *replayed) inALine(d *difference) string {
 		return fmt.Sprintf("%s at crossing %d: %s", d.class, d.at, r.want.Line(d.want))
 	}
 	return fmt.Sprintf("%s behind crossing %d: %s", d.class, d.at, r.got.Line(d.got))
+}
+
+// apart is a difference as it is told beside another one.
+func (d *difference) apart() Apart {
+	a := Apart{What: fmt.Sprintf("%s in %s", d.class, describe.SeamName(d.call.Begin.Seam)), Crossing: d.at}
+	x := cmp.Or(d.got, d.want)
+	if x.Kind.Class() != adk.ClassCall {
+		a.What += ": " + describe.Gist(x)
+	}
+	if d.want == nil || d.got == nil || d.want.Kind != d.got.Kind {
+		return a
+	}
+	members := []string{}
+	for i, f := range compare.InDetail(d.want, d.got, d.fields) {
+		if member := elements.ReplaceAllString(f.Anywhere(), "[]"); f.Of != adk.FieldResult && !slices.Contains(members, member) {
+			members = append(members, member)
+		}
+		if i == 0 {
+			a.Shown = f.Lines(width - 4)
+		}
+	}
+	if len(members) > 0 {
+		a.What += " " + safetext.Short(members, safetext.Bare)
+	}
+	return a
 }
 
 // markOwn tells the differences that do not follow from an earlier one: those in
@@ -736,8 +761,18 @@ func (j *comparison) sawTheSame(want *calls.Call) bool {
 	if got == nil {
 		return false
 	}
-	before := j.views.Before.To(j.want.Tree, want.Begin.Seq+1).Digest(want.Begin.ID)
-	return before == j.views.After.To(j.got.Tree, got.Begin.Seq+1).Digest(got.Begin.ID)
+	before, after := j.views.Before.To(j.want.Tree, want.Begin.Seq+1), j.views.After.To(j.got.Tree, got.Begin.Seq+1)
+	if want.Begin.Seam.Label != adk.LabelTool || before.Digest(want.Begin.ID) == after.Digest(got.Begin.ID) {
+		return before.Digest(want.Begin.ID) == after.Digest(got.Begin.ID)
+	}
+	// What a model is told to be and to do, and with what tools, is for the model: a tool works
+	// on its arguments, and on what else the turn holds.
+	was, is := before.StateDigest(want.Begin.ID), after.StateDigest(got.Begin.ID)
+	for _, of := range []adk.CollectionName{adk.Instructions, adk.Tools} {
+		*was.Of(of) = *is.Of(of)
+	}
+	was.Prompt = is.Prompt
+	return was.Digest() == is.Digest()
 }
 
 // candidates are the recorded operations of the same kind that are the nearest to

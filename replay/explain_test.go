@@ -1,8 +1,10 @@
 package replay_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,9 +186,56 @@ func TestTheSameChangeAgainIsNoOtherOne(t *testing.T) {
 	}
 	longer := func(ctx context.Context, dc *adk.DispatchContext) error { return dc.Sleep(ctx, time.Hour) }
 	d = heldAgainst(t, rounds(asksThat("old"), asksThat("old"), asksThat("old"), sleepsAMinute), rounds(asksThat("new"), asksThat("new"), asksThat("newer"), longer))
-	assert.Equal(t, replay.Impact{Equal: d.After.Equal, Again: 2, Own: 1, Ends: "as recorded", Causes: d.After.Causes}, *d.After)
+	assert.Equal(t, replay.Impact{Equal: d.After.Equal, Again: 2, Own: 1, Ends: "as recorded", Causes: d.After.Causes, Apart: d.After.Apart}, *d.After)
 	require.Len(t, d.After.Causes, 1)
+	require.Len(t, d.After.Apart, 1)
+	assert.Equal(t, "changed input in executor/e: sleep for", d.After.Apart[0].What)
 	assert.Contains(t, strings.Join(strings.Fields(d.String()), " "), "0 follow from it, 2 more of the same, 1 differs on its own; the turn ends as recorded")
+}
+
+// What a tool answers does not follow from another prompt, where its arguments and what the turn
+// holds are as recorded; what it answers of a memory that is another does.
+func TestAToolDoesNotFollowFromThePrompt(t *testing.T) {
+	agent := func(answer, memory string) adk.Config {
+		config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			at := dc.Now()
+			m, err := adk.NewMemory(adk.MemoryInit{ID: "m", Content: memory, Confidence: new(0.9), Importance: new(0.5), CreatedAt: at, UpdatedAt: at})
+			if err != nil {
+				return err
+			}
+			if _, err := dc.Memories().Add(m); err != nil {
+				return err
+			}
+			tool, _ := dc.Tools().Get("weather")
+			if _, err := dc.Execute(ctx, tool, map[string]any{"city": "Oslo"}); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+		config.Tools = []*adk.Tool{fakes.NewTool("weather", "Tells the weather.", answer).Tool()}
+		return config
+	}
+	recorded := turnOf(t, agent("rain", "warm"), adk.RawTurn{})
+	for _, c := range []struct {
+		answer, memory, prompt string
+		own                    int
+	}{
+		{"snow", "warm", "Be terse.", 1},
+		{"rain", "warm", "Be terse.", 0},
+		{"snow", "cold", "Be terse.", 0},
+	} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{Config: agent(c.answer, c.memory), Turn: adk.RawTurn{SystemPrompt: c.prompt},
+			Seams: []string{replay.Prompt, replay.Executor, replay.ToolCode}, Writes: true})
+		require.NoError(t, err)
+		d := report.Divergence
+		assert.Equal(t, adk.LabelRun, d.Seam)
+		tools := slices.DeleteFunc(d.After.Apart, func(a replay.Apart) bool { return !strings.Contains(a.What, "tool/weather") })
+		require.Len(t, tools, c.own, "%v: %s", c, d)
+		if c.own > 0 {
+			assert.Equal(t, "changed result in tool/weather", tools[0].What)
+			assert.Equal(t, []string{`result.text: expected "rain", got "snow"`}, tools[0].Shown)
+		}
+	}
 }
 
 // Of the recorded gates that come near to a new one it is no reason against them that each has

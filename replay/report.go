@@ -274,13 +274,21 @@ func (d *Divergence) writeAlso(b *strings.Builder, side string) {
 
 // write says what came of the later crossings.
 func (a *Impact) write(b *strings.Builder) {
-	text := fmt.Sprintf("after it: %d equal, %s", a.Equal, a.Others())
+	text := fmt.Sprintf(": %d equal, %s", a.Equal, a.Others())
+	if a.Of != "" {
+		text = " in " + safetext.Bare(a.Of) + text
+	}
 	if a.Ends != "" {
 		text += "; the turn ends " + a.Ends
 	}
-	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
+	b.WriteString(safetext.Wrapped("after it"+text, width, "    ") + "\n")
 	for _, cause := range a.Causes[:min(len(a.Causes), mostCauses)] {
 		writeLine(b, cause)
+	}
+	if more := a.Apart[min(len(a.Apart), mostCauses):]; len(more) > 0 && len(a.Causes) > 0 {
+		said := safetext.Each(more, func(one Apart) string { return safetext.Bare(one.What) })
+		slices.Sort(said)
+		b.WriteString(safetext.Wrapped("    "+safetext.Short(slices.Compact(said), stub.Same[string]), width, "        ") + "\n")
 	}
 }
 
