@@ -169,14 +169,14 @@ func (t *TraceReport) rerecord(ctx context.Context, made *bytes.Buffer, live fun
 	return varying.Rerecord(ctx, f, made, func() (replay.Live, error) { return live(t.Trace), nil }, reading)
 }
 
-// causesOf are the causes that hit a trace.
+// causesOf are the causes that hit a trace, and what differs in it on its own.
 func (r *Report) causesOf(t *TraceReport) (all []string) {
 	for _, c := range r.Causes {
 		if slices.Contains(c.Traces, t.Trace) {
 			all = append(all, c.Text)
 		}
 	}
-	return all
+	return append(all, t.onItsOwn()...)
 }
 
 // changes say what is accepted in a trace: the causes, the divergence as it was shown, and

@@ -31,6 +31,7 @@ func (r *Report) group() {
 	r.joinErrors(reports)
 	for _, c := range r.Causes {
 		c.showThePlainest(reports)
+		c.gatherApart(reports)
 		for _, name := range c.Traces {
 			if of := reports[name].Cause; of.Kind == c.Kind {
 				c.Asked = alike(c.Asked, of.Asked)

@@ -142,7 +142,7 @@ func (r *Report) Pending(ctx context.Context, live func(name string) replay.Live
 		if t.Divergence == nil {
 			continue
 		}
-		p := Pending{File: t.Trace, Shown: t.Divergence.String(), Causes: r.causesOf(t)}
+		p := Pending{File: t.Trace, Shown: t.shown(), Causes: r.causesOf(t)}
 		var content bytes.Buffer
 		if made, err := t.rerecord(ctx, &content, live, optional.First(options)); err != nil {
 			p.Refused = strings.TrimPrefix(err.Error(), "replay: ")

@@ -85,8 +85,19 @@ type CauseReport struct {
 	Cause
 	// Traces are the names of the traces that it hits, in their order.
 	Traces []string `json:"traces"`
+	// Apart is what differs in them on its own, and did not come of the cause: who accepts
+	// that accepts this too.
+	Apart []ApartReport `json:"apart,omitempty"`
+	// Ends says how their turns end, where these do not all end as that of the first.
+	Ends string `json:"ends,omitempty"`
 	// First is the first of them that diverges as Text says.
 	First *TraceReport `json:"-"`
+}
+
+// ApartReport is what differs on its own in traces that a cause hits.
+type ApartReport struct {
+	replay.Apart          // of the first of them
+	Traces       []string `json:"traces"`
 }
 
 func newCorpusReport(sources []Source, shard Shard) *Report {
@@ -272,6 +283,8 @@ func (c *CauseReport) String() string {
 	if c.Beside == onceMore { // which of them answered before is said with that
 		first.Candidates = nil
 	}
+	apart := c.isApartSaid()
+	first.After = c.afterOfFirst(!apart)
 	lines := strings.Split(strings.TrimSuffix(first.Details(), "\n"), "\n")
 	shown := min(len(lines), mostLines)
 	if len(c.First.Live) > 0 { // verify, which shows the rest, runs no code of theirs
@@ -283,12 +296,19 @@ func (c *CauseReport) String() string {
 	if more := len(lines) - shown; more > 0 {
 		fmt.Fprintf(&b, "  and %s: %s\n", safetext.Counted(more, "more line"), shell.Adkreplay("verify", shell.FromModule(c.First.Trace)))
 	}
+	if apart {
+		b.WriteString(c.apartLines())
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // hits counts the traces that a cause hits, and names the first.
 func (c *CauseReport) hits() string {
-	all := append([]string{c.First.Trace}, slices.DeleteFunc(slices.Clone(c.Traces), func(name string) bool { return name == c.First.Trace })...)
+	return namesOf(append([]string{c.First.Trace}, slices.DeleteFunc(slices.Clone(c.Traces), func(name string) bool { return name == c.First.Trace })...))
+}
+
+// namesOf counts traces, and names some.
+func namesOf(all []string) string {
 	text, names := safetext.Counted(len(all), "trace"), safetext.Each(all, safetext.Bare)
 	dir := path.Dir(names[0])
 	if elsewhere := func(name string) bool { return path.Dir(name) != dir }; len(names) > 1 && dir != "." && !slices.ContainsFunc(names, elsewhere) {

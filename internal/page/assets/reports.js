@@ -93,6 +93,31 @@ function verifiedView(app, report) {
   );
 }
 
+// apartView is what differs on its own in traces that a cause hits: whoever accepts that accepts
+// this too.
+function apartView(apart) {
+  return (
+    apart.length > 0 &&
+    h(
+      "div",
+      { class: "apart" },
+      h("h4", {}, "besides, on their own"),
+      h(
+        "ul",
+        {},
+        apart.map((a) =>
+          h(
+            "li",
+            {},
+            onLine(textOf(a.what)) + ", in " + counted((a.traces ?? []).length, "trace") + ": " + onLine((a.traces ?? []).join(", ")),
+            (a.shown ?? []).length > 0 && h("pre", {}, visible(a.shown.join("\n"))),
+          ),
+        ),
+      ),
+    )
+  );
+}
+
 // causeView is one cause: its words, the first divergence that it made side by side, and the
 // traces that it hits.
 function causeView(app, cause, number) {
@@ -123,6 +148,7 @@ function causeView(app, cause, number) {
         ),
       ),
     first && divergenceView(app, first.trace, first.divergence),
+    apartView(cause.apart ?? []),
     h(
       "details",
       { class: "fold hit", open: hit.length <= 12 },
@@ -228,7 +254,7 @@ function divergenceView(app, name, d) {
       h(
         "p",
         { class: "faint" },
-        `After it: ${d.after.equal} equal, ${d.after.follow} because of it, ${d.after.own} on their own.`,
+        `After it in this trace: ${d.after.equal} equal, ${d.after.follow} because of it, ${d.after.own} on their own.`,
       ),
   );
 }

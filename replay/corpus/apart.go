@@ -1,0 +1,121 @@
+package corpus
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// This file says what else differs in the traces that a cause hits. A report shows the
+// divergence of one of them, and a regression may be in another.
+
+// gatherApart finds what differs on its own in the traces of a cause, the same once, and how
+// their turns end.
+func (c *CauseReport) gatherApart(reports map[string]*TraceReport) {
+	c.Apart, c.Ends = nil, ""
+	ends, order := map[string]int{}, []string{}
+	for _, name := range c.Traces {
+		after := reports[name].Divergence.After
+		if after == nil {
+			continue
+		}
+		if ends[after.Ends]++; ends[after.Ends] == 1 {
+			order = append(order, after.Ends)
+		}
+		for _, a := range after.Apart {
+			at := slices.IndexFunc(c.Apart, func(other ApartReport) bool { return other.What == a.What })
+			if at < 0 {
+				at, c.Apart = len(c.Apart), append(c.Apart, ApartReport{Apart: a})
+			}
+			if !slices.Contains(c.Apart[at].Traces, name) {
+				c.Apart[at].Traces = append(c.Apart[at].Traces, name)
+			}
+		}
+	}
+	if len(order) < 2 {
+		return
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return ends[b] - ends[a] })
+	c.Ends = safetext.List(order, func(end string) string {
+		if end == "" {
+			end = "nobody knows how"
+		}
+		return fmt.Sprintf("%s in %s", safetext.Bare(end), safetext.Counted(ends[end], "trace"))
+	})
+}
+
+// isApartSaid reports whether what differs on its own is said of all traces together: of one
+// trace its own report says some.
+func (c *CauseReport) isApartSaid() bool {
+	return len(c.Apart) > 0 && (len(c.Traces) > 1 || len(c.Apart) > 1 || len(c.Apart[0].Shown) > 0)
+}
+
+// afterOfFirst is what came of the divergence that is shown, with how the turns of all traces
+// end where they do not end alike, and without what differs on its own where that is said of all.
+func (c *CauseReport) afterOfFirst(withCauses bool) *replay.Impact {
+	if c.First.Divergence.After == nil {
+		return nil
+	}
+	after := *c.First.Divergence.After
+	if len(c.Traces) > 1 {
+		after.Of = path.Base(c.First.Trace)
+	}
+	if c.Ends != "" {
+		after.Ends = c.Ends
+	}
+	if !withCauses {
+		after.Causes = nil
+	}
+	return &after
+}
+
+// apartLines are a paragraph on what differs on its own.
+func (c *CauseReport) apartLines() string {
+	var b strings.Builder
+	b.WriteString("  besides, on their own:\n")
+	for _, a := range c.Apart[:min(len(c.Apart), mostEntries)] {
+		at := fmt.Sprintf("at crossing %d", a.Crossing)
+		if len(a.Traces) > 1 {
+			at += " of the first"
+		}
+		text := fmt.Sprintf("%s, %s, in %s", safetext.Bare(a.What), at, namesOf(a.Traces))
+		fmt.Fprintf(&b, "    %s\n", safetext.Wrapped(text, width-len("    "), "        "))
+		for _, line := range a.Shown {
+			fmt.Fprintf(&b, "      %s\n", safetext.Line(line))
+		}
+	}
+	if more := len(c.Apart) - mostEntries; more > 0 {
+		fmt.Fprintf(&b, "    and %d more: the JSON has them\n", more)
+	}
+	return b.String()
+}
+
+// onItsOwn says what differs on its own in a trace, each in a line.
+func (t *TraceReport) onItsOwn() (all []string) {
+	if t.Divergence.After == nil {
+		return nil
+	}
+	for _, a := range t.Divergence.After.Apart {
+		if text := "besides, on its own: " + safetext.Bare(a.What); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// shown is the divergence of a trace for a person who accepts it, with all that differs on its own.
+func (t *TraceReport) shown() string {
+	d := *t.Divergence
+	one := &CauseReport{Traces: []string{t.Trace}, First: t}
+	one.gatherApart(map[string]*TraceReport{t.Trace: t})
+	apart := one.isApartSaid()
+	d.After = one.afterOfFirst(!apart)
+	if !apart {
+		return d.String()
+	}
+	return d.String() + safetext.Lines(one.apartLines())
+}

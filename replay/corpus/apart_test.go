@@ -1,0 +1,93 @@
+package corpus_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+)
+
+// atWork is a corpus of turns, of which two come to the tool, with today's agent, whose prompt is
+// another and whose tool says this.
+func atWork(t *testing.T, weather string) (sources []corpus.Source, live func(name string) replay.Live) {
+	t.Helper()
+	home := t.TempDir()
+	code := func(city string) livetest.Agent { return livetest.Agent{NoTool: city != "Rome" && city != "Lima"} }
+	for _, city := range cities {
+		name := filepath.Join(home, city+".jsonl")
+		require.NoError(t, os.WriteFile(name, recordTurn(t, city, code(city).Of(city)), 0o600))
+		sources = append(sources, corpus.Source{Name: name, Open: func() (io.ReadCloser, error) { return os.Open(name) }})
+	}
+	return sources, func(name string) replay.Live {
+		city := strings.TrimSuffix(filepath.Base(name), ".jsonl")
+		return replay.Live{
+			Config: adk.Config{Executor: adk.Executor{Name: "model", Run: code(city).Of(city)}, Storage: fakes.NoOpStorage(),
+				Tools: []*adk.Tool{fakes.NewTool("weather", "Tells the weather in a city.", weather).Tool()}},
+			Turn:  adk.RawTurn{SystemPrompt: "You live far from " + city + "."},
+			Seams: []string{replay.Prompt, replay.Executor, replay.ToolCode}, Writes: true,
+		}
+	}
+}
+
+// A tool that answers otherwise is named beside a prompt that has changed in all traces, though
+// the trace that is shown does not come to the tool: in the report, in what waits for a review,
+// where it is no part of the change that hits the others, and in the reason of who accepts it.
+func TestWhatDiffersOnItsOwnIsSaidOfAllTraces(t *testing.T) {
+	sources, live := atWork(t, "snow")
+	report, err := corpus.Verify(t.Context(), sources, live)
+	require.NoError(t, err)
+	require.Len(t, report.Causes, 1)
+	c := report.Causes[0]
+	assert.Len(t, c.Traces, len(cities))
+	assert.NotContains(t, []string{sources[3].Name, sources[5].Name}, c.First.Trace)
+	require.Len(t, c.Apart, 1)
+	assert.Equal(t, "changed result in tool/weather", c.Apart[0].What)
+	assert.Equal(t, []string{sources[3].Name, sources[5].Name}, c.Apart[0].Traces)
+	said := strings.Join(strings.Fields(c.String()), " ")
+	assert.Contains(t, said, "besides, on their own: changed result in tool/weather, at crossing ")
+	assert.Contains(t, said, "of the first, in 2 traces of ")
+	assert.Contains(t, said, ": Rome.jsonl, Lima.jsonl ")
+	assert.Contains(t, said, `expected "rain", got "snow"`)
+	assert.Contains(t, said, "after it in Oslo.jsonl: ", "what is true of one trace is said of that")
+	read, err := corpus.ReadReport(strings.NewReader(asJSON(t, report)))
+	require.NoError(t, err)
+	assert.Equal(t, c.String(), read.Causes[0].String())
+
+	changes := map[string]int{}
+	for _, p := range report.Pending(t.Context(), live) {
+		changes[strings.Join(p.Causes, "\n")]++
+		assert.Equal(t, len(p.Causes) > 1, strings.Contains(p.Shown, `expected "rain", got "snow"`), p.Shown)
+	}
+	assert.Equal(t, map[string]int{c.Text: len(cities) - 2, c.Text + "\nbesides, on its own: changed result in tool/weather": 2}, changes)
+
+	a, err := corpus.NewAcceptance("Another home.", time.Now(), nobodysEnv)
+	require.NoError(t, err)
+	for _, result := range report.Accept(context.Background(), a, live) {
+		require.NoError(t, result.Refused)
+	}
+	reason, err := os.ReadFile(sources[3].Name + corpus.ReasonEnding)
+	require.NoError(t, err)
+	assert.Contains(t, string(reason), "besides, on its own: changed result in tool/weather\n")
+}
+
+// Where nothing differs on its own nothing is said of it.
+func TestWhatFollowsIsNotOnItsOwn(t *testing.T) {
+	sources, live := atWork(t, "rain")
+	report, err := corpus.Verify(t.Context(), sources, live)
+	require.NoError(t, err)
+	require.Len(t, report.Causes, 1)
+	assert.Empty(t, report.Causes[0].Apart)
+	assert.NotContains(t, report.String(), "on their own:")
+}
