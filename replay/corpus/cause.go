@@ -682,6 +682,8 @@ func (c Change) String() string {
 		switch as := safetext.Each(c.examples(), safetext.BareJSON); {
 		case c.Added == maskSpace:
 			return field + ": other white space"
+		case c.Added == maskCapitals || c.Added == maskSmall:
+			return fmt.Sprintf("%s: the same in %s", field, strings.Trim(c.Added, "‹›"))
 		case len(as) == 0:
 			return fmt.Sprintf("%s: another %s", field, safetext.Bare(c.Added))
 		case len(as) <= mostChanges:

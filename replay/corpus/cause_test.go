@@ -83,6 +83,46 @@ func TestOneChangeIsOneCause(t *testing.T) {
 	}
 }
 
+// A text that is in capitals now is one change, whatever it says; so is an id that is made in
+// another way, and one that a name goes on with.
+func TestOneChangeOfLettersOrIDsIsOneCause(t *testing.T) {
+	quote := func(wrap func(i int, city string) string) *corpus.Report {
+		var sources []corpus.Source
+		lives := map[string]replay.Live{}
+		asks := func(body string) livetest.ExecutorFunc {
+			return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				tool, _ := dc.Tools().Get("weather")
+				_, err := dc.Execute(ctx, tool, map[string]any{"said": body, "call_id": body})
+				return errors.Join(err, dc.Ack())
+			}
+		}
+		for i, city := range cities {
+			sources = append(sources, livetest.Source(city, recordTurn(t, city, asks(city))))
+			lives[city] = replay.LiveExecutor(asks(wrap(i, city)))
+		}
+		report, err := corpus.Verify(t.Context(), sources, func(name string) replay.Live { return lives[name] })
+		require.NoError(t, err)
+		return report
+	}
+	for want, wrap := range map[string]func(i int, city string) string{
+		"the same in capitals":      func(_ int, city string) string { return strings.ToUpper(city) },
+		"the same in small letters": func(_ int, city string) string { return strings.ToLower(city) },
+		`"‹id›"`:                    func(i int, _ string) string { return fmt.Sprintf("q%cX%dPm7Rz", 'a'+i, i) },
+		`"peer_‹id›"`:               func(i int, _ string) string { return fmt.Sprintf("peer_01a21f94-f516-71c9-ad6c-98d338e43b%02d", i) },
+	} {
+		report := quote(wrap)
+		require.Len(t, report.Causes, 1, "%s: %q", want, livetest.Texts(report))
+		assert.Len(t, report.Causes[0].Traces, len(cities))
+		assert.Contains(t, report.Causes[0].Text, want)
+	}
+	ids := quote(func(i int, city string) string { return city + []string{" first", " second"}[i%2] })
+	assert.Len(t, ids.Causes, 2, "words that somebody has written are two changes, in an id too: %q", livetest.Texts(ids))
+	letters := quote(func(i int, city string) string {
+		return []func(string) string{strings.ToUpper, strings.ToLower}[i%2](city)
+	})
+	assert.Len(t, letters.Causes, 2, "%q", livetest.Texts(letters))
+}
+
 // Who tries once alone pauses in no trace, and what is returned in the place of the pause is an
 // error where the second try had none: what was answered is data.
 func TestGivingUpIsOneCause(t *testing.T) {

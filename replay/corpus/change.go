@@ -184,10 +184,12 @@ type token struct {
 var masks = []string{"", "‹id›", "‹time›", "‹number›"}
 
 // maskData stands for words that are data of the trace, and the others for white space that alone
-// differs.
+// differs, and for texts in other letters.
 const (
-	maskData  = "‹data›"
-	maskSpace = "‹white space›"
+	maskData     = "‹data›"
+	maskSpace    = "‹white space›"
+	maskCapitals = "‹capitals›"
+	maskSmall    = "‹small letters›"
 )
 
 // spaceBehind is the white space that a text ends with, in quotes.
@@ -208,11 +210,25 @@ var tokenPattern = regexp.MustCompile(`(?i)` +
 	`|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]` +
 	`|[\p{L}\p{M}\p{N}_]+|[^\s]`)
 
+// idBehind finds ids that a name goes on with: <peer_agent_output_01a21f94-f516-71c9-ad6c-98d338e43b11>.
+var idBehind = regexp.MustCompile(`(?i)[\p{L}\p{N}]_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16,})\b`)
+
 // tokensOf takes a text apart.
 func tokensOf(text string) (tokens []token) {
+	from := 0
+	for _, at := range idBehind.FindAllStringSubmatchIndex(text, -1) {
+		tokens = append(tokens, tokensBetween(text[from:at[2]], len(tokens) > 0)...)
+		tokens = append(tokens, token{text: text[at[2]:at[3]], masked: masks[1]})
+		from = at[3]
+	}
+	return append(tokens, tokensBetween(text[from:], len(tokens) > 0)...)
+}
+
+// tokensBetween takes a text apart that stands behind others, or that is all.
+func tokensBetween(text string, behind bool) (tokens []token) {
 	end := 0
 	for _, at := range tokenPattern.FindAllStringSubmatchIndex(text, -1) {
-		t := token{text: text[at[0]:at[1]], spaced: at[0] > end && len(tokens) > 0}
+		t := token{text: text[at[0]:at[1]], spaced: at[0] > end && (behind || len(tokens) > 0)}
 		t.masked = t.text
 		for group := 1; group < len(masks); group++ {
 			if at[2*group] >= 0 {
@@ -224,6 +240,21 @@ func tokensOf(text string) (tokens []token) {
 	}
 	return tokens
 }
+
+// isOfAnID reports whether a member is an id, by its name.
+func isOfAnID(field string) bool {
+	name := lastMember(field)
+	return name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "Id")
+}
+
+// opaque is a word that nobody has written: digits among letters, or capitals behind small ones.
+var opaque = regexp.MustCompile(`^[\pL\pN]*(?:\pL\pN|\pN\pL|\p{Ll}\p{Lu})[\pL\pN]*$`)
+
+// shortestOpaque is how long it is at least, in bytes.
+const shortestOpaque = 8
+
+// isOpaque reports whether a text was made, and not written: where it is an id, it is data.
+func isOpaque(text string) bool { return len(text) >= shortestOpaque && opaque.MatchString(text) }
 
 // longestPiece is how much of a piece is kept, in bytes; the digest of the rest
 // keeps two long pieces apart.
@@ -276,6 +307,9 @@ func textChanges(field, want, got string) (changes []Change) {
 	}
 	for _, h := range hunks {
 		c := Change{Field: field, Removed: piece(a[h.fromA:h.toA]), Added: piece(b[h.fromB:h.toB])}
+		if isOfAnID(field) && isOpaque(c.Added) {
+			c.Added = masks[1]
+		}
 		if h.fromA > 0 {
 			c.Left = piece(a[h.fromA-1 : h.fromA])
 		}

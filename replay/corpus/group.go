@@ -424,10 +424,17 @@ func (h *changeHits) cause(changes ...Change) *CauseReport {
 const fewestVarious = 3
 
 // merge makes one of the changes that differ in nothing but data: in the words beside
-// the same signs, in the words that are the trace's own, or, where they hit one trace
+// the same signs, in the words that are in capitals now, in the words that are the trace's own, or, where they hit one trace
 // each, in the words in one frame.
 func (s *seamHits) merge() {
 	s.mergeBy(2, func(h *changeHits) string { return h.change.signs() }, func(*Change, Change) {})
+	s.mergeBy(2, func(h *changeHits) string { return h.change.letters() }, func(c *Change, other Change) {
+		mask := maskSmall
+		if other.Added == strings.ToUpper(other.Removed) {
+			mask = maskCapitals
+		}
+		c.Removed, c.Added, c.Template, c.Various = mask, mask, "", false
+	})
 	s.mergeBy(2, func(h *changeHits) string { return h.change.templateKey() }, func(c *Change, other Change) {
 		c.Removed, c.Added = blurred(c.Removed, other.Removed), blurred(c.Added, other.Added)
 	})
@@ -508,6 +515,21 @@ func (c Change) signs() string {
 		return ""
 	}
 	return fmt.Sprintf("%q", []string{c.Field, c.Removed, c.Added})
+}
+
+// letters are the field, and that the whole text is the recorded one in capitals, or in small
+// letters: empty of others.
+func (c Change) letters() string {
+	if c.Left+c.Right != "" || c.Removed == c.Added || !hasWord(c.Removed) {
+		return ""
+	}
+	switch c.Added {
+	case strings.ToUpper(c.Removed):
+		return fmt.Sprintf("%q", []string{c.Field, "capitals"})
+	case strings.ToLower(c.Removed):
+		return fmt.Sprintf("%q", []string{c.Field, "small letters"})
+	}
+	return ""
 }
 
 // templateKey is the field and the template, with the frame where the template
