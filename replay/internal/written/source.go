@@ -41,9 +41,11 @@ type Source struct {
 	deadlines []deadline
 	cancels   map[string][]found // where a context is cancelled, by what the cause is called: empty where that is said there
 	numbers   map[string][]named // constants, by folder and name
+	listed    map[string][]found // elements of lists that a function makes, by the path of its package
 	files     map[string]bool    // that are read
 	root      fs.FS
-	decls     int // how many declarations there are
+	module    string // its path; empty where that is not known
+	decls     int    // how many declarations there are
 }
 
 // piece is a text in a literal, without what is filled in.
@@ -133,7 +135,10 @@ var here, _ = os.Getwd()
 func Load(root fs.FS, built time.Time) *Source {
 	s := &Source{words: map[string][]found{}, pieces: map[string][]piece{}, values: map[string][]value{}, members: map[string][]found{},
 		assigned: map[string][]found{}, tags: map[string][]found{}, indexed: map[string][]found{}, said: map[string][]int{}, cancels: map[string][]found{},
-		numbers: map[string][]named{}, files: map[string]bool{}, root: root}
+		numbers: map[string][]named{}, listed: map[string][]found{}, files: map[string]bool{}, root: root}
+	if module, err := fs.ReadFile(root, "go.mod"); err == nil {
+		s.module = modfile.ModulePath(module)
+	}
 	builds, size := build.Default, 0
 	builds.OpenFile = func(name string) (io.ReadCloser, error) { return root.Open(filepath.ToSlash(name)) }
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -203,9 +208,10 @@ func (s *Source) add(f file) {
 		}
 		packages[name] = pkg
 	}
+	pkg := s.packageName(f)
 	of := func(n ast.Node, name string) *declaration {
 		s.decls++
-		d := &declaration{Source: s, file: f, packages: packages, name: f.tree.Name.Name + "." + name, ends: map[string]token.Pos{}}
+		d := &declaration{Source: s, file: f, packages: packages, name: pkg + "." + name, ends: map[string]token.Pos{}}
 		d.read(n)
 		return d
 	}
@@ -226,6 +232,19 @@ func (s *Source) add(f file) {
 			}
 		}
 	}
+}
+
+// packageName is what the runtime calls the package of a file in a test: by its path, a program too.
+func (s *Source) packageName(f file) string {
+	name := f.tree.Name.Name
+	if s.module == "" {
+		return name
+	}
+	test := ""
+	if strings.HasSuffix(name, "_test") {
+		test = "_test"
+	}
+	return path.Base(path.Join(s.module, path.Dir(f.path))) + test
 }
 
 // receiver is the type of a method with a dot, as the runtime writes it; empty of a function.
@@ -323,6 +342,7 @@ func (d *declaration) node(n ast.Node) {
 			}
 			d.Source.cancels[cause] = append(d.Source.cancels[cause], d.found(n.Pos()))
 		}
+		d.isListed(n)
 	case *ast.KeyValueExpr:
 		if key, is := n.Key.(*ast.Ident); is {
 			name := strings.ToLower(key.Name)
@@ -338,6 +358,21 @@ func (d *declaration) node(n ast.Node) {
 			pkg := d.packages[name.Name]
 			d.values[pkg] = append(d.values[pkg], d.value(n, of.Sel.Name))
 		}
+	}
+}
+
+// isListed takes in a call of a package's function where it gives an element of a list.
+func (d *declaration) isListed(n *ast.CallExpr) {
+	if len(d.above) == 0 {
+		return
+	}
+	_, inAList := d.above[len(d.above)-1].(*ast.CompositeLit)
+	of, is := n.Fun.(*ast.SelectorExpr)
+	if !inAList || !is {
+		return
+	}
+	if pkg, is := of.X.(*ast.Ident); is && d.packages[pkg.Name] != "" {
+		d.listed[d.packages[pkg.Name]] = append(d.listed[d.packages[pkg.Name]], d.found(n.Pos()))
 	}
 }
 
@@ -589,6 +624,26 @@ func (s *Source) List(near Near, engine, pipeline string, names []string) codepl
 	}
 	return near.one(all)
 }
+
+// Tools is the line of the list of tools that an agent has. One that tools are added to elsewhere is in
+// none.
+func (s *Source) Tools(near Near, engine string) codeplace.Place {
+	if len(near.only(s.assigned["tools"])) > 0 {
+		return codeplace.Place{}
+	}
+	var all []found
+	for _, v := range s.values[engine] {
+		for _, e := range v.elements {
+			if v.of == "Config" && e.key == "Tools" {
+				all = append(all, e.at)
+			}
+		}
+	}
+	return near.one(all)
+}
+
+// Listed is the line of the one element of a list that a function of a package makes.
+func (s *Source) Listed(near Near, pkg string) codeplace.Place { return near.one(s.listed[pkg]) }
 
 // Options is the line of the options that an executor of a package is made of, as a whole; or that of
 // one of them, with its name, which is that of a member of what is asked. It is in none where such an

@@ -319,3 +319,33 @@ func TestHere(t *testing.T) {
 	assert.Equal(t, "replay/internal/written/source_test.go:318 (written_test.TestHere)",
 		written.Here().Text(written.Near{Dir: "replay/internal/written", Test: true}, "", said).String())
 }
+
+// Tools are listed in the config, where nothing adds to them; and what a library makes stands in the one
+// list that has an element of its package. A program is called by its path, as the runtime does.
+func TestTools(t *testing.T) {
+	const list = `package main
+
+import (
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/budget"
+	"github.com/adkreplay/adkreplay/adk/tools/numbers"
+)
+
+var config = adk.Config{
+	TurnInput: []adk.TurnMiddleware{
+		{Name: "history"},
+		budget.Shed(budget.ShedOptions{Reserve: 1000}),
+	},
+	Tools: []*adk.Tool{numbers.Calculate(), numbers.StatsDescribe()},
+}
+`
+	s := module("agent.go", list, "two/two.go", list+"\nvar other = adk.Config{Tools: nil, TurnInput: []adk.TurnMiddleware{budget.Shed(budget.ShedOptions{})}}\n",
+		"adds/adds.go", list+"\nfunc add() { config.Tools = append(config.Tools, numbers.All()...) }\n")
+	assert.Equal(t, "agent.go:14 (agent.config)", s.Tools(in("."), engine).String())
+	assert.Empty(t, s.Tools(in("two"), engine).String(), "in which of two nobody knows")
+	assert.Empty(t, s.Tools(in("adds"), engine).String(), "it may be what adds to them")
+	assert.Equal(t, "agent.go:12 (agent.config)", s.Listed(in("."), "github.com/adkreplay/adkreplay/adk/budget").String())
+	assert.Empty(t, s.Listed(in("two"), "github.com/adkreplay/adkreplay/adk/budget").String())
+	assert.Equal(t, "adds/adds.go:12 (adds.config)", s.Listed(in("adds"), "github.com/adkreplay/adkreplay/adk/budget").String())
+	assert.Equal(t, "agent.go:14 (agent.config)", s.Listed(in("."), "github.com/adkreplay/adkreplay/adk/tools/numbers").String(), "two in a line")
+}

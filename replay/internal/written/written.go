@@ -1,6 +1,7 @@
 package written
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -26,6 +27,9 @@ func Of(fields []compare.FieldDiff, config adk.Config) string {
 	if len(fields) == 0 {
 		return ""
 	}
+	if isMoved(fields) {
+		return ""
+	}
 	place := Here().of(fields[0], config)
 	if in, is := inItsPlace(fields); is && place.Line == 0 {
 		place = Here().of(in, config)
@@ -33,7 +37,58 @@ func Of(fields []compare.FieldDiff, config adk.Config) string {
 	if cancelled := Here().Cancel(place); fields[0].Of == adk.FieldErr && cancelled.Line > 0 {
 		return cancelled.Cancelled()
 	}
+	if place.Line == 0 && (fields[0].Field == "tool" || fields[0].Field == "tool order") {
+		return Here().Tools(nearOf(config), engine).MadeIn()
+	}
 	return place.String()
+}
+
+// isMoved reports whether a text that is gone where something differs first stands in another member
+// now: no line that says the rest of it has changed.
+func isMoved(fields []compare.FieldDiff) bool {
+	want, got, _ := fields[0].Trees()
+	was, isText := want.(string)
+	now, isToo := got.(string)
+	from, to := changed(was, now)
+	if !isText || !isToo || from != to {
+		return false
+	}
+	gone := strings.TrimSpace(was[from : len(was)-(len(now)-to)])
+	said := strings.Trim(compare.QuotedJSON(gone), `"`)
+	return len(gone) >= shortest && slices.ContainsFunc(fields[1:], func(f compare.FieldDiff) bool {
+		return strings.Contains(f.Got, said) && !strings.Contains(f.Want, said)
+	})
+}
+
+// Made is the line of the list in which a middleware stands that a library makes, or of the one element
+// of a list that its package makes; empty of other seams, and where there is no one line.
+func Made(config adk.Config, seam adk.Seam) string {
+	var names []string
+	pkg := ""
+	stands := func(name string, run any) {
+		if names = append(names, name); name == seam.Name {
+			pkg = codeplace.Package(run)
+		}
+	}
+	for label, list := range map[string][]adk.TurnMiddleware{adk.LabelTurnInput: config.TurnInput, adk.LabelTurnOutput: config.TurnOutput} {
+		for _, m := range list {
+			if label == seam.Label {
+				stands(m.Name, m.Run)
+			}
+		}
+	}
+	for label, list := range map[string][]adk.DispatchMiddleware{adk.LabelDispatchInput: config.DispatchInput, adk.LabelDispatchOutput: config.DispatchOutput} {
+		for _, m := range list {
+			if label == seam.Label {
+				stands(m.Name, m.Run)
+			}
+		}
+	}
+	if pkg == "" {
+		return ""
+	}
+	near := nearOf(config)
+	return cmp.Or(Here().Listed(near, pkg), Here().List(near, engine, seam.Label, names)).MadeIn()
 }
 
 // inItsPlace is the one member that is new where the first thing that differs is gone: another name for

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/budget"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/replay/internal/written"
 )
@@ -25,7 +26,7 @@ func TestOf(t *testing.T) {
 	require.NoError(t, err)
 	config := adk.Config{Tools: []*adk.Tool{tool}}
 	described := compare.FieldDiff{Field: "tool db.query.description", Want: `"Asks."`, Got: `"Asks the database that this test alone has."`, Input: true}
-	const here = `^replay/internal/written/written_test\.go:21 \(written_test\.TestOf\)$`
+	const here = `^replay/internal/written/written_test\.go:22 \(written_test\.TestOf\)$`
 	assert.Regexp(t, here, written.Of([]compare.FieldDiff{described}, config))
 	other, result := described, compare.FieldDiff{Field: "days", Want: "1", Got: "2", Input: true}
 	other.Field = "tool db.description"
@@ -40,9 +41,9 @@ func TestOfACancelledContext(t *testing.T) {
 	cancel(errors.New("nobody in this test waits any more"))
 	ends := compare.FieldDiff{Field: "err", Of: adk.FieldErr, Got: compare.QuotedJSON(context.Cause(ctx).Error())}
 	config := adk.Config{Executor: adk.Executor{Run: func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }}}
-	assert.Regexp(t, `^cancelled at replay/internal/written/written_test\.go:40 `, written.Of([]compare.FieldDiff{ends}, config))
+	assert.Regexp(t, `^cancelled at replay/internal/written/written_test\.go:41 `, written.Of([]compare.FieldDiff{ends}, config))
 	ends.Of = adk.FieldResult
-	assert.Regexp(t, `^replay/internal/written/written_test\.go:40 `, written.Of([]compare.FieldDiff{ends}, config), "a result is said, and cancels nothing")
+	assert.Regexp(t, `^replay/internal/written/written_test\.go:41 `, written.Of([]compare.FieldDiff{ends}, config), "a result is said, and cancels nothing")
 }
 
 // A member of another name is said where that is.
@@ -60,8 +61,38 @@ func TestOfAnotherName(t *testing.T) {
 	nights := compare.FieldDiff{Field: of + "nights", Got: `{"type":"integer"}`, Input: true}
 	beds := compare.FieldDiff{Field: of + "beds", Got: `{"type":"integer"}`, Input: true}
 	elsewhere := compare.FieldDiff{Field: "tool book.description", Got: `"Books rooms."`, Input: true}
-	assert.Regexp(t, `^replay/internal/written/written_test\.go:51 `, written.Of([]compare.FieldDiff{gone, elsewhere, nights}, config))
+	assert.Regexp(t, `^replay/internal/written/written_test\.go:52 `, written.Of([]compare.FieldDiff{gone, elsewhere, nights}, config))
 	assert.Empty(t, written.Of([]compare.FieldDiff{gone, nights, beds}, config), "one of two")
 	assert.Empty(t, written.Of([]compare.FieldDiff{gone, other, nights}, config), "of one of two")
 	assert.Empty(t, written.Of([]compare.FieldDiff{gone, elsewhere}, config))
+}
+
+// A text that stands in another member now is where it was said: the line that says what stood beside
+// it has not changed. One that is gone altogether has been taken out of that line.
+func TestOfWhatHasMoved(t *testing.T) {
+	const head, rules = "You are a clerk of whom this test alone knows.", "<rules>\nSay the unit of every number.\n</rules>"
+	config := adk.Config{Executor: adk.Executor{Run: func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }}}
+	gone := compare.FieldDiff{Field: "request.body.messages[0].content", Want: compare.QuotedJSON(head + "\n\n" + rules), Got: compare.QuotedJSON(head), Input: true}
+	came := compare.FieldDiff{Field: "request.body.messages[2]", Got: `{"content":` + compare.QuotedJSON(rules) + `,"role":"system"}`, Input: true}
+	assert.Empty(t, written.Of([]compare.FieldDiff{gone, came}, config))
+	assert.NotEmpty(t, written.Of([]compare.FieldDiff{gone}, config))
+	was := came
+	was.Want = was.Got
+	assert.NotEmpty(t, written.Of([]compare.FieldDiff{gone, was}, config), "it stood there before")
+}
+
+// What a library makes is said where it stands in the list of the agent; what the agent's own code does
+// is not said so.
+func TestMade(t *testing.T) {
+	config := adk.Config{
+		TurnInput: []adk.TurnMiddleware{
+			{Name: "history", Run: func(context.Context, *adk.TurnContext, adk.Next) error { return nil }},
+			budget.Shed(budget.ShedOptions{Limits: budget.Limits{Encoding: "o200k_base", Window: 1000}}),
+		},
+		Executor: adk.Executor{Run: func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }},
+	}
+	assert.Regexp(t, `^made in replay/internal/written/written_test\.go:90 \(written_test\.TestMade\)$`,
+		written.Made(config, adk.Seam{Label: adk.LabelTurnInput, Name: config.TurnInput[1].Name}))
+	assert.Empty(t, written.Made(config, adk.Seam{Label: adk.LabelTurnOutput, Name: config.TurnInput[1].Name}))
+	assert.Empty(t, written.Made(config, adk.Seam{Label: adk.LabelTool, Name: "history"}))
 }
