@@ -151,3 +151,29 @@ func Beside(want, got string, width int) (string, string) {
 	room := width - utf8.RuneCountInString(first)
 	return first + Shortened(want[from:], room), first + Shortened(got[from:], room)
 }
+
+// Differing are two lines that are safe to print, of which what they share is cut where they are
+// longer than width characters: before the place where they differ to how it begins and ends, and
+// behind it to how it goes on. What they differ in is there as it is; lines that are the same are
+// cut as one is.
+func Differing(a, b string, width int) (string, string) {
+	if utf8.RuneCountInString(a) <= width && utf8.RuneCountInString(b) <= width {
+		return a, b
+	}
+	if a == b {
+		return Shortened(a, width), Shortened(b, width)
+	}
+	head, tail := shared(a, b)
+	before, behind := a[:head], Shortened(a[len(a)-tail:], width/3)
+	if utf8.RuneCountInString(before) > width/3+leadIn {
+		from := head - leadIn
+		for !utf8.RuneStart(before[from]) {
+			from--
+		}
+		if space := strings.IndexByte(before[from:], ' '); space >= 0 {
+			from += space + 1
+		}
+		before = Shortened(before[:from], width/3) + " " + before[from:]
+	}
+	return before + a[head:len(a)-tail] + behind, before + b[head:len(b)-tail] + behind
+}

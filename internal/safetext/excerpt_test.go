@@ -73,3 +73,20 @@ func TestExcerptsOfAnything(t *testing.T) {
 		}
 	})
 }
+
+// Of two lines what they share is cut where they are long, and what they differ in never is.
+func TestDiffering(t *testing.T) {
+	long := strings.Repeat("word ", 40)
+	a, b := safetext.Differing("run "+long+`"old" `+long, "run "+long+`"new and newer" `+long, 60)
+	assert.Equal(t, `run word word word… word word word word "old" word word word…`, a)
+	assert.Equal(t, `run word word word… word word word word "new and newer" word word word…`, b)
+	a, b = safetext.Differing("short", "long", 60)
+	assert.Equal(t, []string{"short", "long"}, []string{a, b})
+	a, b = safetext.Differing(long, long, 20)
+	assert.Equal(t, []string{"word word word word…", "word word word word…"}, []string{a, b})
+	ü := strings.Repeat("ü", 100)
+	a, b = safetext.Differing(ü+"ä"+ü, ü+"ö"+ü, 60)
+	assert.True(t, utf8.ValidString(a+b), "%s %s", a, b)
+	assert.Contains(t, a, "ä")
+	assert.Contains(t, b, "ö")
+}

@@ -1,6 +1,7 @@
 package diff_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -22,6 +24,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/livetest"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/diff"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -431,4 +434,26 @@ func longTraces(t testing.TB, crossings int) (a, b *trace.Trace) {
 func goldenDiff(t *testing.T, name string, d *diff.Diff) {
 	t.Helper()
 	goldie.New(t, goldie.WithFixtureDir("testdata/diffs"), goldie.WithNameSuffix(".txt")).Assert(t, name, []byte(d.String()))
+}
+
+// What both traces have takes one line of a screen, and of long lines that differ what they share is
+// cut: the one thing that differs is on the first screen.
+func TestWhatIsTheSameIsCut(t *testing.T) {
+	tools := []*adk.Tool{fakes.NewTool("weather", "Tells the weather in a city. "+strings.Repeat("It is always right about it. ", 20), "rain").Tool()}
+	run := func(prompt string) *trace.Trace {
+		var out bytes.Buffer
+		script := fakes.Script{{fakes.Say("Yes."), fakes.Ack()}}
+		runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Executor: script.Executor("model"), Storage: fakes.NoOpStorage(), Tools: tools}, replay.Record(&out)))
+		require.NoError(t, err)
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: prompt}))
+		read, err := trace.Read(&out)
+		require.NoError(t, err)
+		return read
+	}
+	lines := strings.Split(diff.Traces(run("Be brief."), run("Be terse."), byLength).String(), "\n")
+	assert.Regexp(t, `^- run "Be brief\."  tools: weather "Tells.*…$`, lines[0])
+	assert.Regexp(t, `^\+ run "Be terse\."  tools: weather "Tells.*…$`, lines[1])
+	for _, line := range lines {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), 80, line)
+	}
 }

@@ -59,16 +59,29 @@ func (t *diffText) add(l *diffLine) {
 	}
 	t.fold()
 	if !l.differs() {
-		t.line(signs[l.opinion], l.depth, l.textB)
+		t.line(signs[l.opinion], l.depth, safetext.Shortened(l.textB, roomAt(l.depth)))
 		return
 	}
-	if l.textA != "" {
-		t.line("-", l.marginOf(l.a), l.textA)
+	textA, textB := l.textA, l.textB
+	if textA != "" && textB != "" {
+		textA, textB = safetext.Differing(textA, textB, 2*roomAt(l.depth))
 	}
-	if l.textB != "" {
-		t.line("+", l.marginOf(l.b), l.textB)
+	if textA != "" {
+		t.line("-", l.marginOf(l.a), textA)
+	}
+	if textB != "" {
+		t.line("+", l.marginOf(l.b), textB)
 	}
 	t.fields(l)
+}
+
+// columns are those of a screen: what both traces have is no more than a line of it, and of two
+// lines that differ, what they share is cut as soon as they are longer than two.
+const columns = 80
+
+// roomAt is how many of them a line has that lies so deep.
+func roomAt(depth int) int {
+	return columns - len("- ") - len(describe.Indent)*min(depth, describe.Deepest)
 }
 
 func (l *diffLine) marginOf(n *diffNode) int {
