@@ -11,6 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/columns"
 	"github.com/adkreplay/adkreplay/property/internal/strays"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -253,14 +254,14 @@ func (e *exploring) strandsOf(n candidate, ordered []adk.Crossing) string {
 	}
 	n.picks, n.pickedAt = nil, nil
 	if e.undisturbed != nil && len(n.faults) == 0 && n.input.IsZero() && n.script == nil {
-		return besideEachOther(e.undisturbed.crossings, ordered)
+		return columns.Of(e.undisturbed.crossings, ordered, reportColumns-len(setIn))
 	}
 	if e.over() {
 		return ""
 	}
 	ordered = slices.Clone(ordered)
 	usual, _ := e.workers[0].run(n, nil, false, false)
-	return besideEachOther(usual.crossings, ordered)
+	return columns.Of(usual.crossings, ordered, reportColumns-len(setIn))
 }
 
 // shown says where something went wrong, and what came of it.

@@ -3,9 +3,7 @@ package explore
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -54,13 +52,4 @@ wait writer
 ack
 `, result.Violations[0].Strands)
 	assert.Contains(t, result.Violations[0].String(), "    strand 0           strand 1           strand 2\n")
-}
-
-// Strands that are too many for a column each have one together, which fits as well.
-func TestManyStrandsBesideEachOther(t *testing.T) {
-	rows := []*adk.Crossing{{Kind: adk.KindFork, Name: strings.Repeat("wide ", 20)}, {Kind: adk.KindAck, Strand: 4}}
-	assert.Equal(t, "strand 0:  fork "+strings.Repeat("wide ", 10)+"w…\nstrand 4:  ack\n", columns(rows, []int{0, 1, 2, 3, 4}))
-	for line := range strings.SplitSeq(columns(rows, []int{0, 1, 2, 4}), "\n") {
-		assert.LessOrEqual(t, utf8.RuneCountInString(line), reportColumns-len(setIn))
-	}
 }

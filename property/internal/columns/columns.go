@@ -1,4 +1,5 @@
-package explore
+// Package columns shows strands side by side where an order of theirs is what goes wrong.
+package columns
 
 import (
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/steady"
 )
 
-// This file shows strands side by side where an order of theirs is what goes wrong.
-
 // The most rows that are shown, how many of them stand before the first at which the
 // order is another one, what stands between two columns, and how wide one is at least:
 // where strands are so many that they have no room for that, they have one together.
@@ -23,9 +22,9 @@ const (
 	leastColumn = 16
 )
 
-// besideEachOther are the operations of strands in a column each, from where the order of
-// a run parts from the usual one; empty where it does not.
-func besideEachOther(usual, ordered []adk.Crossing) string {
+// Of are the operations of strands in a column each, from where the order of a run parts
+// from the usual one, in lines of width characters at most; empty where it does not.
+func Of(usual, ordered []adk.Crossing, width int) string {
 	at, _ := steady.PartAt(usual, ordered)
 	if at < 0 {
 		return ""
@@ -53,24 +52,24 @@ func besideEachOther(usual, ordered []adk.Crossing) string {
 		return ""
 	}
 	slices.Sort(strands)
-	return columns(rows, strands)
+	return columns(rows, strands, width)
 }
 
 // columns are rows with a column for each strand.
-func columns(rows []*adk.Crossing, strands []int) string {
-	most := (reportColumns-len(setIn)+len(columnGap))/len(strands) - len(columnGap)
+func columns(rows []*adk.Crossing, strands []int, width int) string {
+	most := (width+len(columnGap))/len(strands) - len(columnGap)
 	if most < leastColumn {
-		return oneColumn(rows)
+		return oneColumn(rows, width)
 	}
-	width := 0
+	widest := 0
 	for _, x := range rows {
-		width = max(width, utf8.RuneCountInString(operationText(x, most)))
+		widest = max(widest, utf8.RuneCountInString(operationText(x, most)))
 	}
 	var b strings.Builder
 	write := func(text func(strand int) string) {
 		line := ""
 		for _, strand := range strands {
-			line += fmt.Sprintf("%-*s", width, text(strand)) + columnGap
+			line += fmt.Sprintf("%-*s", widest, text(strand)) + columnGap
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
@@ -89,11 +88,11 @@ func columns(rows []*adk.Crossing, strands []int) string {
 func nameOf(strand int) string { return fmt.Sprintf("strand %d", strand) }
 
 // oneColumn are rows that say which strand they are of.
-func oneColumn(rows []*adk.Crossing) string {
+func oneColumn(rows []*adk.Crossing, width int) string {
 	var b strings.Builder
 	for _, x := range rows {
 		name := nameOf(x.Strand) + ":" + columnGap
-		b.WriteString(name + operationText(x, reportColumns-len(setIn)-len(name)) + "\n")
+		b.WriteString(name + operationText(x, width-len(name)) + "\n")
 	}
 	return b.String()
 }
@@ -107,8 +106,11 @@ func operationText(x *adk.Crossing, most int) string {
 			parts = append(parts, of)
 		}
 	}
-	if key := keyOf(x); key != "" {
-		parts = append(parts, key)
+	switch {
+	case x.Record != nil:
+		parts = append(parts, x.Record.Key())
+	case x.Key != "":
+		parts = append(parts, x.Key)
 	}
 	text := []rune(safetext.Line(strings.Join(parts, " ")))
 	if len(text) > most {
