@@ -1,6 +1,9 @@
 package explore
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/steady"
@@ -36,6 +39,15 @@ const looseOrder = "code asks from goroutines of its own, and their order is the
 // byChance is what is said of what some runs of a schedule show and others do not.
 const byChance = "some runs of this schedule show it, and others do not"
 
+// isLoose takes in whether code asks from goroutines of its own.
+func (e *exploring) isLoose(a *attempt) {
+	if a.isLoose() {
+		at := a.looseAt // which the next run forgets
+		e.looseAt.CompareAndSwap(nil, &at)
+		e.loose.Store(true)
+	}
+}
+
 // loosen has it be a hint that a run is not the same every time, where code asks from
 // goroutines of its own: that is legal.
 func (e *exploring) loosen(t *tried) {
@@ -52,6 +64,90 @@ func (e *exploring) loosen(t *tried) {
 		}
 	}
 	t.violations = rest
+}
+
+// doubt has it be a hint what only one run of a schedule shows, where code asks from
+// goroutines of its own: others of the schedule may do something else, but what never comes
+// again nobody can reproduce. What is known was seen again.
+func (e *exploring) doubt(t *tried) {
+	if !e.loose.Load() {
+		return
+	}
+	if slices.ContainsFunc(t.hints, func(v property.Violation) bool { return v.Invariant == unsteadyRun }) {
+		e.swayed++
+	}
+	if e.reproducing || t.shown != nil {
+		return
+	}
+	t.violations = slices.DeleteFunc(t.violations, func(v property.Violation) bool {
+		if _, known := e.result.groups[groupOf(v)]; known || v.Crossing == 0 || e.again(t.candidate, v) {
+			return false
+		}
+		v.Text += "\n" + onceSeen
+		t.hints = append(t.hints, v)
+		e.once++
+		return true
+	})
+}
+
+// onceSeen is what is said of what was seen once.
+const onceSeen = "one run of this schedule showed it, and no other one"
+
+// again reports whether one more run of a schedule shows a violation.
+func (e *exploring) again(n candidate, v property.Violation) (shown bool) {
+	n.random = 0
+	for range mostByChance {
+		if e.over() {
+			return false
+		}
+		e.workers[0].runAnd(n, nil, false, false, func(a *attempt, s *stall) {
+			if s != nil && s.kind != crashed {
+				e.gaveUp(e.workers[0], n, s)
+			}
+			shown = showing(e.judge(a, n, s), v)
+		})
+		if shown {
+			return true
+		}
+	}
+	return false
+}
+
+// runShowing runs a schedule to show what it violates: where that comes by chance, until it
+// comes.
+func (e *exploring) runShowing(n candidate, v property.Violation) (a *attempt, s *stall) {
+	shown := !e.loose.Load()
+	for range mostByChance {
+		a, s = e.workers[0].runAnd(n, nil, true, false, func(a *attempt, s *stall) { shown = shown || showing(e.judge(a, n, s), v) })
+		if shown || s != nil || e.over() {
+			break
+		}
+	}
+	return a, s
+}
+
+func showing(t tried, v property.Violation) bool {
+	return slices.ContainsFunc(append(t.violations, t.hints...), func(o property.Violation) bool { return groupOf(o) == groupOf(v) })
+}
+
+// looseness is what is not covered where goroutines of user code ask.
+func (e *exploring) looseness() (all []string) {
+	if at := e.looseAt.Load(); e.swayed > 0 && at != nil {
+		text := "orders that goroutines of user code's own did not come in: they ask, or dispatch"
+		if *at != "" {
+			text += ", " + *at
+		}
+		all = append(all, fmt.Sprintf("%s; %s went another way than the run that they were made of. Strands (Fork) go on in an order that can be explored and run again",
+			text, inWords(e.swayed, "schedule")))
+	}
+	switch e.once {
+	case 0:
+	case 1:
+		all = append(all, "whether 1 violation that one run of its schedule showed, and no other one, comes again: it is among the hints")
+	default:
+		all = append(all, fmt.Sprintf("whether %s that one run of their schedule showed each, and no other one, come again: they are among the hints", inWords(e.once, "violation")))
+	}
+	return all
 }
 
 // plainGoroutines is the advice on goroutines that ask.

@@ -92,9 +92,11 @@ type attempt struct {
 
 	// By call, the goroutine that asks in it, where that is wanted, and whether some call
 	// had several: what these ask has the order of the system.
-	askers map[int]int
-	loose  bool
-	played []answer // iterations of scripts; where askers are wanted
+	askers  map[int]int
+	loose   bool
+	looseAt string       // where in user code it was seen
+	apart   *atomic.Bool // the exploration has seen it; nil is never
+	played  []answer     // iterations of scripts; where askers are wanted
 
 	lines  []int          // the crossings of which is wanted where they come from
 	places map[int]string // where in user code those did
@@ -145,7 +147,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
 	a.lines, a.places = n.lines, nil
-	a.askers, a.loose, a.played = nil, false, nil
+	a.askers, a.loose, a.looseAt, a.played = nil, false, "", nil
 	if n.askers {
 		a.askers = map[int]int{}
 	}
@@ -343,27 +345,6 @@ func (a *attempt) hasBegun(at int, step adk.Step) {
 	}
 }
 
-// knowAsker keeps which goroutine asks in a call, if that is wanted.
-func (a *attempt) knowAsker(step adk.Step) {
-	if step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done {
-		return
-	}
-	id := watchdog.ID()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if first, known := a.askers[step.Call]; known && first != id {
-		a.loose = true
-	}
-	a.askers[step.Call] = id
-}
-
-// isLoose reports whether code of the run asks from goroutines of its own.
-func (a *attempt) isLoose() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.loose
-}
-
 // reach makes a slice long enough for an index.
 func reach[T any](s []T, index int) []T {
 	for len(s) <= index {
@@ -559,14 +540,17 @@ func (a *attempt) seamOf(call int) string {
 
 // says says what a fault does, and where.
 func (a *attempt) says(f planned) string {
-	what := f.place.String()
-	if x := &a.crossings[min(f.At, len(a.crossings))-1]; wire.IsAsk(x) && x.Name != "" {
+	what, in := f.place.String(), a.metIn(f)
+	if x := &a.crossings[min(f.At, len(a.crossings))-1]; wire.IsAsk(x) && x.Name != "" && f.world == nil {
 		what = "ask " + x.Name
-		if strings.HasPrefix(x.Name, adk.FaultPoints) {
-			what = x.Name
-		}
 	}
-	return fmt.Sprintf("%s: %s %q%s, in %s", f.Fault, faultWords[f.Kind], what, f.howOften(), a.seamOf(f.in))
+	if f.world != nil {
+		what = "ask " + f.world.of
+	}
+	if strings.HasPrefix(what, "ask "+adk.FaultPoints) {
+		what = strings.TrimPrefix(what, "ask ")
+	}
+	return fmt.Sprintf("%s: %s %q%s, in %s", f.Fault, faultWords[f.Kind], what, f.howOften(), a.seamOf(in))
 }
 
 // locate keeps where in user code a crossing comes from, if that is wanted.
@@ -671,6 +655,7 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 		var asks map[int]*asked
 		seams := make([]adk.Seam, 0, 64)
 		calls := &callsOf{crossings: a.crossings}
+		loose := a.isApart()
 		for i := range a.crossings {
 			x := &a.crossings[i]
 			if x.Kind == adk.KindCall {
@@ -678,7 +663,7 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 				seams[x.ID] = x.Seam
 			}
 			over := s.ended || wire.IsCancel(x)
-			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls}
+			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls, loose: loose}
 			a.describe(&s, seams)
 			if x.Kind.Uses(adk.FieldJSON) {
 				if asks == nil {
@@ -712,6 +697,9 @@ func (a *attempt) describe(s *faultPoint, seams []adk.Seam) {
 func (s *faultPoint) plan(f turn.Fault) planned {
 	f.At = s.at
 	p := planned{Fault: f, place: s.place(), in: s.x.Call}
+	if s.world != nil {
+		p.op, p.turn.nth = s.world.op, s.world.nth()
+	}
 	if f.Kind.OfWorld() {
 		answer, _ := s.broken(f.Kind)
 		p.world, p.answer = s.world, answer.given
@@ -723,7 +711,7 @@ func (s *faultPoint) plan(f turn.Fault) planned {
 		return p
 	}
 	if s.isSeam() {
-		p.in = s.x.ID
+		p.in, p.turn = s.x.ID, s.turnOf()
 	}
 	switch f.Kind {
 	case turn.ResultEmpty, turn.ResultCut, turn.ResultLong, turn.ResultOdd:

@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/oddtext"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -60,9 +61,9 @@ func textOf(result adk.ToolResult) string {
 }
 
 // changedResult is what a tool gives, with the fault that is planned for its call.
-func (a *attempt) changedResult(call int, result adk.ToolResult) adk.ToolResult {
+func (a *attempt) changedResult(call int, at string, result adk.ToolResult) adk.ToolResult {
 	for i := range a.faults {
-		if f := &a.faults[i]; f.moment == changed && f.call == call {
+		if f := &a.faults[i]; f.moment == changed && a.strikes(f, call, at, wanted.What{}) {
 			a.fire(f, 0)
 			text := textOf(result)
 			if a.plain {

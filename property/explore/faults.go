@@ -5,6 +5,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -52,6 +53,7 @@ type faultPoint struct {
 	follows bool // the subject makes a turn that follows
 	world   *asked
 	calls   *callsOf // of all that can be down
+	loose   bool     // goroutines of user code ask: what comes has the order of the system
 }
 
 // wakeup says what a waiter found that woke before this crossing.
@@ -236,7 +238,7 @@ func (s *faultPoint) refusesDownOne() string {
 	if why := s.refusesDown(); why != "" {
 		return why
 	}
-	if wantedAt(s.x).part("") == "" {
+	if wanted.At(s.x).Part("") == "" {
 		return ofNoOne
 	}
 	return ""

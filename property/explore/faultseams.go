@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/callers"
 	"github.com/adkreplay/adkreplay/internal/storages"
 	"github.com/adkreplay/adkreplay/property/internal/strays"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -42,6 +43,8 @@ type planned struct {
 	turn.Fault
 	moment moment
 	call   int            // the call that it is made in, but for elsewhere
+	turn   turnOf         // which of the calls of the same that is, or of the asks
+	op     int            // the ask that it is made in, where it is one of the world
 	down   string         // what is down from there on
 	left   int            // for how many calls more
 	one    string         // and for whom alone: of what is called for, the part that Member names; empty is for all
@@ -69,12 +72,12 @@ func (f *planned) fail() error {
 // enter calls the user code of a seam call, with the faults that are planned for
 // it around it. At names what can be down, if it is a collection or a tool, and what says
 // for which record or arguments it is called.
-func (a *attempt) enter(call int, at string, what wanted, body func() error) error {
+func (a *attempt) enter(call int, at string, what wanted.What, body func() error) error {
 	a.entered(call)
 	for i := range a.faults {
 		f := &a.faults[i]
 		switch {
-		case f.call == call && f.moment != elsewhere:
+		case f.moment != deaf && f.moment != changed && a.strikes(f, call, at, what):
 			body = a.broken(f, body)
 			a.begins(f, at, what)
 		case f.world == nil && at != "" && a.failsAgain(f, call, at, what):
@@ -85,7 +88,7 @@ func (a *attempt) enter(call int, at string, what wanted, body func() error) err
 }
 
 // begins knows the call that a fault begins with which may go on.
-func (a *attempt) begins(f *planned, at string, what wanted) {
+func (a *attempt) begins(f *planned, at string, what wanted.What) {
 	if f.down != "" {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -95,7 +98,7 @@ func (a *attempt) begins(f *planned, at string, what wanted) {
 
 // failsAgain reports whether a fault happens again to a call, whose code is then kept from
 // running.
-func (a *attempt) failsAgain(f *planned, call int, at string, what wanted) bool {
+func (a *attempt) failsAgain(f *planned, call int, at string, what wanted.What) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !f.fired || f.left <= 0 && !f.Each || !f.goesOn(at, what) {
@@ -215,9 +218,9 @@ func isBreakable() bool {
 }
 
 // deafTo reports whether a tool's call is to be deaf to its context.
-func (a *attempt) deafTo(call int) *planned {
+func (a *attempt) deafTo(call int, at string) *planned {
 	for i := range a.faults {
-		if f := &a.faults[i]; f.moment == deaf && f.call == call {
+		if f := &a.faults[i]; f.moment == deaf && a.strikes(f, call, at, wanted.What{}) {
 			return f
 		}
 	}
@@ -230,7 +233,7 @@ func (a *attempt) around(c adk.Config) adk.Config {
 	if executor != nil {
 		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			call, _ := dc.Where()
-			return a.enter(call, "", wanted{}, func() error { return executor(ctx, dc, h) })
+			return a.enter(call, "", wanted.What{}, func() error { return executor(ctx, dc, h) })
 		}
 	}
 	c.TurnInput, c.TurnOutput = a.aroundTurn(c.TurnInput), a.aroundTurn(c.TurnOutput)
@@ -248,7 +251,7 @@ func (a *attempt) aroundTurn(list []adk.TurnMiddleware) []adk.TurnMiddleware {
 		}
 		guarded[i].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 			call, _ := tc.Where()
-			return a.enter(call, "", wanted{}, func() error { return m.Run(ctx, tc, next) })
+			return a.enter(call, "", wanted.What{}, func() error { return m.Run(ctx, tc, next) })
 		}
 	}
 	return guarded
@@ -263,7 +266,7 @@ func (a *attempt) aroundDispatch(list []adk.DispatchMiddleware) []adk.DispatchMi
 		}
 		guarded[i].Run = func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 			call, _ := dc.Where()
-			return a.enter(call, "", wanted{}, func() error { return m.Run(ctx, dc, next) })
+			return a.enter(call, "", wanted.What{}, func() error { return m.Run(ctx, dc, next) })
 		}
 	}
 	return guarded
@@ -280,19 +283,19 @@ func (a *attempt) Handler(tool *adk.Tool, own adk.ToolHandler) adk.ToolHandler {
 // tool calls the handler of a tool.
 func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, args map[string]any, inner adk.ToolHandler) (result adk.ToolResult, err error) {
 	call, _ := dc.Where()
-	if f := a.deafTo(call); f != nil {
+	if f := a.deafTo(call, at); f != nil {
 		a.fire(f, 0)
 		ctx = context.WithoutCancel(ctx)
 		a.present.Load().end(context.Canceled, errBroken)
 	}
-	err = a.enter(call, at, wanted{args: args}, func() (err error) {
+	err = a.enter(call, at, wanted.What{Args: args}, func() (err error) {
 		result, err = inner(ctx, dc, args)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return a.changedResult(call, result), nil
+	return a.changedResult(call, at, result), nil
 }
 
 // aroundStorage stands around a storage, and has it give the conversation that is wanted.
@@ -305,7 +308,7 @@ func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
 
 // Guard makes the attempt the guard of its storage.
 func (a *attempt) Guard(scope adk.Scope, of adk.CollectionName, record adk.Record, key string, do func() error) error {
-	return a.enter(scope.Call, string(of), wanted{record: record, key: key}, do)
+	return a.enter(scope.Call, string(of), wanted.What{Record: record, Key: key}, do)
 }
 
 // givenMessages are the messages of a storage, and those that the schedule has beside them.

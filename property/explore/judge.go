@@ -59,9 +59,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	if n := len(a.faults); n > 0 && a.endless == "" {
 		t.hits, t.same = a.faults[n-1].hits, a.faults[n-1].same
 	}
-	if a.isLoose() {
-		e.loose.Store(true)
-	}
+	e.isLoose(a)
 	e.loosen(&t)
 	if a.collect {
 		a.lookFurther(&t, e.options.Faults)

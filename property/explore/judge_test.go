@@ -114,12 +114,3 @@ func TestChecksOfOneBug(t *testing.T) {
 		assert.Equal(t, c.same, key(c.one) == key(c.other), c.one)
 	}
 }
-
-// Two ids that no float64 tells apart are those of two customers.
-func TestMembersAreNumbersAsTheyAreSpelled(t *testing.T) {
-	one := wanted{request: []byte(`{"user":175928847299117063,"first":true}`)}.members()
-	other := wanted{request: []byte(`{"user":175928847299117064}`)}.members()
-	assert.Equal(t, map[string]string{"user": "175928847299117063", "first": "true"}, one)
-	assert.Equal(t, map[string]string{"user": "175928847299117064"}, other)
-	assert.Empty(t, wanted{request: []byte(`{"user":`)}.members())
-}

@@ -92,7 +92,7 @@ type calling struct {
 
 // read reads a run. It is good until the next one.
 func (a *attempt) read() *reading {
-	r := &reading{info: a.info, crossings: a.crossings, faults: a.faults, unran: a.unran, unasked: a.unasked, waited: a.waited(), tooLong: a.endless != "",
+	r := &reading{info: a.info, crossings: a.crossings, faults: a.struck(), unran: a.unran, unasked: a.unasked, waited: a.waited(), tooLong: a.endless != "",
 		calls: append(a.callings[:0], calling{})}
 	for i := range a.crossings {
 		switch x := &a.crossings[i]; x.Kind {
@@ -219,7 +219,7 @@ func (r *reading) failedWrite(f planned) *adk.Crossing {
 	writes := false
 	for i := range r.crossings {
 		switch x := &r.crossings[i]; {
-		case x.Kind != adk.KindAsk || x.Op != f.world.op:
+		case x.Kind != adk.KindAsk || x.Op != f.op:
 		case x.Phase == adk.Begin:
 			writes = x.Status == string(adk.EffectWrites)
 		case writes && x.Err != nil:

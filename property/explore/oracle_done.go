@@ -49,6 +49,9 @@ func panicHidden(r, undisturbed *reading) (found []exhibit) {
 		if f.Kind != turn.Panic || !f.broke || f.call >= len(r.calls) || r.calls[f.call].outcome != adk.OutcomeOK || r.tells(f.At-1) {
 			continue
 		}
+		if f.call >= len(undisturbed.calls) || undisturbed.calls[f.call].seam != r.calls[f.call].seam || f.At > len(undisturbed.crossings) {
+			continue // goroutines of user code have gone another way
+		}
 		c, x := r.calls[f.call], &undisturbed.crossings[f.At-1]
 		switch {
 		case c.seam.Label == adk.LabelTool && isNothing(r.crossings[c.ended].Result) && !isNothing(undisturbed.crossings[undisturbed.calls[f.call].ended].Result):
@@ -93,7 +96,7 @@ func (r *reading) failedAsk(f planned) *adk.Crossing {
 	}
 	refused := slices.Contains([]turn.FaultKind{turn.AskBusy, turn.AskFailed, turn.AskUnavailable, turn.AskUnauthorized}, f.Kind)
 	at := slices.IndexFunc(r.crossings, func(x adk.Crossing) bool {
-		return x.Kind == adk.KindAsk && x.Op == f.world.op && x.Phase == adk.Done && (x.Err != nil || refused)
+		return x.Kind == adk.KindAsk && x.Op == f.op && x.Phase == adk.Done && (x.Err != nil || refused)
 	})
 	if at < 0 {
 		return nil
@@ -168,7 +171,7 @@ func callDropped(r, undisturbed *reading) []exhibit {
 	}
 	for _, f := range r.faults {
 		at := slices.IndexFunc(r.crossings, func(x adk.Crossing) bool {
-			return f.Kind == turn.ChatSeveral && x.Kind == adk.KindAsk && x.Op == f.world.op && x.Phase == adk.Done
+			return f.Kind == turn.ChatSeveral && x.Kind == adk.KindAsk && x.Op == f.op && x.Phase == adk.Done
 		})
 		if at < 0 || r.tells(at) || slices.ContainsFunc(r.crossings[at+1:], func(x adk.Crossing) bool { return isOfTwin(&x) }) {
 			continue

@@ -274,6 +274,7 @@ func (e *exploring) notCovered() (all []string) {
 	if e.unfound {
 		all = append(all, "which schedule leaves goroutines behind, as one of those tried does: "+e.whyOver())
 	}
+	all = append(all, e.looseness()...)
 	if e.stopped == "" {
 		return all
 	}

@@ -147,6 +147,9 @@ type exploring struct {
 	unfound  bool        // which schedule leaves them behind there was no time to find
 	unsteady bool        // the undisturbed turn is another one every time, and that has been said
 	loose    atomic.Bool // code asks from goroutines of its own
+	looseAt  atomic.Pointer[string]
+	swayed   int // schedules of which a run went another way than the one that they were made of
+	once     int // violations that one run of their schedule showed, and no more
 	stopped  string
 }
 
@@ -155,7 +158,7 @@ func newExplorer(ctx context.Context, subject turn.Subject, options Options) *ex
 		result: &Exploration{Subject: subject.Name, Bound: options.Bound, Violations: []Breach{}, command: options.Command, test: options.test}}
 	e.limit = watchdog.NewLimit(ctx, options.realBudget(), overtimeGrace)
 	for range options.Workers {
-		e.workers = append(e.workers, newWorker(e.closing(subject)))
+		e.workers = append(e.workers, newWorker(e.closing(subject), &e.loose))
 	}
 	e.strays = strays.Watch{Labels: e.labels, Background: options.Background, Over: e.over}
 	e.watcher = watch(ctx, e.workers, options.realBudget())
@@ -238,7 +241,7 @@ func (e *exploring) showAll(list []Breach) {
 		for _, f := range n.faults {
 			n.lines = append(n.lines, f.At)
 		}
-		if a, s := e.workers[0].run(n, nil, true, false); s == nil || s.kind == crashed {
+		if a, s := e.runShowing(n, b.Violation); s == nil || s.kind == crashed {
 			b.Where, b.Stretch = a.shown(n, b.Violation)
 			b.Code = a.codeOf(n, b.Crossing)
 			b.Strands = e.strandsOf(b.from, a.crossings)
@@ -562,9 +565,7 @@ func (p *part) ranAgain(a *attempt, s *stall) {
 		}
 		return
 	}
-	if a.isLoose() {
-		p.e.loose.Store(true)
-	}
+	p.e.isLoose(a)
 	t := &p.results[p.at][0]
 	t.violations, p.doubt = append(t.violations, p.doubt...), nil
 	p.e.loosen(t)
@@ -681,6 +682,7 @@ func (e *exploring) commit(t *tried) {
 		e.result.Waited++
 	}
 	t.candidate.number = e.result.Schedules
+	e.doubt(t)
 	for _, v := range t.violations {
 		if b := e.result.add(&e.result.Violations, t.candidate, v); b != nil && t.shown != nil {
 			b.Where, b.Stretch, b.Run = t.shown.where, t.shown.stretch, t.shown.run
@@ -696,7 +698,7 @@ func (e *exploring) commit(t *tried) {
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
 	a, s := e.workers[0].run(candidate{askers: true}, nil, false, true)
-	e.loose.Store(a.isLoose())
+	e.isLoose(a)
 	e.choices, e.strands = len(a.order.choices), strandsOf(a.order.choices)
 	if !e.subject.Scripted && !e.options.UsualInput {
 		e.others = a.history.others()
@@ -750,6 +752,10 @@ func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 	for _, f := range s.Faults {
 		a, _ := e.workers[0].run(n, nil, true, false)
 		found, err := a.resolve(f)
+		for again := 0; again < mostByChance && err != nil && e.loose.Load() && !e.over(); again++ {
+			a, _ = e.workers[0].run(n, nil, true, false)
+			found, err = a.resolve(f)
+		}
 		if err != nil {
 			return candidate{}, err
 		}

@@ -13,6 +13,7 @@ import (
 type worker struct {
 	subject turn.Subject
 	longest int                     // how many crossings a run may have
+	apart   *atomic.Bool            // goroutines of user code ask
 	attempt atomic.Pointer[attempt] // the watcher looks at it too
 	lane    *lane
 }
@@ -35,8 +36,8 @@ type list struct {
 	ran     func(a *attempt, s *stall)
 }
 
-func newWorker(subject turn.Subject) *worker {
-	w := &worker{subject: subject, longest: longestTurn}
+func newWorker(subject turn.Subject, apart *atomic.Bool) *worker {
+	w := &worker{subject: subject, longest: longestTurn, apart: apart}
 	w.attempt.Store(newAttempt())
 	return w
 }
@@ -51,7 +52,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) 
 			go w.lane.serve(w.subject, w.attempt.Load().label)
 		}
 		a := w.attempt.Load()
-		a.longest, a.stalled = w.longest, w.lane.stalled
+		a.longest, a.apart, a.stalled = w.longest, w.apart, w.lane.stalled
 		w.lane.lists <- list{a, next, ran}
 		select {
 		case goesOn := <-w.lane.done:

@@ -19,6 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -171,10 +172,10 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 	defer a.mu.Unlock()
 	var broken *planned // of two faults of one answer the later breaks what the earlier left
 	for i := range a.faults {
-		if f := &a.faults[i]; f.world != nil && f.world.op == q.Op {
+		if f := &a.faults[i]; f.world != nil && a.strikesAsk(f, q) {
 			f.fired = true
 			f.begins()
-			f.first(q.Of, wanted{request: q.Request})
+			f.first(q.Of, wanted.What{Request: q.Request})
 			broken = f
 		}
 	}
@@ -186,7 +187,7 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 		if f.world == nil || !f.fired {
 			continue
 		}
-		if f.goesOn(q.Of, wanted{request: q.Request}) {
+		if f.goesOn(q.Of, wanted.What{Request: q.Request}) {
 			return a.breaks(f, q)
 		}
 		if f.world.of == q.Of {

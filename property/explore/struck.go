@@ -1,0 +1,171 @@
+package explore
+
+import (
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/codeplace"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
+)
+
+// This file says which call a fault strikes. Where only strands run side by side that is the
+// one with the number that it had in the run without the fault. Where goroutines that user
+// code has begun ask or dispatch, numbers are handed out in the order of the system, and a
+// number says nothing: there it is the call that is as many-eth of the same as it was then.
+// Whatever is no such call a fault leaves alone, and nobody is accused of it.
+
+// turnOf is which of the calls, or asks, of the same one is that a fault was made for.
+type turnOf struct {
+	of    string // the collection or tool that is called; empty is other user code
+	shape string
+	nth   int  // how many of the same come before it
+	seen  int  // in the present run
+	met   bool // it came
+}
+
+// providerOf is the collection or the tool of a seam; empty is other user code.
+func providerOf(s adk.Seam) string {
+	if s.Label == adk.LabelStorage || s.Label == adk.LabelTool {
+		return provider(s)
+	}
+	return ""
+}
+
+// turnOf is that of the call that begins or returns at the spot.
+func (s *faultPoint) turnOf() (t turnOf) {
+	t.of = providerOf(s.seam)
+	if !s.loose || t.of == "" {
+		return t
+	}
+	before := map[string]int{} // by shape
+	for i := range s.calls.crossings {
+		x := &s.calls.crossings[i]
+		if x.Kind != adk.KindCall || providerOf(x.Seam) != t.of {
+			continue
+		}
+		if t.shape = wanted.At(x).Shape(); x.ID == s.x.ID {
+			break
+		}
+		before[t.shape]++
+	}
+	t.nth = before[t.shape]
+	return t
+}
+
+// nth is how many asks for the same come before it.
+func (w *asked) nth() (n int) {
+	for _, other := range w.others {
+		if other.first < w.first && string(other.request) == string(w.request) {
+			n++
+		}
+	}
+	return n
+}
+
+// comes counts what is the same, and tells when it is the one.
+func (t *turnOf) comes() bool {
+	t.seen++
+	t.met = t.seen > t.nth
+	return t.met
+}
+
+// strikes reports whether a fault is made in a call of user code, which it then knows.
+func (a *attempt) strikes(f *planned, call int, at string, what wanted.What) bool {
+	switch {
+	case f.moment == elsewhere:
+		return false
+	case f.moment == amidBody:
+		return f.call == call
+	case !a.isApart() || at == "":
+		return f.call == call && f.turn.of == at
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if f.turn.met || f.turn.of != at || f.turn.shape != what.Shape() || !f.turn.comes() {
+		return false
+	}
+	f.call, f.in = call, call
+	return true
+}
+
+// strikesAsk reports whether a fault of the world is made in the answer to a question. mu is
+// held.
+func (a *attempt) strikesAsk(f *planned, q adk.Question) bool {
+	if !a.isApart() {
+		return f.op == q.Op
+	}
+	if f.turn.met || q.Of != f.world.of || string(q.Request) != string(f.world.request) || !f.turn.comes() {
+		return false
+	}
+	f.op = q.Op
+	return true
+}
+
+// isApart reports whether goroutines that user code has begun ask or dispatch, in this run or
+// in one before it.
+func (a *attempt) isApart() bool { return a.apart != nil && a.apart.Load() }
+
+// knowAsker keeps which goroutine asks in a call, or begins a dispatch there, if that is
+// wanted. What begins a dispatch is no operation: only where nothing of the engine lies above
+// user code is it told from what the engine calls.
+func (a *attempt) knowAsker(step adk.Step) {
+	here := codeplace.Here(1)
+	apart := here.IsApart() && len(here.Users()) > 0
+	switch {
+	case step.Kind == adk.KindCall && !apart:
+		return
+	case step.Kind == adk.KindCall:
+	case step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done:
+		return
+	}
+	id := watchdog.ID()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if apart && a.looseAt == "" {
+		a.looseAt = watchdog.Here().Where()
+	}
+	if first, known := a.askers[step.Call]; known && first != id {
+		a.loose = true
+	}
+	a.askers[step.Call] = id
+}
+
+// isLoose reports whether code of the run asks from goroutines of its own.
+func (a *attempt) isLoose() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.loose
+}
+
+// struck are the faults of a run that came.
+func (a *attempt) struck() (came []planned) {
+	for i := range a.faults {
+		if a.faults[i].fired {
+			came = append(came, a.faults[i])
+		}
+	}
+	return came
+}
+
+// metIn is the call in which a fault came, or was to come.
+func (a *attempt) metIn(f planned) int {
+	for i := range a.faults {
+		came := &a.faults[i]
+		switch {
+		case !came.fired || came.Fault != f.Fault:
+		case came.world != nil:
+			for at := range a.crossings {
+				if x := &a.crossings[at]; wire.IsAsk(x) && x.Op == came.op {
+					return x.Call
+				}
+			}
+		case came.moment == elsewhere && a.isApart() && f.At < len(a.steps) && a.steps[f.At].Kind != 0:
+			return a.steps[f.At].Call
+		case came.moment == elsewhere:
+			return f.in
+		default:
+			return came.in
+		}
+	}
+	return f.in
+}

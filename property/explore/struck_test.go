@@ -1,0 +1,164 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// team is an agent that has two sub-agents work at once, on goroutines of its own: one looks
+// something up and keeps the result, the other has a helper, reads what is remembered, and asks. Either begins
+// first, in turns, and what is the storing of one is the helper of the other by its number.
+// What store makes of a failure is what the first hears of it.
+func team(name string, store func(error) error) turn.Subject {
+	var mu sync.Mutex
+	runs := 0
+	first := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		runs++
+		return runs % 7 % 2
+	}
+	look := samples.Must(adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("seen"), nil
+		}}))
+	looker := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		result, err := dc.Execute(ctx, look, "{}")
+		if err != nil {
+			return err
+		}
+		for range 3 {
+			now := dc.Now()
+			call, err := adk.NewToolCall(adk.ToolCallInit{ID: dc.NewID(), Tool: "look", Args: "{}", Results: result, CreatedAt: now, UpdatedAt: now, CompletedAt: now})
+			if err != nil {
+				return err
+			}
+			if err := store(dc.ToolCalls().Store(ctx, call)); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	}
+	acks := func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }
+	thinker := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		if end, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "helper", Source: dc, Executor: adk.Executor{Name: "helper", Run: acks}}); err != nil || end.Error != nil {
+			return errors.Join(err, end.Error)
+		}
+		if _, err := dc.Memories().Fetch(ctx); err != nil {
+			return err
+		}
+		for range 2 {
+			if _, err := adk.Ask(ctx, "search", "tea", func(context.Context, string) (string, error) { return "found", nil }, adk.AskOptions{Effect: adk.EffectReads}); err != nil {
+				return err
+			}
+		}
+		return dc.Ack()
+	}
+	lead := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var group sync.WaitGroup
+		errs := make([]error, 2)
+		gate, begins := make(chan struct{}), first()
+		for i, run := range []func(context.Context, *adk.DispatchContext, *adk.Helpers) error{looker, thinker} {
+			group.Go(func() {
+				if i != begins {
+					<-gate
+				} else {
+					defer close(gate)
+				}
+				end, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "worker", Source: dc, Executor: adk.Executor{Name: "worker", Run: run}})
+				if err == nil && end.Status != adk.StatusAck {
+					err = errors.New("not done")
+				}
+				errs[i] = errors.Join(err, end.Error)
+			})
+		}
+		group.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		return dc.Ack()
+	}
+	return turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Executor: adk.Executor{Name: "lead", Run: lead}, Tools: []*adk.Tool{look}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+}
+
+// A fault is told of the call that it struck: where goroutines of an agent's own dispatch,
+// the number that the call had in another run says nothing, and a team that passes every
+// error on is accused of nothing. That its orders are not covered is said, and where they
+// come from.
+func TestFaultsStrikeTheCallThatTheyWereMadeFor(t *testing.T) {
+	struck, missed := 0, 0
+	right := checked(team("right", func(err error) error { return err }), func(r turn.Run) error {
+		if len(r.Schedule.Faults) != 1 || r.Schedule.Faults[0].Kind != turn.StorageBefore {
+			return nil
+		}
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReturn && x.Outcome == adk.OutcomeError {
+				struck++
+				return nil
+			}
+		}
+		missed++
+		return nil
+	})
+	result := explored(t, right, explore.Options{Workers: 1})
+	assert.Empty(t, result.Violations, result)
+	assert.Positive(t, struck)
+	assert.Zero(t, missed, "every failure finds its call, whoever comes first")
+	said := strings.Join(result.NotCovered, "\n")
+	assert.Regexp(t, `orders that goroutines of user code's own did not come in: they ask, or dispatch, .*struck_test\.go:\d+.*; [\d,]+ schedules? went another way .* Strands \(Fork\)`, said)
+	assert.Contains(t, result.Summary(), "not all of it")
+}
+
+// What such a team hides is found all the same, and told of the storage that failed.
+func TestWhatGoroutinesHideIsFound(t *testing.T) {
+	result := explored(t, team("wrong", func(error) error { return nil }), explore.Options{Workers: 1})
+	found := 0
+	for _, b := range result.Violations {
+		if b.Invariant != "nothing fails in silence" {
+			assert.Equal(t, "an abort is heeded", b.Invariant, b)
+			continue
+		}
+		found++
+		assert.Contains(t, b.Text, "storage/toolCalls.store failed")
+		for _, where := range b.Where {
+			assert.Contains(t, where, "in storage/toolCalls.store")
+		}
+	}
+	assert.Positive(t, found, result)
+}
+
+// What one run of a schedule shows and no other is no violation where the order is the
+// system's: nobody can see it again. It is a hint, and said to be open.
+func TestWhatIsSeenOnceIsAHint(t *testing.T) {
+	var mu sync.Mutex
+	checks := 0
+	once := checked(team("once", func(err error) error { return err }), func(turn.Run) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if checks++; checks == 40 {
+			return errors.New("the report is missing")
+		}
+		return nil
+	})
+	result := explored(t, once, explore.Options{Workers: 1})
+	assert.Empty(t, result.Violations, result)
+	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "whether 1 violation that one run of its schedule showed, and no other one, comes again: it is among the hints")
+	var texts []string
+	for _, h := range result.Hints {
+		texts = append(texts, h.Text)
+	}
+	assert.Contains(t, texts, "the report is missing\none run of this schedule showed it, and no other one")
+}

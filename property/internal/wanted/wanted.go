@@ -1,0 +1,174 @@
+// Package wanted says what somebody is called for, and which calls are for the same.
+package wanted
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// What is what a storage, a tool or the world is called for: a record or its key,
+// arguments, or a request.
+type What struct {
+	Record  adk.Record
+	Key     string
+	Args    map[string]any
+	Request json.RawMessage
+}
+
+// At is what a seam is called for.
+func At(x *adk.Crossing) What {
+	args, _ := x.Args.(map[string]any)
+	return What{Record: x.Record, Key: x.Key, Args: args}
+}
+
+// Part is the part of what is wanted that a member names, in a text: equal texts are equal
+// parts. Without a member it is the record's key, or all arguments, or the whole request.
+// It is empty where there is none.
+func (w What) Part(member string) string {
+	if member != "" {
+		return w.Members()[member]
+	}
+	switch {
+	case w.Request != nil:
+		return string(w.Request)
+	case w.Record != nil:
+		return w.Record.Key()
+	case len(w.Args) == 0:
+		return w.Key
+	}
+	text, err := json.Marshal(w.Args)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// deepest is how deep members are looked at: whom a call is for stands near its top.
+const deepest = 4
+
+// Members are the texts and numbers in what is wanted, by their paths, and what stands
+// before the first / or : of a text.
+func (w What) Members() map[string]string {
+	var tree any
+	switch {
+	case w.Request != nil:
+		tree = treeOf(w.Request)
+	case w.Record != nil:
+		tree = treeOf(w.Record.AppendJSON(nil))
+	case w.Args != nil:
+		tree = w.Args
+	default:
+		tree = map[string]any{"key": w.Key}
+	}
+	all := map[string]string{}
+	gatherMembers(all, "", tree, deepest)
+	return all
+}
+
+// treeOf is a JSON text with its numbers as they are spelled, since an id may be longer than a
+// float64 holds; nil of what is none.
+func treeOf(text []byte) (tree any) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if decoder.Decode(&tree) != nil {
+		return nil
+	}
+	return tree
+}
+
+func gatherMembers(all map[string]string, path string, value any, depth int) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, child := range v {
+			if depth > 0 && !strings.Contains(name, ".") {
+				gatherMembers(all, strings.TrimPrefix(path+"."+name, "."), child, depth-1)
+			}
+		}
+	case string:
+		putMember(all, path, strconv.Quote(v))
+		for _, mark := range []string{"/", ":"} {
+			if before, _, found := strings.Cut(v, mark); found && before != "" {
+				putMember(all, path+mark, strconv.Quote(before))
+			}
+		}
+	case json.Number, float64, int, int64, bool:
+		putMember(all, path, fmt.Sprint(v))
+	}
+}
+
+func putMember(all map[string]string, path, text string) {
+	if turn.IsMember(path) {
+		all[path] = text
+	}
+}
+
+// Shape tells what is wanted of a collection: to write or to read one, or all.
+func (w What) Shape() string {
+	switch {
+	case w.Record != nil:
+		return "record"
+	case w.Key != "":
+		return "key"
+	}
+	return ""
+}
+
+// Call is one of them.
+type Call struct {
+	At      int
+	Members map[string]string
+}
+
+// mostMembers is for how many groups of calls something fails at one call of them.
+const mostMembers = 2
+
+// GroupsOf are the members by which some calls, the one at a crossing among them and one
+// behind it, are for another one than the others: shallow members first, and of those that
+// make the same groups one.
+func GroupsOf(calls []Call, at int) (members []string) {
+	mine := slices.IndexFunc(calls, func(c Call) bool { return c.At == at })
+	if mine < 0 || len(calls) < 3 {
+		return nil
+	}
+	known := []group{groupIn(calls, func(c Call) bool { return maps.Equal(c.Members, calls[mine].Members) })}
+	for _, path := range shallowFirst(calls[mine].Members) {
+		g := groupIn(calls, func(c Call) bool { return c.Members[path] == calls[mine].Members[path] })
+		if g[len(g)-1] == mine || len(g) == len(calls) || slices.ContainsFunc(known, g.equal) {
+			continue
+		}
+		known = append(known, g)
+		if members = append(members, path); len(members) == mostMembers {
+			break
+		}
+	}
+	return members
+}
+
+// group are some of several calls, by their places among them.
+type group []int
+
+func groupIn(calls []Call, alike func(Call) bool) (g group) {
+	for i, c := range calls {
+		if alike(c) {
+			g = append(g, i)
+		}
+	}
+	return g
+}
+
+func (g group) equal(other group) bool { return slices.Equal(g, other) }
+
+func shallowFirst(members map[string]string) []string {
+	return slices.SortedFunc(maps.Keys(members), func(a, b string) int {
+		return cmp.Or(strings.Count(a, ".")-strings.Count(b, "."), strings.Compare(a, b))
+	})
+}
