@@ -7,6 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/steady"
+	"github.com/adkreplay/adkreplay/property/turn"
 )
 
 // This file holds a run against another of the same schedule.
@@ -113,17 +114,44 @@ func (e *exploring) again(n candidate, v property.Violation) (shown bool) {
 	return false
 }
 
-// runShowing runs a schedule to show what it violates: where that comes by chance, until it
-// comes.
-func (e *exploring) runShowing(n candidate, v property.Violation) (a *attempt, s *stall) {
-	shown := !e.loose.Load()
+// runShowing runs a schedule to show what it violates. Where that comes by chance it does so
+// until it comes, and takes over at which crossing it then shows.
+func (e *exploring) runShowing(n candidate, v *property.Violation) (a *attempt, s *stall) {
+	if !e.loose.Load() {
+		return e.workers[0].run(n, nil, true, false)
+	}
+	for at := range e.workers[0].longest {
+		n.lines = append(n.lines, at)
+	}
+	shown := false
 	for range mostByChance {
-		a, s = e.workers[0].runAnd(n, nil, true, false, func(a *attempt, s *stall) { shown = shown || showing(e.judge(a, n, s), v) })
+		a, s = e.workers[0].runAnd(n, nil, true, false, func(a *attempt, s *stall) {
+			t := e.judge(a, n, s)
+			all := append(t.violations, t.hints...)
+			if at := slices.IndexFunc(all, func(o property.Violation) bool { return groupOf(o) == groupOf(*v) }); at >= 0 {
+				shown, v.Crossing, v.Related = true, all[at].Crossing, all[at].Related
+			}
+		})
 		if shown || s != nil || e.over() {
 			break
 		}
 	}
 	return a, s
+}
+
+// mostResolved is in how many runs the crossing of a fault is looked for, where the order of
+// crossings is the system's.
+const mostResolved = 64
+
+// resolveFault is resolve for a fault, behind those that a schedule has.
+func (e *exploring) resolveFault(n candidate, f turn.Fault) (found planned, err error) {
+	for range mostResolved {
+		a, _ := e.workers[0].run(n, nil, true, false)
+		if found, err = a.resolve(f); err == nil || !e.loose.Load() || e.over() {
+			return found, err
+		}
+	}
+	return found, fmt.Errorf("%w: %s", err, looseOrder)
 }
 
 func showing(t tried, v property.Violation) bool {

@@ -541,7 +541,7 @@ func (a *attempt) seamOf(call int) string {
 // says says what a fault does, and where.
 func (a *attempt) says(f planned) string {
 	what, in := f.place.String(), a.metIn(f)
-	if x := &a.crossings[min(f.At, len(a.crossings))-1]; wire.IsAsk(x) && x.Name != "" && f.world == nil {
+	if x := &a.crossings[min(f.At, len(a.crossings))-1]; wire.IsAsk(x) && x.Name != "" && (f.moment == elsewhere || f.moment == amidBody) {
 		what = "ask " + x.Name
 	}
 	if f.world != nil {

@@ -1,6 +1,10 @@
 package explore
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/property/internal/footprint"
+)
 
 // orderSearch is the search for the orders of one schedule, depth first. Each run
 // that it asks for differs from one that it has seen in one decision more.
@@ -103,14 +107,14 @@ func (f *fork) turns() bool {
 }
 
 // sleeps sends the strand to sleep whose orders were tried at the present choice.
-func (f *fork) sleeps(step *footprint) {
+func (f *fork) sleeps(step *footprint.Step) {
 	f.asleep = append(slices.Clip(f.asleep), sleeper{f.strand, step})
 }
 
 // lastStep is the step that was taken at the run's last pick.
-func (f *fork) lastStep() *footprint {
+func (f *fork) lastStep() *footprint.Step {
 	if last := len(f.n.picks); last > 0 && f.n.picks[last-1].Choice <= len(f.choices) {
 		return &f.choices[f.n.picks[last-1].Choice-1].step
 	}
-	return &footprint{}
+	return &footprint.Step{}
 }

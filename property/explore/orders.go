@@ -6,6 +6,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/internal/footprint"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -18,7 +19,7 @@ import (
 // Two steps of different strands commute when neither can tell whether the other
 // came before it. Then the two orders that differ in nothing but their exchange
 // end alike, and one of them is enough. What a step can tell is read off the
-// crossings it makes (footprint.add):
+// crossings it makes (footprint.Step.Add):
 //
 //   - A step that changes what handles read (a set, the stash, the registry, the
 //     signal, the abort, a flush) commutes with nothing: code of another strand
@@ -45,75 +46,11 @@ import (
 // really ran, crossing by crossing, so that no step has to be foreseen. A test holds
 // the endings of the reduced search against those of the full one.
 
-// footprint is what a step touched.
-type footprint struct {
-	all    bool // it changed what handles read
-	things []sharedRef
-}
-
-// sharedRef is a named thing that a step touched.
-type sharedRef struct {
-	what adk.Touch
-	kind adk.Kind // of a stream
-	name string
-}
-
-// add takes in what a crossing touched.
-func (f *footprint) add(x *adk.Crossing) {
-	touched, all := touches(x)
-	f.all = f.all || all
-	if touched.what != 0 && !slices.Contains(f.things, touched) {
-		f.things = append(f.things, touched)
-	}
-}
-
-// touches is the footprint of one crossing. A kind of which the table says nothing
-// changes everything.
-func touches(x *adk.Crossing) (touched sharedRef, all bool) {
-	switch what := x.Kind.Touches(); what {
-	case adk.TouchNothing, adk.TouchReading:
-		return sharedRef{}, false
-	case adk.TouchWriting:
-		return sharedRef{}, x.Phase == adk.Done // the obligation is a call of its own
-	case adk.TouchSeam:
-		return touchedByCall(x), false
-	case adk.TouchGates:
-		if x.Phase == adk.Done {
-			return sharedRef{}, false
-		}
-		return sharedRef{what: what}, false
-	case adk.TouchStream:
-		return sharedRef{what, x.Kind, x.Name}, false
-	case adk.TouchIDs, adk.TouchStrands, adk.TouchMedia:
-		return sharedRef{what: what}, false
-	}
-	return sharedRef{}, true
-}
-
-// touchedByCall is the tool or the collection that a call goes to.
-func touchedByCall(x *adk.Crossing) sharedRef {
-	switch x.Seam.Label {
-	case adk.LabelTool, adk.LabelDispatch, adk.LabelExecutor:
-		return sharedRef{what: adk.TouchSeam, name: x.Seam.Label + "/" + x.Seam.Name}
-	case adk.LabelStorage:
-		return sharedRef{what: adk.TouchSeam, name: storageOf(x.Seam.Name)}
-	}
-	return sharedRef{}
-}
-
-// commutes reports whether two steps of different strands commute.
-func (f *footprint) commutes(with *footprint) bool {
-	if f.all || with.all {
-		return false
-	}
-	return !slices.ContainsFunc(f.things, func(t sharedRef) bool { return slices.Contains(with.things, t) })
-}
-
 // sleeper is a strand whose next step need not be tried, until a step comes that
 // does not commute with it.
 type sleeper struct {
 	strand int
-	step   *footprint
+	step   *footprint.Step
 }
 
 // choice is one decision of the scheduler, as it was made.
@@ -123,8 +60,8 @@ type choice struct {
 	chosen   int
 	at       int // the crossing that was to come
 	open     bool
-	asleep   []sleeper // before the decision
-	step     footprint // what the chosen strand did then
+	asleep   []sleeper      // before the decision
+	step     footprint.Step // what the chosen strand did then
 }
 
 // order decides who goes on in one run: as picks say, then as is usual, avoiding
@@ -235,7 +172,7 @@ func (o *order) saw(x *adk.Crossing) {
 		o.running = o.running && x.Strand == last.chosen
 	}
 	if o.running {
-		last.step.add(x)
+		last.step.Add(x)
 	}
 	if o.made < o.lastPick() || len(o.asleep) == 0 {
 		return
@@ -243,9 +180,9 @@ func (o *order) saw(x *adk.Crossing) {
 	if x.Kind.Class() != adk.ClassFact && o.sleeps(x.Strand) { // no other could go on
 		o.redundant = true
 	}
-	var seen footprint
-	seen.add(x)
-	wakes := func(s sleeper) bool { return !s.step.commutes(&seen) }
+	var seen footprint.Step
+	seen.Add(x)
+	wakes := func(s sleeper) bool { return !s.step.Commutes(&seen) }
 	if slices.ContainsFunc(o.asleep, wakes) {
 		o.asleep = slices.DeleteFunc(slices.Clone(o.asleep), wakes) // not in place: choices have the list
 	}

@@ -206,6 +206,12 @@ func (e *exploring) explore() {
 func (e *exploring) reproduce(n candidate) {
 	e.reproducing = true
 	results := e.parallel([]candidate{n})
+	for again := 0; again < mostByChance && e.loose.Load() && results[0] != nil && len(results[0][0].violations) == 0 && !e.over(); again++ {
+		if other, err := e.resolve(n.schedule()); err == nil { // of another run, where other calls have the numbers
+			other.again = true
+			results = e.parallel([]candidate{other})
+		}
+	}
 	e.lookBehind(results)
 	if results[0] == nil {
 		e.leftover++
@@ -241,7 +247,8 @@ func (e *exploring) showAll(list []Breach) {
 		for _, f := range n.faults {
 			n.lines = append(n.lines, f.At)
 		}
-		if a, s := e.runShowing(n, b.Violation); s == nil || s.kind == crashed {
+		a, s := e.runShowing(n, &b.Violation)
+		if s == nil || s.kind == crashed {
 			b.Where, b.Stretch = a.shown(n, b.Violation)
 			b.Code = a.codeOf(n, b.Crossing)
 			b.Strands = e.strandsOf(b.from, a.crossings)
@@ -280,7 +287,9 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 	}
 	related := slices.Clone(v.Related)
 	for _, f := range n.faults {
-		related = append(related, f.At)
+		if !a.isApart() { // there it is the crossing of something else
+			related = append(related, f.At)
+		}
 		where = append(where, a.says(f))
 	}
 	if len(n.picks) > 0 {
@@ -750,12 +759,7 @@ func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 		n.cost++
 	}
 	for _, f := range s.Faults {
-		a, _ := e.workers[0].run(n, nil, true, false)
-		found, err := a.resolve(f)
-		for again := 0; again < mostByChance && err != nil && e.loose.Load() && !e.over(); again++ {
-			a, _ = e.workers[0].run(n, nil, true, false)
-			found, err = a.resolve(f)
-		}
+		found, err := e.resolveFault(n, f)
 		if err != nil {
 			return candidate{}, err
 		}

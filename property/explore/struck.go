@@ -85,6 +85,7 @@ func (a *attempt) strikes(f *planned, call int, at string, what wanted.What) boo
 		return false
 	}
 	f.call, f.in = call, call
+	a.placed(f.At)
 	return true
 }
 
@@ -98,7 +99,19 @@ func (a *attempt) strikesAsk(f *planned, q adk.Question) bool {
 		return false
 	}
 	f.op = q.Op
+	a.placed(f.At)
 	return true
+}
+
+// placed keeps where in user code a fault came, whichever crossing that was, if it is wanted.
+// mu is held.
+func (a *attempt) placed(at int) {
+	if a.lines != nil {
+		if a.places == nil {
+			a.places = map[int]string{}
+		}
+		a.places[at] = watchdog.Here().Where()
+	}
 }
 
 // isApart reports whether goroutines that user code has begun ask or dispatch, in this run or

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
@@ -124,7 +125,8 @@ func TestFaultsStrikeTheCallThatTheyWereMadeFor(t *testing.T) {
 
 // What such a team hides is found all the same, and told of the storage that failed.
 func TestWhatGoroutinesHideIsFound(t *testing.T) {
-	result := explored(t, team("wrong", func(error) error { return nil }), explore.Options{Workers: 1})
+	wrong := team("wrong", func(error) error { return nil })
+	result := explored(t, wrong, explore.Options{Workers: 1})
 	found := 0
 	for _, b := range result.Violations {
 		if b.Invariant != "nothing fails in silence" {
@@ -134,8 +136,12 @@ func TestWhatGoroutinesHideIsFound(t *testing.T) {
 		found++
 		assert.Contains(t, b.Text, "storage/toolCalls.store failed")
 		for _, where := range b.Where {
-			assert.Contains(t, where, "in storage/toolCalls.store")
+			assert.Contains(t, where, `the storage`)
+			assert.Contains(t, where, `storage", in storage/toolCalls.store`)
 		}
+		again, err := explore.RunSchedule(t.Context(), wrong, b.Schedule, explore.Options{})
+		require.NoError(t, err)
+		assert.NotEmpty(t, again.Violations, "%s: what was found is seen again, whoever comes first", b.Schedule)
 	}
 	assert.Positive(t, found, result)
 }
