@@ -168,12 +168,8 @@ func (e *exploring) looseness() (all []string) {
 		all = append(all, fmt.Sprintf("%s; %s went another way than the run that they were made of. Strands (Fork) go on in an order that can be explored and run again",
 			text, inWords(e.swayed, "schedule")))
 	}
-	switch e.once {
-	case 0:
-	case 1:
-		all = append(all, "whether 1 violation that one run of its schedule showed, and no other one, comes again: it is among the hints")
-	default:
-		all = append(all, fmt.Sprintf("whether %s that one run of their schedule showed each, and no other one, come again: they are among the hints", inWords(e.once, "violation")))
+	if e.once > 0 {
+		all = append(all, "what "+inWords(e.once, "schedule")+" showed in one run, and in no other: see the hints")
 	}
 	return all
 }

@@ -23,6 +23,14 @@
 //     that shows it, the lines that show it, and a line of Go that fails until it is mended
 //     ([Reproduce]). All of it is as short as it gets.
 //
+// A check reads what went to the outside in Run.Crossings. Over HTTP the transport of a subject
+// is called until a fault breaks an answer; from there on the host that gave it is not, and what
+// is asked of it is answered from the undisturbed run. So a server that Subject.Open makes has
+// not seen all: a check may look into what Open made for what goes otherwise, as to a database.
+//
+// Goroutines that user code has begun itself, and which ask or dispatch, come in the order of
+// the system: other orders are not tried, and NotCovered says so. Strands (Fork) are.
+//
 // User code may block by other means than the engine's: a strand that waits for a lock
 // or a channel loses its turn to another one. An exploration ends with its budget,
 // whatever user code does. To see whose goroutine is blocked it adds tracebacklabels=1 to

@@ -85,7 +85,13 @@ func (e *exploring) asked(a *attempt, n candidate, crashed bool) []property.Viol
 	if a.after != nil {
 		run.Next = &a.after.run
 	}
-	return e.check(a.instance, run, len(a.crossings))
+	found := e.check(a.instance, run, len(a.crossings))
+	for i := range found {
+		if note := a.unseen(); note != "" && found[i].Invariant == checkGiven {
+			found[i].Text += "\n" + note
+		}
+	}
+	return found
 }
 
 // isDeceived reports whether the world gave an answer that looks right and is not. What the

@@ -3,6 +3,7 @@ package explore_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/property/explore"
@@ -161,10 +163,53 @@ func TestWhatIsSeenOnceIsAHint(t *testing.T) {
 	})
 	result := explored(t, once, explore.Options{Workers: 1})
 	assert.Empty(t, result.Violations, result)
-	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "whether 1 violation that one run of its schedule showed, and no other one, comes again: it is among the hints")
+	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "what 1 schedule showed in one run, and in no other: see the hints")
 	var texts []string
 	for _, h := range result.Hints {
 		texts = append(texts, h.Text)
 	}
 	assert.Contains(t, texts, "the report is missing\none run of this schedule showed it, and no other one")
+}
+
+// Over HTTP a transport is called until a fault breaks an answer, and from there on not: a
+// check that looks into a server of the subject's own is told so beside what it says.
+func TestServersSeeNothingBehindABrokenAnswer(t *testing.T) {
+	s := turn.Subject{Name: "files", Open: func(context.CancelCauseFunc) turn.Instance {
+		called := 0
+		client := &http.Client{Transport: adkhttp.NewTransport(counting(func() { called++ }))}
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for range 4 {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://files.example/", nil)
+				if err != nil {
+					return err
+				}
+				if response, err := client.Do(req); err == nil {
+					_ = response.Body.Close()
+				}
+			}
+			return dc.Ack()
+		}
+		return turn.Instance{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()},
+			Raw: adk.RawTurn{SystemPrompt: "Help."}, Check: func(turn.Run) error {
+				if called < 4 {
+					return errors.New("the server was called too seldom")
+				}
+				return nil
+			}}
+	}}
+	result := explored(t, s, explore.Options{Workers: 1, UsualInput: true, Faults: []turn.FaultKind{turn.AskSlow}})
+	require.NotEmpty(t, result.Violations, "the answer comes late, and the server is not called")
+	assert.Contains(t, result.Violations[0].Text, "on files.example was not called, and answered from the undisturbed run")
+	result = explored(t, s, explore.Options{Workers: 1, UsualInput: true, Faults: []turn.FaultKind{turn.CancelAfter}})
+	for _, b := range result.Violations {
+		assert.NotContains(t, b.Text, "was not called", "where no answer is broken the transport is asked")
+	}
+}
+
+// counting is a server that counts its calls.
+type counting func()
+
+func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
+	c()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 }

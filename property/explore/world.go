@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -213,6 +214,17 @@ func (a *attempt) breaks(f *planned, q adk.Question) *adk.Answer {
 		a.unasked = append(a.unasked, q.Op)
 	}
 	return f.answer()
+}
+
+// unseen says what a check does not see that looks into what Open has made for the run; empty
+// where that is nothing.
+func (a *attempt) unseen() string {
+	for _, f := range a.faults {
+		if f.fired && f.world != nil && f.world.http && a.instance.Check != nil {
+			return fmt.Sprintf("from crossing %d on %s was not called, and answered from the undisturbed run: what Open made in its place saw nothing of that, and the crossings have it", f.At, f.world.of)
+		}
+	}
+	return ""
 }
 
 // begins knows which answers of the run without the fault were given before it, and with

@@ -38,7 +38,10 @@ type Instance struct {
 	Config adk.Config
 	Raw    adk.RawTurn
 	// Check is asked about this run beside Subject.Check, and may look into what Open
-	// has made for it.
+	// has made for it, such as a database or a map. What the run did over HTTP it reads in
+	// Run.Crossings: where an explorer breaks an answer, that host is not called from there
+	// on, and answered from the undisturbed run, and a server that Open made sees nothing of
+	// what is asked.
 	Check func(Run) error
 	// Next makes the turn that follows this one in a program that was started anew:
 	// nothing of this run may be in it but what its storage has written. With it, a run

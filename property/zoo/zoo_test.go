@@ -188,7 +188,7 @@ func figures(rows []row, alone, checked int) []string {
 		fmt.Sprintf("| found by what explore knows of any agent | %d |\n", alone),
 		fmt.Sprintf("| found with one assertion of the author's | %d |\n", checked),
 		fmt.Sprintf("| schedules until found, in the median | %d |\n", found[len(found)/2]),
-		fmt.Sprintf("| entries for one bug, at most | %d |\n", most),
+		fmt.Sprintf("| entries for one bug of these, at most | %d |\n", most),
 		fmt.Sprintf("| twins accused, with one or two things wrong | %d |\n", accused),
 	}
 }
