@@ -75,8 +75,10 @@ const (
 	// does not hold its bytes. Whoever opens it in the recorded turn mends that,
 	// with Handle.OpenMedia.
 	E_NOT_A_MEDIA_READER Code = "E_NOT_A_MEDIA_READER"
-	// E_NOT_A_SPOOL_READER occurs when an artifact is given no reader of its lines.
-	// The engine makes no artifacts: packages that do fail with it.
+	// E_NOT_A_SPOOL_READER occurs when an artifact is given no reader of its lines, and when
+	// one is stored whose body nobody keeps. The engine makes no artifacts: packages that
+	// make or store them fail with it. Whoever makes the storage mends the latter, with
+	// artifact.Spooling.
 	E_NOT_A_SPOOL_READER Code = "E_NOT_A_SPOOL_READER"
 	// E_INVALID_INITIAL_ARTIFACT_VALUE occurs when an artifact is made from invalid fields.
 	E_INVALID_INITIAL_ARTIFACT_VALUE Code = "E_INVALID_INITIAL_ARTIFACT_VALUE"

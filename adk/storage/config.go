@@ -45,7 +45,7 @@ type Config struct {
 	Tools func(ctx context.Context, scope adk.Scope) ([]*adk.Tool, error)
 	// Spool gives the media that are fetched their readers back, by the keys that
 	// artifact.Spooling has put into their marks. Nil leaves them without: opening one is
-	// E_NOT_A_MEDIA_READER.
+	// E_NOT_A_MEDIA_READER. Giving a spool does not write to it: Spooling does.
 	Spool artifact.Spool
 }
 

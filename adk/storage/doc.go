@@ -21,7 +21,10 @@
 //  4. Each obligation is done, or it failed and changed nothing. What is fetched is what
 //     was stored: a record whose bytes have changed is E_STORAGE_CORRUPT.
 //  5. Bodies of media are not records: artifact.Spooling around the storage keeps them in a
-//     spool, and [Config].Spool gives the readers back.
+//     spool, and [Config].Spool gives the readers back. A record with an artifact whose body
+//     nobody keeps is E_NOT_A_SPOOL_READER, and is not stored. Package chat makes an artifact
+//     of each text that a tool gives, so that with files and databases it needs a spool:
+//     artifact.NewDirSpool, DB.Spool of a database, or another. Package memory needs none.
 //  6. A storage of one's own does the two methods of [Rows], or all obligations by itself;
 //     fakes.TestStorageWith checks it.
 package storage

@@ -30,6 +30,8 @@ type Row struct {
 	// TurnID and DispatchID say who wrote it, for people: UTF-8 without NUL. A fetch need
 	// not give them.
 	TurnID, DispatchID string
+
+	bodies bodies // which LastingRows give back
 }
 
 // Change puts a row in its place, or deletes the one with its key.

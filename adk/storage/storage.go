@@ -18,6 +18,10 @@ import (
 // New is the storage that keeps its records in rows. The error is
 // E_INVALID_STORAGE_CONFIG, with every fault of the config.
 //
+// What is kept is the JSON of a record, which has no body of an artifact: a record whose
+// artifact no spool has is refused with E_NOT_A_SPOOL_READER, unless the rows last
+// (LastingRows).
+//
 // Errors of its obligations name the collection, the operation, the beginning of the key
 // and the cause, and never what a record says (STO-19).
 func New(config Config, rows Rows) (adk.Storage, error) {
@@ -133,6 +137,11 @@ func (k *keeper) change(scope adk.Scope, of adk.CollectionName, verb adk.Kind, r
 	if err != nil {
 		return Change{}, fault(of, verb.String(), key, err)
 	}
+	own, first := bodiesOf(record)
+	if _, last := k.rows.(LastingRows); own != nil && !last {
+		return Change{}, fault(of, verb.String(), key, errUnkept(record, first))
+	}
+	change.Row.bodies = own
 	change.Row.TurnID, change.Row.DispatchID = readable(scope.TurnID), readable(scope.DispatchID)
 	return change, nil
 }
@@ -166,10 +175,13 @@ func (k *keeper) record(of adk.CollectionName, row Row) (adk.Record, error) {
 	if adk.DigestOf(row.Body) != row.Digest {
 		return nil, wrong("the bytes of the record are not those that were stored", nil)
 	}
-	if known, is := k.known.Get(row.Digest); is && known.key == row.Key && known.record.RecordKind() == of.Holds() {
+	parser := k.parser
+	if row.bodies != nil { // which do not outlast it
+		parser.MediaReader = row.bodies.reader(parser.MediaReader)
+	} else if known, is := k.known.Get(row.Digest); is && known.key == row.Key && known.record.RecordKind() == of.Holds() {
 		return known.record, nil
 	}
-	record, err := k.parser.Parse(of.Holds(), row.Body)
+	record, err := parser.Parse(of.Holds(), row.Body)
 	switch {
 	case err != nil:
 		return nil, wrong("the record cannot be read", err)
@@ -178,7 +190,7 @@ func (k *keeper) record(of adk.CollectionName, row Row) (adk.Record, error) {
 	case HashOf(record.Key()) != row.Key:
 		return nil, wrong("the record stands under the key of another", nil)
 	}
-	if len(row.Body) <= knownBytes {
+	if len(row.Body) <= knownBytes && row.bodies == nil {
 		k.known.Add(row.Digest, knownRecord{record, row.Key})
 	}
 	return record, nil

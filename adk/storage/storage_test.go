@@ -284,6 +284,65 @@ func TestMediaReaders(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_NOT_A_MEDIA_READER)
 }
 
+// taken are rows that are taken apart when they are written, as on a disk.
+type taken struct{ storage.Rows }
+
+// SPL-9, SPL-10: a record whose JSON alone would be kept is refused while nobody has the body
+// of its artifact, and nothing of it is stored; rows in memory keep the body as long as it.
+func TestNoBodyIsLost(t *testing.T) {
+	result, err := artifact.Text(t.Context(), adk.Text("28 bytes"))
+	require.NoError(t, err)
+	report := result.(*adk.Media)
+	at := fakes.Epoch
+	call := func(results adk.ToolResult) *adk.ToolCall {
+		c, err := adk.NewToolCall(adk.ToolCallInit{ID: "c", Tool: "t", Args: map[string]any{}, Results: results, CreatedAt: at, UpdatedAt: at, CompletedAt: at})
+		require.NoError(t, err)
+		return c
+	}
+	attached, err := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleUser, Attachments: []*adk.Media{report}, CreatedAt: at, UpdatedAt: at})
+	require.NoError(t, err)
+	scope, kept := storagetest.ScopeOf("", ""), newMemory(t, storage.Config{})
+	durable := newStorage(t, storage.Config{Spool: artifact.NewMemorySpool()}, taken{kept})
+
+	for _, results := range []adk.ToolResult{report, adk.MediaList{report}} {
+		assert.EqualError(t, durable.ToolCalls.Store(t.Context(), scope, call(results)), `storage: toolCalls: store "c": E_NOT_A_SPOOL_READER: `+
+			`nobody keeps the body of artifact "`+report.ID()+`": put artifact.Spooling(storage, spool, artifact.SpoolingOptions{}) around the storage, under a session host in Config.Wrap`)
+		assert.ErrorIs(t, durable.ToolCalls.Mutate(t.Context(), scope, call(results)), adk.E_NOT_A_SPOOL_READER)
+	}
+	assert.ErrorContains(t, durable.Messages.Store(t.Context(), scope, attached), "artifact.SpoolingOptions{Messages: true}")
+	none, err := durable.ToolCalls.Fetch(t.Context(), scope)
+	require.NoError(t, err)
+	assert.Empty(t, none)
+
+	assert.NoError(t, durable.ToolCalls.Store(t.Context(), scope, call(report.WithReader(nil))), "nothing is lost of what is not here")
+	assert.NoError(t, artifact.Spooling(durable, artifact.NewMemorySpool(), artifact.SpoolingOptions{}).ToolCalls.Store(t.Context(), scope, call(report)))
+
+	own := kept.Storage()
+	for _, results := range []adk.ToolResult{report, adk.MediaList{report}} {
+		require.NoError(t, own.ToolCalls.Store(t.Context(), scope, call(results)))
+		for range 2 {
+			fetched, err := own.ToolCalls.Fetch(t.Context(), scope)
+			require.NoError(t, err)
+			require.Len(t, fetched, 1)
+			assert.Equal(t, call(results).Digest(), fetched[0].Digest())
+			media, single := fetched[0].Results().(*adk.Media)
+			if !single {
+				media = fetched[0].Results().(adk.MediaList)[0]
+			}
+			body, err := media.Bytes(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, "28 bytes", string(body))
+			require.NoError(t, own.ToolCalls.Mutate(t.Context(), scope, fetched[0]), "what was fetched can be stored again")
+		}
+	}
+	require.NoError(t, own.Messages.Store(t.Context(), scope, attached))
+	messages, err := own.Messages.Fetch(t.Context(), scope)
+	require.NoError(t, err)
+	body, err := messages[0].Attachments()[0].Bytes(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "28 bytes", string(body))
+}
+
 // STO-19: an error names the collection, the operation, the beginning of the key and the
 // cause.
 func TestErrors(t *testing.T) {

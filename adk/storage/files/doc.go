@@ -11,6 +11,12 @@
 // first line is the record's JSON, byte for byte, and the second one says its digest, who
 // wrote it, and when.
 //
+// Bodies of artifacts, as package chat makes of each text that a tool gives, are no records. A
+// record with one is refused until they have a place of their own:
+//
+//	spool, err := artifact.NewDirSpool("bodies")
+//	config.Storage = artifact.Spooling(dir.Storage(), spool, artifact.SpoolingOptions{})
+//
 // # What a crash leaves
 //
 // A file is written beside the others, brought to the disk, and then given its name. Where

@@ -4,7 +4,8 @@
 //	kept, err := memory.New(storage.Config{})
 //	runner, err := adk.NewRunner(adk.Config{Storage: kept.Storage(), …})
 //
-// See package storage for the config, and for what all storages promise.
+// Bodies of artifacts last as long as their records, and need no spool. See package storage for
+// the config, and for what all storages promise.
 package memory
 
 import (
@@ -37,6 +38,9 @@ func New(config storage.Config) (*Memory, error) {
 	m.obligations, m.sessions = obligations, newSessions(m)
 	return m, nil
 }
+
+// RowsLast says that rows stay what they are: Memory is storage.LastingRows.
+func (m *Memory) RowsLast() {}
 
 // Storage is the storage as a config takes it.
 func (m *Memory) Storage() adk.Storage { return m.obligations }
