@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
@@ -25,6 +26,7 @@ type outside struct {
 	Calendar calendar
 	Storage  adk.Storage
 	Sessions session.Store
+	Spool    artifact.Spool // for what tools say, which is not in their records
 	// Listen, Journal and Probe may be nil.
 	Listen  func(session.Seed) (adk.Functional, adk.Observability)
 	Journal func(session.Step)
@@ -70,6 +72,7 @@ func hostConfig(o outside) (session.Config, error) {
 			Probe:          o.Probe,
 		},
 		Store:    o.Sessions,
+		Wrap:     func(s adk.Storage) adk.Storage { return artifact.Spooling(s, o.Spool, artifact.SpoolingOptions{}) },
 		Keys:     []session.AnyKey{notesKey, recapKey},
 		Channels: map[string]func(json.RawMessage) (session.Channel, error){lineKind: newLineChannel},
 		Prompt:   func(session.Seed) (string, []string, error) { return agentPrompt, nil, nil },

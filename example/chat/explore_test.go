@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
 	"github.com/adkreplay/adkreplay/fakes"
@@ -26,7 +27,7 @@ func TestExplored(t *testing.T) {
 			fakes.StreamReply("Booked: ", "12ab34cd."),
 		))
 		host := must(session.NewHost(must(hostConfig(outside{
-			Model: model, Storage: kept.Storage(), Sessions: kept.Sessions(), Name: "explored",
+			Model: model, Storage: kept.Storage(), Sessions: kept.Sessions(), Spool: artifact.NewMemorySpool(), Name: "explored",
 			Calendar: func(context.Context, booking) (string, error) { return "12ab34cd", nil },
 		}))))
 		next := session.Accepted{Delivery: session.Delivery{Payload: json.RawMessage(`{"text":"My tea is green, and book the dentist at noon."}`)}}

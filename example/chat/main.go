@@ -139,7 +139,7 @@ func (s settings) chat(ctx context.Context, t terminal, replace func(*outside)) 
 	defer func() { err = errors.Join(err, db.Close()) }()
 	shown := &screen{out: t.out, err: t.err, shown: map[string]bool{}}
 	o := outside{
-		StandIn: standIn{s.pause}, Calendar: calendarIn(s.db + ".calendar"), Storage: db.Storage(), Sessions: db.Sessions(),
+		StandIn: standIn{s.pause}, Calendar: calendarIn(s.db + ".calendar"), Storage: db.Storage(), Sessions: db.Sessions(), Spool: db.Spool(),
 		Listen: shown.listen, Name: adk.UUIDs().NewID(), Lease: s.lease,
 	}
 	if s.record != "" {

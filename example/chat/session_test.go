@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
 	"github.com/adkreplay/adkreplay/replay"
@@ -85,7 +86,7 @@ func today(t *testing.T, change func(*session.Config)) *session.Host {
 	kept, err := memory.New(storageConfig().Config)
 	check(t, err)
 	nobody := func(context.Context, booking) (string, error) { panic("the calendar was asked") }
-	config, err := hostConfig(outside{Model: modelOptions("http://localhost/v1", "", "small"), Calendar: nobody, Storage: kept.Storage(), Sessions: kept.Sessions()})
+	config, err := hostConfig(outside{Model: modelOptions("http://localhost/v1", "", "small"), Calendar: nobody, Storage: kept.Storage(), Sessions: kept.Sessions(), Spool: artifact.NewMemorySpool()})
 	check(t, err)
 	change(&config)
 	host, err := session.NewHost(config)

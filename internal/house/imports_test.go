@@ -283,7 +283,7 @@ var rooms = []room{
 	{name: "example/grounded", ours: []string{"adk"},
 		because: "as of the example"},
 	{name: "example/catalogue", ours: []string{"adk", "adk/artifact", "adk/chat"}, because: "an agent to copy: it names what it uses"},
-	{name: "example/chat", ours: []string{"adk", "adk/chat", "adk/session", "adk/storage", "adk/storage/database", "adk/storage/sqlite", "replay/sessions"},
+	{name: "example/chat", ours: []string{"adk", "adk/artifact", "adk/chat", "adk/session", "adk/storage", "adk/storage/database", "adk/storage/sqlite", "replay/sessions"},
 		others:  []string{"golang.org/x/term"}, // whether somebody types the lines
 		because: "a command to copy: it names what it is made of, and records itself"},
 	{name: "example/guide", ours: []string{"adk"},
