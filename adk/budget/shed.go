@@ -17,7 +17,7 @@ const ShedName = "budget-shed"
 // without both nothing is shed.
 type ShedOptions struct {
 	Limits
-	// Reserve is how many tokens stay free, for what the dispatch adds.
+	// Reserve is how many tokens stay free, for what the dispatch adds: 0 to the Window.
 	Reserve int
 	// KeepMessages is how many of the newest messages stay whatever they count; less
 	// than 1 means 1.
@@ -43,7 +43,7 @@ type shedding struct {
 // before and after, and whether that fits. Put it behind the middlewares that fill the turn.
 //
 // It fails with what the rendering of results fails with, and with
-// E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS where the limits are wrong.
+// E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS where the options are wrong.
 func Shed(options ShedOptions) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: ShedName, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		if err := options.shed(ctx, tc); err != nil {
@@ -81,6 +81,18 @@ func (o ShedOptions) shed(ctx context.Context, tc *adk.TurnContext) error {
 		o.log(tc, plan)
 	}
 	return nil
+}
+
+// Faults are all that is wrong with the limits and the reserve; nil for nothing.
+func (o ShedOptions) Faults() []adk.Fault {
+	faults := o.Limits.Faults()
+	switch {
+	case o.Reserve < 0:
+		faults = append(faults, adk.Fault{Path: "Reserve", Message: fmt.Sprintf("is %d, want 0 or more tokens", o.Reserve)})
+	case o.Enforced() && o.Reserve > o.Window:
+		faults = append(faults, adk.Fault{Path: "Reserve", Message: fmt.Sprintf("is %d, want at most the contextWindow, which is %d: nothing would ever fit", o.Reserve, o.Window)})
+	}
+	return faults
 }
 
 // log says what went.

@@ -205,3 +205,28 @@ func TestOverflowInATurn(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence)
 }
+
+// BUD-10: a reserve that no turn can have, or that is none, is a fault beside all others, and
+// nothing is shed.
+func TestReserve(t *testing.T) {
+	k := kit{t}
+	view := prompt.View{Memories: []*adk.Memory{k.memory("m", "x", 0, 0)}}
+	const code = "E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS: "
+	for want, options := range map[string]budget.ShedOptions{
+		"": {Limits: budget.Limits{Encoding: "o200k_base", Window: 10}, Reserve: 8},
+		code + "Reserve is -50, want 0 or more tokens":                                              {Limits: budget.Limits{Encoding: "o200k_base", Window: 10}, Reserve: -50},
+		code + "Reserve is -1, want 0 or more tokens":                                               {Reserve: -1},
+		code + "Reserve is 11, want at most the contextWindow, which is 10: nothing would ever fit": {Limits: budget.Limits{Encoding: "o200k_base", Window: 10}, Reserve: 11},
+	} {
+		recorded, failures := run(t, loaded(t, view, options, adk.Executor{}))
+		assert.Empty(t, keys(t, recorded, adk.KindRemove))
+		if want == "" {
+			assert.Empty(t, failures)
+			continue
+		}
+		require.Len(t, failures, 1)
+		assert.ErrorContains(t, failures[0], want)
+	}
+	assert.Len(t, budget.ShedOptions{Limits: budget.Limits{Encoding: "nope", Window: -5}, Reserve: -1}.Faults(), 3)
+	assert.Empty(t, budget.ShedOptions{Limits: budget.Limits{Encoding: "o200k_base", Window: 10}, Reserve: 10}.Faults())
+}
