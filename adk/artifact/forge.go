@@ -23,6 +23,9 @@ import (
 // Merge the registry with the dispatch's own tools for one call of the model
 // (adk.MergeRegistries), or Install it (FRG-9).
 func Forge(dc *adk.DispatchContext, config Config) (*adk.Registry, error) {
+	if dc == nil {
+		return nil, errors.New("artifact: Forge has no dispatch context, want the one that the executor was called with")
+	}
 	flavours, err := config.flavours()
 	if err != nil {
 		return nil, err
@@ -70,15 +73,33 @@ func (c Config) prefix() string {
 
 // flavours are those of the config, checked: every fault at once (ART-20).
 func (c Config) flavours() ([]Flavour, error) {
-	if c.Flavours == nil && c.MaxResult >= 0 && c.RecordLimit >= 0 {
+	if faults := c.Faults(); len(faults) > 0 {
+		texts := make([]string, len(faults))
+		for i, f := range faults {
+			texts[i] = f.Path + ": " + f.Message
+		}
+		return nil, &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: strings.Join(texts, "; "), Faults: faults}
+	}
+	if c.Flavours == nil {
 		return []Flavour{TextFlavour, JSONFlavour, MarkdownFlavour}, nil
 	}
-	err := &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG}
-	fault := func(field, format string, args ...any) {
-		err.Faults = append(err.Faults, adk.Fault{Path: field, Message: fmt.Sprintf(format, args...)})
+	return c.Flavours, nil
+}
+
+// Faults are all that is wrong with the config, by the names of its fields; nil for nothing
+// (ART-20).
+func (c Config) Faults() (faults []adk.Fault) {
+	if c.Flavours == nil && c.MaxResult >= 0 && c.RecordLimit >= 0 {
+		return nil
 	}
-	if c.MaxResult < 0 || c.RecordLimit < 0 {
-		fault("MaxResult, RecordLimit", "a negative bound, want 0 or more")
+	fault := func(field, format string, args ...any) {
+		faults = append(faults, adk.Fault{Path: field, Message: fmt.Sprintf(format, args...)})
+	}
+	if c.MaxResult < 0 {
+		fault("MaxResult", "is %d, want 0 or more bytes", c.MaxResult)
+	}
+	if c.RecordLimit < 0 {
+		fault("RecordLimit", "is %d, want 0 or more bytes", c.RecordLimit)
 	}
 	names, tools := map[string]bool{}, map[string]bool{}
 	for _, m := range baseMethods() {
@@ -97,15 +118,7 @@ func (c Config) flavours() ([]Flavour, error) {
 			c.checkMethod(fmt.Sprintf("%s.Methods[%d]", field, j), m, tools, fault)
 		}
 	}
-	if len(err.Faults) == 0 {
-		return c.Flavours, nil
-	}
-	texts := make([]string, len(err.Faults))
-	for i, f := range err.Faults {
-		texts[i] = f.Path + ": " + f.Message
-	}
-	err.Message = strings.Join(texts, "; ")
-	return nil, err
+	return faults
 }
 
 func (c Config) checkMethod(field string, m Method, tools map[string]bool, fault func(field, format string, args ...any)) {
@@ -312,6 +325,9 @@ func cut(text string, most int) string {
 // leaves equal ones alone, so that nothing crosses where nothing changed. They are
 // pruned when the dispatch is acked.
 func Install(dc *adk.DispatchContext, forged *adk.Registry) error {
+	if dc == nil || forged == nil {
+		return errors.New("artifact: Install has no dispatch context or no registry, want what Forge was called with and what it gave")
+	}
 	tools, installed := dc.Tools(), false
 	for _, tool := range tools.All() {
 		if forging.IsForged(tool) {

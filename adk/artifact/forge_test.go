@@ -363,3 +363,13 @@ func TestOffers(t *testing.T) {
 	_, _, err := artifact.Config{MaxResult: -1}.Offers("text")
 	assert.ErrorIs(t, err, adk.E_INVALID_ARTIFACT_CONFIG)
 }
+
+// FRG-1, FRG-9: without a dispatch there is nothing to forge of, and the error says so.
+func TestForgeOfNothing(t *testing.T) {
+	_, err := artifact.Forge(nil, artifact.Config{})
+	assert.EqualError(t, err, "artifact: Forge has no dispatch context, want the one that the executor was called with")
+	assert.ErrorContains(t, artifact.Install(nil, &adk.Registry{}), "Install has no dispatch context or no registry")
+	holding(t, nil, func(_ context.Context, dc *adk.DispatchContext) {
+		assert.ErrorContains(t, artifact.Install(dc, nil), "Install has no dispatch context or no registry")
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/budget"
 	"github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/adk/prompt"
@@ -143,7 +144,7 @@ func TestNew(t *testing.T) {
 	for _, f := range failure.Faults {
 		paths = append(paths, f.Path)
 	}
-	assert.Equal(t, []string{"baseURL", "headers.X-Key", "requestTimeoutMs", "temperature", "model"}, paths)
+	assert.Equal(t, []string{"baseURL", "headers.X-Key", "requestTimeoutMs", "temperature", "model", "resets"}, paths)
 	assert.NotContains(t, err.Error(), "secret\n")
 	_, err = chat.New(chat.Options{Model: "m", APIKey: "secret\n"})
 	assert.ErrorContains(t, err, "apiKey has a control character")
@@ -262,4 +263,26 @@ func TestPromptOptions(t *testing.T) {
 		raw: adk.RawTurn{SystemPrompt: "Be.", Instructions: []string{"Dropped."}}}).acked(t)
 	assert.NotContains(t, p.bodies[0], "Dropped")
 	assert.Equal(t, "bot", p.storage.Messages()[1].Identity().Identifier())
+}
+
+// OPT-1, ART-20: one error names every fault, those of bounds, of artifacts and of what stands
+// beside another option among them, whatever else is wrong; a window that is refused is not
+// missed beside.
+func TestAllFaultsAtOnce(t *testing.T) {
+	_, err := chat.New(chat.Options{
+		Temperature: new(3.0), TokenEncoding: "nope", ContextWindow: new(-5), BucketOrder: []prompt.Bucket{"x", "timeline", "timeline"},
+		ExtraBody: object{"model": "x"}, Resets: []string{"tempo"}, ThoughtSurfacing: "some",
+		Artifacts: artifact.Config{MaxResult: -1, RecordLimit: -2, Flavours: []artifact.Flavour{artifact.TextFlavour, artifact.TextFlavour}},
+	})
+	require.ErrorIs(t, err, adk.E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS)
+	var paths []string
+	for _, f := range err.(*adk.Error).Faults {
+		paths = append(paths, f.Path)
+	}
+	assert.Equal(t, []string{"contextWindow", "temperature", "model", "bucketOrder", "bucketOrder", "thoughtSurfacing", "tokenEncoding",
+		"artifacts.MaxResult", "artifacts.RecordLimit", "artifacts.Flavours[1]", "resets", "extraBody.model"}, paths, err)
+	assert.ErrorContains(t, err, "artifacts.MaxResult is -1, want 0 or more bytes")
+
+	p := play(t, scene{options: whole(), overrides: []chat.Options{{TokenEncoding: "o200k_base", ContextWindow: new(-5)}}, alone: true})
+	assert.NotContains(t, p.failure(t).Error(), "missing")
 }

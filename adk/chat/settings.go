@@ -68,10 +68,8 @@ func settle(merged layer, complete bool) (*settings, error) {
 	if s.data["model"] == nil && merged["model"] == nil {
 		faults = append(faults, fault("model", "is missing")...)
 	}
-	if len(faults) == 0 {
-		s.fill()
-		faults = s.compound(complete)
-	}
+	s.fill() // of what was good
+	faults = append(faults, s.compound(complete)...)
 	if err := prompt.OptionsError(faults); err != nil {
 		return nil, err
 	}
@@ -231,10 +229,14 @@ func (s *settings) fillRetry() {
 // compound are the faults that one option alone does not show.
 func (s *settings) compound(complete bool) []adk.Fault {
 	limits := s.limits
-	if !complete && limits.Window == 0 {
+	refused := s.data["contextWindow"] == nil && s.options["contextWindow"] != nil
+	if (!complete || refused) && limits.Window == 0 {
 		limits.Window = 1
 	}
 	faults := append(s.prompt.Faults(), limits.Faults()...)
+	for _, f := range s.prompt.Artifacts.Faults() {
+		faults = append(faults, fault("artifacts."+f.Path, "%s", f.Message)...)
+	}
 	for _, name := range s.texts("resets") {
 		if !isOption(name) {
 			faults = append(faults, fault("resets", "has %.40q, which is no option", name)...)
