@@ -1,5 +1,5 @@
 // Package artifact keeps large results out of the prompt: the model gets a handle and
-// asks questions.
+// asks questions. [Handles] is the middleware that says which ones are large.
 //
 // # The words
 //
@@ -15,7 +15,9 @@
 //  2. After Execute, the executor calls [Wrap] with the result, and makes the tool call of
 //     what it gives.
 //  3. Before the next call of the model, it calls [Forge] and merges the tools with its
-//     own; the prompt shows handles in the place of bodies (ToolCall.Inline false).
+//     own; the prompt shows handles in the place of bodies, of calls that are not inline.
+//     [Handles] makes them so, from a size on that is yours to say: without it, every body
+//     stands in the prompt, and the tools beside it.
 //  4. The model asks: a forged tool finds the call, opens the artifact ([Open]) and
 //     answers. Bodies up to [Config].RecordLimit are read through the context, so that a
 //     trace holds them and a replay gives them back; of larger ones the questions cross.

@@ -22,6 +22,11 @@
 //  5. The calls run one after the other. Whatever becomes of one is its result: the model
 //     reads it in the next iteration.
 //
+// A text that a tool gives becomes an artifact, which the prompt shows whole, whatever its
+// size, unless artifact.Handles stands in the dispatch input and shows large ones by a handle.
+// Its body lasts as long as the dispatch: for turns to come, a storage in files or in a
+// database needs artifact.Spooling around it, and refuses the call without.
+//
 // An answer without calls ends the dispatch where [Options.AutoAck] says so, and else
 // the dispatch output pipeline has the next move. Nothing bounds the iterations (DSP-4).
 //

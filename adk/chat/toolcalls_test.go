@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/chat"
+	"github.com/adkreplay/adkreplay/replay"
 )
 
 // wanting is a plain answer that wants calls, each of an id, a name and arguments.
@@ -186,6 +187,34 @@ func TestForgedTools(t *testing.T) {
 	call := p.storage.ToolCalls()[1]
 	assert.True(t, call.FromArtifactTool())
 	assert.Equal(t, `d artifact_head{"callId":"c"}: 4 °C in Oslo`, p.results(t)[1])
+}
+
+// ART-5, ART-6, CAL-5: a result stands whole in the prompt unless a middleware says from which
+// size on it is shown by a handle; the model asks it then, and the storage has what the
+// executor gave it.
+func TestHandles(t *testing.T) {
+	for name, c := range map[string]struct {
+		handles []adk.DispatchMiddleware
+		whole   bool
+	}{
+		"none":        {nil, true},
+		"larger ones": {[]adk.DispatchMiddleware{artifact.Handles(artifact.HandleOptions{From: 14})}, true},
+		"as large":    {[]adk.DispatchMiddleware{artifact.Handles(artifact.HandleOptions{From: 13})}, false},
+		"all":         {[]adk.DispatchMiddleware{artifact.Handles(artifact.HandleOptions{})}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := play(t, scene{options: whole(), tools: []*adk.Tool{weather(t)}, live: []string{replay.Middleware}, change: func(config *adk.Config) {
+				config.DispatchInput = c.handles
+			}, replies: []reply{calling("c", "weather", `{"city":"Oslo"}`), calling("d", "artifact_head", `{"callId":"c"}`), saying("A")}}).acked(t)
+			for _, body := range p.bodies[1:] {
+				assert.Contains(t, body, `"enum":["c"]`)
+				assert.Equal(t, !c.whole, strings.Contains(body, `- callId: c\n- kind: Text artifact\n- byteLength: 13\n`))
+			}
+			assert.Equal(t, c.whole, strings.Contains(p.bodies[1], "4 °C in Oslo"))
+			assert.Contains(t, p.bodies[2], "4 °C in Oslo", "the answer of a forged tool is a text")
+			assert.True(t, p.storage.ToolCalls()[0].Inline())
+		})
+	}
 }
 
 // CAL-5, CAL-4: a constructor that fails fails its call.

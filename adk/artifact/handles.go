@@ -1,0 +1,63 @@
+package artifact
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// HandlesName is the name of the middleware that Handles makes.
+const HandlesName = "artifact-handles"
+
+// HandleOptions say which results a prompt shows by a handle.
+type HandleOptions struct {
+	// From is how many bytes an artifact has at least that is shown by a handle; 0 is every
+	// artifact.
+	From int64
+}
+
+// Handles is a dispatch-input middleware that has a prompt show large results by a handle in
+// the place of their bodies (ART-5): before each call of the model, it takes tool calls whose
+// result is one artifact of at least so many bytes for calls that are not inline. The model
+// reads what the body is, and with which forged tools to ask it. It changes the set of the
+// dispatch alone, and never the storage, so that another bound is good for what was stored
+// before. What forged tools answer stays inline. Put it behind the middlewares that add tool
+// calls, and a budget that counts before the dispatch counts the bodies all the same.
+//
+// Nothing shows a handle by itself: without Handles, or a tool or middleware of one's own
+// that makes its calls with Inline false, every body stands in the prompt (ART-6).
+//
+// It fails with E_INVALID_ARTIFACT_CONFIG where the options are wrong.
+func Handles(options HandleOptions) adk.DispatchMiddleware {
+	return adk.DispatchMiddleware{Name: HandlesName, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		if err := options.show(dc); err != nil {
+			return err
+		}
+		next(ctx)
+		return nil
+	}}
+}
+
+func (o HandleOptions) show(dc *adk.DispatchContext) error {
+	if o.From < 0 {
+		fault := adk.Fault{Path: "From", Message: fmt.Sprintf("is %d, want 0 or more bytes", o.From)}
+		return &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: fault.Path + ": " + fault.Message, Faults: []adk.Fault{fault}}
+	}
+	for _, call := range dc.ToolCalls().All() {
+		mark, is := eligible(call)
+		if !is || !call.Inline() || mark.Bytes < o.From {
+			continue
+		}
+		init := call.Init()
+		init.Inline = new(false)
+		shown, err := adk.NewToolCall(init)
+		if err != nil {
+			return err
+		}
+		if _, err := dc.ToolCalls().Add(shown); err != nil {
+			return err
+		}
+	}
+	return nil
+}
