@@ -73,6 +73,8 @@ var advices = []Advice{
 		"Take the id from the context's NewID, or from who made the record.", made[idOfContent]},
 	{"uncounted-budget", "What does not fit is found out by the provider, who refuses the turn.",
 		"Set the encoding together with the window, or shed with a budget.", made[uncountedBudget]},
+	{"empty-answer", "The dispatch ends as after an answer, and the user waits for one that never comes.",
+		"Ask again in the dispatch output pipeline, or nack there, and look at what the provider sent.", made[emptyAnswer]},
 	{"panic", "The engine makes an error of it, so that a turn whose code is wrong ends like one that was refused.",
 		"Mend the code; what may fail gives an error.", made[panics]},
 	{"contained-failure", "The failure was kept from the turn, and nobody but the trace knows of it.",

@@ -286,3 +286,41 @@ func (w *containedFailure) see(s *history, x *adk.Crossing) {
 }
 
 func (w *containedFailure) end(*history) {}
+
+// emptyAnswer: the executor of package chat logs that a model answered nothing, and its
+// dispatch is acked all the same. It is silent where somebody nacks or asks again, and about
+// other executors, whose answers are not to be seen.
+type emptyAnswer struct {
+	empty map[*dispatching]emptied
+}
+
+// emptied is where a dispatch had an answer of nothing in its present iteration.
+type emptied struct {
+	n  int
+	at *seamCall
+}
+
+// chatEmpty is what chat calls its log of an answer of nothing.
+const chatEmpty = "empty-answer"
+
+func (w *emptyAnswer) see(s *history, x *adk.Crossing) {
+	d := s.at.dispatch
+	switch x.Kind {
+	case adk.KindReportLog:
+		if x.Name == chatEmpty && inExecutor(s.at) {
+			if w.empty == nil {
+				w.empty = map[*dispatching]emptied{}
+			}
+			w.empty[d] = emptied{s.n, s.at}
+		}
+	case adk.KindIterationStart:
+		delete(w.empty, d)
+	case adk.KindDispatchEnd:
+		if was, is := w.empty[d]; is && d.acked > 0 {
+			s.hint(was.n, was.at, nil, "the model answered nothing, and the dispatch is acked as after an answer")
+		}
+		delete(w.empty, d)
+	}
+}
+
+func (w *emptyAnswer) end(*history) {}

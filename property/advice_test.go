@@ -305,6 +305,20 @@ var slips = map[string]*slip{
 		})...)
 		return config
 	}, says: "api.openai.com is asked, and nobody has counted what it is shown: the stash has a contextWindow, and no tokenEncoding"},
+	"empty-answer": {turn: func(mended bool) adk.Config {
+		config := saying(nothing)
+		answers := []fakes.Reply{fakes.StreamReply(), fakes.StreamReply("Hi.")}
+		model := sure(chat.New(chat.Options{Model: "m", AutoAck: new(!mended), Transport: fakes.NewTransport(fakes.Converse(answers...))}))
+		config.Executor = model.Executor("model")
+		config.DispatchOutput = []adk.DispatchMiddleware{{Name: "again", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+			if dc.Iteration() > 0 {
+				return dc.Ack()
+			}
+			next(ctx)
+			return nil
+		}}}
+		return config
+	}, says: "the model answered nothing, and the dispatch is acked as after an answer"},
 	"panic": {turn: func(mended bool) adk.Config {
 		return saying(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			if all := dc.Messages().All(); !mended {

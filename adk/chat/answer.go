@@ -377,6 +377,9 @@ func (a *answer) keep() ([]WantedCall, error) {
 	}
 	a.h.Log(adk.LevelDebug, "accumulator-finalised", "the answer is complete", map[string]any{
 		"toolCallCount": len(wanted), "sawMessageDelta": a.sawMessage, "sawThoughtDelta": a.sawThought, "doneSentinelSeen": a.sawDone})
+	if len(wanted) == 0 && !a.sawMessage && !a.sawThought {
+		a.h.Log(adk.LevelWarn, "empty-answer", "the model answered nothing: neither words, nor reasoning, nor a call", map[string]any{"finishReason": a.finish})
+	}
 	level := adk.LevelDebug
 	if a.finish == "length" || a.finish == "content_filter" {
 		level = adk.LevelWarn

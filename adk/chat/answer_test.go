@@ -32,7 +32,7 @@ func TestPlainAnswer(t *testing.T) {
 }
 
 // ANS-1, ANS-5: nothing is stored where there is no choice, and the dispatch ends as after an
-// answer.
+// answer; one log warns of it.
 func TestNoAnswer(t *testing.T) {
 	for name, c := range map[string]scene{
 		"no choices":            {options: whole(), replies: []reply{plain(`{"choices":[]}`)}},
@@ -49,7 +49,14 @@ func TestNoAnswer(t *testing.T) {
 			assert.Empty(t, p.texts())
 			assert.Empty(t, p.reports)
 			assert.Len(t, p.bodies, 1)
+			warning := p.log(t, "empty-answer")
+			assert.Equal(t, adk.LevelWarn, warning.Level)
+			assert.Equal(t, object{"finishReason": ""}, warning.Payload)
 		})
+	}
+	for name, answer := range map[string]reply{"words": saying("A"), "reasoning": events(`{"choices":[{"delta":{"reasoning":"Hm."}}]}`)} {
+		p := play(t, scene{options: streaming(), replies: []reply{answer}}).acked(t)
+		assert.NotContains(t, p.kinds(), "empty-answer", name)
 	}
 }
 

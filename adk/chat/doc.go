@@ -52,6 +52,7 @@
 //	sse-eof-without-done         warn                 finishReason
 //	refusal, ignored-choices     warn                 finishReason
 //	sse-parse-failure            trace                dataPreview
+//	empty-answer                 warn                 finishReason
 //	accumulator-finalised        debug                toolCallCount, sawMessageDelta, sawThoughtDelta, doneSentinelSeen
 //	finish                       debug, warn          responseId, model, finishReason, usage
 //

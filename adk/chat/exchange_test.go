@@ -229,7 +229,7 @@ func TestLimits(t *testing.T) {
 		}}, adk.E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT, 2 * second, []string{"request-timeout"}},
 		"a plain answer in silence": {unstreamed(1), []func() *adk.Answer{func() *adk.Answer {
 			return pieces(plainHead, 0, adk.Piece{Value: json.RawMessage(`{"body":{"choices":[]}}`), After: second * 19 / 10})
-		}}, "", 0, []string{"accumulator-finalised", "finish"}},
+		}}, "", 0, []string{"accumulator-finalised", "empty-answer", "finish"}},
 		"a plain answer that is late, again": {unstreamed(2), []func() *adk.Answer{
 			func() *adk.Answer {
 				return pieces(plainHead, 0, adk.Piece{Value: json.RawMessage(`{"body":{"choices":[]}}`), After: 3 * second})
@@ -237,7 +237,7 @@ func TestLimits(t *testing.T) {
 			func() *adk.Answer {
 				return pieces(plainHead, 0, adk.Piece{Value: json.RawMessage(`{"body":{"choices":[]}}`)})
 			},
-		}, "", 0, []string{"request-timeout", "retry-attempt", "accumulator-finalised", "finish"}},
+		}, "", 0, []string{"request-timeout", "retry-attempt", "accumulator-finalised", "empty-answer", "finish"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0

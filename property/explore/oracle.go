@@ -159,14 +159,15 @@ func (r *reading) behold(undisturbed *reading) (found, hints []property.Violatio
 }
 
 // advised is advice that the undisturbed turn does not get: what is legal and likely a
-// mistake, and shows where something goes wrong. Of asking and calling again it is silent
-// where the world's answer was broken: it may have been of no use, or have asked for it. Panics
-// are broken-in faults, or have an oracle of their own.
+// mistake, and shows where something goes wrong. Of asking and calling again, and of an answer
+// of nothing, it is silent where the world's answer was broken: it may have been of no use, or
+// have asked for it, or is what was broken in. Panics are broken-in faults, or have an oracle
+// of their own.
 func (r *reading) advised(undisturbed *reading) (found []property.Violation) {
-	again := []string{"repeated-ask", "repeated-call"}
+	ofAnswers := []string{"repeated-ask", "repeated-call", "empty-answer"}
 	broken := slices.ContainsFunc(r.faults, func(f planned) bool { return f.Kind.OfWorld() })
 	for _, h := range r.hints {
-		if undisturbed.hasAdvice(h.Advice) || h.Advice == "panic" || broken && slices.Contains(again, h.Advice) {
+		if undisturbed.hasAdvice(h.Advice) || h.Advice == "panic" || broken && slices.Contains(ofAnswers, h.Advice) {
 			continue
 		}
 		_, why, _ := strings.Cut(h.String(), "\n")
