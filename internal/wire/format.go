@@ -3,6 +3,9 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Member is a member of a header, a line or a footer that this package does not
@@ -58,10 +61,57 @@ func RedactedNote(footer []Member) (notes []string) {
 		}
 		switch m.Name {
 		case MemberRedacted:
-			notes = append(notes, fmt.Sprintf("what was redacted: %d placeholders stand for it", n))
+			notes = append(notes, noteOf(placeholdersNote, n))
 		case MemberUnvalidated:
-			notes = append(notes, fmt.Sprintf("whether redacted arguments fit their tool: those of %d calls were not validated again", n))
+			notes = append(notes, noteOf(unvalidatedNote, n))
 		}
 	}
 	return notes
+}
+
+// The notes of a redaction, around what they count.
+var (
+	placeholdersNote = note{"what was redacted: ", "placeholder stands for it", "placeholders stand for it"}
+	unvalidatedNote  = note{"whether redacted arguments fit their tool: those of ", "call were not validated again", "calls were not validated again"}
+)
+
+type note struct{ before, one, many string }
+
+func noteOf(of note, n int) string {
+	if n == 1 {
+		return of.before + "1 " + of.one
+	}
+	return fmt.Sprintf("%s%d %s", of.before, n, of.many)
+}
+
+// counted is what a note of this kind counts; is tells that it is one.
+func (of note) counted(text string) (n int, is bool) {
+	rest, is := strings.CutPrefix(text, of.before)
+	figure, _, _ := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(figure)
+	return n, is && err == nil && text == noteOf(of, n)
+}
+
+// JoinedNotes are what the reports of several traces say, each thing once: of their redactions
+// there is one note, which counts for all of them.
+func JoinedNotes(reports ...[]string) (joined []string) {
+	at, sums := map[note]int{}, map[note]int{}
+	for _, report := range reports {
+	notes:
+		for _, text := range report {
+			for _, of := range []note{placeholdersNote, unvalidatedNote} {
+				if n, is := of.counted(text); is {
+					if sums[of] += n; sums[of] == n {
+						at[of], joined = len(joined), append(joined, text)
+					}
+					joined[at[of]] = noteOf(of, sums[of])
+					continue notes
+				}
+			}
+			if !slices.Contains(joined, text) {
+				joined = append(joined, text)
+			}
+		}
+	}
+	return joined
 }

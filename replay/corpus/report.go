@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -258,14 +259,11 @@ func (r *Report) DescribeCauses() string {
 // NotComparedLines are the last lines of a report on causes: what could not be held
 // against the recording in the traces that they name, each thing once.
 func (r *Report) NotComparedLines() string {
-	all := replay.Report{}
+	var of [][]string
 	for _, c := range r.Causes {
-		for _, what := range c.First.NotCompared {
-			if !slices.Contains(all.NotCompared, what) {
-				all.NotCompared = append(all.NotCompared, what)
-			}
-		}
+		of = append(of, c.First.NotCompared)
 	}
+	all := replay.Report{NotCompared: wire.JoinedNotes(of...)}
 	return safetext.Lines(all.NotComparedLines())
 }
 

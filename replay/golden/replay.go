@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/internal/shell"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
@@ -374,15 +375,15 @@ func (c *corpusCheck) looked() {
 // unlooked are the traces for which nothing was chosen to be live, and a line each
 // for what could not be compared in some of the others.
 func (c *corpusCheck) unlooked() (scripted, notCompared []string) {
+	var reports [][]string
 	for _, t := range c.report.Traces {
 		if len(t.Live) == 0 {
 			scripted = append(scripted, t.Trace)
 		}
-		for _, what := range t.NotCompared {
-			if line := "\n  not compared: " + what; !slices.Contains(notCompared, line) {
-				notCompared = append(notCompared, line)
-			}
-		}
+		reports = append(reports, t.NotCompared)
+	}
+	for _, what := range wire.JoinedNotes(reports...) {
+		notCompared = append(notCompared, "\n  not compared: "+what)
 	}
 	return scripted, notCompared
 }
