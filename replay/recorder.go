@@ -82,8 +82,11 @@ func (o RecordOptions) writing() trace.Options {
 }
 
 // Record makes a Recorder that writes the trace of one run to w. A second run
-// is not observed, and Err says so.
+// is not observed, and Err says so; without a writer none is, and Err says so at once.
 func Record(w io.Writer, options ...RecordOptions) *Recorder {
+	if w == nil {
+		return RecordEach(nil, options...)
+	}
 	var once sync.Once
 	open := func(adk.RunInfo) (out io.WriteCloser, err error) {
 		err = errors.New("the recorder has a run already, and a writer for one only: RecordEach records many")
@@ -98,6 +101,10 @@ func Record(w io.Writer, options ...RecordOptions) *Recorder {
 // has ended, or when writing failed. open may be called from many goroutines.
 func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...RecordOptions) *Recorder {
 	r := &Recorder{options: optional.First(options), open: open}
+	if open == nil {
+		r.open = func(adk.RunInfo) (io.WriteCloser, error) { return nil, nil }
+		r.failed(errors.New("replay: the recorder was given no writer, and records nothing: want an io.Writer, or RecordEach with a function that opens one"))
+	}
 	if redaction := r.options.Redact; redaction != nil {
 		r.rules, r.invalid = redacting.Compile(redaction)
 	}

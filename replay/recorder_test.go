@@ -203,6 +203,16 @@ func TestAWriterThatDoesNotOpenLeavesTheRunUnobserved(t *testing.T) {
 	}
 }
 
+// DET-4: a recorder without a writer says so before any run, and disturbs none.
+func TestNoWriter(t *testing.T) {
+	for name, recorder := range map[string]*replay.Recorder{"Record": replay.Record(nil), "RecordEach": replay.RecordEach(nil)} {
+		assert.ErrorContains(t, recorder.Err(), "was given no writer, and records nothing: want an io.Writer", name)
+		assert.NoError(t, busyTurn(t, recorder).Run(context.Background(), rawTurn), name)
+	}
+	_, err := replay.Verify(t.Context(), nil, replay.Live{})
+	assert.EqualError(t, err, "there is nothing to read a trace of: the reader is nil")
+}
+
 // file is a writer of a run of its own.
 type file struct {
 	bytes.Buffer

@@ -37,6 +37,9 @@ type Reader struct {
 // NewReader reads the header of a trace. What is wrong with it is a
 // *FormatError; an error of r itself is given as the cause of a plain one.
 func NewReader(r io.Reader, options ...Options) (*Reader, error) {
+	if r == nil {
+		return nil, errors.New("there is nothing to read a trace of: the reader is nil")
+	}
 	o := optional.First(options)
 	known, err := wire.NewSentinels(o.Sentinels)
 	if err != nil {
