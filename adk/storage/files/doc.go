@@ -23,6 +23,6 @@
 // several change at once, a list of what is to be done is brought to the disk first, and
 // [Open] does what is left of it. So records are whole, and changes are made all or none.
 //
-// The directory belongs to the process that has opened it: for another one, [Open] is
-// E_STORAGE_BUSY. See package storage for the config and for what all storages promise.
+// The directory belongs to whoever has opened it, until it is closed: another [Open], in the same
+// process or in another one, is E_STORAGE_BUSY. See package storage for the config and for what all storages promise.
 package files

@@ -40,7 +40,11 @@ type Dir struct {
 	made    int                      // temporary files
 	// unfinished says that changes are decided on which are not all made.
 	unfinished bool
+	closed     bool
 }
+
+// errClosed is of what is asked of a storage that was closed: the directory may be another's.
+var errClosed = fmt.Errorf("the storage was closed: %w", fs.ErrClosed)
 
 // mostShelves is how many collections are remembered that were listed.
 const mostShelves = 1000
@@ -58,8 +62,8 @@ type entry struct {
 }
 
 // Open opens a directory, which it makes if it is not there. Close it. Errors are
-// E_STORAGE_BUSY where another process has it, E_INVALID_STORAGE_CONFIG, and those of the
-// system.
+// E_STORAGE_BUSY where it is open already, in this process or another one,
+// E_INVALID_STORAGE_CONFIG, and those of the system.
 func Open(dir string, config storage.Config) (*Dir, error) {
 	d := &Dir{shelves: map[storage.Place]*shelf{}}
 	obligations, err := storage.New(config, d)
@@ -86,7 +90,7 @@ func (d *Dir) begin() error {
 	case err != nil:
 		return err
 	case !mine:
-		return &adk.Error{Code: adk.E_STORAGE_BUSY, Message: "another process has opened the directory"}
+		return &adk.Error{Code: adk.E_STORAGE_BUSY, Message: "the directory is open already, in this process or another one: use that storage, or close it first"}
 	}
 	if err := d.redo(); err != nil {
 		return err
@@ -103,8 +107,13 @@ func (d *Dir) begin() error {
 // Storage is the storage as a config takes it.
 func (d *Dir) Storage() adk.Storage { return d.obligations }
 
-// Close gives the directory free.
-func (d *Dir) Close() error { return errors.Join(d.lock.Close(), d.root.Close()) }
+// Close gives the directory free. What is asked afterwards fails with fs.ErrClosed.
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	return errors.Join(d.lock.Close(), d.root.Close())
+}
 
 // Fetch gives the rows of a place: Dir is storage.Rows.
 func (d *Dir) Fetch(ctx context.Context, place storage.Place, last int) ([]storage.Row, error) {
@@ -145,7 +154,7 @@ func (d *Dir) Has(_ context.Context, place storage.Place, keys ...storage.KeyHas
 func (d *Dir) listed(place storage.Place) (s *shelf, unlock func(), err error) {
 	for {
 		d.mu.RLock()
-		if known := d.shelves[place]; known != nil && !d.unfinished {
+		if known := d.shelves[place]; known != nil && !d.unfinished && !d.closed {
 			return known, d.mu.RUnlock, nil
 		}
 		d.mu.RUnlock()
@@ -264,9 +273,13 @@ func (d *Dir) planFiles(ctx context.Context, steps []step, files []file) ([]step
 	return steps, nil
 }
 
-// finished makes the steps that were decided on and are not all made.
+// finished makes the steps that were decided on and are not all made. It fails where the
+// storage was closed.
 func (d *Dir) finished() error {
-	if !d.unfinished {
+	switch {
+	case d.closed:
+		return errClosed
+	case !d.unfinished:
 		return nil
 	}
 	if err := d.redo(); err != nil {

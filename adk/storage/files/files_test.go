@@ -3,6 +3,7 @@ package files_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
@@ -97,8 +98,26 @@ func TestOneProcess(t *testing.T) {
 	d := open(t, dir, storage.Config{})
 	_, err := files.Open(dir, storage.Config{})
 	assert.ErrorIs(t, err, adk.E_STORAGE_BUSY)
+	assert.ErrorContains(t, err, "is open already, in this process or another one")
 	require.NoError(t, d.Close())
 	require.NoError(t, open(t, dir, storage.Config{}).Close())
+}
+
+// STO-12: what was closed may be another's: it reads and writes nothing, and says why.
+func TestClosed(t *testing.T) {
+	d := open(t, storagetest.TempDir(t), storage.Config{})
+	record, err := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleUser, Content: "text", CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
+	require.NoError(t, err)
+	s, scope := d.Storage(), storagetest.ScopeOf("", "")
+	require.NoError(t, s.Messages.Store(t.Context(), scope, record))
+	require.NoError(t, d.Close())
+	_, err = s.Messages.Fetch(t.Context(), scope)
+	assert.ErrorIs(t, err, fs.ErrClosed)
+	assert.ErrorContains(t, err, "storage: messages: fetch: the storage was closed")
+	_, err = s.Thoughts.Fetch(t.Context(), scope)
+	assert.ErrorContains(t, err, "the storage was closed")
+	assert.ErrorContains(t, s.Messages.Store(t.Context(), scope, record), "the storage was closed")
+	assert.ErrorContains(t, s.Messages.Delete(t.Context(), scope, record.Key()), "the storage was closed")
 }
 
 // STO-12: what was written and has no name yet is removed by whoever opens the directory
