@@ -15,6 +15,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
+// countsOfPlaceholders is said beside what differs in the replay of a redacted trace: that may
+// be why, and nobody can tell.
+const countsOfPlaceholders = "what live code counts of a redacted text: it has the length and the tokens of its placeholder, " +
+	"so that a budget, for one, may decide otherwise than it did though its code is the same"
+
 // Verify re-runs the turn that a trace holds on today's engine, with the seams
 // in live as user code and every other seam doing what was recorded, and
 // compares every crossing. Without live seams the trace is read as the replay
@@ -55,7 +60,11 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 		report.Divergence.callFor(live)
 	}
 	if report != nil {
-		report.NotCompared = append(report.NotCompared, wire.RedactedNote(r.Footer())...)
+		notes := wire.RedactedNote(r.Footer())
+		if len(notes) > 0 && report.Divergence != nil && live.any() {
+			notes = append(notes, countsOfPlaceholders)
+		}
+		report.NotCompared = append(report.NotCompared, notes...)
 	}
 	var format *trace.FormatError
 	if errors.As(err, &format) && format.File == "" {

@@ -47,6 +47,11 @@ package redact
 // not met, as anyOf; nor has a gate's value such a way out. A placeholder that
 // changes the verdict there is a divergence when the trace is replayed.
 //
+// What live code counts is counted of the placeholders: the length of a text, its tokens, and so
+// what a budget lets through. Where that tips a decision, a replay of the same code differs, and
+// its report says that this may be why. Traces that hold a budget near its bound are better
+// recorded of data that need no redaction.
+//
 // # What is left alone
 //
 // What the format itself says is no field: kinds, phases, outcomes, roles, error
