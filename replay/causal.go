@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/asks"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
@@ -64,7 +65,8 @@ type causal struct {
 	consumed      map[*calls.Step]bool // those that were taken
 	lent          []*calls.Step        // and those of them that asked otherwise, as takeCertain has it
 	ids           *rename.IDs
-	asks          recordedAsks
+	asks          asks.Recorded
+	asksTheWorld  bool                     // the run has come to where that may be (Live.OutsideFrom)
 	newCalls      map[*calls.Call]*newCall // recorded calls, and their counterparts
 	nextUnmatched map[*calls.Call]int      // for unmet
 	outsideEvents []*outsideEvent
@@ -601,7 +603,7 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 		return s
 	}
 	if wire.IsAsk(got) {
-		return p.takeAsk(c, got)
+		return p.asks.Take(p.tree, p.ids, p.live.Strict, c.rec, c.path, got)
 	}
 	if c.rec == nil {
 		return nil

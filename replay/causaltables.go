@@ -55,7 +55,7 @@ func (t *tables) index() {
 		}
 		if x.Kind == adk.KindCall {
 			for _, s := range t.tree.Calls[x.ID].Steps {
-				if s.X.Kind.Class() == adk.ClassOperation && !s.IsAsk() { // which takeAsk finds
+				if s.X.Kind.Class() == adk.ClassOperation && !s.IsAsk() { // which asks.Recorded finds
 					t.pool(t.tree.Calls[x.ID], s)
 				}
 			}

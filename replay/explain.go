@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/asks"
 	"github.com/adkreplay/adkreplay/replay/internal/likeness"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
@@ -543,7 +544,7 @@ func isChangedAsk(want, got *adk.Crossing) bool {
 		return false
 	}
 	was, is := likeness.Of(want).Words, likeness.Of(got).Words
-	return areAlike(was, is, likeness.Alike(was, is))
+	return asks.AreAlike(was, is, likeness.Alike(was, is))
 }
 
 // isAllThatIsMissing reports whether the first difference is an operation that is missing, and

@@ -187,6 +187,7 @@ var rooms = []room{
 		because: "it knows which ids stand for which, and not why a run was made again"},
 	{name: "replay/internal/tape", ours: []string{"adk", "internal/wire", "replay/trace"},
 		because: "it keeps a run, whatever that is held against"},
+	{name: "replay/internal/asks", ours: []string{"adk", "internal/calls", "internal/wire", "replay/internal/likeness", "replay/internal/rename"}, because: "it finds an answer, and gives it to nobody"},
 	{name: "replay/internal/moved", ours: []string{"adk", "internal/calls", "internal/wire", "replay/internal/align"}, because: "it puts steps in an order, and compares nothing of them"},
 	{name: "replay/internal/siblings", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/varying", ours: []string{"replay", "replay/trace"}, because: "it runs a turn again, and does not know what is accepted"},
@@ -205,7 +206,7 @@ var rooms = []room{
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
-	{name: "replay", ours: []string{"adk", "replay/internal/align", "internal/beside", "internal/calls", "internal/canonical", "replay/internal/circle", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "replay/internal/likeness", "replay/internal/makers", "replay/internal/moved", "replay/internal/optional", "replay/internal/outlet", "internal/plain", "internal/redacting", "replay/internal/rename", "replay/internal/siblings", "internal/safetext", "internal/shell",
+	{name: "replay", ours: []string{"adk", "replay/internal/align", "replay/internal/asks", "internal/beside", "internal/calls", "internal/canonical", "replay/internal/circle", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "replay/internal/likeness", "replay/internal/makers", "replay/internal/moved", "replay/internal/optional", "replay/internal/outlet", "internal/plain", "internal/redacting", "replay/internal/rename", "replay/internal/siblings", "internal/safetext", "internal/shell",
 		"internal/state", "internal/storages", "internal/stub", "replay/internal/tape", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/internal/withhold", "replay/internal/written", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "internal/jsonfault", "internal/safetext", "internal/wire", "replay", "replay/trace"},

@@ -1,0 +1,295 @@
+// Package asks has the asks of a recording, and finds whose answer a new one gets: its own where
+// it asks the same, or that of the one which is most alike and which no equal one has taken.
+package asks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/likeness"
+	"github.com/adkreplay/adkreplay/replay/internal/rename"
+)
+
+// Recorded are the asks of a recording, and which of them were taken. The zero value knows none yet.
+// It is not safe for concurrent use.
+type Recorded struct {
+	all []*ask
+	// byCall are those of each call, but for some at the beginning that have gone.
+	byCall map[*calls.Call][]*ask
+	// equals are those that asked the same and whose answers no equal one has yet; there
+	// is a list wherever there was one. It is nil until a run asks otherwise.
+	equals map[equalAsk][]*ask
+	// Final are the last of those that failed: who asked did not ask again.
+	Final map[*calls.Step]bool
+	known bool
+	// Counterparts are the numbers of the recorded beginnings, by those of the new run's;
+	// 0 is an ask that got no answer.
+	Counterparts map[int]int
+	// Rivals are the numbers of recorded beginnings that were as much like a changed one
+	// as its counterpart.
+	Rivals map[int]int
+	// Alone are the new beginnings that have no counterpart, by their operations.
+	Alone map[int]int
+}
+
+type ask struct {
+	step  *calls.Step
+	like  *likeness.Likeness // made when it is asked for
+	taken int                // the number of the new ask that has its answer; 0 if there is none
+	gone  bool               // an equal one has it
+}
+
+// equalAsk is what asks have in common that ask the same.
+type equalAsk struct {
+	of, effect string
+	request    wire.JSONSum
+}
+
+func equalOf(x *adk.Crossing) equalAsk { return equalAsk{x.Name, x.Status, wire.SumOfJSON(x.JSON)} }
+
+// Take gives the recorded ask whose answer a new one gets; nil is none. in is the recorded
+// counterpart of the call that asks, nil where it has none, and strand the path of its strand. The
+// recorded ask is an equal one, or unless strict one that is alike: of the call where there is one,
+// else of the strand, or any.
+func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, in *calls.Call, strand string, got *adk.Crossing) *calls.Step {
+	if !r.known {
+		r.index(t)
+	}
+	asked := *got
+	asked.JSON = ids.InText(got.JSON)
+	if a := r.asNext(in, &asked); a != nil {
+		ids.Again(a.step.X.Seq)
+		return r.gives(a, got.Seq)
+	}
+	scopes := []func(*ask) bool{
+		func(a *ask) bool { return a.step.In == in },
+		func(a *ask) bool { return a.step.In.Strand == strand },
+		func(*ask) bool { return true },
+	}
+	a, recorded := r.asEqual(equalOf(&asked), scopes)
+	if a == nil && !recorded {
+		a = r.asEqualButForIDs(&asked, ids, scopes)
+	}
+	if a != nil {
+		ids.Again(a.step.X.Seq)
+		return r.gives(a, got.Seq)
+	} else if recorded || strict { // its answers have been given: another's would be wrong
+		return r.givesNone(got)
+	}
+	like := likeness.Of(&asked)
+	for _, in := range scopes {
+		if a, rival := r.mostAlike(like, in); a != nil {
+			if rival != nil {
+				r.Rivals[got.Seq] = rival.step.X.Seq
+			}
+			ids.PairMembers(a.step.X.JSON, asked.JSON)
+			return r.gives(a, got.Seq)
+		}
+	}
+	return r.givesNone(got)
+}
+
+// index finds the asks of a run.
+func (r *Recorded) index(t *calls.Tree) {
+	r.known, r.byCall, r.Final = true, map[*calls.Call][]*ask{}, map[*calls.Step]bool{}
+	r.Counterparts, r.Rivals, r.Alone = map[int]int{}, map[int]int{}, map[int]int{}
+	for _, x := range t.Lines {
+		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
+			continue
+		}
+		for _, s := range t.Calls[x.ID].Steps {
+			if s.IsAsk() {
+				a := &ask{step: s}
+				r.all, r.byCall[s.In] = append(r.all, a), append(r.byCall[s.In], a)
+			}
+		}
+	}
+	for _, asks := range r.byCall {
+		r.finalAmong(asks)
+	}
+}
+
+// finalAmong finds, of what one call asked, the asks that failed and were not made again, nor
+// was one that had failed in its time already: of several the last one was too many, and no
+// deadline but its own had passed.
+func (r *Recorded) finalAmong(asks []*ask) {
+	type request struct{ of, json string }
+	type attempts struct {
+		last    *calls.Step
+		expired bool // a deadline had passed before the last
+	}
+	failed := map[request]*attempts{} // nearly always empty
+	for _, a := range asks {
+		s := a.step
+		tries := failed[request{s.X.Name, string(s.X.JSON)}]
+		if tries == nil && s.Done != nil && mayBeRepeated(s) {
+			tries = &attempts{}
+			failed[request{s.X.Name, string(s.X.JSON)}] = tries
+		}
+		if tries != nil {
+			tries.expired = tries.expired || tries.last != nil && tries.last.Done != nil && errors.Is(tries.last.Done.Err, context.DeadlineExceeded)
+			tries.last = s
+		}
+	}
+	for _, tries := range failed {
+		if tries.last.Done != nil && mayBeRepeated(tries.last) && !tries.expired {
+			r.Final[tries.last] = true
+		}
+	}
+}
+
+// mayBeRepeated reports whether an ask failed, or was answered over HTTP with a status that
+// refuses.
+func mayBeRepeated(rec *calls.Step) bool {
+	return rec.Done.Err != nil || len(rec.Notes) > 0 && !bytes.HasPrefix(rec.Notes[0].JSON, []byte(`{"status":2`))
+}
+
+// asNext is asEqual of an ask that says the same, to the byte, as the first of its call
+// whose answer no equal one has: it is what asEqual would find. Where nothing has changed
+// all asks are such, and nothing is summed up.
+func (r *Recorded) asNext(in *calls.Call, asked *adk.Crossing) *ask {
+	list := withoutGone(r.byCall[in])
+	r.byCall[in] = list
+	if len(list) == 0 {
+		return nil
+	}
+	x := list[0].step.X
+	if x.Name != asked.Name || x.Status != asked.Status || !bytes.Equal(x.JSON, asked.JSON) {
+		return nil
+	}
+	list[0].gone = true
+	return list[0]
+}
+
+// givesNone notes that a new ask gets no recorded answer.
+func (r *Recorded) givesNone(got *adk.Crossing) *calls.Step {
+	r.Counterparts[got.Seq], r.Alone[got.Op] = 0, got.Seq
+	return nil
+}
+
+// asEqual is the first recorded ask of the narrowest scope that asked the same, and
+// whose answer no other has that did: it is taken out of these. recorded tells whether
+// there was one at all.
+func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool) (first *ask, recorded bool) {
+	if r.equals == nil {
+		r.sumUp()
+	}
+	list, recorded := r.equals[asked]
+	if !recorded {
+		return nil, false
+	}
+	left := withoutGone(list)
+	r.equals[asked] = left
+	for _, in := range scopes {
+		if at := slices.IndexFunc(left, func(a *ask) bool { return !a.gone && in(a) }); at >= 0 {
+			first, left[at].gone = left[at], true
+			copy(left[1:at+1], left[:at]) // mostly none: asks come in their order
+			r.equals[asked] = left[1:]
+			return first, true
+		}
+	}
+	return nil, true
+}
+
+// asEqualButForIDs is asEqual up to the random ids that live code makes for a request, which
+// stand for the recorded ones from here on.
+func (r *Recorded) asEqualButForIDs(asked *adk.Crossing, ids *rename.IDs, scopes []func(*ask) bool) *ask {
+	r.all = withoutGone(r.all)
+	for _, in := range scopes {
+		for _, a := range r.all {
+			x := a.step.X
+			if a.gone || x.Name != asked.Name || x.Status != asked.Status || !in(a) || !ids.PairRequests(x.JSON, asked.JSON) {
+				continue
+			}
+			a.gone = true
+			return a
+		}
+	}
+	return nil
+}
+
+// sumUp finds the asks that asked the same.
+func (r *Recorded) sumUp() {
+	r.equals = map[equalAsk][]*ask{}
+	for _, a := range r.all {
+		of := equalOf(a.step.X)
+		r.equals[of] = append(r.equals[of], a)
+	}
+}
+
+// withoutGone is a list without those that have gone at its beginning.
+func withoutGone(list []*ask) []*ask {
+	for len(list) > 0 && list[0].gone {
+		list = list[1:]
+	}
+	return list
+}
+
+// gives notes whose answer a new ask gets.
+func (r *Recorded) gives(a *ask, to int) *calls.Step {
+	if a.taken > 0 {
+		delete(r.Counterparts, a.taken) // it was changed, and got the answer of this one
+	}
+	a.taken = to
+	r.Counterparts[to] = a.step.X.Seq
+	return a.step
+}
+
+// leastAlike is how much of the shorter of two requests has to be in the other, so that one
+// is the other changed: half of its words. How much longer the other is does not count, for
+// what was dropped, or cut, may have been most of it.
+const leastAlike = 0.5
+
+// AreAlike reports whether one request may be the other changed; part is how alike they are.
+func AreAlike(a, b *likeness.Words, part float64) bool {
+	return part > 0 && part >= leastAlike*likeness.AtMost(a, b)
+}
+
+// mostAlike is the recorded ask of a shape and a scope that nobody has taken and whose
+// request is most like a changed one, and nil where none is alike enough. Of several it is
+// the first; rival is then another one, unless all of them asked the same. Of asks that
+// are much longer or shorter than the best one words are not compared.
+func (r *Recorded) mostAlike(asked *likeness.Likeness, in func(*ask) bool) (best, rival *ask) {
+	var free []*ask
+	var nearest *ask
+	for _, a := range r.all {
+		if a.taken > 0 || a.step.X.Name != asked.Of || !in(a) {
+			continue
+		}
+		if a.like == nil {
+			a.like = likeness.Of(a.step.X)
+		}
+		if a.like.Method != asked.Method || a.like.Path != asked.Path {
+			continue
+		}
+		free = append(free, a)
+		if nearest == nil || likeness.AtMost(asked.Words, a.like.Words) > likeness.AtMost(asked.Words, nearest.like.Words) {
+			nearest = a
+		}
+	}
+	if nearest == nil {
+		return nil, nil
+	}
+	most := likeness.Alike(asked.Words, nearest.like.Words)
+	if !AreAlike(asked.Words, nearest.like.Words, most) {
+		most = 0
+	}
+	for _, a := range free {
+		if likeness.AtMost(asked.Words, a.like.Words) < most {
+			continue
+		}
+		switch part := likeness.Alike(asked.Words, a.like.Words); {
+		case !AreAlike(asked.Words, a.like.Words, part):
+		case part > most || best == nil && part == most:
+			best, rival, most = a, nil, part
+		case part == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):
+			rival = a
+		}
+	}
+	return best, rival
+}
