@@ -32,7 +32,10 @@
 //     ToolCode, Storage, Gates or Everything. Then what your code asks of the engine is
 //     compared by cause and arguments, ids that it makes anew are renamed, and what it
 //     asks for without a recorded answer gets ErrUnanswered. What goroutines that it began
-//     itself do at once is held to no order.
+//     itself do at once is held to no order, be it tools, requests or sub-agents. What they
+//     keep and read is: records that several of them store, and the time that they ask for,
+//     are others each time. Give results back and keep them behind the goroutines, or begin
+//     strands (Fork), whose order is that of the recording.
 //  4. The Report has a Divergence, or none. Its Class says what kind of difference it
 //     is, its Fields in which values, its Place where in your code, and After what else
 //     follows from it. String is written to be read on one screen.

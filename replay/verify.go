@@ -36,7 +36,8 @@ const countsOfPlaceholders = "what live code counts of a redacted text: it has t
 // Live code may wait for somebody outside, and is waited for as long as ctx has not ended.
 // When it has, the error says what of it did not come to an end, and was left behind. A run
 // whose strands wait for one another in a circle is left behind without that: the report says
-// who waits for whom.
+// who waits for whom. Recordings with strands are held against live code one at a time, since
+// what their strands wait for may be one and the same.
 func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace.Options) (*Report, error) {
 	r, err := trace.NewReader(recorded, options...)
 	if err != nil {

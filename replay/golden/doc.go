@@ -12,7 +12,9 @@
 //	}
 //
 // [Replay] runs every trace of a folder again with the agent's own code, and [ReplaySessions]
-// those of sessions; what differs is one failure for each cause. Package replay records traces.
+// those of sessions; what differs is one failure for each cause. Package replay records traces,
+// and says what code with goroutines of its own has to leave to strands (Fork) to be the same
+// each time.
 //
 // [Turn] runs a turn so that every run is the same, and holds its transcript against
 // testdata/greeting.golden; [Session] does so for a session. The file is written by
