@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
@@ -147,18 +146,22 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 
 // ofStrands is had by the replay of live code in strands that is under way: what those of two
 // replays wait for may be one lock, which neither has the other's order of.
-var ofStrands sync.Mutex
+var ofStrands = make(chan bool, 1)
 
 type ofStrandsKey struct{}
 
 // oneAtATime waits until no other recording with strands is held against live code, but for one
-// whose code began this one. end is to be called when it is over.
+// whose code began this one, or until ctx has ended. end is to be called when it is over.
 func oneAtATime(ctx context.Context, recorded *calls.Tree) (under context.Context, end func()) {
 	if len(recorded.Strands) < 2 || ctx.Value(ofStrandsKey{}) != nil {
 		return ctx, func() {}
 	}
-	ofStrands.Lock()
-	return context.WithValue(ctx, ofStrandsKey{}, true), ofStrands.Unlock
+	select {
+	case ofStrands <- true:
+		return context.WithValue(ctx, ofStrandsKey{}, true), func() { <-ofStrands }
+	case <-ctx.Done():
+		return ctx, func() {}
+	}
 }
 
 // inOrder is the report of a run whose strands take their steps in the recorded order: where code
