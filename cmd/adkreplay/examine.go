@@ -48,7 +48,8 @@ type examined struct {
 	// Error says why the trace could not be read to its end.
 	Error string `json:"error,omitempty"`
 
-	found []finding
+	found  []finding
+	killed bool // it breaks off since its host was killed, as a journal says: nothing is wrong with it
 }
 
 // findings is the result as a whole.
@@ -91,6 +92,7 @@ func parseExamine(asJSON bool, list listOptions, args []string) (examineOptions,
 
 func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {
 	traces := t.findTraces(ctx, o.paths)
+	recordings, _ := findRecordings(ctx, o.paths)
 	all := &findings{Traces: []examined{}}
 	o.list.applyTo(t, len(traces))
 	defer t.busy("reading " + counted(len(traces), "trace"))()
@@ -101,8 +103,9 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s were %s", len(all.Traces), counted(len(traces), "trace"), q.done), exitInternal
 			break // what was cut short is no result
 		}
+		one.killed = one.Cut != "" && t.isCut(trace.Name, recordings)
 		all.add(one)
-		if one.Cut != "" {
+		if one.Cut != "" && !one.killed {
 			t.warn(fmt.Sprintf("%s as far as it goes: %s", q.done, one.Cut))
 		}
 		if !o.json {
@@ -149,7 +152,7 @@ func (all *findings) add(one examined) {
 	if one.Cut != "" {
 		all.cut++
 	}
-	if one.Error != "" || one.Cut != "" {
+	if one.Error != "" || one.Cut != "" && !one.killed {
 		all.ExitCode = max(all.ExitCode, exitUnreadable)
 	}
 }
@@ -162,6 +165,8 @@ func (q *inquiry) print(t *terminal, one examined) {
 	switch {
 	case one.Error != "":
 		t.judged(red, "unreadable", one.Error)
+	case one.killed && len(one.found) == 0:
+		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s to where its host was killed, %s", safetext.Line(one.Trace), q.good, counted(one.Crossings, "crossing")))
 	case one.Cut != "" && len(one.found) == 0: // nobody knows what came behind it
 		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s as far as it goes, %s", safetext.Line(one.Trace), q.good, counted(one.Crossings, "crossing")))
 	case len(one.found) == 0:

@@ -215,3 +215,13 @@ func TestExamineJSONOfFailures(t *testing.T) {
 		assert.Contains(t, d.Error, "interrupted: 0 of 1 trace were ")
 	}
 }
+
+// A trace that its host's end has cut is no fault of the folder, as the journal beside it says.
+func TestExaminingWhatAKilledHostLeft(t *testing.T) {
+	for command, good := range map[string]string{"check": "holds", "lint": "clean"} {
+		got := adkreplay(command, "../../example/chat/testdata/session")
+		assert.Equal(t, exitSame, got.code, got.err)
+		assert.Regexp(t, `(?m)^cut off \S+-0001\.jsonl: `+good+` to where its host was killed, \d+ crossings$`, got.out)
+		assert.NotContains(t, got.err, "truncated")
+	}
+}
