@@ -78,6 +78,7 @@ type causal struct {
 	newSeq        []int              // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
 	made          int                // ids that are not in the recording
 	pieces        bool               // strands were given answers in pieces
+	many          bool               // live code has begun goroutines of its own
 	stepping      *waiter            // whose step is being taken: the times and ids are for it
 	blocked       bool               // those who are on the way are blocked outside the engine
 	passes        int                // how often that was so
@@ -243,7 +244,7 @@ func (p *causal) NewID() string {
 	}
 	p.made++
 	id := madeID + strconv.Itoa(p.made)
-	if w := p.stepping; w != nil && p.isOfSeveral(w) {
+	if p.many { // whose step it is that is taken is not certain then
 		p.ids.StandsForAny(id)
 	}
 	return id
@@ -378,7 +379,7 @@ func (p *causal) called(got *adk.Crossing) {
 		}
 		parent.below = append(parent.below, c)
 		if c.beside = parent.beside; p.callers.IsApart(got) {
-			c.beside, parent.apart = true, true
+			c.beside, parent.apart, p.many = true, true, true
 			if s := p.strands[got.Strand]; s != nil {
 				s.several = true
 			}
@@ -548,7 +549,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		p.registered[tool] = true
 	}
 	if s := p.strands[got.Strand]; s != nil && p.callers.IsApart(got) {
-		c.apart, s.several = true, true
+		c.apart, s.several, p.many = true, true, true
 	}
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
@@ -603,7 +604,7 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 		return s
 	}
 	if wire.IsAsk(got) {
-		return p.asks.Take(p.tree, p.ids, p.live.Strict, c.rec, c.path, got)
+		return p.asks.Take(p.tree, p.ids, p.live.Strict, asks.Asker{In: c.rec, Strand: c.path, Uncertain: c.beside}, got)
 	}
 	if c.rec == nil {
 		return nil

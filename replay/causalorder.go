@@ -113,7 +113,7 @@ func (p *causal) Begin(s adk.Step) {
 		strand = &newStrand{number: s.Strand, rec: -1} // it has ended, and its handle is used late
 	}
 	if c := p.calls[s.Call]; c != nil && !c.apart && wire.MakesID(s) && codeplace.Here(0).IsApart() { // the id is made before that is told
-		c.apart, strand.several = true, true
+		c.apart, strand.several, p.many = true, true, true
 	}
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s), by: strand.present()}

@@ -52,23 +52,32 @@ type equalAsk struct {
 
 func equalOf(x *adk.Crossing) equalAsk { return equalAsk{x.Name, x.Status, wire.SumOfJSON(x.JSON)} }
 
-// Take gives the recorded ask whose answer a new one gets; nil is none. in is the recorded
-// counterpart of the call that asks, nil where it has none, and strand the path of its strand. The
-// recorded ask is an equal one, or unless strict one that is alike: of the call where there is one,
-// else of the strand, or any.
-func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, in *calls.Call, strand string, got *adk.Crossing) *calls.Step {
+// Asker is who asks in a new run.
+type Asker struct {
+	// In is the recorded counterpart of the call that asks; nil where it has none.
+	In *calls.Call
+	// Strand is the path of its strand.
+	Strand string
+	// Uncertain says that In is one of several that it may be the counterpart of.
+	Uncertain bool
+}
+
+// Take gives the recorded ask whose answer a new one gets; nil is none. It is an equal one, or unless
+// strict one that is alike: of the call where there is one and it is certain, else of the strand, or
+// any.
+func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, got *adk.Crossing) *calls.Step {
 	if !r.known {
 		r.index(t)
 	}
 	asked := *got
 	asked.JSON = ids.InText(got.JSON)
-	if a := r.asNext(in, &asked); a != nil {
+	if a := r.asNext(by.In, &asked); a != nil {
 		ids.Again(a.step.X.Seq)
 		return r.gives(a, got.Seq)
 	}
 	scopes := []func(*ask) bool{
-		func(a *ask) bool { return a.step.In == in },
-		func(a *ask) bool { return a.step.In.Strand == strand },
+		func(a *ask) bool { return a.step.In == by.In },
+		func(a *ask) bool { return a.step.In.Strand == by.Strand },
 		func(*ask) bool { return true },
 	}
 	a, recorded := r.asEqual(equalOf(&asked), scopes)
@@ -80,6 +89,9 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, in *calls.C
 		return r.gives(a, got.Seq)
 	} else if recorded || strict { // its answers have been given: another's would be wrong
 		return r.givesNone(got)
+	}
+	if by.Uncertain {
+		scopes = scopes[1:]
 	}
 	like := likeness.Of(&asked)
 	for _, in := range scopes {
