@@ -44,7 +44,7 @@ func Config(transport http.RoundTripper, shop Shop, spool artifact.Spool, storag
 	return adk.Config{
 		Executor:       model.Executor("model"),
 		TurnInput:      []adk.TurnMiddleware{{Name: "history", Run: history}},
-		DispatchInput:  []adk.DispatchMiddleware{{Name: "cap", Run: limit}, {Name: "handles", Run: handles}},
+		DispatchInput:  []adk.DispatchMiddleware{{Name: "cap", Run: limit}, {Name: "handles", Run: artifact.Handles(artifact.HandleOptions{}).Run}},
 		DispatchOutput: []adk.DispatchMiddleware{{Name: "finish", Run: finish}},
 		Tools:          []*adk.Tool{products},
 		Storage:        storage,
@@ -118,26 +118,4 @@ func finish(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		return nil
 	}
 	return dc.Ack()
-}
-
-// handles has the prompt show a handle in the place of each artifact: which of them a model
-// should read whole is for the agent to say.
-func handles(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
-	for _, call := range dc.ToolCalls().All() {
-		media, single := call.Results().(*adk.Media)
-		if _, marked := artifact.Of(media); !single || !marked || !call.Inline() {
-			continue
-		}
-		init := call.Init()
-		init.Inline = new(false)
-		shown, err := adk.NewToolCall(init)
-		if err != nil {
-			return err
-		}
-		if _, err := dc.ToolCalls().Add(shown); err != nil {
-			return err
-		}
-	}
-	next(ctx)
-	return nil
 }
