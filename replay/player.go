@@ -299,6 +299,9 @@ func (p *player) head() *adk.Crossing {
 	}
 }
 
+// fewAhead are so few lines that they are moved up for less than a new list of them costs.
+const fewAhead = 64
+
 // advance moves the cursor behind the first crossing and does what the new
 // first one asks of the outside. mu is held.
 func (p *player) advance() {
@@ -307,7 +310,12 @@ func (p *player) advance() {
 		p.source.spare(last.Line)
 	}
 	*last = p.ahead[0]
-	p.ahead = slices.Delete(p.ahead, 0, 1) // in place: few are ahead
+	if len(p.ahead) > fewAhead {
+		p.ahead[0] = passing{}
+		p.ahead = p.ahead[1:]
+	} else {
+		p.ahead = slices.Delete(p.ahead, 0, 1) // in place
+	}
 	p.matched++
 	p.outside()
 	p.wake()

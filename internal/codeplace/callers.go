@@ -6,8 +6,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Callers notes from where the operations of a run were called, and the dispatches of user code. The zero value has noted
-// none.
+// Callers notes from where the operations of a run were called, and the dispatches of user
+// code. The zero value has noted none.
 type Callers struct {
 	stacks Stacks
 	bySeq  []int32         // by the number of the crossing, that of the stack; 0 is none

@@ -424,8 +424,8 @@ func (h *changeHits) cause(changes ...Change) *CauseReport {
 const fewestVarious = 3
 
 // merge makes one of the changes that differ in nothing but data: in the words beside
-// the same signs, in the words that are in capitals now, in the words that are the trace's own, or, where they hit one trace
-// each, in the words in one frame.
+// the same signs, in the words that are in capitals now, in the words that are the trace's
+// own, or, where they hit one trace each, in the words in one frame.
 func (s *seamHits) merge() {
 	s.mergeBy(2, func(h *changeHits) string { return h.change.signs() }, func(*Change, Change) {})
 	s.mergeBy(2, func(h *changeHits) string { return h.change.letters() }, func(c *Change, other Change) {

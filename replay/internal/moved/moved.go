@@ -92,12 +92,15 @@ func placesOf(steps []*calls.Step, matched map[*calls.Step]*calls.Step) []int {
 	return places
 }
 
-func (o *Order) apart(g *calls.Step) bool { return o.IsApart != nil && o.IsApart(g.X) }
+// isOfGoroutine reports whether a goroutine that live code has begun made a step.
+func (o *Order) isOfGoroutine(g *calls.Step) bool {
+	return o.IsApart != nil && o.IsApart(g.X)
+}
 
 // isApart reports whether live code has done something on a goroutine that it has begun
 // itself: that comes when the goroutine gets to it, as far as its call is concerned. Asks are
 // put in no order but among each other.
-func (o *Order) isApart(g *calls.Step) bool { return !g.IsAsk() && o.apart(g) }
+func (o *Order) isApart(g *calls.Step) bool { return !g.IsAsk() && o.isOfGoroutine(g) }
 
 // lowestBehind is for each step the lowest of its own place and those of the steps that come
 // behind it now: where that is not its own the order is another from there on.
@@ -168,7 +171,7 @@ func (o *Order) unordered(places []int, steps []*calls.Step, matched map[*calls.
 			group++
 		}
 		groups[asks[0]] = group
-		apart[group] = apart[group] || o.apart(steps[asks[0]])
+		apart[group] = apart[group] || o.isOfGoroutine(steps[asks[0]])
 		end = max(end, endOf(matched[steps[asks[0]]]))
 	}
 	const ofGoroutines = 0
