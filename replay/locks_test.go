@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -53,4 +54,32 @@ func TestStrandsThatWaitForAPlace(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Live code that replays a recording with strands of its own is not kept waiting by the replay
+// that it is run by; another replay waits, but no longer than its own context.
+func TestReplaysOfStrandsTakeTurns(t *testing.T) {
+	t.Parallel()
+	inner := strandsOf(func(ctx context.Context, dc *adk.DispatchContext) error { return dc.Stash().Set("a", 1) })
+	of := byTheMachine(t, inner)
+	replays := func(ctx context.Context) error {
+		report, err := replay.Verify(ctx, bytes.NewReader(of), replay.Live{Config: inner, Seams: []string{replay.Executor}})
+		if err == nil && report.Divergence != nil {
+			err = errors.New(report.Divergence.String())
+		}
+		return err
+	}
+	var within, beside error
+	outer := strandsOf(func(ctx context.Context, dc *adk.DispatchContext) error {
+		within = replays(ctx)
+		over, end := context.WithCancel(t.Context())
+		end()
+		beside = replays(over)
+		return nil
+	})
+	recorded := byTheMachine(t, outer)
+	within, beside = errors.New("it was not run"), nil
+	require.Nil(t, inTime(t, recorded, replay.Live{Config: outer, Seams: []string{replay.Executor}}))
+	require.NoError(t, within)
+	require.ErrorIs(t, beside, context.Canceled)
 }

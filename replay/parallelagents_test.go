@@ -126,3 +126,23 @@ func TestChangedParallelSubAgentsAreTold(t *testing.T) {
 		})
 	}
 }
+
+// A changed request of one of them is answered by the recorded one that is most like it, also where
+// it comes first now and the sub-agent that came first then asked something that is alike too.
+func TestChangedParallelSubAgentsHearTheirOwn(t *testing.T) {
+	oneAfterTheOther := func(questions ...string) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
+			for _, question := range questions {
+				var one started
+				one.Go(dispatched(ctx, dc, question))
+				err = errors.Join(err, one.Wait())
+			}
+			return errors.Join(err, dc.Ack())
+		}, working("read")...)
+	}
+	recorded := byTheMachine(t, oneAfterTheOther("what is zig", "what is rust"))
+	d := inTime(t, recorded, replay.Live{Config: oneAfterTheOther("what is rust like", "what is zig"), Seams: []string{replay.Executor}})
+	require.NotNil(t, d)
+	assert.Contains(t, d.String(), `request: expected "what is rust", got "what is rust like"`)
+	assert.NotContains(t, d.String(), "zig")
+}
