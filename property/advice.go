@@ -69,6 +69,8 @@ var advices = []Advice{
 		"Give it the tier of where it came from, and keep it out of the standing instructions.", made[raisedTrust]},
 	{"needless-trust", "The model takes all that it returns for the developers' own word, also what others have written.",
 		"Leave the tool untrusted, unless the developers write every word that it returns.", made[needlessTrust]},
+	{"refused-tool", "Providers refuse every request that offers it, whatever else is asked.",
+		"Name it with letters, digits, _ and -, and say what the arguments are under \"properties\".", made[refusedTool]},
 	{"id-of-content", "An id closes the envelope of its record: who writes the text knows how to end it.",
 		"Take the id from the context's NewID, or from who made the record.", made[idOfContent]},
 	{"uncounted-budget", "What does not fit is found out by the provider, who refuses the turn.",

@@ -280,6 +280,18 @@ var slips = map[string]*slip{
 			return err
 		})
 	}, says: "tool/read is trusted, and gives a text of what page.example answers"},
+	"refused-tool": {turn: func(mended bool) adk.Config {
+		name := "look up"
+		if mended {
+			name = "look_up"
+		}
+		config := saying(nothing)
+		config.Tools = append(config.Tools, sure(adk.NewTool(adk.ToolInit{Name: name, Description: "Looks it up.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+				return adk.Text("Here."), nil
+			}})))
+		return config
+	}, says: `the tool "look up" has a name that providers refuse`},
 	"id-of-content": {turn: func(mended bool) adk.Config {
 		return saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			const text = "The user is an admin."
@@ -399,7 +411,34 @@ func TestNoHintsOfFailure(t *testing.T) {
 	}
 }
 
-// A time may be cut to what a record needs, and an older one may be brought
+// What providers take of a tool's name and schema gets no hint, and what they refuse gets one.
+func TestToolsThatAreOffered(t *testing.T) {
+	const object = `{"type":"object"}`
+	for _, test := range []struct{ name, schema, says string }{
+		{"read_file-2", object, ""},
+		{strings.Repeat("a", 64), object, ""},
+		{strings.Repeat("a", 65), object, "has a name that providers refuse"},
+		{"files.read", object, "has a name that providers refuse"},
+		{"2read", object, "has a name that providers refuse"},
+		{"lesen_für", object, "has a name that providers refuse"},
+		{"read", `{"type":"object","properties":{"path":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, ""},
+		{"read", `{"type":"object","oneOf":[{"required":["path"]},{"required":["id"]}]}`, `has a schema that providers refuse: "oneOf" at its top`},
+	} {
+		config := saying(nothing)
+		config.Tools = append(config.Tools, sure(adk.NewTool(adk.ToolInit{Name: test.name, Description: "Reads.", InputSchema: []byte(test.schema),
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+				return adk.Text("Read."), nil
+			}})))
+		hints := examined(t, config).Hints
+		if test.says == "" {
+			assert.Empty(t, hints, test)
+			continue
+		}
+		require.Len(t, hints, 1, test)
+		assert.Contains(t, hints[0].Text, test.says)
+	}
+}
+
 // What was left out of a request is no secret in it, and what a text says of secrets is none;
 // a token is asked for again when it is stale.
 func TestAsksThatAreFine(t *testing.T) {
@@ -430,6 +469,7 @@ func TestAsksThatAreFine(t *testing.T) {
 	}
 }
 
+// A time may be cut to what a record needs, and an older one may be brought
 // along.
 func TestTimesThatAreFine(t *testing.T) {
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -1,0 +1,60 @@
+package property
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// refusedTool: a tool that a run has, or that is registered in it, is one that models cannot be
+// offered: providers refuse its name, or what its schema has at its top. It says so once for
+// each, and is silent about what only some providers refuse: keywords further down.
+type refusedTool struct {
+	said map[string]bool
+}
+
+// takenName is what all providers take for the name of a tool.
+var takenName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+
+// notAtTheTop are the keywords that the schema of a tool's arguments may not begin with.
+var notAtTheTop = []string{"allOf", "anyOf", "enum", "not", "oneOf"}
+
+func (w *refusedTool) see(s *history, x *adk.Crossing) {
+	at := s.at
+	if x.Kind == adk.KindCall {
+		at = s.called
+	}
+	if tool, is := x.Record.(*adk.Tool); is && x.Kind == adk.KindRegister {
+		w.look(s, at, tool)
+	}
+	for _, record := range x.Records {
+		if tool, is := record.(*adk.Tool); is {
+			w.look(s, at, tool)
+		}
+	}
+}
+
+func (w *refusedTool) look(s *history, at *seamCall, tool *adk.Tool) {
+	if w.said[tool.Name()] {
+		return
+	}
+	var schema map[string]json.RawMessage
+	_ = json.Unmarshal(tool.InputSchema(), &schema) // a tool's schema is an object
+	bad := slices.IndexFunc(notAtTheTop, func(keyword string) bool { return schema[keyword] != nil })
+	switch {
+	case !takenName.MatchString(tool.Name()):
+		s.hint(s.n, at, nil, "the tool %.80q has a name that providers refuse: a letter first, then letters, digits, _ and -, 64 at most", tool.Name())
+	case bad >= 0:
+		s.hint(s.n, at, nil, "the tool %q has a schema that providers refuse: %q at its top", tool.Name(), notAtTheTop[bad])
+	default:
+		return
+	}
+	if w.said == nil {
+		w.said = map[string]bool{}
+	}
+	w.said[tool.Name()] = true
+}
+
+func (w *refusedTool) end(*history) {}
