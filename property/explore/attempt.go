@@ -19,6 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/oracle"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -103,7 +104,7 @@ type attempt struct {
 
 	another otherResult // that was made last
 
-	callings []calling // of the last reading
+	oracles oracle.Reader
 
 	unran   []int // the calls whose code a lasting fault kept from running
 	unasked []int // the asks that reached nobody, by their operations

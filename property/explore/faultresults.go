@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/oddtext"
+	"github.com/adkreplay/adkreplay/property/internal/oracle"
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -24,7 +25,7 @@ const (
 
 // refusesResult allows another text where a tool gives one.
 func (s *faultPoint) refusesResult() string {
-	if !s.isSeam() || s.seam.Label != adk.LabelTool || s.x.Outcome != adk.OutcomeOK || !s.guarded || len(textOf(s.x.Result)) < 2 {
+	if !s.isSeam() || s.seam.Label != adk.LabelTool || s.x.Outcome != adk.OutcomeOK || !s.guarded || len(oracle.Text(s.x.Result)) < 2 {
 		return onlyTexts
 	}
 	return ""
@@ -35,7 +36,7 @@ func (s *faultPoint) refusesText() string {
 	if why := s.refusesResult(); why != "" {
 		return why
 	}
-	if json.Valid([]byte(textOf(s.x.Result))) {
+	if json.Valid([]byte(oracle.Text(s.x.Result))) {
 		return isItsShape
 	}
 	return ""
@@ -46,16 +47,8 @@ func (s *faultPoint) refusesMore() string {
 	if why := s.refusesResult(); why != "" {
 		return why
 	}
-	if text := textOf(s.x.Result); json.Valid([]byte(text)) && oddtext.With(text, "") == text {
+	if text := oracle.Text(s.x.Result); json.Valid([]byte(text)) && oddtext.With(text, "") == text {
 		return isItsShape
-	}
-	return ""
-}
-
-// textOf is the text that a tool gave; empty where it gave something else.
-func textOf(result adk.ToolResult) string {
-	if text, is := result.(*adk.Tokenizable); is && text != nil {
-		return text.String()
 	}
 	return ""
 }
@@ -65,7 +58,7 @@ func (a *attempt) changedResult(call int, at string, result adk.ToolResult) adk.
 	for i := range a.faults {
 		if f := &a.faults[i]; f.moment == changed && a.strikes(f, call, at, wanted.What{}) {
 			a.fire(f, 0)
-			text := textOf(result)
+			text := oracle.Text(result)
 			if a.plain {
 				result = adk.Text(oddtext.With(text, oddtext.Plain))
 			} else {

@@ -18,7 +18,7 @@ const usualFree = 20
 
 // runFree runs the turn with free strands, where it has several.
 func (e *exploring) runFree() {
-	if e.strands < 2 || e.undisturbed != nil && e.undisturbed.waited {
+	if e.strands < 2 || e.undisturbed != nil && e.undisturbed.Waited {
 		return
 	}
 	for range e.options.Free {

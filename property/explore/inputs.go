@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/internal/oddtext"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -210,6 +211,9 @@ func (h *history) writeOwn(record *adk.Message, key string) bool {
 	return true
 }
 
+// longestSaid is how much of an odd text is shown, in characters.
+const longestSaid = 60
+
 // inputText says with which conversation a turn begins.
 func inputText(i turn.Input) string {
 	text := i.String() + ": the turn begins with "
@@ -221,10 +225,10 @@ func inputText(i turn.Input) string {
 	case turn.Newest:
 		return text + "the newest " + inWords(i.Messages, "message") + " alone"
 	case turn.OddPrompt:
-		return text + "a system prompt that says " + clipped(oddtext.Prompts[i.Messages-1]) + " behind what it says"
+		return text + "a system prompt that says " + safetext.Said(oddtext.Prompts[i.Messages-1], longestSaid) + " behind what it says"
 	case turn.Said:
 		if odd := oddtext.Said[i.Messages-1]; odd != "" {
-			return text + "a message in which the user says " + clipped(odd) + " before it"
+			return text + "a message in which the user says " + safetext.Said(odd, longestSaid) + " before it"
 		}
 		return text + "a message in which the user says nothing"
 	}

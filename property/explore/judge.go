@@ -6,6 +6,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/oracle"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -49,11 +50,11 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	switch {
 	case e.undisturbed == nil || a.passed():
 	case n.cost == 0:
-		t.violations = append(t.violations, a.read().crashes()...)
+		t.violations = append(t.violations, a.read().Crashes()...)
 	case n.cost == 1:
 		r := a.read()
-		r.hints, r.reordered = hinted, len(n.picks) > 0
-		found, hints := r.behold(e.undisturbed)
+		r.Hints, r.Reordered = hinted, len(n.picks) > 0
+		found, hints := r.Behold(e.undisturbed)
 		t.violations, t.hints = append(t.violations, found...), append(t.hints, hints...)
 	}
 	if n := len(a.faults); n > 0 && a.endless == "" {
@@ -66,6 +67,40 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	}
 	t.choices = slices.ContainsFunc(a.order.choices, func(c choice) bool { return c.open })
 	return t
+}
+
+// read is the run as oracles see it. It is good until the next one is read.
+func (a *attempt) read() *oracle.Run {
+	run := oracle.Run{Crossings: a.crossings, Unran: a.unran, Unasked: a.unasked, Waited: a.waited(), TooLong: a.endless != ""}
+	for i := range a.faults {
+		if f := &a.faults[i]; f.fired {
+			run.Faults = append(run.Faults, f.seen())
+		}
+	}
+	if a.after != nil && a.after.attempt != nil {
+		run.Next = a.after.attempt.read()
+	}
+	return a.oracles.Read(run)
+}
+
+// seen is the fault as oracles see it.
+func (f *planned) seen() oracle.Fault {
+	seen := oracle.Fault{Fault: f.Fault, Call: f.call, Op: f.op, Before: f.moment == beforeBody, Amid: f.moment == amidBody, Deaf: f.moment == deaf,
+		BrokenOff: f.broke, Repeats: worldFaults[f.Kind].repeats}
+	if f.world != nil {
+		seen.Of = f.world.of
+	}
+	return seen
+}
+
+// refusedAfterwards is what is wrong with the conversation of a run that was broken off, by
+// the turn that followed it.
+func (a *attempt) refusedAfterwards(undisturbed *oracle.Run) []property.Violation {
+	if a.after == nil || a.after.attempt == nil || a.after.stall != nil {
+		return nil
+	}
+	run := oracle.Run{Crossings: a.crossings, Next: a.after.attempt.read()}
+	return run.RefusedAfterwards(undisturbed)
 }
 
 // held are the invariants that the run breaks and, if they are wanted, its hints.

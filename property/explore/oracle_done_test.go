@@ -89,6 +89,55 @@ func TestPartTold(t *testing.T) {
 	}
 }
 
+// What is left of a sub-agent that failed is no answer like others. Who fails of it, says so in
+// other words or in the log, or has another one succeed is not meant; and neither is who
+// answers without it as with it.
+func TestSubAgentThatFailed(t *testing.T) {
+	for name, c := range map[string]struct {
+		tries   int
+		told    func(h *adk.Helpers, found string, failed error) (string, error)
+		accused bool
+	}{
+		"the rest as an answer": {1, func(_ *adk.Helpers, found string, _ error) (string, error) { return "Found: " + found, nil }, true},
+		"no answer":             {1, func(*adk.Helpers, string, error) (string, error) { return "", nil }, true},
+		"a failure":             {1, func(_ *adk.Helpers, found string, failed error) (string, error) { return "Found: " + found, failed }, false},
+		"other words":           {1, func(_ *adk.Helpers, found string, _ error) (string, error) { return "Nobody knows." + found, nil }, false},
+		"the same without it":   {1, func(*adk.Helpers, string, error) (string, error) { return "Found: a drink", nil }, false},
+		"another try":           {2, func(_ *adk.Helpers, found string, failed error) (string, error) { return "Found: " + found, failed }, false},
+		"a log": {1, func(h *adk.Helpers, found string, _ error) (string, error) {
+			h.Log(adk.LevelWarn, "research", "it failed", nil)
+			return "Found: " + found, nil
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			accused := finds(t, "a sub-agent that failed is heard of", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				found, failed := "", error(nil)
+				for range c.tries {
+					_, failed = adk.Dispatch(ctx, adk.DispatchInput{Name: "researcher", Source: dc, Executor: adk.Executor{Name: "researcher", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
+						if found, err = adk.Ask(ctx, "model", "tea", func(context.Context, string) (string, error) { return "a drink", nil }); err != nil {
+							return err
+						}
+						return dc.Ack()
+					}}})
+					if failed == nil {
+						break
+					}
+				}
+				text := "Found: " + found
+				if failed != nil {
+					said, err := c.told(h, found, failed)
+					if err != nil {
+						return dc.Nack(err)
+					}
+					text = said
+				}
+				return saysAndAcks(ctx, dc, text)
+			})
+			assert.Equal(t, c.accused, accused)
+		})
+	}
+}
+
 // GAT-2: a gate that was settled with a no, and what is written all the same. Who writes
 // nothing, or something else, has heard it.
 func TestNoUnheeded(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -101,7 +102,7 @@ func fetchedFirst(crossings []adk.Crossing) (all []adk.Record) {
 			continue
 		}
 		if x.Kind == adk.KindCall && !readsOnly(of.Name) {
-			known[place{storageOf(of.Name), keyOf(x)}] = true
+			known[place{storageOf(of.Name), wanted.Key(x)}] = true
 		}
 		for _, r := range x.Records {
 			at := place{storageOf(of.Name), r.Key()}

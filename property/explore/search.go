@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/columns"
+	"github.com/adkreplay/adkreplay/property/internal/oracle"
 	"github.com/adkreplay/adkreplay/property/internal/strays"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -129,7 +130,7 @@ type exploring struct {
 	stalls  stalls
 	limit   *watchdog.Limit // of what nobody watches
 	// undisturbed is the turn in which nothing goes wrong; nil if it does not end.
-	undisturbed *reading
+	undisturbed *oracle.Run
 	choices     int // that its strands have
 	strands     int // that it has
 	others      []turn.Input
@@ -264,7 +265,7 @@ func (e *exploring) strandsOf(n candidate, ordered []adk.Crossing) string {
 	}
 	n.picks, n.pickedAt = nil, nil
 	if e.undisturbed != nil && len(n.faults) == 0 && n.input.IsZero() && n.script == nil {
-		return columns.Of(e.undisturbed.crossings, ordered, reportColumns-len(setIn))
+		return columns.Of(e.undisturbed.Crossings, ordered, reportColumns-len(setIn))
 	}
 	if e.over() {
 		return ""
@@ -713,11 +714,11 @@ func (e *exploring) measure() error {
 		e.others = a.history.others()
 	}
 	if s == nil && !e.subject.Scripted {
-		e.undisturbed, a.callings = a.read(), nil // this one is kept
-		e.undisturbed.hints = property.Hints(a.info, a.all())
-		e.undisturbed.crossings = slices.Clone(a.crossings)
-		e.answers = answersOf(e.undisturbed.crossings, a.played)
-		e.undisturbed.usual = usualRun{e.undisturbed.refused(), e.undisturbed.written()}
+		e.undisturbed, a.oracles = a.read(), oracle.Reader{} // this one is kept
+		e.undisturbed.Hints = property.Hints(a.info, a.all())
+		e.undisturbed.Crossings = slices.Clone(a.crossings)
+		e.answers = answersOf(e.undisturbed.Crossings, a.played)
+		e.undisturbed.Keep()
 	}
 	if s == nil && len(a.crossings) >= longestTurn {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))

@@ -150,16 +150,6 @@ func (a *attempt) isLoose() bool {
 	return a.loose
 }
 
-// struck are the faults of a run that came.
-func (a *attempt) struck() (came []planned) {
-	for i := range a.faults {
-		if a.faults[i].fired {
-			came = append(came, a.faults[i])
-		}
-	}
-	return came
-}
-
 // metIn is the call in which a fault came, or was to come.
 func (a *attempt) metIn(f planned) int {
 	for i := range a.faults {

@@ -172,3 +172,11 @@ func shallowFirst(members map[string]string) []string {
 		return cmp.Or(strings.Count(a, ".")-strings.Count(b, "."), strings.Compare(a, b))
 	})
 }
+
+// Key is the key of the record that an obligation is called for, or of what a crossing is about.
+func Key(x *adk.Crossing) string {
+	if x.Record != nil {
+		return x.Record.Key()
+	}
+	return x.Key
+}

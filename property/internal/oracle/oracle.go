@@ -1,28 +1,28 @@
-package explore
+// Package oracle holds what is wrong with a run whatever the agent is for. Nothing of it
+// breaks a rule of the engine, and undisturbed the agent may never show it: an oracle
+// sees a run in which something went wrong, and holds it against the undisturbed one.
+package oracle
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
-
-// This file holds what is wrong with a run whatever the agent is for. Nothing of it
-// breaks a rule of the engine, and undisturbed the agent may never show it: an oracle
-// sees a run in which something went wrong, and holds it against the undisturbed one.
 
 // oracle is one of them.
 type oracle struct {
 	name string
 	// why says what comes of it.
 	why  string
-	look func(r, undisturbed *reading) (found []exhibit)
+	look func(r, undisturbed *Run) (found []exhibit)
 	// hints says that it may well be what is meant.
 	hints bool
 }
@@ -51,6 +51,7 @@ var oracles = []oracle{
 	{"half an answer is not kept as a whole", "The reader, and the next turn, take it for all there is.", halfKept, false},
 	{"a panic is no success", "Whoever called it goes on as if it had been done, and nobody looks for the cause.", panicHidden, false},
 	{"what failed is not told as done", "The reader takes it for all there is, and nobody knows better.", partTold, false},
+	{"a sub-agent that failed is heard of", "Whoever asked takes what is left for all there is, and nobody knows better.", unheardOf, false},
 	{"a no makes a difference", "Whoever was asked said no, and it was done all the same.", noUnheeded, false},
 	{"a call that a model wants is done", "The model goes on as if it were, or waits for a result for ever.", callDropped, false},
 	{"a turn that failed leaves no memory", "The next turn remembers what never came to be.", memoryOfFailure, true},
@@ -64,41 +65,60 @@ var oracles = []oracle{
 	{"the order of strands leaves the same", "Who ends last has the last word, and that is chance.", orderDecides, true},
 }
 
-// reading is a run, read once for all oracles.
-type reading struct {
-	info      adk.RunInfo
-	crossings []adk.Crossing
-	faults    []planned
-	unran     []int           // the calls that a lasting fault kept from running
-	unasked   []int           // the asks that reached nobody, by their operations
-	calls     []calling       // by number
-	cancelled int             // the crossing of the cancel; 0 is none
-	status    string          // how the turn's own dispatch ended
-	hints     []property.Hint // of the run; none of one that followed
-	waited    bool            // until the caller cancelled
-	tooLong   bool            // because it had too many crossings
-	reordered bool            // its strands did not go on in the usual order
-	next      *reading        // of the run that followed; nil is none
-	usual     usualRun        // of the undisturbed one
+// Run is a run as oracles see it.
+type Run struct {
+	Crossings []adk.Crossing
+	Faults    []Fault         // those that came
+	Unran     []int           // the calls that a lasting fault kept from running
+	Unasked   []int           // the asks that reached nobody, by their operations
+	Hints     []property.Hint // of the run; none of one that followed
+	Waited    bool            // until the caller cancelled
+	TooLong   bool            // because it had too many crossings
+	Reordered bool            // its strands did not go on in the usual order
+	Next      *Run            // that followed; nil is none
+
+	calls     []calling // by number
+	cancelled int       // the crossing of the cancel; 0 is none
+	status    string    // how the turn's own dispatch ended
+	usual     usual     // of the undisturbed one
 }
 
-// calling is a seam call of a reading.
+// Fault is one that was broken into a run.
+type Fault struct {
+	turn.Fault
+	Call      int    // the call that it was made in
+	Op        int    // the ask that it was made in, where it is one of the world
+	Of        string // who was asked then; empty where it is none of the world
+	Before    bool   // it kept the code of its call from running
+	Amid      bool   // it broke the code of its call off
+	Deaf      bool   // it kept its call from noticing that its context ended
+	BrokenOff bool   // code was broken off
+	Repeats   bool   // what the world answers may well want the same done twice
+}
+
+// calling is a seam call of a run.
 type calling struct {
 	seam         adk.Seam
 	parent       int
 	began, ended int
 	outcome      adk.Outcome
+	dispatched   bool // by user code
 }
 
-// read reads a run. It is good until the next one.
-func (a *attempt) read() *reading {
-	r := &reading{info: a.info, crossings: a.crossings, faults: a.struck(), unran: a.unran, unasked: a.unasked, waited: a.waited(), tooLong: a.endless != "",
-		calls: append(a.callings[:0], calling{})}
-	for i := range a.crossings {
-		switch x := &a.crossings[i]; x.Kind {
+// Reader reads runs, one after the other, in the memory of one. The zero Reader is ready.
+type Reader struct{ calls []calling }
+
+// Read takes in the crossings of a run. What it gives is good until the next is read.
+func (o *Reader) Read(run Run) *Run {
+	r := &run
+	r.calls = append(o.calls[:0], calling{})
+	for i := range r.Crossings {
+		switch x := &r.Crossings[i]; x.Kind {
 		case adk.KindCall:
-			r.calls = reach(r.calls, x.ID)
-			r.calls[x.ID] = calling{seam: x.Seam, parent: x.Call, began: i}
+			for len(r.calls) <= x.ID {
+				r.calls = append(r.calls, calling{})
+			}
+			r.calls[x.ID] = calling{seam: x.Seam, parent: x.Call, began: i, dispatched: x.Seams != nil}
 		case adk.KindReturn:
 			r.calls[x.ID].ended, r.calls[x.ID].outcome = i, x.Outcome
 		case adk.KindCancel:
@@ -109,20 +129,20 @@ func (a *attempt) read() *reading {
 			}
 		}
 	}
-	a.callings = r.calls
-	if a.after != nil && a.after.attempt != nil {
-		r.next = a.after.attempt.read()
-	}
+	o.calls = r.calls
 	return r
 }
 
+// Keep makes the run the undisturbed one: what it is asked for again and again is made once.
+func (r *Run) Keep() { r.usual = usual{r.refused(), r.written()} }
+
 // isOwn reports whether a call is the turn's own dispatch.
-func (r *reading) isOwn(call int) bool {
+func (r *Run) isOwn(call int) bool {
 	return r.calls[call].seam.Label == adk.LabelDispatch && r.calls[call].parent == 1
 }
 
 // within reports whether a call is part of the turn's own dispatch.
-func (r *reading) within(call int) bool {
+func (r *Run) within(call int) bool {
 	for ; call > 1; call = r.calls[call].parent {
 		if r.isOwn(call) {
 			return true
@@ -131,20 +151,20 @@ func (r *reading) within(call int) bool {
 	return false
 }
 
-func (r *reading) exhibit(x *adk.Crossing, format string, args ...any) exhibit {
+func (r *Run) exhibit(x *adk.Crossing, format string, args ...any) exhibit {
 	return exhibit{x.Seq, r.calls[x.Call].seam.String(), fmt.Sprintf(format, args...)}
 }
 
-// crashes holds a run against the oracle that compares it with none: the undisturbed one too.
-func (r *reading) crashes() (found []property.Violation) {
+// Crashes holds a run against the oracle that compares it with none: the undisturbed one too.
+func (r *Run) Crashes() (found []property.Violation) {
 	for _, s := range crashOracle.look(r, nil) {
 		found = append(found, crashOracle.violation(s))
 	}
 	return found
 }
 
-// behold holds a run against all oracles.
-func (r *reading) behold(undisturbed *reading) (found, hints []property.Violation) {
+// Behold holds a run against all oracles.
+func (r *Run) Behold(undisturbed *Run) (found, hints []property.Violation) {
 	for _, o := range oracles {
 		for _, s := range o.look(r, undisturbed) {
 			v := o.violation(s)
@@ -163,10 +183,10 @@ func (r *reading) behold(undisturbed *reading) (found, hints []property.Violatio
 // of nothing, it is silent where the world's answer was broken: it may have been of no use, or
 // have asked for it, or is what was broken in. Panics are broken-in faults, or have an oracle
 // of their own.
-func (r *reading) advised(undisturbed *reading) (found []property.Violation) {
+func (r *Run) advised(undisturbed *Run) (found []property.Violation) {
 	ofAnswers := []string{"repeated-ask", "repeated-call", "empty-answer"}
-	broken := slices.ContainsFunc(r.faults, func(f planned) bool { return f.Kind.OfWorld() })
-	for _, h := range r.hints {
+	broken := slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Kind.OfWorld() })
+	for _, h := range r.Hints {
 		if undisturbed.hasAdvice(h.Advice) || h.Advice == "panic" || broken && slices.Contains(ofAnswers, h.Advice) {
 			continue
 		}
@@ -177,8 +197,8 @@ func (r *reading) advised(undisturbed *reading) (found []property.Violation) {
 	return found
 }
 
-func (r *reading) hasAdvice(name string) bool {
-	return slices.ContainsFunc(r.hints, func(h property.Hint) bool { return h.Advice == name })
+func (r *Run) hasAdvice(name string) bool {
+	return slices.ContainsFunc(r.Hints, func(h property.Hint) bool { return h.Advice == name })
 }
 
 // swallowed: the storage failed, or what was to be written by asking, the turn was acked as
@@ -186,20 +206,19 @@ func (r *reading) hasAdvice(name string) bool {
 // error event told, a tool answered with an error, the same was tried again with success,
 // or the model or the user was told something else than in the undisturbed turn; and about
 // what is fetched beside the conversation itself, which a turn can do without.
-func swallowed(r, undisturbed *reading) (found []exhibit) {
+func swallowed(r, undisturbed *Run) (found []exhibit) {
 	if r.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
 	}
-	for _, f := range r.faults {
-		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq) && !r.askedAgain(f.world.of, x.Seq) {
-			found = append(found, r.exhibit(x, "what %s was asked to write failed, the turn was acked, and nobody was told: no error event, no log, no other answer", f.world.of))
+	for _, f := range r.Faults {
+		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq) && !r.askedAgain(f.Of, x.Seq) {
+			found = append(found, r.exhibit(x, "what %s was asked to write failed, the turn was acked, and nobody was told: no error event, no log, no other answer", f.Of))
 		}
-		if f.Kind != turn.StorageBefore && f.Kind != turn.StorageAfter || f.call >= len(r.calls) {
+		if f.Kind != turn.StorageBefore && f.Kind != turn.StorageAfter || f.Call >= len(r.calls) {
 			continue
 		}
-		c := r.calls[f.call]
-		name := c.seam.Name
-		if readsOnly(name) && name != "messages.fetch" || r.tells(c.began) || r.triedAgain(f.call) {
+		c := r.calls[f.Call]
+		if c.seam.Effect() == adk.EffectReads && c.seam.Name != "messages.fetch" || r.tells(c.began) || r.triedAgain(f.Call) {
 			continue
 		}
 		found = append(found, exhibit{c.ended + 1, r.calls[c.parent].seam.String(),
@@ -213,14 +232,14 @@ func swallowed(r, undisturbed *reading) (found []exhibit) {
 
 // failedWrite is where an ask that writes failed because of a fault of the world; nil where
 // the fault is none such.
-func (r *reading) failedWrite(f planned) *adk.Crossing {
-	if f.world == nil {
+func (r *Run) failedWrite(f Fault) *adk.Crossing {
+	if f.Of == "" {
 		return nil
 	}
 	writes := false
-	for i := range r.crossings {
-		switch x := &r.crossings[i]; {
-		case x.Kind != adk.KindAsk || x.Op != f.op:
+	for i := range r.Crossings {
+		switch x := &r.Crossings[i]; {
+		case x.Kind != adk.KindAsk || x.Op != f.Op:
 		case x.Phase == adk.Begin:
 			writes = x.Status == string(adk.EffectWrites)
 		case writes && x.Err != nil:
@@ -231,17 +250,17 @@ func (r *reading) failedWrite(f planned) *adk.Crossing {
 }
 
 // askedAgain reports whether somebody was asked once more, behind a crossing.
-func (r *reading) askedAgain(of string, behind int) bool {
-	return slices.ContainsFunc(r.crossings[behind:], func(x adk.Crossing) bool {
+func (r *Run) askedAgain(of string, behind int) bool {
+	return slices.ContainsFunc(r.Crossings[behind:], func(x adk.Crossing) bool {
 		return x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Name == of
 	})
 }
 
 // said is all that was told to whoever reads the answer, or the model.
-func (r *reading) said() string {
+func (r *Run) said() string {
 	var all strings.Builder
-	for i := range r.crossings {
-		switch x := &r.crossings[i]; x.Kind {
+	for i := range r.Crossings {
+		switch x := &r.Crossings[i]; x.Kind {
 		case adk.KindReportMessage, adk.KindReportToolCall, adk.KindEmitMessage:
 			all.WriteString(x.Text)
 			if x.Result != nil {
@@ -257,31 +276,23 @@ func (r *reading) said() string {
 }
 
 // tells reports whether anybody was told of a failure behind a crossing.
-func (r *reading) tells(from int) bool {
-	return slices.ContainsFunc(r.crossings[from:], func(x adk.Crossing) bool {
+func (r *Run) tells(from int) bool {
+	return slices.ContainsFunc(r.Crossings[from:], func(x adk.Crossing) bool {
 		return x.Kind == adk.KindErrorEvent || x.Kind == adk.KindReportLog || x.Kind == adk.KindNack || x.Kind == adk.KindToolExecutionEnd && x.IsError
 	})
 }
 
 // triedAgain reports whether the storage did later what had failed.
-func (r *reading) triedAgain(call int) bool {
-	first := &r.crossings[r.calls[call].began]
+func (r *Run) triedAgain(call int) bool {
+	first := &r.Crossings[r.calls[call].began]
 	for id := call + 1; id < len(r.calls); id++ {
 		c := r.calls[id]
 		if c.seam.Name == first.Seam.Name && c.seam.Label == adk.LabelStorage && c.outcome == adk.OutcomeOK &&
-			keyOf(&r.crossings[c.began]) == keyOf(first) {
+			wanted.Key(&r.Crossings[c.began]) == wanted.Key(first) {
 			return true
 		}
 	}
 	return false
-}
-
-// keyOf is the key of the record that an obligation is called for.
-func keyOf(x *adk.Crossing) string {
-	if x.Record != nil {
-		return x.Record.Key()
-	}
-	return x.Key
 }
 
 // shownAndLost: a message was reported in a turn that was cancelled, and nobody even
@@ -289,13 +300,13 @@ func keyOf(x *adk.Crossing) string {
 // was tried: whether a cancelled context may refuse it is the agent's to say. And it is
 // silent on what was shown as it came, of an answer of the world that the cancel has cut:
 // the reader saw it break off, and half an answer is none (RTY-5).
-func shownAndLost(r, undisturbed *reading) (found []exhibit) {
+func shownAndLost(r, undisturbed *Run) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
 	}
 	shown := r.shown()
-	for i := range r.crossings {
-		x := &r.crossings[i]
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
 		if m, ok := x.Record.(*adk.Message); ok && (x.Kind == adk.KindStore || x.Kind == adk.KindMutate || x.Kind == adk.KindAdd) {
 			delete(shown, m.ID())
 		}
@@ -310,10 +321,10 @@ func shownAndLost(r, undisturbed *reading) (found []exhibit) {
 
 // shown are the last reports of the messages of which something was shown, but for those
 // that were never complete and came from an answer that was still to end.
-func (r *reading) shown() map[string]*adk.Crossing {
+func (r *Run) shown() map[string]*adk.Crossing {
 	shown, said, asking := map[string]*adk.Crossing{}, map[string]bool{}, map[int]int{} // asking: by seam call
-	for i := range r.crossings {
-		x := &r.crossings[i]
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
 		switch {
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
 			asking[x.Call]++
@@ -332,46 +343,39 @@ func (r *reading) shown() map[string]*adk.Crossing {
 // shownOtherwise: in a turn that was acked, a message was stored with another text than the
 // one that was reported under its id, as whole. It is silent where the undisturbed turn
 // does so too: what is shown may be made for the eye.
-func shownOtherwise(r, undisturbed *reading) []exhibit {
+func shownOtherwise(r, undisturbed *Run) []exhibit {
 	if r.status != adk.StatusAck || r.cancelled > 0 || len(undisturbed.storedOtherwise()) > 0 {
 		return nil
 	}
 	return r.storedOtherwise()
 }
 
-func (r *reading) storedOtherwise() (found []exhibit) {
+func (r *Run) storedOtherwise() (found []exhibit) {
 	shown, whole := map[string]string{}, map[string]bool{}
-	for i := range r.crossings {
-		if x := &r.crossings[i]; x.Kind == adk.KindReportMessage && x.Err == nil {
+	for i := range r.Crossings {
+		if x := &r.Crossings[i]; x.Kind == adk.KindReportMessage && x.Err == nil {
 			shown[x.Name] += x.Text
 			whole[x.Name] = x.Flag
 		}
 	}
-	for i := range r.crossings {
-		x := &r.crossings[i]
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
 		m, is := x.Record.(*adk.Message)
 		if !is || x.Phase != adk.Begin || x.Kind != adk.KindStore && x.Kind != adk.KindMutate || !whole[m.ID()] || m.Content() == nil {
 			continue
 		}
 		if kept := m.Content().String(); kept != shown[m.ID()] {
-			found = append(found, r.exhibit(x, "message %q was shown as %s, and is stored as %s", m.ID(), clipped(shown[m.ID()]), clipped(kept)))
+			found = append(found, r.exhibit(x, "message %q was shown as %s, and is stored as %s", m.ID(), safetext.Said(shown[m.ID()], longestClip), safetext.Said(kept, longestClip)))
 		}
 	}
 	return found
 }
 
-// longestClip is how much of a text is shown.
+// longestClip is how much of a text is shown, in characters.
 const longestClip = 60
 
-func clipped(text string) string {
-	if runes := []rune(text); len(runes) > longestClip {
-		text = string(runes[:longestClip]) + "…"
-	}
-	return strconv.Quote(text)
-}
-
-func (r *reading) storesMessage(id string) bool {
-	return slices.ContainsFunc(r.crossings, func(x adk.Crossing) bool {
+func (r *Run) storesMessage(id string) bool {
+	return slices.ContainsFunc(r.Crossings, func(x adk.Crossing) bool {
 		m, ok := x.Record.(*adk.Message)
 		return ok && (x.Kind == adk.KindStore || x.Kind == adk.KindMutate) && m.ID() == id
 	})
@@ -380,12 +384,12 @@ func (r *reading) storesMessage(id string) bool {
 // stoodStill: the turn waited for somebody until its caller had enough, which
 // undisturbed it does not. It is silent where the explorer settled a gate or had broken
 // code off, so that nobody was left to answer.
-func stoodStill(r, undisturbed *reading) []exhibit {
-	if !r.waited || r.tooLong || undisturbed.waited || slices.ContainsFunc(r.faults, func(f planned) bool { return f.moment == amidBody }) {
+func stoodStill(r, undisturbed *Run) []exhibit {
+	if !r.Waited || r.TooLong || undisturbed.Waited || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Amid }) {
 		return nil
 	}
-	for i := range r.crossings {
-		if x := &r.crossings[i]; x.Kind == adk.KindWaitFor && x.Phase == adk.Begin && x.Duration == 0 {
+	for i := range r.Crossings {
+		if x := &r.Crossings[i]; x.Kind == adk.KindWaitFor && x.Phase == adk.Begin && x.Duration == 0 {
 			return []exhibit{r.exhibit(x, "the turn stood still at the gate %q, which nobody settles, until its caller cancelled", x.Name)}
 		}
 	}
@@ -395,7 +399,7 @@ func stoodStill(r, undisturbed *reading) []exhibit {
 // memoryOfFailure: a memory was stored in a dispatch that was not acked, and is still
 // there. It is silent about what is stored before the dispatch, about what the
 // undisturbed turn does not keep, and where that one fails too.
-func memoryOfFailure(r, undisturbed *reading) (found []exhibit) {
+func memoryOfFailure(r, undisturbed *Run) (found []exhibit) {
 	if r.status == "" || r.status == adk.StatusAck || undisturbed.status != adk.StatusAck {
 		return nil
 	}
@@ -411,20 +415,20 @@ func memoryOfFailure(r, undisturbed *reading) (found []exhibit) {
 
 // memories are those that dispatches have stored and not deleted, and those that were
 // deleted.
-func (r *reading) memories() (stored map[string]*adk.Crossing, deleted map[string]bool) {
+func (r *Run) memories() (stored map[string]*adk.Crossing, deleted map[string]bool) {
 	stored, deleted = map[string]*adk.Crossing{}, map[string]bool{}
 	for id := range r.calls {
 		c := r.calls[id]
 		if c.seam.Label != adk.LabelStorage || !r.within(id) || c.outcome != adk.OutcomeOK {
 			continue
 		}
-		x := &r.crossings[c.began]
+		x := &r.Crossings[c.began]
 		switch c.seam.Name {
 		case "memories.store", "memories.mutate":
-			stored[keyOf(x)] = x
+			stored[wanted.Key(x)] = x
 		case "memories.delete":
-			delete(stored, keyOf(x))
-			deleted[keyOf(x)] = true
+			delete(stored, wanted.Key(x))
+			deleted[wanted.Key(x)] = true
 		}
 	}
 	return stored, deleted
@@ -443,7 +447,7 @@ const (
 // on to stream. It is silent about what is stored, which may be what there was, about
 // tools and sleeps, whose errors are a result like others, where it was logged, and in a tool that
 // the explorer keeps from noticing the abort.
-func deafToAbort(r, _ *reading) (found []exhibit) {
+func deafToAbort(r, _ *Run) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
 	}
@@ -455,8 +459,8 @@ func deafToAbort(r, _ *reading) (found []exhibit) {
 			found = append(found, r.exhibit(x, format, args...))
 		}
 	}
-	for i := r.cancelled; i < len(r.crossings); i++ {
-		x := &r.crossings[i]
+	for i := r.cancelled; i < len(r.Crossings); i++ {
+		x := &r.Crossings[i]
 		switch {
 		case x.Kind.Class() != adk.ClassOperation || !r.known(x.Call) || r.isDeafened(x.Call):
 		case x.Kind == adk.KindAsk && (points[x.Op] || strings.HasPrefix(x.Name, adk.FaultPoints)):
@@ -490,16 +494,16 @@ func deafToAbort(r, _ *reading) (found []exhibit) {
 }
 
 // isDeafened reports whether a call is, or is part of, one that the explorer made deaf to its context.
-func (r *reading) isDeafened(call int) bool {
+func (r *Run) isDeafened(call int) bool {
 	for ; call > 0; call = r.calls[call].parent {
-		if slices.ContainsFunc(r.faults, func(f planned) bool { return f.moment == deaf && f.call == call }) {
+		if slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Deaf && f.Call == call }) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *reading) known(call int) bool { return call > 0 && call < len(r.calls) }
+func (r *Run) known(call int) bool { return call > 0 && call < len(r.calls) }
 
 // doneTwice: a tool that says that it writes ran twice with equal arguments, or the world
 // was asked twice to write the same, where the undisturbed turn does it once. It is
@@ -507,8 +511,8 @@ func (r *reading) known(call int) bool { return call > 0 && call < len(r.calls) 
 // does, where the world's answer itself wants it twice, and about the same with the same
 // key, by which who is asked knows it again. Equal are those too that differ in ids alone
 // that were made in the run: a key that is new each time keeps nobody from doing it again.
-func doneTwice(r, undisturbed *reading) (found []exhibit) {
-	if slices.ContainsFunc(r.faults, func(f planned) bool { return worldFaults[f.Kind].repeats }) {
+func doneTwice(r, undisturbed *Run) (found []exhibit) {
+	if slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Repeats }) {
 		return nil
 	}
 	usual := undisturbed.writes()
@@ -527,12 +531,12 @@ func doneTwice(r, undisturbed *reading) (found []exhibit) {
 
 // writes are the calls of tools that write, by tool and arguments, and the asks that do,
 // by who is asked what.
-func (r *reading) writes() map[string][]*adk.Crossing {
+func (r *Run) writes() map[string][]*adk.Crossing {
 	all := map[string][]*adk.Crossing{}
 	writes := map[int]bool{}
 	take := r.collectWrites(all)
-	for i := range r.crossings {
-		x := &r.crossings[i]
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
 		switch {
 		case x.Kind == adk.KindExecute && x.Phase == adk.Begin:
 			tool, ok := x.Record.(*adk.Tool)
@@ -551,7 +555,7 @@ func (r *reading) writes() map[string][]*adk.Crossing {
 
 // collectWrites gives what collects writes in a map, by who writes and by what, but for the ids in it that
 // were made in the run. What has a key, in it or beside it, is one with what has the same.
-func (r *reading) collectWrites(all map[string][]*adk.Crossing) func(by, what, key string, x *adk.Crossing) {
+func (r *Run) collectWrites(all map[string][]*adk.Crossing) func(by, what, key string, x *adk.Crossing) {
 	var pairs []string
 	for _, id := range r.madeIDs() {
 		pairs = append(pairs, id, "")
@@ -573,9 +577,9 @@ func (r *reading) collectWrites(all map[string][]*adk.Crossing) func(by, what, k
 
 // madeIDs are the ids that were made in the run, the longest first: one may begin with
 // another.
-func (r *reading) madeIDs() (ids []string) {
-	for i := range r.crossings {
-		switch x := &r.crossings[i]; x.Kind {
+func (r *Run) madeIDs() (ids []string) {
+	for i := range r.Crossings {
+		switch x := &r.Crossings[i]; x.Kind {
 		case adk.KindNewID, adk.KindTurnStart, adk.KindDispatchStart:
 			if x.Name != "" {
 				ids = append(ids, x.Name)
@@ -587,30 +591,30 @@ func (r *reading) madeIDs() (ids []string) {
 }
 
 // neverRan reports whether the explorer kept a call's code from running.
-func (r *reading) neverRan(call int) bool {
-	return slices.Contains(r.unran, call) || slices.ContainsFunc(r.faults, func(f planned) bool { return f.call == call && f.moment == beforeBody })
+func (r *Run) neverRan(call int) bool {
+	return slices.Contains(r.Unran, call) || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Call == call && f.Before })
 }
 
 // neverAsked reports whether an ask did not reach anybody, or was turned away: an aborted
 // turn asks nothing.
-func (r *reading) neverAsked(x *adk.Crossing) bool {
-	return slices.Contains(r.unasked, x.Op) || r.cancelled > 0 && x.Seq > r.cancelled
+func (r *Run) neverAsked(x *adk.Crossing) bool {
+	return slices.Contains(r.Unasked, x.Op) || r.cancelled > 0 && x.Seq > r.cancelled
 }
 
 // openCalls: the model asked for a tool, and is asked again in the same dispatch
 // although no result was kept, where the undisturbed turn keeps one each time. It is
 // silent about calls that were never reported.
-func openCalls(r, undisturbed *reading) (found []exhibit) {
+func openCalls(r, undisturbed *Run) (found []exhibit) {
 	if len(undisturbed.leftOpen()) > 0 {
 		return nil
 	}
 	return r.leftOpen()
 }
 
-func (r *reading) leftOpen() (found []exhibit) {
+func (r *Run) leftOpen() (found []exhibit) {
 	open := map[string]*adk.Crossing{}
-	for i := range r.crossings {
-		x := &r.crossings[i]
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
 		switch {
 		case x.Kind == adk.KindReportToolCall && r.within(x.Call):
 			if open[x.Name] == nil {
@@ -629,10 +633,10 @@ func (r *reading) leftOpen() (found []exhibit) {
 }
 
 // closes takes in that a tool call was kept.
-func (r *reading) closes(open map[string]*adk.Crossing, x *adk.Crossing, at int) {
+func (r *Run) closes(open map[string]*adk.Crossing, x *adk.Crossing, at int) {
 	record := x.Record
 	for i := at; record == nil && i >= 0; i-- { // the begin of the operation has it
-		if y := &r.crossings[i]; y.Op == x.Op && y.Phase == adk.Begin {
+		if y := &r.Crossings[i]; y.Op == x.Op && y.Phase == adk.Begin {
 			record = y.Record
 		}
 	}

@@ -1,4 +1,4 @@
-package explore
+package oracle
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 )
 
 // This file holds the conversations that a model is asked with against what providers
@@ -21,42 +22,42 @@ import (
 // call, in a request in the shape of Chat Completions; or two answers in a row, of which
 // the turn has made one. Of the turn that followed, any two answers in a row count. It is
 // silent about two messages of the user's in a row: those may well be written so.
-func refusedHistory(r, undisturbed *reading) []exhibit {
+func refusedHistory(r, undisturbed *Run) []exhibit {
 	if len(undisturbed.usual.refused) > 0 {
 		return nil
 	}
 	return r.refused()
 }
 
-// usualRun is what the undisturbed run is asked for again and again.
-type usualRun struct {
+// usual is what the undisturbed run is asked for again and again.
+type usual struct {
 	refused []exhibit
 	written map[string][]*adk.Crossing
 }
 
 // refused are the conversations that providers refuse: of the run, and of the one that
 // followed it.
-func (r *reading) refused() []exhibit {
+func (r *Run) refused() []exhibit {
 	return append(r.refusedIn(false), r.refusedNext()...)
 }
 
 // refusedNext are those of the run that followed. They are shown at the end of this one.
-func (r *reading) refusedNext() (found []exhibit) {
-	if r.next == nil {
+func (r *Run) refusedNext() (found []exhibit) {
+	if r.Next == nil {
 		return nil
 	}
-	for _, x := range r.next.refusedIn(true) {
-		found = append(found, exhibit{max(1, len(r.crossings)), x.seam, "in the turn that followed: " + x.text})
+	for _, x := range r.Next.refusedIn(true) {
+		found = append(found, exhibit{max(1, len(r.Crossings)), x.seam, "in the turn that followed: " + x.text})
 	}
 	return found
 }
 
 // refusedIn are those of this run alone; in one that begins with what another has left,
 // what it was given counts too.
-func (r *reading) refusedIn(follows bool) (found []exhibit) {
+func (r *Run) refusedIn(follows bool) (found []exhibit) {
 	var c conversation
-	for i := range r.crossings {
-		x := &r.crossings[i]
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
 		switch {
 		case x.Kind == adk.KindAdd:
 			c.add(x.Record, follows)
@@ -77,13 +78,12 @@ func (r *reading) refusedIn(follows bool) (found []exhibit) {
 	return found
 }
 
-// refusedAfterwards is refusedHistory for a run that was broken off: only the turn that
-// followed it asks.
-func (a *attempt) refusedAfterwards(undisturbed *reading) (found []property.Violation) {
-	if a.after == nil || a.after.attempt == nil || a.after.stall != nil || len(undisturbed.usual.refused) > 0 {
+// RefusedAfterwards is what is wrong with the conversation of a run that was broken off: only
+// the turn that followed it asks.
+func (r *Run) RefusedAfterwards(undisturbed *Run) (found []property.Violation) {
+	if len(undisturbed.usual.refused) > 0 {
 		return nil
 	}
-	r := &reading{crossings: a.crossings, next: a.after.attempt.read()}
 	for _, x := range r.refusedNext() {
 		found = append(found, historyOracle.violation(x))
 	}
@@ -135,9 +135,9 @@ func (c *conversation) twoAnswers() (first, second string) {
 // crashing: user code panics of itself, with an error of the runtime: an index, a nil. It
 // is silent about panics that are told on purpose. The undisturbed turn is told too: its engine goes on,
 // and nothing else would say that what is explored is half of it.
-func crashing(r, _ *reading) (found []exhibit) {
-	for i := range r.crossings {
-		x := &r.crossings[i]
+func crashing(r, _ *Run) (found []exhibit) {
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
 		if text := crashOf(x); text != "" {
 			return []exhibit{{x.Seq, r.calls[x.ID].seam.String(), text}}
 		}
@@ -164,7 +164,7 @@ func crashOf(x *adk.Crossing) string {
 
 // twoKeys: two records that say the same were written under different keys, and none of
 // both was deleted again, where the undisturbed turn writes one.
-func twoKeys(r, undisturbed *reading) (found []exhibit) {
+func twoKeys(r, undisturbed *Run) (found []exhibit) {
 	usual := undisturbed.usual.written
 	for what, all := range r.written() {
 		if most := max(1, len(usual[what])); len(all) > most {
@@ -176,8 +176,8 @@ func twoKeys(r, undisturbed *reading) (found []exhibit) {
 }
 
 // orderDecides: another order of strands, and nothing else, leaves other records behind.
-func orderDecides(r, undisturbed *reading) []exhibit {
-	if len(r.faults) > 0 || !r.reordered || r.status != undisturbed.status {
+func orderDecides(r, undisturbed *Run) []exhibit {
+	if len(r.Faults) > 0 || !r.Reordered || r.status != undisturbed.status {
 		return nil
 	}
 	usual := undisturbed.usual.written
@@ -191,20 +191,20 @@ func orderDecides(r, undisturbed *reading) []exhibit {
 
 // written are the records that the run leaves behind, by what they say: the beginnings of
 // the operations that wrote them.
-func (r *reading) written() map[string][]*adk.Crossing {
+func (r *Run) written() map[string][]*adk.Crossing {
 	left, order := map[string]*adk.Crossing{}, []string{}
-	for i := range r.crossings {
-		x := &r.crossings[i]
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
 		switch {
 		case x.Phase != adk.Begin:
 		case x.Kind == adk.KindStore || x.Kind == adk.KindMutate:
-			key := string(x.Collection) + "/" + keyOf(x)
+			key := string(x.Collection) + "/" + wanted.Key(x)
 			if left[key] == nil {
 				order = append(order, key)
 			}
 			left[key] = x
 		case x.Kind == adk.KindDelete:
-			delete(left, string(x.Collection)+"/"+keyOf(x))
+			delete(left, string(x.Collection)+"/"+wanted.Key(x))
 		}
 	}
 	all := map[string][]*adk.Crossing{}

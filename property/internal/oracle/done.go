@@ -1,0 +1,291 @@
+package oracle
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/property/internal/chatfault"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// This file holds what a run tells, and does, against what came of what it asked.
+
+// partTold: what was asked for failed, the turn was acked, nobody was told, and the reader is
+// given nothing, or the usual words with other figures: a sum of some of its parts. It is
+// silent where the same was asked once more, and where the words are others: those may say
+// that something is missing.
+func partTold(r, undisturbed *Run) []exhibit {
+	if r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 {
+		return nil
+	}
+	for _, f := range r.Faults {
+		x := r.failedAsk(f)
+		if x == nil || r.tells(x.Seq) || r.askedTheSame(x) {
+			continue
+		}
+		switch said, usual := r.said(), undisturbed.said(); {
+		case said == usual:
+		case said == "":
+			return []exhibit{r.exhibit(x, "%s failed, the turn was acked, and the reader was told nothing: no answer, no error event, no log", f.Of)}
+		case numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usual, "#"):
+			return []exhibit{r.exhibit(x, "%s failed, and the answer is the usual one with other figures: nobody was told that something is missing", f.Of)}
+		}
+	}
+	return nil
+}
+
+// unheardOf: a sub-agent failed, the turn was acked, and what its caller makes of it says
+// nothing that it does not usually say, and less: the findings without those that failed. The
+// error event of its dispatch is for who looks on, and no word to who asked. It is silent where
+// behind it anything is logged, or a tool fails, where as many sub-agents of the name succeed as
+// usual, and where another word is said: of what is missing, or of another source.
+func unheardOf(r, undisturbed *Run) (found []exhibit) {
+	if len(r.Faults) == 0 || r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 || len(undisturbed.failedBelow()) > 0 {
+		return nil
+	}
+	for call, end := range r.failedBelow() {
+		c := r.calls[call]
+		if r.tells(c.ended) || r.succeeded(c.seam.Name) >= undisturbed.succeeded(c.seam.Name) {
+			continue
+		}
+		said, usual, by := r.said(), undisturbed.said(), "the answer"
+		if tool := r.toolOf(call); tool > 0 {
+			if tool >= len(undisturbed.calls) || undisturbed.calls[tool].seam != r.calls[tool].seam || undisturbed.calls[tool].ended == 0 || r.calls[tool].outcome != adk.OutcomeOK {
+				continue
+			}
+			said, usual = Text(r.Crossings[r.calls[tool].ended].Result), Text(undisturbed.Crossings[undisturbed.calls[tool].ended].Result)
+			by = "what " + r.calls[tool].seam.String() + " gives"
+		}
+		if isLess(said, usual) {
+			found = append(found, r.exhibit(end, "%s failed, the turn was acked, and %s is the usual one without its part: %s", c.seam, by, safetext.Said(said, longestClip)))
+		}
+	}
+	slices.SortFunc(found, func(a, b exhibit) int { return a.at - b.at })
+	return found
+}
+
+// failedBelow are the ends of the sub-agents that user code called and that failed, by their calls.
+func (r *Run) failedBelow() map[int]*adk.Crossing {
+	failed := map[int]*adk.Crossing{}
+	for i := range r.Crossings {
+		if x := &r.Crossings[i]; x.Kind == adk.KindDispatchEnd && x.Status == adk.StatusNack && r.calls[x.Call].dispatched && r.calls[x.Call].ended > 0 {
+			failed[x.Call] = x
+		}
+	}
+	return failed
+}
+
+// succeeded is how many sub-agents of a name were acked.
+func (r *Run) succeeded(name string) (n int) {
+	for i := range r.Crossings {
+		if x := &r.Crossings[i]; x.Kind == adk.KindDispatchEnd && x.Status == adk.StatusAck && r.calls[x.Call].dispatched && r.calls[x.Call].seam.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// toolOf is the tool's call in whose code a call was made; 0 where none was.
+func (r *Run) toolOf(call int) int {
+	for call = r.calls[call].parent; call > 0; call = r.calls[call].parent {
+		if r.calls[call].seam.Label == adk.LabelTool {
+			return call
+		}
+	}
+	return 0
+}
+
+// isLess reports whether a text has no word that another has not, and lacks some of its own.
+func isLess(text, than string) bool {
+	has := map[string]bool{}
+	for word := range strings.FieldsSeq(than) {
+		has[word] = true
+	}
+	left := len(has)
+	for word := range strings.FieldsSeq(text) {
+		switch had, known := has[word]; {
+		case !known:
+			return false
+		case had:
+			has[word] = false
+			left--
+		}
+	}
+	return left > 0
+}
+
+// panicHidden: user code panicked, recovered, and returned as if it had not; the turn was
+// acked and nobody was told. Either that was a tool, and gave nothing in the place of
+// something, or what it was about to write is never written, and the reader is told the same
+// as ever. It is silent about all else that a panic may keep from happening: a turn can do
+// without.
+func panicHidden(r, undisturbed *Run) (found []exhibit) {
+	if r.status != adk.StatusAck || r.cancelled > 0 {
+		return nil
+	}
+	for _, f := range r.Faults {
+		if f.Kind != turn.Panic || !f.BrokenOff || f.Call >= len(r.calls) || r.calls[f.Call].outcome != adk.OutcomeOK || r.tells(f.At-1) {
+			continue
+		}
+		if f.Call >= len(undisturbed.calls) || undisturbed.calls[f.Call].seam != r.calls[f.Call].seam || f.At > len(undisturbed.Crossings) {
+			continue // goroutines of user code have gone another way
+		}
+		c, x := r.calls[f.Call], &undisturbed.Crossings[f.At-1]
+		switch {
+		case c.seam.Label == adk.LabelTool && isNothing(r.Crossings[c.ended].Result) && !isNothing(undisturbed.Crossings[undisturbed.calls[f.Call].ended].Result):
+			found = append(found, exhibit{c.ended + 1, c.seam.String(), fmt.Sprintf("%s panicked, recovered, and gave nothing as its result; the turn was acked, and nobody was told", c.seam)})
+		case isWrite(x) && !r.begins(x, f.At-1) && r.said() == undisturbed.said():
+			found = append(found, exhibit{f.At, c.seam.String(), fmt.Sprintf("%s panicked before %s and recovered; it was never written, the turn was acked, and nobody was told: no error event, no log, no other answer", c.seam, x.Kind)})
+		}
+	}
+	return found
+}
+
+// isNothing reports whether a tool's result says nothing.
+func isNothing(result adk.ToolResult) bool {
+	return result == nil || slices.Contains([]string{"", "null", "[]", "{}"}, strings.TrimSpace(Text(result)))
+}
+
+// isWrite reports whether an operation begins that writes.
+func isWrite(x *adk.Crossing) bool {
+	tool, _ := x.Record.(*adk.Tool)
+	switch {
+	case x.Phase != adk.Begin:
+		return false
+	case x.Kind == adk.KindExecute:
+		return tool != nil && tool.Effect() == adk.EffectWrites
+	case x.Kind == adk.KindAsk:
+		return x.Status == string(adk.EffectWrites)
+	}
+	return x.Kind == adk.KindStore || x.Kind == adk.KindMutate || x.Kind == adk.KindDelete
+}
+
+// Text is the text that a tool gave; empty where it gave something else.
+func Text(result adk.ToolResult) string {
+	if text, is := result.(*adk.Tokenizable); is && text != nil {
+		return text.String()
+	}
+	return ""
+}
+
+// numbers are what differs between texts that say the same of other amounts.
+var numbers = regexp.MustCompile(`\d+`)
+
+// begins reports whether the same operation begins from a crossing on.
+func (r *Run) begins(like *adk.Crossing, from int) bool {
+	return slices.ContainsFunc(r.Crossings[from:], func(x adk.Crossing) bool {
+		return x.Kind == like.Kind && x.Phase == adk.Begin && x.Name == like.Name && wanted.Key(&x) == wanted.Key(like) && string(x.JSON) == string(like.JSON)
+	})
+}
+
+// failedAsk is where an ask that a fault broke came to its end; nil where it did not fail.
+func (r *Run) failedAsk(f Fault) *adk.Crossing {
+	if f.Of == "" {
+		return nil
+	}
+	refused := slices.Contains([]turn.FaultKind{turn.AskBusy, turn.AskFailed, turn.AskUnavailable, turn.AskUnauthorized}, f.Kind)
+	at := slices.IndexFunc(r.Crossings, func(x adk.Crossing) bool {
+		return x.Kind == adk.KindAsk && x.Op == f.Op && x.Phase == adk.Done && (x.Err != nil || refused)
+	})
+	if at < 0 {
+		return nil
+	}
+	return &r.Crossings[at]
+}
+
+// askedTheSame reports whether what an ask that has ended asked for was asked for again.
+func (r *Run) askedTheSame(done *adk.Crossing) bool {
+	begins := func(x adk.Crossing) bool { return x.Kind == adk.KindAsk && x.Phase == adk.Begin }
+	first := slices.IndexFunc(r.Crossings, func(x adk.Crossing) bool { return begins(x) && x.Op == done.Op })
+	return first >= 0 && slices.ContainsFunc(r.Crossings[done.Seq:], func(x adk.Crossing) bool {
+		return begins(x) && x.Name == r.Crossings[first].Name && string(x.JSON) == string(r.Crossings[first].JSON)
+	})
+}
+
+// noUnheeded: somebody settled a gate with a no that is usually settled with a yes, and all
+// that the turn writes behind it, with tools and asks, is written as usual, and the same is
+// said. It is silent where nothing is written behind it: a gate may ask for less.
+func noUnheeded(r, undisturbed *Run) (found []exhibit) {
+	if r.status != adk.StatusAck || r.cancelled > 0 {
+		return nil
+	}
+	for _, f := range r.Faults {
+		no, yes := r.settled(f.At), undisturbed.settled(f.At)
+		if f.Kind != turn.GateEarly || no == nil || yes == nil || no.Status == yes.Status {
+			continue
+		}
+		if x := r.wroteAllTheSame(undisturbed, no.Seq); x != nil && r.said() == undisturbed.said() {
+			found = append(found, r.exhibit(x, "the gate %q was settled with a no at crossing %d, and what is written behind it is written as after a yes", no.Name, no.Seq))
+		}
+	}
+	return found
+}
+
+// settled is how the gate was settled that opened at a crossing; nil where it was not.
+func (r *Run) settled(opened int) *adk.Crossing {
+	if opened > len(r.Crossings) {
+		return nil
+	}
+	for i := range r.Crossings[opened:] {
+		if x := &r.Crossings[opened+i]; x.Kind == adk.KindSettle && x.Name == r.Crossings[opened-1].Name {
+			return x
+		}
+	}
+	return nil
+}
+
+// wroteAllTheSame is the first write behind a crossing, if the run has written what the
+// undisturbed one has.
+func (r *Run) wroteAllTheSame(undisturbed *Run, behind int) (first *adk.Crossing) {
+	mine, usual := r.writes(), undisturbed.writes()
+	for what, all := range usual {
+		if len(mine[what]) != len(all) {
+			return nil
+		}
+		for _, x := range mine[what] {
+			if x.Seq > behind && (first == nil || x.Seq < first.Seq) {
+				first = x
+			}
+		}
+	}
+	return first
+}
+
+// callDropped: a model wanted the same tool twice at once, the turn was acked, and it did
+// what it does for one call. It is silent where the id of the second is heard of again: who
+// does it once may answer both.
+func callDropped(r, undisturbed *Run) []exhibit {
+	if r.status != adk.StatusAck || r.cancelled > 0 || r.executes() > undisturbed.executes() || undisturbed.executes() == 0 {
+		return nil
+	}
+	for _, f := range r.Faults {
+		at := slices.IndexFunc(r.Crossings, func(x adk.Crossing) bool {
+			return f.Kind == turn.ChatSeveral && x.Kind == adk.KindAsk && x.Op == f.Op && x.Phase == adk.Done
+		})
+		if at < 0 || r.tells(at) || slices.ContainsFunc(r.Crossings[at+1:], func(x adk.Crossing) bool { return isOfTwin(&x) }) {
+			continue
+		}
+		return []exhibit{r.exhibit(&r.Crossings[at], "%s wanted a tool twice at once, and what follows is what follows of one call: no second one, no result, no error", f.Of)}
+	}
+	return nil
+}
+
+// isOfTwin reports whether a crossing names the call that ChatSeveral has added.
+func isOfTwin(x *adk.Crossing) bool {
+	return strings.Contains(string(x.JSON), chatfault.AgainMark) || strings.Contains(x.Name, chatfault.AgainMark) || x.Record != nil && strings.Contains(x.Record.Key(), chatfault.AgainMark)
+}
+
+// executes is how many tools were called.
+func (r *Run) executes() (n int) {
+	for i := range r.calls {
+		if r.calls[i].seam.Label == adk.LabelTool {
+			n++
+		}
+	}
+	return n
+}
