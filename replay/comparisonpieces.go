@@ -8,10 +8,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // otherPieces takes the streams out of two lists of steps that say the same text in other
-// pieces, and adds one difference for each. It gives the rest of both.
+// pieces, and adds one difference for each. It gives the rest of both. Where a secret was cut
+// over pieces, redaction has left some of nothing behind the placeholder: who drops such, as
+// many do, says the same pieces.
 func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restWant, restGot []*calls.Step) {
 	if !slices.ContainsFunc(got, isDelta) {
 		return want, got
@@ -22,6 +25,13 @@ func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 	for _, key := range order {
 		w, g := before[key], after[key]
 		if len(w) == 0 || textOf(w) != textOf(g) || w[len(w)-1].X.Flag != g[len(g)-1].X.Flag || slices.EqualFunc(w, g, sameDelta) {
+			continue
+		}
+		if some, others := ofSomething(w), ofSomething(g); wire.Placeholder.MatchString(textOf(w)) && slices.EqualFunc(some, others, sameDelta) {
+			for _, s := range slices.Concat(w, g) {
+				gone[s] = isOfNothing(s)
+			}
+			j.emptied(w)
 			continue
 		}
 		j.add(&difference{class: ChangedInput, want: w[0].X, got: g[0].X, call: in, at: w[0].X.Seq, lines: len(w), fields: []compare.FieldDiff{{
@@ -37,6 +47,25 @@ func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 		return slices.DeleteFunc(slices.Clone(list), func(s *calls.Step) bool { return gone[s] })
 	}
 	return without(want), without(got)
+}
+
+// emptied takes the pieces of nothing among some for such that the new run has too.
+func (j *comparison) emptied(pieces []*calls.Step) {
+	for _, s := range pieces {
+		if !isOfNothing(s) {
+			continue
+		}
+		for _, x := range append([]*adk.Crossing{s.X}, s.Notes...) {
+			j.equal = append(j.equal, x.Seq)
+		}
+	}
+}
+
+// isOfNothing reports whether a piece neither says anything nor ends its text.
+func isOfNothing(s *calls.Step) bool { return s.X.Text == "" && !s.X.Flag }
+
+func ofSomething(pieces []*calls.Step) []*calls.Step {
+	return slices.DeleteFunc(slices.Clone(pieces), isOfNothing)
 }
 
 // isDelta reports whether a step is a piece of a streamed text.

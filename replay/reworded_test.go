@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	openai "github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/allocs"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
@@ -86,4 +88,46 @@ func TestOneSecretVouchesForNoOther(t *testing.T) {
 	live := replay.Live{Config: agent("only battery-staple is left"), Seams: []string{replay.Executor}, Redact: byPath,
 		Turn: adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{"ours": ours}}}
 	assert.Contains(t, refusedToRerecord(t, recorded.Bytes(), live), "in other words what had [redacted:password:2] in the recording")
+}
+
+// A secret that a model says over several deltas leaves deltas of nothing behind its placeholder.
+// An executor that drops such says the same pieces; one that says others is told.
+func TestDeltasThatRedactionEmptied(t *testing.T) {
+	agent := func(joined bool) adk.Config {
+		pieces := []string{"Dear ", "Grace", " Hop", "per", ", ", "hello."}
+		model := tracetest.Must(openai.New(openai.Options{BaseURL: "http://model.example/v1", Model: "m", AutoAck: new(true), Transport: fakes.NewTransport(fakes.Converse(fakes.StreamReply(pieces...)))}))
+		executor := model.Executor("model")
+		run := executor.Run
+		executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			said := pieces
+			if joined {
+				said = []string{strings.Join(pieces, "")}
+			}
+			for _, text := range said {
+				if _, err := h.ReportThought("t", text, false); err != nil {
+					return err
+				}
+			}
+			return run(ctx, dc, h)
+		}
+		return adk.Config{Storage: fakes.NoOpStorage(), Executor: executor}
+	}
+	raw := adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{"customer": "Grace Hopper"}}
+	rules := &redact.Rules{Paths: []string{"customer"}}
+	var recorded bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(agent(false), replay.Record(&recorded, replay.RecordOptions{Redact: rules})))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), raw))
+	require.Contains(t, recorded.String(), `"delta":"[redacted:customer:1]"`)
+	require.Contains(t, recorded.String(), `{"kind":"report-message","in":3,"id":"id-3"}`)
+	for joined, says := range map[bool]string{false: "", true: "said in 1 piece instead of 6, the same text"} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: agent(joined), Turn: raw, Seams: []string{replay.Stash, replay.Executor}, Redact: rules})
+		require.NoError(t, err)
+		if says == "" {
+			assert.Nil(t, report.Divergence, report)
+			continue
+		}
+		require.NotNil(t, report.Divergence)
+		assert.Contains(t, report.String(), says)
+	}
 }
