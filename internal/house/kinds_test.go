@@ -22,7 +22,7 @@ var kindsByRight = map[string]string{
 	"property/turn/perform.go":      "what a turn as data says of operations that no line says, and the operations that keeping a fetch makes",
 	"property/shrink/turnof.go":     "what of a turn as data each line is",
 	"property/history.go":           "what each kind changes in what invariants ask of a run: it judges the table as well, and so does not ask it",
-	"property/internal/oracle/*.go":   "an oracle is about the kinds that it names",
+	"property/internal/oracle/*.go": "an oracle is about the kinds that it names",
 	"property/invariant*.go":        "an invariant is about the kinds that it names",
 	"property/advice_*.go":          "a piece of advice is about the kinds that it names",
 	"internal/*test/*.go":           "tests alone use it",

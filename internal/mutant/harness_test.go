@@ -45,7 +45,7 @@ var least = map[string]int{
 	"internal/page":                   7,
 	"adk/internal/pattern":            2,
 	"internal/perform":                2,
-	"internal/redacting":              7,
+	"internal/redacting":              9,
 	"cmd/adkreplay/internal/review":   2,
 	"internal/spans":                  3,
 	"internal/state":                  2,

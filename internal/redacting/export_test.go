@@ -28,3 +28,6 @@ func (r *redactor) Meet(name string, secrets ...string) {
 		}
 	}
 }
+
+// Decided is the place up to which it is clear what is secret.
+func (s *redactStream) Decided() int { return s.decided }

@@ -225,7 +225,7 @@ func (l *lineRedactor) below(names []string, write func() error) error {
 
 // string redacts a text that a path may cover.
 func (l *lineRedactor) string(text string) string {
-	alone := l.redactor.Text
+	alone := func(text string) string { return l.textAt(l.path, text) }
 	if l.inPiece {
 		alone = l.pieceText
 	}

@@ -1,6 +1,9 @@
 package redacting
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -46,7 +49,7 @@ func (r *Writer) pieces(h *toldLine, c *adk.Crossing) error {
 	err = wire.EachText(d.Member("piece"), "", func(place, text string) {
 		s := ask.at[place]
 		if s == nil {
-			s = &pieceStream{redactStream: newRedactStream(r.redactor)}
+			s = &pieceStream{redactStream: newRedactStream(r.redactor, namesOf(place)...)}
 			ask.at[place] = s
 		}
 		s.last = ask.count
@@ -60,6 +63,17 @@ func (r *Writer) pieces(h *toldLine, c *adk.Crossing) error {
 		}
 	}
 	return err
+}
+
+// namesOf are the names on the way to a place of a piece, in lower case; numbers are no names.
+func namesOf(place string) []string {
+	names := []string{"piece"}
+	for name := range strings.SplitSeq(strings.ToLower(place), "/") {
+		if _, err := strconv.Atoi(name); name != "" && err != nil {
+			names = append(names, strings.ReplaceAll(name, "~1", "/"))
+		}
+	}
+	return names
 }
 
 // endPieces ends the streams of an ask.

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/streamre"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -59,8 +58,8 @@ func (rules *Compiled) any() bool {
 	return len(rules.paths)+len(rules.patterns)+len(rules.literals) > 0
 }
 
-// Text is a text that stands alone without what the patterns find in it.
-func (rules *Compiled) Text(text string) string { return newRedactor(rules).Text(text) }
+// Text is a text that stands alone without what the rules find in it.
+func (rules *Compiled) Text(text string) string { return newRedactor(rules).textAt(nil, text) }
 
 func newPathRule(path string) (pathRule, error) {
 	names := strings.Split(strings.ToLower(path), ".")
@@ -92,7 +91,7 @@ func (rule pathRule) covers(path []string) bool {
 	}
 	last := path[len(path)-len(rule.names):]
 	for i, name := range rule.names {
-		if name != "*" && name != last[i] {
+		if name != "*" && name != last[i] && !(name == "args" && last[i] == "arguments") { // as models are told and tell them
 			return false
 		}
 	}
@@ -185,10 +184,7 @@ func (r *redactor) learnNew(kind, secret string) bool {
 // found is placeholder for a whole text that a path found, and has it looked for
 // from now on.
 func (r *redactor) found(kind, secret string, hunt bool) string {
-	if secret == httpform.LeftOut {
-		return secret // it is none any more
-	}
-	if r.carries && wire.Placeholder.FindString(secret) == secret {
+	if r.isNoSecret(secret) {
 		return secret
 	}
 	if hunt {
@@ -227,24 +223,32 @@ func (r *redactor) huntHash(hash string) {
 	}
 }
 
-// Text redacts a text that stands alone.
-func (r *redactor) Text(text string) string {
-	spans := r.spans(text)
+// Text redacts a text that stands alone, in which no JSON is looked for.
+func (r *redactor) Text(text string) string { return r.cut(text, r.spans) }
+
+// textAt redacts a text that stands alone, under names that lead to it.
+func (r *redactor) textAt(path []string, text string) string {
+	return r.cut(text, func(text string) []streamre.Span { return r.spansAt(path, text) })
+}
+
+// cut is a text without what is found in it.
+func (r *redactor) cut(text string, find func(string) []streamre.Span) string {
+	spans := find(text)
 	if len(spans) == 0 {
 		return text
 	}
 	more := false
 	for _, s := range spans {
-		more = r.learnNew(s.Kind, text[s.From:s.To]) || more
+		more = r.learnSpan(s, text) || more
 	}
 	if more { // one of them may stand there in another form as well
-		spans = r.spans(text)
+		spans = find(text)
 	}
 	var b strings.Builder
 	end := 0
 	for _, s := range spans {
 		b.WriteString(text[end:s.From])
-		b.WriteString(r.placeholder(s.Kind, text[s.From:s.To]))
+		b.WriteString(r.standsIn(s, text))
 		end = s.To
 	}
 	b.WriteString(text[end:])
@@ -273,7 +277,7 @@ func (r *redactor) nameAs(name, written string) {
 // uncounted is text for what is not written itself.
 func (r *redactor) uncounted(text string) string {
 	count := r.Count
-	text = r.Text(text)
+	text = r.textAt(nil, text)
 	r.Count = count
 	return text
 }
@@ -298,6 +302,19 @@ func (r *redactor) spans(text string) []streamre.Span {
 	return merged(spans)
 }
 
+// spansAt is spans, and what paths cover in JSON within the text, which names lead to.
+func (r *redactor) spansAt(path []string, text string) []streamre.Span {
+	if len(r.rules.paths) == 0 || strings.IndexByte(text, '{') < 0 {
+		return r.spans(text)
+	}
+	f := newMemberFinder(r, path)
+	covered := f.End(text, f.Run(nil, text, len(text)))
+	if len(covered) == 0 {
+		return r.spans(text)
+	}
+	return merged(append(covered, r.spans(text)...))
+}
+
 func (r *redactor) spansAsWritten(text string) (spans []streamre.Span) {
 	search := streamre.Search{Texts: &r.Texts}
 	for one, is := search.Next(text, len(text), true); is; one, is = search.Next(text, len(text), true) {
@@ -318,7 +335,7 @@ func merged(spans []streamre.Span) []streamre.Span {
 	kept := spans[:0]
 	for _, s := range spans {
 		if last := len(kept) - 1; last >= 0 && s.From < kept[last].To {
-			kept[last].To = max(kept[last].To, s.To)
+			kept[last].To, kept[last].Level = max(kept[last].To, s.To), max(kept[last].Level, s.Level)
 			continue
 		}
 		kept = append(kept, s)

@@ -14,6 +14,7 @@ type redactStream struct {
 	redactor *redactor
 	Text     strings.Builder // all that has come
 	Matchers []*streamre.Matcher
+	members  *memberFinder
 	search   streamre.Search
 	hunted   int             // what the redactor hunted at the last look
 	found    []streamre.Span // what the matchers found behind what search has come to
@@ -28,7 +29,7 @@ type redactStream struct {
 // newRedactStream is a stream whose deltas stand under a path. Where a rule
 // covers that, all of it is secret.
 func newRedactStream(r *redactor, path ...string) *redactStream {
-	s := &redactStream{redactor: r, search: streamre.Search{Texts: &r.Texts}}
+	s := &redactStream{redactor: r, search: streamre.Search{Texts: &r.Texts}, members: newMemberFinder(r, path)}
 	if kind := r.rules.kindOf(path); kind != "" {
 		s.closed, s.Spans = true, []streamre.Span{{Kind: kind}}
 		return s
@@ -74,6 +75,11 @@ func (s *redactStream) look() {
 		}
 		open = min(open, m.Open())
 	}
+	s.found = s.members.Run(s.found, text, end)
+	if s.over {
+		s.found = s.members.End(text, s.found)
+	}
+	open = min(open, s.members.Open())
 	if len(s.found) > before {
 		slices.SortFunc(s.found, streamre.InOrder)
 	}
@@ -111,7 +117,7 @@ func (s *redactStream) step(text string, open int) (more bool) {
 		s.growing = next
 	case s.growing.To > 0 && s.growing.To <= s.search.At:
 		final := s.growing
-		s.redactor.learnNew(final.Kind, text[final.From:final.To])
+		s.redactor.learnSpan(final, text)
 		s.Spans = append(s.Spans, final)
 		s.growing = streamre.Span{}
 	default:
@@ -171,7 +177,7 @@ func (s *redactStream) cut(spans, from, to int) string {
 		}
 		if secret.From >= from {
 			b.WriteString(text[at:secret.From])
-			b.WriteString(s.redactor.placeholder(secret.Kind, s.secret(secret, text)))
+			b.WriteString(s.instead(secret, text))
 		}
 		at = max(at, min(secret.To, to))
 	}
@@ -179,10 +185,10 @@ func (s *redactStream) cut(spans, from, to int) string {
 	return b.String()
 }
 
-// secret is the text of a span. One that has no end yet is told by its place.
-func (s *redactStream) secret(at streamre.Span, text string) string {
+// instead is what stands in the place of a span. One that has no end yet is told by its place.
+func (s *redactStream) instead(at streamre.Span, text string) string {
 	if s.closed && at.To == s.Spans[len(s.Spans)-1].To {
-		return text[at.From:min(at.To, at.From+leastHunted)]
+		return s.redactor.placeholder(at.Kind, text[at.From:min(at.To, at.From+leastHunted)])
 	}
-	return text[at.From:at.To]
+	return s.redactor.standsIn(at, text)
 }

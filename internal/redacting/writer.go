@@ -351,7 +351,7 @@ func (r *Writer) full(h *toldLine, text string) string {
 	if h.whole {
 		return h.stream.UpTo(h.to)
 	}
-	return r.redactor.Text(text)
+	return r.redactor.textAt(nil, text)
 }
 
 // derive makes anew what the engine made of inputs that may be redacted now.

@@ -17,11 +17,14 @@ type Span struct {
 	Kind     string
 	// Rank tells whose the kind is where several begin at one place: that of the least.
 	Rank int
+	// Level is how many levels of escapes a member of JSON has that a path covers; 0 for what
+	// is no such.
+	Level uint8
 }
 
 // Join takes in a span that overlaps, and does not begin before it.
 func (s *Span) Join(other Span) {
-	s.To = max(s.To, other.To)
+	s.To, s.Level = max(s.To, other.To), max(s.Level, other.Level)
 	if other.From == s.From && other.Rank < s.Rank {
 		s.Kind, s.Rank = other.Kind, other.Rank
 	}
@@ -95,7 +98,7 @@ func (m *Matcher) End(text string, spans []Span) []Span {
 func (m *Matcher) settle(spans []Span, text string) []Span {
 	m.at, m.hit = m.to, false
 	m.before, _ = utf8.DecodeLastRuneInString(text[:m.at])
-	return append(spans, Span{m.from, m.to, m.P.Kind, m.P.Rank})
+	return append(spans, Span{From: m.from, To: m.to, Kind: m.P.Kind, Rank: m.P.Rank})
 }
 
 // Open is the place where a match may have begun that is not decided yet.

@@ -24,7 +24,9 @@ package redact
 //
 // A text of eight bytes or more that was found by its path is a secret from
 // there on: it is also replaced in texts, names and streams that no path and no
-// pattern says anything about. What was written before it was known stays.
+// pattern says anything about. What was written before it was known stays. The
+// run alone knows it: where the next turn begins with what this one has said, give
+// it a path, or a pattern, that finds it there.
 //
 // So it goes with the other ways to write any secret that was found: quoted, within JSON
 // as Go and others escape it, within a URL, in hex, and in base64, where it may stand
@@ -64,7 +66,9 @@ type Rules struct {
 	// them: "password" is every field of that name, "args.password" one that
 	// stands directly in arguments, and "stash.auth.token" a path of the stash.
 	// Case does not matter, * is any one name, and places in lists do not
-	// count. All that lies in such a field is redacted.
+	// count. All that lies in such a field is redacted. Fields of JSON that
+	// stands in a text are such fields, too: of the arguments as a model writes
+	// them, of what a tool gave as a text, of a fenced block of a prompt.
 	Paths []string
 	// Patterns find secrets in texts, in whatever field.
 	Patterns []Pattern

@@ -1,0 +1,315 @@
+package redacting
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/streamre"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// This file finds what paths cover in JSON that stands in a text: the arguments of a call as
+// models write them, what a tool gave, a fenced block of a prompt. The text may come in deltas.
+
+// memberFinder goes along one text, from left to right, and takes each { of it for the
+// beginning of an object. What then is no JSON is taken for words, up to the next one.
+type memberFinder struct {
+	redactor *redactor
+	base     []string // the names on the way to the text, in lower case
+	level    uint8    // how often what it is given was unescaped before
+
+	at      int    // what it has come to
+	state   byte   // what comes next: a value, a name, ':' or ',', or 0 for words
+	names   []name // of the members that it is within
+	objects []bool // whether what it is within is an object, or a list
+	began   int    // the text or the number that it is within begins here; -1 for none
+	isName  bool   // that text is a name
+	covers  string // the kind of the rule that covers the value; empty for none
+}
+
+// name is the name of a member, and the kind of the rule that covers what it holds.
+type name struct{ text, covers string }
+
+// What may come next in an object.
+const (
+	aValue = 'v'
+	aName  = 'n'
+	aColon = ':'
+	aComma = ','
+)
+
+func newMemberFinder(r *redactor, base []string) *memberFinder {
+	if len(r.rules.paths) == 0 {
+		return nil
+	}
+	return &memberFinder{redactor: r, base: base, began: -1}
+}
+
+// Run appends what paths cover in a text up to end, behind what it has come to. The text has
+// grown since, or is the same.
+func (f *memberFinder) Run(found []streamre.Span, text string, end int) []streamre.Span {
+	if f == nil {
+		return found
+	}
+	for f.at < end {
+		c := text[f.at]
+		switch {
+		case f.began >= 0 && text[f.began] == '"':
+			if !f.within(&found, text, end) {
+				return found
+			}
+		case f.began >= 0: // a number or a word
+			if isOfWord(c) {
+				f.at++
+				continue
+			}
+			f.value(&found, f.began, f.at)
+			f.began = -1
+		case f.state == 0:
+			next := strings.IndexByte(text[f.at:end], '{')
+			if next < 0 {
+				f.at = end
+				return found
+			}
+			f.at += next + 1
+			f.enter(true)
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			f.at++
+		default:
+			f.mark(c)
+		}
+	}
+	return found
+}
+
+// mark takes in a mark of JSON, or the beginning of a text, a number or a word.
+func (f *memberFinder) mark(c byte) {
+	switch {
+	case c == '"' && (f.state == aValue || f.state == aName):
+		f.began, f.isName = f.at, f.state == aName
+	case f.state == aValue && (c == '{' || c == '['):
+		f.enter(c == '{')
+	case f.state == aValue && isOfWord(c):
+		f.began, f.isName = f.at, false
+	case f.state == aColon && c == ':':
+		f.state = aValue
+	case f.state == aComma && c == ',':
+		f.state = aValue
+		if f.objects[len(f.objects)-1] {
+			f.state = aName
+		}
+	case c == '}' && f.leaves(true), c == ']' && f.leaves(false):
+	default:
+		f.words() // what c is, is looked at again: it may begin an object
+		return
+	}
+	f.at++
+}
+
+// within goes on in a text of JSON, and reports whether it has come to its end.
+func (f *memberFinder) within(found *[]streamre.Span, text string, end int) bool {
+	if f.at == f.began {
+		f.at++
+	}
+	for f.at < end {
+		switch text[f.at] {
+		case '\\':
+			if f.at+1 >= end {
+				return false
+			}
+			f.at += 2
+			continue
+		case '"':
+			from, to := f.began+1, f.at
+			f.began = -1
+			f.at++
+			if f.isName {
+				f.named(text[from:to])
+				return true
+			}
+			f.text(found, text, from, to)
+			f.state = aComma
+			return true
+		}
+		f.at++
+	}
+	f.at = min(f.at, end)
+	return false
+}
+
+func isOfWord(c byte) bool {
+	return c == '-' || c == '+' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == 'E'
+}
+
+// Open is the place from which on something may have begun that a path covers.
+func (f *memberFinder) Open() int {
+	if f == nil || f.began < 0 || f.isName {
+		return math.MaxInt
+	}
+	return f.began
+}
+
+// End takes in that the text is over: a number may end with it, and so may a text that was cut.
+func (f *memberFinder) End(text string, found []streamre.Span) []streamre.Span {
+	if f == nil || f.began < 0 || f.isName {
+		return found
+	}
+	from, isText := f.began, text[f.began] == '"'
+	f.began = -1
+	if isText {
+		f.text(&found, text, from+1, len(text))
+	} else {
+		f.value(&found, from, len(text))
+	}
+	f.words()
+	return found
+}
+
+// words says that no JSON goes on here.
+func (f *memberFinder) words() {
+	f.state, f.names, f.objects, f.covers = 0, f.names[:0], f.objects[:0], ""
+}
+
+func (f *memberFinder) enter(object bool) {
+	f.objects = append(f.objects, object)
+	f.names = append(f.names, name{covers: f.covers})
+	f.state = aValue
+	if object {
+		f.state = aName
+	}
+}
+
+// leaves reports whether what it is within is an object, or a list, and leaves it.
+func (f *memberFinder) leaves(object bool) bool {
+	last := len(f.objects) - 1
+	if last < 0 || f.objects[last] != object {
+		return false
+	}
+	f.covers = f.names[last].covers
+	f.objects, f.names, f.state = f.objects[:last], f.names[:last], aComma
+	if last == 0 {
+		f.words()
+	}
+	return true
+}
+
+// named takes in the name of a member.
+func (f *memberFinder) named(quoted string) {
+	if plain := unescaped(quoted); plain != nil {
+		quoted = plain.text
+	}
+	last := len(f.names) - 1
+	f.names[last].text = strings.ToLower(quoted)
+	f.covers, f.state = f.names[last].covers, aColon
+	if f.covers == "" {
+		f.covers = f.redactor.rules.kindOf(f.path())
+	}
+}
+
+// path is the names on the way to the value that comes: lists have none.
+func (f *memberFinder) path() []string {
+	path := slices.Clip(f.base)
+	for i, n := range f.names {
+		if f.objects[i] {
+			path = append(path, n.text)
+		}
+	}
+	return path
+}
+
+// text takes in a text of JSON: it is covered, or there is JSON in it again.
+func (f *memberFinder) text(found *[]streamre.Span, text string, from, to int) {
+	if f.covers != "" {
+		if from < to && !f.redactor.isNoSecret(text[from:to]) {
+			f.add(found, from, to)
+		}
+		return
+	}
+	if f.level >= mostLevels || !strings.Contains(text[from:to], "{") {
+		return
+	}
+	plain := unescaped(text[from:to])
+	if plain == nil {
+		return
+	}
+	within := newMemberFinder(f.redactor, f.path())
+	within.level = f.level + 1
+	spans := within.Run(nil, plain.text, len(plain.text))
+	for _, s := range within.End(plain.text, spans) {
+		s.From, s.To = from+plain.written(s.From), from+plain.written(s.To)
+		*found = append(*found, s)
+	}
+}
+
+// value takes in a number or a word of JSON.
+func (f *memberFinder) value(found *[]streamre.Span, from, to int) {
+	f.state = aComma
+	if f.covers != "" {
+		f.add(found, from, to)
+	}
+}
+
+func (f *memberFinder) add(found *[]streamre.Span, from, to int) {
+	*found = append(*found, streamre.Span{From: from, To: to, Kind: f.covers, Rank: ofMember, Level: f.level + 1})
+}
+
+// ofMember is the rank of what a path covers: before all else that begins there.
+const ofMember = -2 * beforeRules
+
+// isNoSecret reports whether a text stands for a secret, or was left out, already.
+func (r *redactor) isNoSecret(text string) bool {
+	return text == httpform.LeftOut || r.carries && wire.Placeholder.FindString(text) == text
+}
+
+// spanned is a secret in a text, without the escapes that are not its own; what stands in
+// the place of a number or a word that a path covers is no text.
+func (r *redactor) spanned(s streamre.Span, text string) (secret, instead string) {
+	secret = text[s.From:s.To]
+	if s.Level == 0 {
+		return secret, ""
+	}
+	if s.From > 0 && text[s.From-1] != '"' {
+		switch {
+		case secret == "null" || secret == "false":
+			return secret, secret
+		case secret == "true":
+			return secret, "false"
+		case strings.ContainsAny(secret, ".eE"):
+			return secret, "0.0"
+		}
+		return secret, "0"
+	}
+	for range s.Level {
+		if plain := unescaped(secret); plain != nil {
+			secret = plain.text
+		}
+	}
+	return secret, ""
+}
+
+// standsIn is what stands in the place of a secret in a text.
+func (r *redactor) standsIn(s streamre.Span, text string) string {
+	secret, instead := r.spanned(s, text)
+	switch {
+	case instead == "":
+		return r.placeholder(s.Kind, secret)
+	case instead != secret:
+		r.Count++
+	}
+	return instead
+}
+
+// learnSpan takes in a secret in a text, and reports whether there is more to look for since.
+func (r *redactor) learnSpan(s streamre.Span, text string) bool {
+	secret, instead := r.spanned(s, text)
+	if instead != "" {
+		return false
+	}
+	before := r.hunted
+	if s.Level > 0 {
+		r.hunt(s.Kind, secret)
+	}
+	return r.learnNew(s.Kind, secret) || r.hunted > before
+}

@@ -1,0 +1,126 @@
+package redacting_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/redacting"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
+)
+
+// jsonTexts are texts with JSON in them, and what is left of them where phone is a path, and
+// args.pin.
+var jsonTexts = []struct{ name, text, redacted string }{
+	{"an object", `{"city":"Oslo","phone":"+47 555 12 345"}`, `{"city":"Oslo","phone":"[redacted:phone:1]"}`},
+	{"its spelling is kept", "{\n  \"Phone\" : \"+47 555 12 345\",\n  \"n\": 1.50 }", "{\n  \"Phone\" : \"[redacted:phone:1]\",\n  \"n\": 1.50 }"},
+	{"all below it", `{"phone":{"home":["555 1234 11","555 1234 12"],"n":7,"x":1e3,"on":true,"off":false,"no":null,"":""},"a":1}`,
+		`{"phone":{"home":["[redacted:phone:1]","[redacted:phone:2]"],"n":0,"x":0.0,"on":false,"off":false,"no":null,"":""},"a":1}`},
+	{"a list of objects", `[{"phone":"555 1234 11"},{"phone":"555 1234 11"}]`, `[{"phone":"[redacted:phone:1]"},{"phone":"[redacted:phone:1]"}]`},
+	{"words around it", "Ada's card: {\"phone\": \"555 1234 11\"} and {braces}, {\"a\": no}, {\"phone\":\"555 1234 12\"}.",
+		"Ada's card: {\"phone\": \"[redacted:phone:1]\"} and {braces}, {\"a\": no}, {\"phone\":\"[redacted:phone:2]\"}."},
+	{"JSON in JSON", `{"body":"{\"phone\":\"555 1234 11\",\"n\":\"{\\\"phone\\\":\\\"555 1234 12\\\"}\"}"}`,
+		`{"body":"{\"phone\":\"[redacted:phone:1]\",\"n\":\"{\\\"phone\\\":\\\"[redacted:phone:2]\\\"}\"}"}`},
+	{"escapes", `{"phone":"a \"long\" \\ one\u00e9"} a "long" \ oneé`, `{"phone":"[redacted:phone:1]"} [redacted:phone:1]`},
+	{"a number", `{"phone": 4755512345, "b": -1}`, `{"phone": 0, "b": -1}`},
+	{"a path of names", `{"args":{"pin":"12345678"},"pin":"87654321"}`, `{"args":{"pin":"[redacted:pin:1]"},"pin":"87654321"}`},
+	{"what models call arguments", `{"arguments":{"pin":"12345678"}}`, `{"arguments":{"pin":"[redacted:pin:1]"}}`},
+	{"cut off", `{"phone":"555 1234`, `{"phone":"[redacted:phone:1]`},
+	{"cut off in a number", `{"phone":5551234`, `{"phone":0`},
+	{"no JSON", `{phone: "555 1234 11"} phone "555" {"phone" "555 1234 11"} {"phone":]`, `{phone: "555 1234 11"} phone "555" {"phone" "555 1234 11"} {"phone":]`},
+	{"another name", `{"telephone":"555 1234 11","phones":["555 1234 12"]}`, `{"telephone":"555 1234 11","phones":["555 1234 12"]}`},
+}
+
+func phones(t *testing.T) *redacting.Compiled {
+	rules, err := redacting.Compile(&redact.Rules{Paths: []string{"phone", "args.pin"}})
+	require.NoError(t, err)
+	return rules
+}
+
+// What a path covers in JSON that stands in a text is taken out of it; all else of the text
+// stays as it is spelled.
+func TestMembersInTexts(t *testing.T) {
+	for _, c := range jsonTexts {
+		t.Run(c.name, func(t *testing.T) {
+			redacted := phones(t).Text(c.text)
+			assert.Equal(t, c.redacted, redacted)
+			if json.Valid([]byte(c.text)) {
+				assert.True(t, json.Valid([]byte(redacted)), "what was JSON is JSON")
+			}
+		})
+	}
+}
+
+// It is so wherever a text is parted into deltas, and no delta is written before it is clear.
+func TestMembersInDeltas(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	for _, c := range jsonTexts {
+		for range 40 {
+			stream := redacting.NewRedactStream(redacting.NewRedactor(phones(t)))
+			var written strings.Builder
+			for rest, waits := c.text, 0; rest != "" || waits < stream.Text.Len(); {
+				n := min(len(rest), draw.IntN(6))
+				stream.Add(rest[:n], n == len(rest))
+				rest = rest[n:]
+				if to := stream.Decided(); to > waits {
+					written.WriteString(stream.Between(waits, to))
+					waits = to
+				}
+			}
+			if !assert.Equal(t, c.redacted, written.String(), c.name) {
+				break
+			}
+		}
+	}
+}
+
+// A model's arguments, which are a text, cut over pieces, come before the call that says what
+// they are; what a tool gives, and what the next request says of both, are texts as well.
+func TestMembersThatModelsWrite(t *testing.T) {
+	const phone, pin, given = "+47 555 12 345", "4711-0815", "+47 555 99 999"
+	piece := func(i int, args string) string {
+		text, err := json.Marshal(args)
+		require.NoError(t, err)
+		return fmt.Sprintf(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"sign_up","arguments":%s}}]}}],"n":%d}`, text, i)
+	}
+	executor := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		pieces := adk.AskStream(ctx, "model", "sign up", func(_ context.Context, _ string, give func(json.RawMessage) error) error {
+			for i, args := range []string{`{"phone":"+47 5`, `55 12 345","p`, `in":"4711-0815"}`} {
+				if err := give(json.RawMessage(piece(i, args))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for _, err := range pieces {
+			if err != nil {
+				return err
+			}
+		}
+		h.Log(adk.LevelInfo, "tool", `gave {"phone": "`+given+`"}`, nil)
+		return dc.Ack()
+	}
+	var recorded bytes.Buffer
+	recorder := replay.Record(&recorded, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"phone", "args.pin"}}})
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(adk.Config{Executor: adk.Executor{Name: "model", Run: executor}, Storage: fakes.NoOpStorage()}, recorder)))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
+	require.NoError(t, recorder.Err())
+	for _, secret := range []string{phone, "12 345", pin, "0815", given} {
+		assert.NotContains(t, recorded.String(), secret)
+	}
+	assert.Contains(t, recorded.String(), `{\"phone\":\"[redacted:phone:1]`)
+	report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{})
+	require.NoError(t, err)
+	assert.Nil(t, report.Divergence)
+}
