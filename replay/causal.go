@@ -100,6 +100,8 @@ type newCall struct {
 	below      []*newCall // the calls that it made and that have not returned
 	apart      bool       // goroutines that live code has begun use its handle
 	beside     bool       // it is a dispatch that such a goroutine made, or below one: which of several it is shows later
+	makesApart bool       // such a goroutine makes ids
+	done       int        // how many of what its counterpart did, from the first on, were done
 	cursor     int        // the last recorded crossing that was passed in it
 }
 
@@ -251,10 +253,33 @@ func (p *causal) NewID() string {
 }
 
 // isOfSeveral reports whether a step makes an id for one of several goroutines: which of the
-// recorded ones that is shows when it is used. mu is held.
+// recorded ones that is shows when it is used. It is not where the code of the call itself makes
+// it, none of those that it has begun makes any, and all that was recorded before it is done.
+// mu is held.
 func (p *causal) isOfSeveral(w *waiter) bool {
 	c := p.calls[w.step.Call]
-	return wire.MakesID(w.step) && c != nil && (c.apart || c.beside)
+	switch {
+	case !wire.MakesID(w.step) || c == nil || !c.apart && !c.beside:
+		return false
+	case c.beside || w.apart || c.makesApart || c.rec == nil:
+		return true
+	}
+	return !p.isDoneBefore(c, w.next)
+}
+
+// isDoneBefore reports whether all that the counterpart of a call did before a crossing is done.
+func (p *causal) isDoneBefore(c *newCall, next *adk.Crossing) bool {
+	for ; c.done < len(c.rec.Script); c.done++ {
+		s := c.rec.Script[c.done]
+		switch {
+		case s.X.Seq >= next.Seq:
+			return true
+		case p.newSeq[s.X.Seq] == 0, s.Done != nil && p.newSeq[s.Done.Seq] == 0,
+			s.Call != nil && s.Call.Return != nil && p.newSeq[s.Call.Return.Seq] == 0:
+			return false
+		}
+	}
+	return true
 }
 
 // madeID begins an id that is not in the recording; a number follows.

@@ -33,6 +33,7 @@ type newStrand struct {
 	moving  bool      // it is counted as one on the way
 	now     time.Time // that of its last step
 	several bool      // goroutines that live code has begun are of it
+	allDone int       // all that was recorded of it up to this place is done
 
 	forkedIn  int // the call that forked it
 	call      int // its own, once it has begun
@@ -52,6 +53,7 @@ type waiter struct {
 	last    bool       // it comes behind all that every other strand has to do before it
 	moved   *sync.Cond // nil until it has to wait
 	by      int        // the goroutine, where its strand has several
+	apart   bool       // such a one, that user code has begun, makes an id
 	// goroutine is who takes the step, where others may read the clock meanwhile; else 0.
 	goroutine int
 }
@@ -112,11 +114,12 @@ func (p *causal) Begin(s adk.Step) {
 	if strand == nil {
 		strand = &newStrand{number: s.Strand, rec: -1} // it has ended, and its handle is used late
 	}
-	if c := p.calls[s.Call]; c != nil && !c.apart && wire.MakesID(s) && codeplace.Here(0).IsApart() { // the id is made before that is told
-		c.apart, strand.several, p.many = true, true, true
+	apart := wire.MakesID(s) && codeplace.Here(0).IsApart() // the id is made before that is told
+	if c := p.calls[s.Call]; c != nil && apart {
+		c.apart, c.makesApart, strand.several, p.many = true, true, true, true
 	}
 	p.give(strand)
-	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s), by: strand.present()}
+	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s), by: strand.present(), apart: apart}
 	if w.next == nil {
 		w.instead = p.forestalled(strand, s)
 	}
@@ -325,6 +328,23 @@ func (p *causal) endStep(got *adk.Crossing) (next *adk.Crossing) {
 // foresee is the recorded crossing that a step is about to make again: the next
 // of its kind in the counterpart of its call.
 func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
+	x := p.nextOf(s, step)
+	if x == nil || !s.several {
+		return x
+	}
+	if c := p.calls[step.Call]; c == nil || !c.apart {
+		return x
+	}
+	for _, a := range p.outsideEvents { // it may be of a goroutine that is behind the one of which this is the next
+		if a.cancel != nil && a.seq < x.Seq && p.leavesUndone(s, a.seq) {
+			return nil
+		}
+	}
+	return x
+}
+
+// nextOf is foresee where one goroutine does all.
+func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 	switch {
 	case step.Call == 0 && step.Kind == adk.KindReturn:
 		return p.tree.Root.Return
@@ -336,7 +356,7 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 		return nil
 	}
 	if step.Kind == adk.KindReturn {
-		return c.returning(step.Strand)
+		return c.returning(s, step.Strand)
 	}
 	if c.does(s.rec, step) {
 		return c.doing.X
@@ -371,7 +391,8 @@ func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 			continue
 		}
 		if slices.ContainsFunc(p.abortLines, func(y *adk.Crossing) bool {
-			return y.Seq > s.cursor && y.Seq < x.Seq && (y.Strand != s.rec || wire.CancelledBy(y) == wire.OutsideCancel)
+			return y.Seq > s.cursor && y.Seq < x.Seq && (y.Strand != s.rec || wire.CancelledBy(y) == wire.OutsideCancel) &&
+				!(s.several && p.leavesUndone(s, y.Seq)) // it is of a goroutine that has not come so far
 		}) {
 			return x
 		}
@@ -390,17 +411,24 @@ func (c *newCall) does(strand int, step adk.Step) bool {
 }
 
 // returning is the recorded return of the call below that returns next in a
-// strand; nil if it has none.
-func (c *newCall) returning(strand int) *adk.Crossing {
+// strand; nil if it has none. Where goroutines have calls return in that it may be any of
+// theirs, and so it is held back by what comes before the first.
+func (c *newCall) returning(s *newStrand, strand int) (first *adk.Crossing) {
 	for _, below := range slices.Backward(c.below) {
-		if below.strand == strand {
-			if below.rec == nil {
-				return nil
-			}
-			return below.rec.Return
+		if below.strand != strand {
+			continue
+		}
+		if below.rec == nil || below.rec.Return == nil {
+			return nil
+		}
+		if first == nil || below.rec.Return.Seq < first.Seq {
+			first = below.rec.Return
+		}
+		if !s.several {
+			break
 		}
 	}
-	return nil
+	return first
 }
 
 // admitted reports whether a step may be taken now.
@@ -643,8 +671,11 @@ func (p *causal) act() bool {
 	if p.Stopped || !p.stuck() {
 		return false
 	}
-	p.blocked = false // one thing may set all of them going
 	next := p.nextOutside()
+	if next != nil && next.cancel != nil && !p.blocked && p.isOnTheWay(next.seq) {
+		return false
+	}
+	p.blocked = false // one thing may set all of them going
 	first := p.firstWaiter(func(w *waiter) bool { return p.tree.Order == nil || !p.overtakes(w) })
 	if first == nil && next == nil {
 		first = p.firstWaiter(func(*waiter) bool { return true })
@@ -778,8 +809,39 @@ func (p *causal) outside() {
 				return
 			}
 		}
+		if p.isOnTheWay(a.seq) {
+			return
+		}
 		p.do(a)
 	}
+}
+
+// isOnTheWay reports whether a strand of several goroutines has still to do what was recorded
+// before a place: the one that is farthest may have passed it, or wait there, while another is
+// on the way. mu is held.
+func (p *causal) isOnTheWay(before int) bool {
+	for _, s := range p.strands {
+		if s.several && p.leavesUndone(s, before) {
+			return true
+		}
+	}
+	return false
+}
+
+// leavesUndone reports whether something of what a strand did in the recording before a place is
+// not done yet.
+func (p *causal) leavesUndone(s *newStrand, before int) bool {
+	if s.rec < 0 {
+		return false
+	}
+	for _, x := range p.from(s.rec, s.allDone+1) {
+		tracked := x.Kind.Class() == adk.ClassOperation || x.Kind.Class() == adk.ClassCall
+		if x.Seq >= before || tracked && p.newSeq[x.Seq] == 0 {
+			return x.Seq < before
+		}
+		s.allDone = x.Seq
+	}
+	return false
 }
 
 // expectEnd adds the acts that end a wait, as the operation has begun. mu is

@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,6 +108,15 @@ func TestLiveGoroutinesComeInAnyOrder(t *testing.T) {
 				all.Go(func() error { _, err := askedFor(ctx, dc, "read", i/2); return err })
 			}
 			return nil
+		},
+		"ids behind them": func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers, all *started) error {
+			for i, name := range names {
+				all.Go(func() error { _, err := askedFor(ctx, dc, name, i); return err })
+			}
+			err := all.Wait()
+			_, failed := adk.Ask(ctx, "history", map[string]string{"id": dc.NewID()}, func(context.Context, map[string]string) (string, error) { return "kept", nil })
+			_ = dc.NewID() // for a log
+			return errors.Join(err, failed, notes(ctx, dc, dc.NewID(), "Done."))
 		},
 		"a stream beside a tool": func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, all *started) (err error) {
 			all.Go(func() error { _, err := askedFor(ctx, dc, "search", 1); return err })
@@ -425,5 +435,57 @@ func TestAGoroutineThatEndsBehindAnAnnouncement(t *testing.T) {
 	for range 3 {
 		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent, Seams: []string{replay.Executor}})
 		require.Nil(t, d, "%s\n%s", d, recorded.Bytes())
+	}
+}
+
+// A user who leaves while one of the tools that goroutines run waits, and the other is done, leaves
+// there again: whichever of both came first.
+func TestTheUserLeavesWhileGoroutinesRunTools(t *testing.T) {
+	t.Parallel()
+	asks := func(name string, effect adk.Effect, do func(context.Context, string) (string, error)) *adk.Tool {
+		return tracetest.Must(adk.NewTool(adk.ToolInit{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`), Effect: effect,
+			Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				found, err := adk.Ask(ctx, name, "q", do)
+				return adk.Text(found), err
+			}}))
+	}
+	agent := func(waits func()) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var all started
+			for _, name := range []string{"run", "list"} {
+				tool, _ := dc.Tools().Get(name)
+				all.Go(func() error {
+					_, err := dc.Execute(ctx, tool, "{}")
+					if name == "list" {
+						waits()
+						return err
+					}
+					return nil
+				})
+			}
+			return cmp.Or(all.Wait(), ctx.Err())
+		}, asks("run", adk.EffectWrites, func(ctx context.Context, _ string) (string, error) {
+			waits()
+			<-ctx.Done()
+			return "", ctx.Err()
+		}), asks("list", adk.EffectReads, func(context.Context, string) (string, error) { return "a b", nil }))
+	}
+	for range thorough.Of(50, 8, 4) {
+		ctx, leave := context.WithCancel(t.Context())
+		var both atomic.Int32
+		recording := agent(func() {
+			if both.Add(1) == 2 {
+				leave()
+			}
+		})
+		var recorded bytes.Buffer
+		recording.Probe = replay.Record(&recorded)
+		require.NoError(t, tracetest.Must(adk.NewRunner(recording)).Run(ctx, adk.RawTurn{SystemPrompt: "Go."}))
+		for range 12 {
+			live := replay.Live{Config: agent(func() {}), Seams: []string{replay.Executor, replay.ToolCode}, Writes: true}
+			report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), live)
+			require.NoError(t, err)
+			require.Nil(t, report.Divergence, "%s\n%s", report, recorded.String())
+		}
 	}
 }
