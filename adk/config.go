@@ -67,8 +67,9 @@ type Config struct {
 	// Outside answers Ask, AskStream and transports in the world's place; nil, which
 	// is for production, leaves every answer to the world (WLD-6).
 	Outside Outside
-	// FaultPoints has the fault points of user code told, and Outside asked about them;
-	// it is for those who break turns on purpose (WLD-9).
+	// FaultPoints has the fault points of user code told, and Outside asked about them; of
+	// an answer nothing more is handed out once its context has ended (Exchange.Broken). It
+	// is for those who break turns on purpose (WLD-9).
 	FaultPoints bool
 	// WriteBehind puts the calls of the storage obligations off until the
 	// flush (DEL-6). The default is to call them at once (DEL-1).

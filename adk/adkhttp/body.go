@@ -82,6 +82,9 @@ func (b *body) Read(p []byte) (int, error) {
 
 // more gives what was read before and not handed out, or reads.
 func (b *body) more(p []byte) (n int, err error) {
+	if err := b.x.Broken(); err != nil {
+		return 0, err
+	}
 	if len(b.rest) == 0 && b.restErr == nil {
 		return b.from.Read(p)
 	}

@@ -1,0 +1,92 @@
+package explore_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// network is the body of a stream of events of which some have come before the client
+// notices the end of its context: those can still be read.
+type network struct {
+	ctx    context.Context
+	events []string
+	behind int // how many
+}
+
+func (n *network) Read(p []byte) (int, error) {
+	if n.ctx.Err() != nil {
+		if n.behind--; n.behind < 0 {
+			return 0, context.Cause(n.ctx)
+		}
+	}
+	if len(n.events) == 0 {
+		return 0, io.EOF
+	}
+	next := n.events[0]
+	n.events = n.events[1:]
+	return copy(p, next), nil
+}
+
+func (n *network) Close() error { return nil }
+
+// listening is a subject whose model says what it hears over HTTP, event by event. answer
+// is what comes of its n-th request.
+func listening(name string, answer func(ctx context.Context, n int) *network) turn.Subject {
+	var requests atomic.Int64
+	client := &http.Client{Transport: adkhttp.NewTransport(roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, ContentLength: -1,
+			Body: answer(r.Context(), int(requests.Add(1))), Request: r}, nil
+	}))}
+	return executing(name, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://model.example/", nil)
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		lines := bufio.NewScanner(response.Body)
+		for lines.Scan() {
+			if lines.Text() != "" {
+				h.Log(adk.LevelInfo, "heard", lines.Text(), nil)
+			}
+		}
+		if lines.Err() != nil {
+			return lines.Err()
+		}
+		return dc.Ack()
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// DET-2: how much of an answer had come when its reader was cancelled is the network's
+// choice, and no run differs by it; what the answer says is another matter.
+func TestWhatCameBehindACancelIsTheNetworks(t *testing.T) {
+	events := []string{"data: 1\n\n", "data: 2\n\n", "data: 3\n\n", "data: 4\n\n"}
+	options := explore.Options{Workers: 1, Faults: []turn.FaultKind{turn.Cancel, turn.CancelAfter, turn.Deadline}}
+	result := explored(t, listening("racing", func(ctx context.Context, n int) *network { return &network{ctx, events, n % 3} }), options)
+	assert.Empty(t, result.Violations, "%s", result)
+	result = explored(t, listening("rolling", func(ctx context.Context, n int) *network {
+		return &network{ctx, append(events[:1:1], fmt.Sprintf("data: rolled %d\n\n", n)), 0}
+	}), options)
+	require.NotEmpty(t, result.Violations)
+	assert.Equal(t, "a run is the same every time", result.Violations[0].Invariant)
+}
