@@ -120,7 +120,7 @@ func (e *exploring) runShowing(n candidate, v *property.Violation) (a *attempt, 
 	if !e.loose.Load() {
 		return e.workers[0].run(n, nil, true, false)
 	}
-	for at := range e.workers[0].longest {
+	for at := range longestRun(e.workers[0].usual.crossings) {
 		n.lines = append(n.lines, at)
 	}
 	shown := false

@@ -28,13 +28,6 @@ import (
 // moved, nothing ever will.
 const patience = 100 * 365 * 24 * time.Hour
 
-// longestTurn is how many crossings a subject's undisturbed turn may have.
-const longestTurn = 100_000
-
-// longestRun is how many crossings a run may have before its caller cancels, where
-// nothing goes wrong in a turn of so many.
-func longestRun(undisturbed int) int { return 10*undisturbed + 1000 }
-
 // explorer is the name under which the explorer settles gates.
 const explorer = "explorer"
 
@@ -47,7 +40,7 @@ type attempt struct {
 	collect bool // what other faults could be made is wanted
 	plain   bool // texts are changed in a way that means nothing
 	script  *playing
-	longest int // the crossing at which the caller gives up
+	usual   extent // the undisturbed run's; zero while that is not known
 
 	scheduler *fakes.Scheduler
 	ordered   fakes.Order // asks pick
@@ -65,6 +58,7 @@ type attempt struct {
 	next    atomic.Pointer[attempt] // the run that follows, while it is under way
 	phase   atomic.Int64            // which run is under way, and whether (begin, finish, abandon)
 	told    atomic.Int64            // how many crossings were told
+	tooMany atomic.Int64            // how many when the caller had enough; 0 before
 	ended   atomic.Bool             // turnEnd was told
 	thaw    chan struct{}           // closed when a run that crashed may end
 	crashed atomic.Bool             // it was broken off, as the schedule wants it
@@ -87,6 +81,7 @@ type attempt struct {
 
 	// Told under the run's own lock.
 	crossings []adk.Crossing
+	extent    extent
 
 	answer   error
 	panicked any
@@ -138,6 +133,8 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.present.Store(present)
 	a.reading.Store(nil)
 	a.told.Store(0)
+	a.tooMany.Store(0)
+	a.extent = extent{}
 	a.ended.Store(false)
 	a.halted.Store(false)
 	a.deaf, a.endless = false, ""
@@ -324,17 +321,13 @@ func (a *attempt) halt(step adk.Step) {
 	if step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done {
 		return
 	}
-	if int(a.told.Load()) >= a.mostCrossings() {
+	if cancelled := int(a.tooMany.Load()); cancelled > 0 && int(a.told.Load()) >= deafAt(cancelled) {
 		a.mu.Lock()
 		a.deaf = true
 		a.mu.Unlock()
 	}
 	runtime.Goexit()
 }
-
-// mostCrossings is how many crossings a run has at most whose caller has cancelled it
-// because it had too many: more than any turn has that heeds its context.
-func (a *attempt) mostCrossings() int { return a.longest + a.longest/10 + 1000 }
 
 // hasBegun keeps the first step that begins before a crossing.
 func (a *attempt) hasBegun(at int, step adk.Step) {
@@ -500,11 +493,13 @@ func (a *attempt) Tell(x *adk.Crossing) {
 			a.present.Load().end(context.Canceled, errBroken)
 		}
 	}
-	switch x.Seq {
-	case a.longest:
-		a.tooLong()
-	case a.mostCrossings():
+	a.extent.add(x)
+	switch cancelled := int(a.tooMany.Load()); {
+	case cancelled > 0 && x.Seq >= deafAt(cancelled):
 		a.halted.Store(true)
+	case cancelled == 0 && a.extent.isTooLong(a.usual):
+		a.tooMany.Store(int64(x.Seq))
+		a.tooLong()
 	}
 }
 

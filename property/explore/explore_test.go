@@ -429,6 +429,34 @@ func TestEndlessTurn(t *testing.T) {
 	assert.Equal(t, 5, result.Violations[0].Schedules)
 }
 
+// One stream is no loop: it may be as long as what it says. One that never ends is found all
+// the same.
+func TestLongStreams(t *testing.T) {
+	saying := func(name string, more func(n int, failed error) bool) turn.Subject {
+		return keeping(name, func(c *adk.Config) {
+			c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				_, failed := dc.Messages().Fetch(ctx)
+				for n := 0; more(n, failed) && ctx.Err() == nil; n++ {
+					if _, err := h.ReportMessage("m", "on ", false); err != nil {
+						return err
+					}
+				}
+				if _, err := h.ReportMessage("m", "and out", true); err != nil {
+					return err
+				}
+				return dc.Ack()
+			}
+		})
+	}
+	failing := explore.Options{Faults: []turn.FaultKind{turn.StorageBefore}}
+	result := explored(t, saying("goes through all of it", func(n int, failed error) bool { return failed != nil && n < 10_000 }), failing)
+	assert.Empty(t, result.Violations, "%s", result)
+	result = explored(t, saying("comes to no end", func(_ int, failed error) bool { return failed != nil }), failing)
+	require.Len(t, result.Violations, 1, "%s", result)
+	assert.Equal(t, "a loop has a bound", result.Violations[0].Invariant)
+	assert.Contains(t, result.Violations[0].Text, "after 100,000 crossings; undisturbed it has ")
+}
+
 // runtime.Goexit in user code ends the goroutine that runs turns, and nothing else
 // (PIP-11).
 func TestGoexit(t *testing.T) {

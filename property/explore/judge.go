@@ -166,7 +166,7 @@ func (a *attempt) violations() []property.Violation {
 		add(hangs, "RUN-5", "hang: user code asked for more and more, long after its caller had cancelled, until it was refused: in %s", a.endless)
 	case a.endless != "":
 		add(unbounded, "", "the turn went on until its caller cancelled, after %s; undisturbed it has %s: in %s",
-			inWords(a.longest, "crossing"), inWords((a.longest-1000)/10, "crossing"), a.endless)
+			inWords(int(a.tooMany.Load()), "crossing"), inWords(a.usual.crossings, "crossing"), a.endless)
 	}
 	if a.strands != 0 {
 		add("nothing is left behind", "DET-7", "%s had not ended when Run returned", inWords(a.strands, "strand"))

@@ -724,7 +724,7 @@ func (e *exploring) measure() error {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))
 	}
 	for _, w := range e.workers {
-		w.longest = longestRun(len(a.crossings))
+		w.usual = a.extent
 	}
 	return nil
 }

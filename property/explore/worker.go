@@ -12,7 +12,7 @@ import (
 // worker runs attempts, one after the other.
 type worker struct {
 	subject turn.Subject
-	longest int                     // how many crossings a run may have
+	usual   extent                  // of the undisturbed run; zero before it has ended
 	apart   *atomic.Bool            // goroutines of user code ask
 	attempt atomic.Pointer[attempt] // the watcher looks at it too
 	lane    *lane
@@ -37,7 +37,7 @@ type list struct {
 }
 
 func newWorker(subject turn.Subject, apart *atomic.Bool) *worker {
-	w := &worker{subject: subject, longest: longestTurn, apart: apart}
+	w := &worker{subject: subject, apart: apart}
 	w.attempt.Store(newAttempt())
 	return w
 }
@@ -52,7 +52,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) 
 			go w.lane.serve(w.subject, w.attempt.Load().label)
 		}
 		a := w.attempt.Load()
-		a.longest, a.apart, a.stalled = w.longest, w.apart, w.lane.stalled
+		a.usual, a.apart, a.stalled = w.usual, w.apart, w.lane.stalled
 		w.lane.lists <- list{a, next, ran}
 		select {
 		case goesOn := <-w.lane.done:
@@ -146,7 +146,7 @@ func (a *attempt) runNext(subject turn.Subject) {
 	}
 	b := newAttempt()
 	b.label, b.built = a.label, a.built
-	b.longest, b.stalled = longestTurn, make(chan stall, 1)
+	b.stalled = make(chan stall, 1)
 	b.reset(candidate{}, nil, false, false)
 	b.following, b.history = a.instance.Next, a.history
 	a.next.Store(b)
