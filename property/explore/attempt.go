@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -454,6 +455,18 @@ func (a *attempt) woke(gate *adk.TurnGate) {
 				Text: fmt.Sprintf("gate %q took a settlement (%s) when its waiter had woken", gate.ID(), f.Kind)})
 		}
 	}
+}
+
+// unanswered are the gates that nobody settled until their time had passed, or until the
+// caller gave up.
+func (a *attempt) unanswered() (gates []string) {
+	for x := range a.all() {
+		if wire.ClosesGate(x) && (x.Status == adk.GateTimeout || x.Status == adk.GateAborted && a.waited()) {
+			gates = append(gates, strconv.Quote(x.Name))
+		}
+	}
+	slices.Sort(gates)
+	return slices.Compact(gates)
 }
 
 // settleEarly hears first that a gate opens.

@@ -408,6 +408,29 @@ func TestTimeIsVirtual(t *testing.T) {
 	assert.Contains(t, result.String(), "stood still until the caller cancelled")
 }
 
+// What comes behind a gate that nobody settles is not explored, and that is said.
+func TestGatesThatNobodySettles(t *testing.T) {
+	waiting := func(gate adk.Gate, listen func(adk.TurnGateOpen)) turn.Subject {
+		return turn.Subject{Name: "waits", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				if _, err := dc.WaitFor(ctx, gate); err != nil {
+					return dc.Nack(err)
+				}
+				return dc.Ack()
+			}
+			return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()},
+				adk.RawTurn{SystemPrompt: "Help.", Observability: adk.Observability{TurnGateOpen: listen}}
+		}}
+	}
+	uncovered := `what comes behind an answer to gate "g": nobody settled it in the undisturbed run. Give the turn somebody who does: ` +
+		`Observability.TurnGateOpen of its RawTurn, or what session.Config.Listen gives`
+	brief, endless := adk.Gate{ID: "g", Reason: "may it?", Timeout: time.Hour}, adk.Gate{ID: "g", Reason: "may it?"}
+	answered := func(e adk.TurnGateOpen) { e.Gate.Resolve("ada", true) }
+	assert.Equal(t, []string{uncovered}, explored(t, waiting(brief, nil), explore.Options{}).NotCovered)
+	assert.Equal(t, []string{uncovered}, explored(t, waiting(endless, nil), explore.Options{}).NotCovered)
+	assert.Empty(t, explored(t, waiting(brief, answered), explore.Options{}).NotCovered, "a fault that settles it, or keeps the listener from it, is no matter")
+}
+
 // A turn that goes on for ever is none to explore, and one that does so when
 // something went wrong is cancelled: that nothing bounds it is found.
 func TestEndlessTurn(t *testing.T) {

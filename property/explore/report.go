@@ -274,6 +274,10 @@ func (e *exploring) notCovered() (all []string) {
 	if e.unfound {
 		all = append(all, "which schedule leaves goroutines behind, as one of those tried does: "+e.whyOver())
 	}
+	if len(e.unanswered) > 0 {
+		all = append(all, fmt.Sprintf("what comes behind an answer to gate %s: nobody settled it in the undisturbed run. Give the turn somebody who does: "+
+			"Observability.TurnGateOpen of its RawTurn, or what session.Config.Listen gives", strings.Join(e.unanswered, ", ")))
+	}
 	all = append(all, e.looseness()...)
 	if e.stopped == "" {
 		return all

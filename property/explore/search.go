@@ -135,6 +135,7 @@ type exploring struct {
 	strands     int // that it has
 	others      []turn.Input
 	answers     []answer        // of the world, in the undisturbed turn
+	unanswered  []string        // the gates that nobody settled in it
 	met         map[string]bool // the random orders that were run, as schedules
 	result      *Exploration
 	table       *tally
@@ -709,6 +710,7 @@ func (e *exploring) commit(t *tried) {
 func (e *exploring) measure() error {
 	a, s := e.workers[0].run(candidate{askers: true}, nil, false, true)
 	e.isLoose(a)
+	e.unanswered = a.unanswered()
 	e.choices, e.strands = len(a.order.choices), strandsOf(a.order.choices)
 	if !e.subject.Scripted && !e.options.UsualInput {
 		e.others = a.history.others()

@@ -44,5 +44,6 @@
 // # What to read next
 //
 // Package property/explore breaks one turn at every crossing, the answers of the world and the
-// order of strands among it. Give it the turn of a session with session.Host.Agent.
+// order of strands among it. Give it the turn of a session with session.Host.Agent and
+// session.Host.Begin, and the listeners that settle its gates.
 package sessions
