@@ -53,7 +53,7 @@ var least = map[string]int{
 	"property/internal/steady":        2,
 	"internal/watchdog":               6,
 	"property":                        6,
-	"property/explore":                25,
+	"property/explore":                26,
 	"property/sessions":               15,
 	"property/turn":                   15,
 	"replay":                          36,

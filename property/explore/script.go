@@ -52,7 +52,7 @@ func (s *script) without() []int {
 
 // String says which answers are left out.
 func (s *script) String() string {
-	text := turn.Schedule{Without: s.leftOut}.String() + ": of what was answered there is left out what"
+	text := turn.Schedule{Without: s.leftOut}.String() + ": the turn is shorter, without what"
 	for i, n := range s.leftOut {
 		if i > 0 {
 			text += ", and what"

@@ -139,9 +139,14 @@ func objectIn(raw json.RawMessage) (map[string]any, bool) {
 func differences(before, now map[string]any) (lines []string) {
 	rules := jsondiff.Rules{Pairs: pairsByName, Deepest: 12,
 		Same: func(a, b any) bool { return jsonWords(a) == jsonWords(b) }}
+	var gone, come []any // tools, of which the names say enough
 	rules.Walk(jsondiff.Place{}, before, now, func(at jsondiff.Place, was, is any) {
 		path := safetext.Bare(strings.TrimPrefix(at.Path, "."))
-		switch {
+		switch ofTools := strings.HasPrefix(path, "tools["); {
+		case was == jsondiff.Absent{} && ofTools && toolNameIn(is) != "":
+			come = append(come, is)
+		case is == jsondiff.Absent{} && ofTools && toolNameIn(was) != "":
+			gone = append(gone, was)
 		case was == jsondiff.Absent{}:
 			lines = append(lines, "+ "+path+" "+safetext.BareJSON(jsonWords(is)))
 		case is == jsondiff.Absent{}:
@@ -150,6 +155,12 @@ func differences(before, now map[string]any) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s: now %s, before %s", path, safetext.BareJSON(jsonWords(is)), safetext.BareJSON(jsonWords(was))))
 		}
 	})
+	if len(gone) > 0 {
+		lines = append(lines, "- tools "+safetext.Short(gone, toolWords))
+	}
+	if len(come) > 0 {
+		lines = append(lines, "+ tools "+safetext.Short(come, toolWords))
+	}
 	return lines
 }
 
