@@ -217,7 +217,7 @@ func (x *Exchange) Context() context.Context {
 // Broken is why nothing more of an answer is to be handed out, or nil. In a run that is
 // broken on purpose (Config.FaultPoints) it is the cause of the end of Context: how much of
 // an answer was on its way by then is the network's choice, and another one each time. In
-// all other runs the world decides (WLD-5).
+// all other runs the world decides (WLD-5, WLD-9).
 func (x *Exchange) Broken() error {
 	if x == nil || !x.call.run.config.FaultPoints {
 		return nil

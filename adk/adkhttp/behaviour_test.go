@@ -506,3 +506,29 @@ func TestDeeplyNestedBodies(t *testing.T) {
 		}
 	}
 }
+
+// WLD-5, WLD-9: what has come behind the end of its context is handed out, as without the
+// transport, but for a run that is broken on purpose.
+func TestReadingBehindTheEnd(t *testing.T) {
+	for broken, want := range map[bool]string{false: "data: 1\n\n", true: ""} {
+		base := roundTrip(func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, ContentLength: -1, Request: req, Body: io.NopCloser(strings.NewReader("data: 1\n\n")),
+				Header: http.Header{"Content-Type": {"text/event-stream"}}}, nil
+		})
+		config := fakes.Deterministic(turn(func(ctx context.Context) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			resp, err := adkhttp.NewTransport(base).RoundTrip(get(ctx, "http://model.example/"))
+			require.NoError(t, err)
+			enough := errors.New("enough")
+			cancel(enough)
+			all, err := io.ReadAll(resp.Body)
+			assert.Equal(t, want, string(all))
+			assert.Equal(t, broken, errors.Is(err, enough))
+			assert.NoError(t, resp.Body.Close())
+		}), nil)
+		config.FaultPoints = broken
+		runner, err := adk.NewRunner(config)
+		require.NoError(t, err)
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	}
+}
