@@ -449,6 +449,12 @@ func TestReplaySessionsWithABrokenHost(t *testing.T) {
 	told := said(t, tb)
 	assert.Contains(t, told, "today's host does not begin the turn: E_INPUT_PIPELINE_ERROR: Config.Prompt failed: no prompt today")
 	assert.Contains(t, told, "and so in 3 other traces")
+
+	tb = &fakeTB{name: "TestShop"}
+	golden.ReplaySessions(tb, dir, func(string) (*session.Host, replay.Live) { return nil, replay.Live{} })
+	told = said(t, tb)
+	assert.Contains(t, told, "there is no host of today: want the one that session.NewHost makes")
+	assert.NotContains(t, told, "panic")
 }
 
 // A session that a test runs itself is held against its golden file: the story, and the

@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/internal/optional"
 )
 
 // HostRecorder writes down all that a host does, each in a file of its own: its journal, and
@@ -26,16 +27,34 @@ type HostRecorder struct {
 	journal *Recorder
 	failure error // why there is no journal
 	closed  bool
+	masks   *masks
+	refused error // of the options: nothing is recorded
 }
 
 const journalEnding = ".journal" + corpus.Ending
 
 // RecordHost makes a recorder for a host of a name, which no other has that writes to the
 // same folder. open makes a file: NAME.journal.jsonl, and NAME-1.jsonl and so on in the order
-// in which turns begin. options are those of the traces.
+// in which turns begin. options are those of the traces. What their Redact takes out, the
+// journal does not say either: names and ids of sessions, deliveries and records, where a
+// pattern finds something in them, or a path names the id of a record. What only a path finds
+// elsewhere the journal cannot know. With a path that takes out session.seed nothing is
+// recorded, and Err says so at once.
+//
+// Each host numbers its secrets by itself. So sessions whose names are redacted are not played
+// where journals of several processes lie in one folder, which is told.
 func RecordHost(name string, open func(file string) (io.WriteCloser, error), options ...replay.RecordOptions) *HostRecorder {
-	r := &HostRecorder{name: name, open: open}
+	masks, err := newMasks(optional.First(options).Redact)
+	return recordHost(name, open, masks.of(name), err, options...)
+}
+
+// recordHost is RecordHost with masks that others may share, or why there are none.
+func recordHost(name string, open func(file string) (io.WriteCloser, error), masks *masks, refused error, options ...replay.RecordOptions) *HostRecorder {
+	r := &HostRecorder{name: name, open: open, masks: masks, refused: refused}
 	r.Recorder = replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) {
+		if refused != nil {
+			return nil, refused
+		}
 		r.mu.Lock()
 		r.turns++
 		file := fmt.Sprintf("%s-%d%s", name, r.turns, corpus.Ending)
@@ -49,17 +68,27 @@ func RecordHost(name string, open func(file string) (io.WriteCloser, error), opt
 func (r *HostRecorder) Step(s session.Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.closed || r.refused != nil {
 		return
 	}
 	if r.journal == nil && r.failure == nil {
 		if r.file, r.failure = r.open(r.name + journalEnding); r.failure == nil {
 			r.journal = Record(r.file)
+			r.journal.masks = r.masks
 		}
 	}
 	if r.journal != nil {
 		r.journal.Step(s)
 	}
+}
+
+// Err is why the traces have no footer or were not begun, as of the Recorder, or why nothing
+// is recorded.
+func (r *HostRecorder) Err() error {
+	if r.refused != nil {
+		return r.refused
+	}
+	return r.Recorder.Err()
 }
 
 // Close writes the journal's footer and closes it, when the host has nothing under way. The

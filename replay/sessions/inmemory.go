@@ -21,6 +21,8 @@ type InMemory struct {
 	mu    sync.Mutex
 	files map[string]*bytes.Buffer
 	hosts map[string]*HostRecorder
+	masks *masks // of all hosts, so that one secret is one placeholder
+	err   error  // why there are none
 }
 
 // Host is the recorder of a host, one for each name.
@@ -29,9 +31,10 @@ func (m *InMemory) Host(name string) *HostRecorder {
 	defer m.mu.Unlock()
 	if m.hosts == nil {
 		m.hosts, m.files = map[string]*HostRecorder{}, map[string]*bytes.Buffer{}
+		m.masks, m.err = newMasks(m.Options.Redact)
 	}
 	if m.hosts[name] == nil {
-		m.hosts[name] = RecordHost(name, m.open, m.Options)
+		m.hosts[name] = recordHost(name, m.open, m.masks, m.err, m.Options)
 	}
 	return m.hosts[name]
 }

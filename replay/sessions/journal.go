@@ -32,6 +32,8 @@ type header struct {
 	Kind     string `json:"adkreplay"`
 	Version  int    `json:"version"`
 	Contract int    `json:"contract"`
+	// Numbering names whose numbers placeholders have, where secrets are taken out.
+	Numbering string `json:"numbering,omitempty"`
 }
 
 // footer is the last one.
@@ -49,6 +51,7 @@ type Recorder struct {
 	begun bool
 	over  bool
 	err   error
+	masks *masks
 }
 
 // Record makes a recorder that writes a journal to w, a write a step.
@@ -62,14 +65,18 @@ func (r *Recorder) Step(s session.Step) {
 		return
 	}
 	r.begin()
-	r.line(s)
+	r.line(r.masks.step(s))
 	r.steps++
 }
 
 func (r *Recorder) begin() {
 	if !r.begun {
 		r.begun = true
-		r.line(header{wire.JournalName, Version, trace.ContractRevision})
+		h := header{Kind: wire.JournalName, Version: Version, Contract: trace.ContractRevision}
+		if r.masks != nil {
+			h.Numbering = r.masks.numbering
+		}
+		r.line(h)
 	}
 }
 
@@ -124,6 +131,8 @@ type Journal struct {
 type place struct {
 	file string
 	line int
+	// numbering is whose numbers the placeholders of the file have.
+	numbering string
 }
 
 // placeOf is where a step stands, by its place among all; the zero place of one that was not
@@ -201,6 +210,8 @@ type reader struct {
 	held    int64
 	sum     hash.Hash
 	journal *Journal
+
+	numbering string
 }
 
 // end is at the end of the file. What no footer vouches for has the numbers of its steps.
@@ -276,6 +287,7 @@ func (r *reader) header() error {
 		return r.fail(trace.FaultVersion, "the journal's version is %d: this program reads %d; a newer adkreplay may read it", h.Version, Version)
 	}
 	r.journal = &Journal{Contract: h.Contract}
+	r.numbering = h.Numbering
 	r.add(line)
 	return nil
 }
@@ -306,7 +318,7 @@ func (r *reader) take(line []byte) error {
 	if err != nil {
 		return r.fail(trace.FaultMalformed, "this is no step: %s", err)
 	}
-	j.Steps, j.places = append(j.Steps, step), append(j.places, place{r.options.File, r.number})
+	j.Steps, j.places = append(j.Steps, step), append(j.places, place{r.options.File, r.number, r.numbering})
 	r.held += int64(len(line)) + stepMemory
 	r.add(line)
 	if most, beyond := r.options.Bound("crossings"); int64(len(j.Steps)) > most {

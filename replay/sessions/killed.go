@@ -42,10 +42,11 @@ func (r *Recording) untold(reading trace.Options) (cut []corpus.Source, strange 
 	told := r.told()
 	var nameless []corpus.Source // which end before they say of what attempt they are
 	for _, source := range r.Traces {
-		if told.turns[turnOf(source, reading)] {
+		if told.turns[told.turn(turnOf(source, reading))] {
 			continue
 		}
 		id, known, early := attemptIn(source, reading)
+		id = told.attempt(id)
 		switch {
 		case known && !told.begun[id]:
 			if others++; others == 1 {
@@ -92,6 +93,43 @@ func (r *Recording) told() toldAttempts {
 		}
 	}
 	return told
+}
+
+// turn is the id of a turn as journals say it, of how its trace does.
+func (told toldAttempts) turn(id string) string {
+	if told.turns[id] || !isMasked(id) {
+		return id
+	}
+	for other := range told.turns { // of which there is one, or nobody knows which
+		if sameTold(other, id) {
+			return other
+		}
+	}
+	return id
+}
+
+// attempt is an attempt as journals name it, of how a trace does: one that is open, if it may
+// be that.
+func (told toldAttempts) attempt(id attemptID) attemptID {
+	if !isMasked(id.Tenant + id.Session + id.Delivery) {
+		return id
+	}
+	found := id
+	for other := range told.begun {
+		if !other.mayBe(id) {
+			continue
+		}
+		if found = other; told.open[other] {
+			break
+		}
+	}
+	return found
+}
+
+// mayBe reports whether an attempt may be that of a trace, as far as redaction has left it.
+func (id attemptID) mayBe(other attemptID) bool {
+	return id.number == other.number && id.epoch == other.epoch && sameTold(id.Tenant, other.Tenant) &&
+		sameTold(id.Session, other.Session) && sameTold(id.Delivery, other.Delivery)
 }
 
 // attemptIn reads of what attempt a trace is, if it says so, and whether it ends early.

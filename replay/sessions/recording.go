@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -160,16 +161,23 @@ func readSource(source corpus.Source, reading trace.Options) (*Journal, error) {
 	return j, err
 }
 
-// Turns are the traces by the ids of their turns. One that tells no turn is none.
+// Turns are the traces by the ids of their turns, as the journals say them. One that tells no
+// turn is none, and neither are those of which redaction has left the same.
 func (r *Recording) Turns(reading trace.Options) map[string]corpus.Source {
-	turns := map[string]corpus.Source{}
+	r.Read(reading)
+	told := r.told()
+	turns, twice := map[string]corpus.Source{}, map[string]bool{}
 	for _, source := range r.Traces {
-		if id := turnOf(source, reading); id != "" {
-			if _, has := turns[id]; !has {
-				turns[id] = source
-			}
+		id := turnOf(source, reading)
+		if isMasked(id) {
+			id = told.turn(id)
+			twice[id] = twice[id] || turns[id].Open != nil // nobody knows which of them it is
+		}
+		if _, has := turns[id]; !has && id != "" {
+			turns[id] = source
 		}
 	}
+	maps.DeleteFunc(turns, func(id string, _ corpus.Source) bool { return twice[id] })
 	return turns
 }
 

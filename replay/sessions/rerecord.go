@@ -41,6 +41,9 @@ func (r *Recording) Rerecord(ctx context.Context, today func() (*session.Host, r
 			return nil, errors.New("replay: " + one.Error)
 		}
 	}
+	if journal.isNumberedApart() {
+		return nil, errors.New("sessions: the names of sessions are redacted, and the journals number by themselves: nobody knows which session is which")
+	}
 	was, err := r.Verify(ctx, Options{Reading: reading, Replayed: AsRecorded})
 	switch {
 	case err != nil:
@@ -129,9 +132,15 @@ func (a *rerecording) turn(ctx context.Context, p *progress, id string) error {
 	if err != nil {
 		return err
 	}
+	values := maps.Clone(p.values)
+	for key, recorded := range begun.values {
+		if now, has := values[key]; has && reflect.DeepEqual(now, p.was[key]) {
+			values[key] = recorded // with the numbers that this trace has for what is redacted
+		}
+	}
 	afresh := func() (replay.Live, error) {
 		host, live := a.today()
-		return begun.live(host, live, p.values)
+		return begun.live(host, live, values)
 	}
 	var made bytes.Buffer
 	if _, err := opened(source, func(in io.Reader) (*replay.Report, error) { return varying.Rerecord(ctx, in, &made, afresh, reading) }); err != nil {
@@ -214,7 +223,7 @@ func (p *progress) records(recorded []string) (all []string) {
 // isOf reports whether a commit says a write with this record.
 func isOf(record, write string) bool {
 	what, _ := recordOf(record)
-	return what == write
+	return sameTold(what, write)
 }
 
 func collectionOf(write string) string {
@@ -233,6 +242,7 @@ func (a *rerecording) journals(all *Journal) error {
 		slices.SortFunc(steps, func(x, y int) int { return cmp.Compare(all.placeOf(x).line, all.placeOf(y).line) })
 		var out bytes.Buffer
 		recorder := Record(&out)
+		recorder.masks = &masks{numbering: all.placeOf(steps[0]).numbering}
 		for _, i := range steps {
 			recorder.Step(all.Steps[i])
 		}

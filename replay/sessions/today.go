@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
@@ -46,6 +49,9 @@ func Today(host *session.Host, live replay.Live, recorded io.Reader, reading ...
 
 // live is Today for an attempt that begins with values.
 func (b beginning) live(host *session.Host, live replay.Live, values map[string]session.Value) (replay.Live, error) {
+	if host == nil {
+		return live, errors.New("sessions: there is no host of today: want the one that session.NewHost makes, with the agent and the channels of its sessions")
+	}
 	raw, err := b.today(host, values)
 	if err != nil {
 		return live, fmt.Errorf("sessions: today's host does not begin the turn: %w", err)
@@ -79,14 +85,35 @@ func (b beginning) today(host *session.Host, values map[string]session.Value) (r
 	}
 	seed := b.seed
 	seed.Auth, seed.Initiator = who.Current, who.Initiator
-	l := session.Loaded{Values: values, Snapshots: map[string]json.RawMessage{}, Next: &session.Accepted{Delivery: session.Delivery{Payload: b.payload()}}}
+	l := session.Loaded{Values: maps.Clone(values), Snapshots: map[string]json.RawMessage{}, Next: &session.Accepted{Delivery: session.Delivery{Payload: b.payload()}}}
 	snapshots, _ := b.own()["internal"].(map[string]any)
 	for name, leaf := range snapshots {
 		l.Snapshots[name], _ = leaf.(json.RawMessage)
 	}
+	hidden := map[string]json.RawMessage{} // leaves of which nobody knows more
+	for key, value := range values {
+		if isWhollyMasked(value.Body) {
+			hidden[key] = value.Body
+			l.Values[key] = session.Value{Body: json.RawMessage(strconv.Quote(string(value.Body)))}
+		}
+	}
 	raw, err = host.Begin(seed, l)
+	for key, leaf := range hidden {
+		hide(raw.Stash, "session.context."+key, leaf)
+	}
 	if own, is := raw.Stash["session"].(map[string]any); is && masked {
 		own["auth"] = auth // nobody knows more of it
 	}
 	return raw, err
+}
+
+// hide puts a leaf at a path of a stash where there is one.
+func hide(stash map[string]any, path string, leaf json.RawMessage) {
+	name, below, deeper := strings.Cut(path, ".")
+	if deeper {
+		next, _ := stash[name].(map[string]any)
+		hide(next, below, leaf)
+	} else if stash[name] != nil {
+		stash[name] = leaf
+	}
 }

@@ -1,0 +1,165 @@
+package sessions_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/sessions"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+var mails = &redact.Rules{Patterns: []redact.Pattern{{Kind: "mail", Expr: `[\w.+-]+@[\w.-]+\.\w+`}}}
+
+// mailShop is two customers who are called for their addresses, as are their deliveries.
+func mailShop(t *testing.T, rules *redact.Rules) *sessions.InMemory {
+	s := plain()
+	s.probe = &sessions.InMemory{Options: replay.RecordOptions{Redact: rules}}
+	host := s.host(t)
+	for _, id := range []string{"m1@post.example", "m2@post.example", "m3@post.example"} {
+		for _, name := range []string{"grace@hopper.example", "ada@lovelace.example"} {
+			_, err := host.Deliver(t.Context(), session.Delivery{Session: name, ID: name[:3] + id, Kind: "words", Payload: json.RawMessage(`1`)})
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, s.probe.Close())
+	return s.probe
+}
+
+// SES-34: what rules take out of traces, a journal does not say either, and both belong
+// together still, made again too.
+func TestJournalsAreRedacted(t *testing.T) {
+	shops := mailShop(t, mails)
+	for name, content := range shops.Files() {
+		assert.NotContains(t, string(content), ".example", name)
+	}
+	assert.Contains(t, string(shops.Files()["host.journal.jsonl"]), `"session":"[redacted:mail:1]"`)
+	r := shops.Recording("turns")
+	report, err := r.Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Divergences)
+	assert.Empty(t, report.Faults())
+	assert.Equal(t, []int{2, 6, 6, 0}, []int{report.Sessions, report.Attempts, report.Commits, report.Untraced})
+	for _, s := range []shop{plain(), {prompt: "You sell.", thing: strings.ToLower, counts: true}} {
+		made, err := r.Rerecord(t.Context(), func() (*session.Host, replay.Live) { return s.host(t), replay.Live{Seams: shopSeams, Redact: mails} }, trace.Options{})
+		require.NoError(t, err)
+		for name, content := range made {
+			assert.NotContains(t, string(content), ".example", name)
+			if !s.counts {
+				assert.Equal(t, string(shops.Files()[path.Base(name)]), string(content), name)
+			}
+		}
+	}
+	for _, c := range []struct {
+		old, with string
+		class     sessions.Class
+	}{
+		{`"seq":2,`, `"seq":1,`, sessions.Order},
+		{`"attempt":1`, `"attempt":2`, sessions.Hydrate},
+		{`"messages.store `, `"memories.store `, sessions.Commit},
+		{`["shop.basket"]`, `["shop.[redacted:mail:1].x"]`, sessions.Commit},
+	} {
+		files := shops.Files()
+		lines := strings.SplitAfter(string(files["host.journal.jsonl"]), "\n")
+		changed := strings.Replace(strings.Join(lines[:len(lines)-2], ""), c.old, c.with, -1)
+		require.NotEqual(t, strings.Join(lines[:len(lines)-2], ""), changed, c.old)
+		files["host.journal.jsonl"] = []byte(changed)
+		recordings, _ := sessions.Recordings(sourcesOf("", files))
+		report, err := recordings[0].Verify(t.Context(), sessions.Options{Replayed: sessions.AsRecorded})
+		require.NoError(t, err)
+		if assert.NotEmpty(t, report.Divergences, c.old) {
+			assert.Equal(t, string(c.class), report.Divergences[0].Class, c.old)
+		}
+	}
+}
+
+// SES-32: the trace that a killed host has cut is known for one where its session is redacted.
+func TestRedactedSessionOfAKilledHost(t *testing.T) {
+	files := mailShop(t, mails).Files()
+	journal := files["host.journal.jsonl"]
+	end := bytes.LastIndex(journal, []byte(`{"step":"ran"`))
+	files["host.journal.jsonl"], files["host-6.jsonl"] = journal[:end], files["host-6.jsonl"][:len(files["host-6.jsonl"])/2]
+	recordings, _ := sessions.Recordings(sourcesOf("", files))
+	report, err := recordings[0].Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Divergences)
+	assert.Empty(t, report.Faults())
+	assert.Equal(t, []string{"host-6.jsonl"}, names(cutOf(recordings[0])))
+}
+
+// SES-34: hosts of several processes number by themselves. Which of their redacted sessions is
+// which nobody knows: they are not played, and told.
+func TestRedactedSessionsOfSeveralProcesses(t *testing.T) {
+	files := map[string][]byte{}
+	for i, name := range []string{"one", "other"} {
+		recorder := sessions.RecordHost(name, func(file string) (io.WriteCloser, error) {
+			return &written{to: func(b []byte) { files[file] = append(files[file], b...) }}, nil
+		}, replay.RecordOptions{Redact: mails})
+		for n, who := range []string{"grace@hopper.example", "ada", fmt.Sprint(i, "@x.example")} {
+			recorder.Step(session.Step{Kind: session.StepAccepted, N: int64(n + 1), Host: name, SessionID: session.SessionID{Session: who}, Delivery: name, Seq: int64(i + 1)})
+		}
+		require.NoError(t, recorder.Close())
+	}
+	recordings, _ := sessions.Recordings(sourcesOf("", files))
+	report, err := recordings[0].Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Divergences)
+	assert.Contains(t, report.NotCompared, `session "[redacted:mail:1]": its name is redacted, and the journals number by themselves`)
+	_, err = recordings[0].Rerecord(t.Context(), nil, trace.Options{})
+	assert.ErrorContains(t, err, "nobody knows which session is which")
+	delete(files, "other.journal.jsonl")
+	recordings, _ = sessions.Recordings(sourcesOf("", files))
+	report, err = recordings[0].Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.NotCompared, "one host knows its own")
+}
+
+// written is a file.
+type written struct{ to func([]byte) }
+
+func (w *written) Write(b []byte) (int, error) { w.to(b); return len(b), nil }
+func (w *written) Close() error                { return nil }
+
+// SES-34: a path says of a journal what it says of the ids of records. What it finds in a trace
+// alone is no difference from the journal.
+func TestPathsAndJournals(t *testing.T) {
+	ids := mailShop(t, &redact.Rules{Paths: []string{"message.id"}})
+	assert.Contains(t, string(ids.Files()["host.journal.jsonl"]), `"messages.store [redacted:id:1] `)
+	basket := mailShop(t, &redact.Rules{Paths: []string{"thing", "basket"}})
+	assert.NotContains(t, string(basket.Files()["host-1.jsonl"]), `gram1@post.example"}}`)
+	for _, shops := range []*sessions.InMemory{ids, basket} {
+		report, err := shops.Recording("turns").Verify(t.Context(), sessions.Options{})
+		require.NoError(t, err)
+		assert.Empty(t, report.Divergences)
+	}
+	said, err := basket.Recording("turns").Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.True(t, slices.ContainsFunc(said.NotCompared, func(what string) bool { return strings.HasPrefix(what, "the digests of the values") }), said.NotCompared)
+}
+
+// Where rules are wrong, or take out what says of what session a trace is, nothing is recorded,
+// the journal neither.
+func TestRecordHostRefusesRules(t *testing.T) {
+	for _, rules := range []redact.Rules{{Paths: []string{"session"}}, {Paths: []string{"Session.Seed"}}, {Patterns: []redact.Pattern{{Kind: "x", Expr: "("}}}} {
+		recorder := sessions.RecordHost("a", func(string) (io.WriteCloser, error) {
+			t.Error("a file was opened")
+			return nil, nil
+		}, replay.RecordOptions{Redact: &rules})
+		assert.ErrorContains(t, recorder.Err(), "RecordOptions.Redact: ")
+		recorder.Step(session.Step{Kind: session.StepRan})
+		assert.Nil(t, recorder.Observe(adk.RunInfo{}))
+		assert.Error(t, recorder.Close())
+	}
+}
