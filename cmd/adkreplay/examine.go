@@ -91,7 +91,7 @@ func parseExamine(asJSON bool, list listOptions, args []string) (examineOptions,
 }
 
 func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {
-	traces := t.findTraces(ctx, o.paths)
+	traces := t.besideJournals(ctx, o.paths)
 	recordings, _ := findRecordings(ctx, o.paths)
 	all := &findings{Traces: []examined{}}
 	o.list.applyTo(t, len(traces))

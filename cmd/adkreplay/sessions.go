@@ -32,7 +32,7 @@ func findRecordings(ctx context.Context, args []string) (recordings []*sessions.
 
 // withoutCut are the traces that the end of no host has cut: those are the journals' alone.
 func (t *terminal) withoutCut(traces []corpus.Source, recordings []*sessions.Recording) []corpus.Source {
-	return slices.DeleteFunc(traces, func(source corpus.Source) bool { return t.isCut(source.Name, recordings) })
+	return sessions.Whole(traces, recordings, t.limits)
 }
 
 // isCut reports whether a trace ends where its host was killed.

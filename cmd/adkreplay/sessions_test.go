@@ -213,6 +213,11 @@ func TestJournalOfAKilledHost(t *testing.T) {
 	assert.Equal(t, exitSame, shown.code)
 	assert.Equal(t, "adkreplay: "+journal+" has no footer: its host was killed, or is still at work\n", shown.err)
 	assert.Equal(t, exitUnreadable, adkreplay("verify", cut).code, "alone it is a trace that ends early")
+	for _, command := range []string{"check", "lint", "stats", "distil", "accept"} {
+		assert.Equal(t, exitSame, adkreplay(command, folder).code, command)
+		assert.Equal(t, exitUnreadable, adkreplay(command, cut).code, command)
+	}
+	assert.Contains(t, adkreplay("distil", folder).err, "1 trace left out, cut where a host was killed: adkreplay show, check and lint read as far as it goes")
 }
 
 // SES-32: reading a journal is bounded by the flags that bound reading traces.

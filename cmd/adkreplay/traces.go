@@ -47,10 +47,22 @@ func checkInputs(args []string) error {
 	return nil
 }
 
-// findTraces are the traces that arguments name, for a command that reads no journals: it
-// says that there are some in a folder. One that is given by its name, or with no trace
-// beside it, stands among the traces, and says what it is when it is opened.
+// findTraces are the traces that arguments name, for a command that reads no journals: those
+// besideJournals that no end of a host has cut. It says that there are others.
 func (t *terminal) findTraces(ctx context.Context, args []string) []corpus.Source {
+	traces := t.besideJournals(ctx, args)
+	recordings, _ := findRecordings(ctx, args)
+	whole := t.withoutCut(traces, recordings)
+	if left := len(traces) - len(whole); left > 0 {
+		t.warn(fmt.Sprintf("%s left out, cut where a host was killed: adkreplay show, check and lint read as far as it goes", counted(left, "trace")))
+	}
+	return whole
+}
+
+// besideJournals are the traces that arguments name without the journals in a folder, of which
+// it says that there are some. One that is given by its name, or with no trace beside it, stands
+// among the traces, and says what it is when it is opened.
+func (t *terminal) besideJournals(ctx context.Context, args []string) []corpus.Source {
 	sources := findSources(ctx, args)
 	recordings, traces := sessions.Recordings(sources)
 	if len(recordings) == 0 || len(traces) == 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/sessions"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -224,7 +225,8 @@ func sameRoute(a, b json.RawMessage) bool {
 //
 // A turn whose code of today asks what the recording has no answer to is not explored,
 // and fails the test: golden.Replay says what has changed. reading says how the traces are
-// read.
+// read. Journals of sessions, and traces that end where their host was killed, are no turns to
+// explore.
 func Traces[Self property.T[Self]](t Self, folder string, open func(trace string) turn.Instance, options Options, reading ...trace.Options) {
 	t.Helper()
 	sources, err := corpus.Sources(os.DirFS(folder))
@@ -232,7 +234,12 @@ func Traces[Self property.T[Self]](t Self, folder string, open func(trace string
 		t.Errorf("%s: %v", folder, err)
 		return
 	}
-	for _, source := range sources {
+	recordings, traces := sessions.Recordings(sources)
+	traces = sessions.Whole(traces, recordings, append(reading, trace.Options{})[0])
+	if len(traces) == 0 {
+		t.Errorf("%s: there is no turn that ended: want a folder with traces", folder)
+	}
+	for _, source := range traces {
 		file := path.Join(filepath.ToSlash(folder), source.Name)
 		t.Run(source.Name, func(t Self) {
 			t.Helper()

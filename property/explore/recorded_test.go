@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay"
@@ -133,6 +135,27 @@ func TestTraces(t *testing.T) {
 	assert.Empty(t, passing.errors)
 }
 
+// SES-32: of a folder of sessions the turns are explored: journals are none, nor is the trace that
+// a killed host has cut.
+func TestTracesOfSessions(t *testing.T) {
+	folder := t.TempDir()
+	recorded, err := fs.Sub(fixtures.Sessions, "sessions/two-hosts")
+	require.NoError(t, err)
+	require.NoError(t, os.CopyFS(folder, recorded))
+	first := filepath.Join(folder, "first.journal.jsonl")
+	whole, err := os.ReadFile(first)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(first, whole[:bytes.Index(whole, []byte(`{"step":"ran"`))], 0o600))
+	require.NoError(t, os.Truncate(filepath.Join(folder, "first-1.jsonl"), 3000))
+	found := &recorder{T: t}
+	explore.Traces(found, folder, func(string) turn.Instance { return turn.Instance{Config: clerk(false, nobody)} }, explore.Options{Workers: 1, Schedules: 1})
+	assert.Contains(t, found.ran, "second-1.jsonl")
+	for _, name := range found.ran {
+		assert.NotContains(t, name, "first", "what is no turn is not explored")
+		assert.NotContains(t, name, "journal")
+	}
+}
+
 // What cannot be explored is said: no folder, no trace, no turn, and code of today that
 // asks what the recording does not answer.
 func TestTracesThatCannotBeExplored(t *testing.T) {
@@ -146,6 +169,10 @@ func TestTracesThatCannotBeExplored(t *testing.T) {
 		assert.Contains(t, said.errors[0], want)
 	}
 	says("there is no trace")
+	journal := filepath.Join(folder, "host.journal.jsonl")
+	require.NoError(t, os.WriteFile(journal, []byte(`{"adkreplay":"journal","version":1}`+"\n"), 0o600))
+	says("there is no turn that ended")
+	require.NoError(t, os.Remove(journal))
 	file := filepath.Join(folder, "a.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte("{\n"), 0o600))
 	says("a.jsonl")

@@ -3,11 +3,15 @@ package sessions
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/subtests"
@@ -186,12 +190,48 @@ func unsteady(r, again *run) (Violation, bool) {
 	if again.isLeft || bytes.Equal(r.journal, again.journal) {
 		return Violation{}, false
 	}
-	one, other := bytes.Split(r.journal, []byte("\n")), bytes.Split(again.journal, []byte("\n"))
-	at := 0
-	for at < min(len(one), len(other))-1 && bytes.Equal(one[at], other[at]) {
+	at, one, other := parting(r.journal, again.journal)
+	text := fmt.Sprintf("two runs differ at step %d of their journals", at+1)
+	var step, second session.Step
+	if json.Unmarshal(one, &step) == nil && json.Unmarshal(other, &second) == nil && step.Kind == second.Kind {
+		text += "\n" + sayStep(step) + inLines(compare.JSONDiff("", string(one), string(other)))
+	} else {
+		text += "\n" + stepOrNone(one) + "\n" + stepOrNone(other)
+	}
+	if from, to := r.traces[step.Turn], again.traces[second.Turn]; from != nil && to != nil && !bytes.Equal(from.Bytes(), to.Bytes()) {
+		at, one, other := parting(from.Bytes(), to.Bytes())
+		text += fmt.Sprintf("\nand its turn at line %d of its trace", at+1) + inLines(compare.JSONDiff("", string(one), string(other)))
+	}
+	return Violation{Invariant: steady.Name, Rule: steady.Rule, Text: text}, true
+}
+
+// parting is the first line in which two texts differ that are not equal, empty behind the end.
+func parting(a, b []byte) (at int, one, other []byte) {
+	lines, others := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
+	for at < min(len(lines), len(others))-1 && bytes.Equal(lines[at], others[at]) {
 		at++
 	}
-	return Violation{Invariant: steady.Name, Rule: steady.Rule, Text: fmt.Sprintf("two runs differ at step %d of their journals\n%s\n%s", at+1, one[at], other[at])}, true
+	return at, lines[at], others[at]
+}
+
+// inLines are the fields that differ, each around where it does.
+func inLines(fields []compare.FieldDiff) (text string) {
+	for i := range fields {
+		fields[i].Field = strings.TrimPrefix(fields[i].Field, ".")
+	}
+	for _, line := range compare.Shown(fields) {
+		text += "\n  " + line
+	}
+	return text
+}
+
+// stepOrNone says a line of a journal.
+func stepOrNone(line []byte) string {
+	var step session.Step
+	if json.Unmarshal(line, &step) != nil {
+		return "no further step"
+	}
+	return sayStep(step)
 }
 
 // run runs a schedule, and watches it.

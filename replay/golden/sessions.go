@@ -103,9 +103,7 @@ func (c *sessionCheck) find() bool {
 			return false
 		}
 	}
-	c.sources = slices.DeleteFunc(c.sources, func(source corpus.Source) bool {
-		return c.recordingOf(source.Name).IsCut(source.Name, c.reading)
-	})
+	c.sources = sessions.Whole(c.sources, c.recordings, c.reading)
 	c.refusals = map[string]string{}
 	c.corpusCheck.live = c.live
 	return true

@@ -23,6 +23,17 @@ func (r *Recording) IsCut(name string, reading trace.Options) bool {
 	return slices.ContainsFunc(r.cut, func(source corpus.Source) bool { return source.Name == name })
 }
 
+// Whole are the traces that no end of a host has cut, as IsCut says: those that can be read one
+// by one.
+func Whole(traces []corpus.Source, recordings []*Recording, reading trace.Options) (whole []corpus.Source) {
+	for _, source := range traces {
+		if !slices.ContainsFunc(recordings, func(r *Recording) bool { return r.IsCut(source.Name, reading) }) {
+			whole = append(whole, source)
+		}
+	}
+	return whole
+}
+
 // attemptID names an attempt, of whatever host.
 type attemptID struct {
 	session.DeliveryID
