@@ -54,7 +54,8 @@ type Recorder struct {
 	masks *masks
 }
 
-// Record makes a recorder that writes a journal to w, a write a step.
+// Record makes a recorder that writes a journal to w, a write a step, with the names and ids that
+// it is told: RecordHost takes out of them what rules say.
 func Record(w io.Writer) *Recorder { return &Recorder{w: w, sum: sha256.New()} }
 
 // Step writes a step: it is for session.Config.Journal.
