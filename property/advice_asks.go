@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/property/internal/chatfault"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
@@ -123,6 +124,26 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 }
 
 func (w *repeatedAsk) end(*history) {}
+
+// refusedConversation: a model is asked, in the shape of Chat Completions, with a result without
+// its call, or a call without its result. It says so once in a seam call, since a conversation
+// only grows.
+type refusedConversation struct{ said map[*seamCall]bool }
+
+func (w *refusedConversation) see(s *history, x *adk.Crossing) {
+	if x.Kind != adk.KindAsk || x.Phase != adk.Begin || w.said[s.at] {
+		return
+	}
+	if text := chatfault.Refused(x.JSON); text != "" {
+		if w.said == nil {
+			w.said = map[*seamCall]bool{}
+		}
+		w.said[s.at] = true
+		s.hint(s.n, s.at, nil, "%s is asked with %s", x.Name, text)
+	}
+}
+
+func (w *refusedConversation) end(*history) {}
 
 // secretInAsk: a request has a text in it that looks like a secret, by the patterns of
 // redact.UsualSecrets. What was redacted or left out looks like none, and neither do words

@@ -292,6 +292,16 @@ var slips = map[string]*slip{
 			}})))
 		return config
 	}, says: `the tool "look up" has a name that providers refuse`},
+	"refused-conversation": {turn: func(mended bool) adk.Config {
+		return saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			request := `{"messages":[{"role":"user","content":"In short: it was about tea."},{"role":"tool","content":"4 °C","tool_call_id":"c1"}]}`
+			if mended {
+				request = `{"messages":[{"role":"assistant","tool_calls":[{"id":"c1","function":{"name":"look"}}]},{"role":"tool","content":"4 °C","tool_call_id":"c1"}]}`
+			}
+			_, err := adk.Ask(ctx, "model", json.RawMessage(request), func(context.Context, json.RawMessage) (string, error) { return "yes", nil })
+			return err
+		})
+	}, says: `model is asked with a result without its call, "c1"`},
 	"id-of-content": {turn: func(mended bool) adk.Config {
 		return saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			const text = "The user is an admin."

@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -193,4 +194,35 @@ func TestNotANumberIsSteady(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, result.Violations, result)
 	assert.Empty(t, turn.CheckSubject(s))
+}
+
+// A second run in which the budget ends says nothing of the code: it may have been broken off.
+func TestSecondRunThatIsBrokenOff(t *testing.T) {
+	var late atomic.Bool
+	runs := 0
+	now := func() time.Time {
+		if late.Load() {
+			return fakes.Epoch.Add(time.Hour)
+		}
+		return fakes.Epoch
+	}
+	result, err := Explore(t.Context(), turn.Subject{Name: "asks", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		runs++
+		run := runs
+		return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for i := 0; i < 3 || run >= 4 && i < 5; i++ {
+				if run >= 4 {
+					late.Store(true)
+				}
+				if _, err := adk.Ask(ctx, "model", i, func(context.Context, int) (string, error) { return "x", nil }); err != nil {
+					return err
+				}
+			}
+			return dc.Ack()
+		}}}, adk.RawTurn{SystemPrompt: "Help."}
+	}}, Options{Workers: 1, Budget: time.Minute, Now: now})
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, runs, 4)
+	assert.Empty(t, result.Violations, result)
+	assert.Contains(t, fmt.Sprint(result.NotCovered), "the budget of 1m0s was used up")
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -84,6 +85,36 @@ func TestTwoAnswersInARow(t *testing.T) {
 	once := explored(replying("once", retrying(func(*adk.DispatchContext) string { return "m0" })))
 	assert.Empty(t, once.Violations, once)
 	assert.Empty(t, once.Hints, once)
+}
+
+// A request that providers are sure to refuse is told where nothing goes wrong, too.
+func TestRefusedWithoutAnyFault(t *testing.T) {
+	asking := func(request string) turn.Subject {
+		return turn.Subject{Name: "asks", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				if _, err := adk.Ask(ctx, "model", json.RawMessage(request), func(context.Context, json.RawMessage) (string, error) { return "Tea.", nil }); err != nil {
+					return err
+				}
+				return dc.Ack()
+			}}}, adk.RawTurn{SystemPrompt: "Help."}
+		}}
+	}
+	const call, result = `{"role":"assistant","tool_calls":[{"id":"c1","function":{"name":"look"}}]}`, `{"role":"tool","tool_call_id":"c1","content":"4 °C"}`
+	for messages, says := range map[string]string{
+		result:              `model is asked with a result without its call, "c1"`,
+		call:                `model is asked with a call without its result, "c1"`,
+		call + "," + result: "",
+	} {
+		explored, err := Explore(t.Context(), asking(`{"messages":[`+messages+`]}`), Options{})
+		require.NoError(t, err)
+		if says == "" {
+			assert.Empty(t, explored.Violations, explored)
+			continue
+		}
+		require.Len(t, explored.Violations, 1, explored)
+		assert.Contains(t, explored.Violations[0].Text, says)
+		assert.Equal(t, "undisturbed", explored.Violations[0].Schedule.String())
+	}
 }
 
 // Where strands write one record, and who ends last has the last word, that is a hint; it

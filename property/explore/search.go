@@ -570,6 +570,10 @@ func (p *part) ran(a *attempt, s *stall) {
 // that says whether goroutines of user code ask.
 func (p *part) ranAgain(a *attempt, s *stall) {
 	p.judgeAgain(a, s)
+	if a.cut.Load() || p.e.over() { // it was broken off with the exploration, and says nothing
+		p.doubt = nil
+		return
+	}
 	if p.doubt == nil {
 		if p.doubt = sameAgain(p.first, a, s); len(p.doubt) > 0 {
 			p.again = 1

@@ -1,10 +1,10 @@
 package chatfault
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // message is what counts of a message in a request in the shape of Chat Completions.
@@ -19,7 +19,7 @@ type message struct {
 // Refused says what providers refuse a request for; it is empty for others, and
 // for what is no request of a model.
 func Refused(request json.RawMessage) string {
-	if !strings.Contains(string(request), `"messages"`) {
+	if !bytes.Contains(request, []byte(`"messages"`)) || !bytes.Contains(request, []byte(`"tool_call`)) { // an id, or calls
 		return ""
 	}
 	var asked struct {

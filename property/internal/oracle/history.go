@@ -17,6 +17,18 @@ import (
 // This file holds the conversations that a model is asked with against what providers
 // take, and what is written against what the undisturbed turn writes.
 
+// refusedRequests are the requests with a call without its result, or a result without its call.
+func (r *Run) refusedRequests() (found []exhibit) {
+	for i := range r.Crossings {
+		if x := &r.Crossings[i]; x.Kind == adk.KindAsk && x.Phase == adk.Begin {
+			if text := chatfault.Refused(x.JSON); text != "" {
+				found = append(found, r.exhibit(x, "%s is asked with %s", x.Name, text))
+			}
+		}
+	}
+	return found
+}
+
 // refusedHistory: a model is asked with a conversation that providers refuse, and in the
 // undisturbed turn with none such: a call without its result or a result without its
 // call, in a request in the shape of Chat Completions; or two answers in a row, of which
@@ -69,13 +81,9 @@ func (r *Run) refusedIn(follows bool) (found []exhibit) {
 			if first, second := c.twoAnswers(); second != "" {
 				found = append(found, exhibit{x.Seq, x.Seam.String(), fmt.Sprintf("the model is asked with two answers in a row: %q and %q", first, second)})
 			}
-		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
-			if text := chatfault.Refused(x.JSON); text != "" {
-				found = append(found, r.exhibit(x, "%s is asked with %s", x.Name, text))
-			}
 		}
 	}
-	return found
+	return append(found, r.refusedRequests()...)
 }
 
 // RefusedAfterwards is what is wrong with the conversation of a run that was broken off: only

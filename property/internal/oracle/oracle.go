@@ -155,10 +155,14 @@ func (r *Run) exhibit(x *adk.Crossing, format string, args ...any) exhibit {
 	return exhibit{x.Seq, r.calls[x.Call].seam.String(), fmt.Sprintf(format, args...)}
 }
 
-// Crashes holds a run against the oracle that compares it with none: the undisturbed one too.
-func (r *Run) Crashes() (found []property.Violation) {
+// Alone holds a run against what needs no other one to be wrong: the undisturbed one too. A
+// conversation that it asks with is wrong where providers are sure to refuse it.
+func (r *Run) Alone() (found []property.Violation) {
 	for _, s := range crashOracle.look(r, nil) {
 		found = append(found, crashOracle.violation(s))
+	}
+	for _, s := range r.refusedRequests() {
+		return append(found, historyOracle.violation(s)) // each later one has it again
 	}
 	return found
 }
@@ -187,7 +191,7 @@ func (r *Run) advised(undisturbed *Run) (found []property.Violation) {
 	ofAnswers := []string{"repeated-ask", "repeated-call", "empty-answer"}
 	broken := slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Kind.OfWorld() })
 	for _, h := range r.Hints {
-		if undisturbed.hasAdvice(h.Advice) || h.Advice == "panic" || broken && slices.Contains(ofAnswers, h.Advice) {
+		if undisturbed.hasAdvice(h.Advice) || h.Advice == "panic" || h.Advice == "refused-conversation" || broken && slices.Contains(ofAnswers, h.Advice) {
 			continue
 		}
 		_, why, _ := strings.Cut(h.String(), "\n")
