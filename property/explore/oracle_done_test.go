@@ -138,6 +138,42 @@ func TestSubAgentThatFailed(t *testing.T) {
 	}
 }
 
+// A tool that gives nothing where what it asked for failed gives it as what there is. One that
+// says so, or fails, is not meant.
+func TestToolThatGivesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		gives   func(error) (string, error)
+		accused bool
+	}{
+		"nothing":       {func(error) (string, error) { return "", nil }, true},
+		"an empty list": {func(error) (string, error) { return "[]", nil }, true},
+		"the failure":   {func(err error) (string, error) { return "", err }, false},
+		"other words":   {func(error) (string, error) { return "It is not known.", nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			look, err := adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: json.RawMessage(`{"type":"object"}`),
+				Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+					found, err := adk.Ask(ctx, "index", "main", func(context.Context, string) (string, error) { return `["main.go"]`, nil })
+					if err != nil {
+						if found, err = c.gives(err); err != nil {
+							return nil, err
+						}
+					}
+					return adk.Text(found), nil
+				}})
+			require.NoError(t, err)
+			accused := finds(t, "what failed is not told as done", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				found, err := dc.Execute(ctx, look, "{}")
+				if err != nil {
+					return dc.Nack(err)
+				}
+				return saysAndAcks(ctx, dc, fmt.Sprint("I have looked: ", found))
+			})
+			assert.Equal(t, c.accused, accused)
+		})
+	}
+}
+
 // GAT-2: a gate that was settled with a no, and what is written all the same. Who writes
 // nothing, or something else, has heard it.
 func TestNoUnheeded(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 // This file holds what a run tells, and does, against what came of what it asked.
 
 // partTold: what was asked for failed, the turn was acked, nobody was told, and the reader is
-// given nothing, or the usual words with other figures: a sum of some of its parts. It is
-// silent where the same was asked once more, and where the words are others: those may say
+// given nothing, or the usual words with other figures: a sum of some of its parts; or the tool
+// that asked gave nothing in the place of something. It is silent where the same was asked once more, and where the words are others: those may say
 // that something is missing.
 func partTold(r, undisturbed *Run) []exhibit {
 	if r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 {
@@ -27,6 +27,9 @@ func partTold(r, undisturbed *Run) []exhibit {
 		x := r.failedAsk(f)
 		if x == nil || r.tells(x.Seq) || r.askedTheSame(x) {
 			continue
+		}
+		if tool := r.toolOf(x.Call); tool > 0 && r.gaveNothing(tool, undisturbed) {
+			return []exhibit{r.exhibit(x, "%s failed, and %s gives nothing, as if there were nothing: nobody was told", f.Of, r.calls[tool].seam)}
 		}
 		switch said, usual := r.said(), undisturbed.said(); {
 		case said == usual:
@@ -90,9 +93,9 @@ func (r *Run) succeeded(name string) (n int) {
 	return n
 }
 
-// toolOf is the tool's call in whose code a call was made; 0 where none was.
+// toolOf is the tool's call that a call is, or in whose code it was made; 0 where there is none.
 func (r *Run) toolOf(call int) int {
-	for call = r.calls[call].parent; call > 0; call = r.calls[call].parent {
+	for ; call > 0; call = r.calls[call].parent {
 		if r.calls[call].seam.Label == adk.LabelTool {
 			return call
 		}
@@ -137,13 +140,22 @@ func panicHidden(r, undisturbed *Run) (found []exhibit) {
 		}
 		c, x := r.calls[f.Call], &undisturbed.Crossings[f.At-1]
 		switch {
-		case c.seam.Label == adk.LabelTool && isNothing(r.Crossings[c.ended].Result) && !isNothing(undisturbed.Crossings[undisturbed.calls[f.Call].ended].Result):
+		case c.seam.Label == adk.LabelTool && r.gaveNothing(f.Call, undisturbed):
 			found = append(found, exhibit{c.ended + 1, c.seam.String(), fmt.Sprintf("%s panicked, recovered, and gave nothing as its result; the turn was acked, and nobody was told", c.seam)})
 		case isWrite(x) && !r.begins(x, f.At-1) && r.said() == undisturbed.said():
 			found = append(found, exhibit{f.At, c.seam.String(), fmt.Sprintf("%s panicked before %s and recovered; it was never written, the turn was acked, and nobody was told: no error event, no log, no other answer", c.seam, x.Kind)})
 		}
 	}
 	return found
+}
+
+// gaveNothing reports whether a call of a tool gave nothing as its result, where the undisturbed
+// run has something.
+func (r *Run) gaveNothing(tool int, undisturbed *Run) bool {
+	if tool >= len(undisturbed.calls) || undisturbed.calls[tool].seam != r.calls[tool].seam || undisturbed.calls[tool].ended == 0 || r.calls[tool].outcome != adk.OutcomeOK {
+		return false
+	}
+	return isNothing(r.Crossings[r.calls[tool].ended].Result) && !isNothing(undisturbed.Crossings[undisturbed.calls[tool].ended].Result)
 }
 
 // isNothing reports whether a tool's result says nothing.
