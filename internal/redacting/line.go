@@ -2,6 +2,7 @@ package redacting
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -92,11 +93,11 @@ func (l *lineRedactor) stashed(d *wire.Decoder, value []byte) error {
 
 // field writes one field of a crossing.
 func (l *lineRedactor) field(kind adk.Kind, use *adk.FieldUse, value []byte) error {
-	switch use.Field {
-	case adk.FieldID, adk.FieldSeam, adk.FieldCollection, adk.FieldOutcome, adk.FieldStatus, adk.FieldFlag, adk.FieldIsError,
-		adk.FieldN, adk.FieldDuration, adk.FieldDigest:
-		l.raw(value) // numbers and words of the format; the seam's name comes later
+	if wire.IsOfFormat(use.Field) { // the seam's name comes later
+		l.raw(value)
 		return nil
+	}
+	switch use.Field {
 	case adk.FieldTexts:
 		return l.list(value, l.text)
 	case adk.FieldRecord:
@@ -669,8 +670,10 @@ func (l *lineRedactor) typed(kind string, value []byte) error {
 	switch kind {
 	case "any":
 		return l.plain(value)
-	case "string", "json":
+	case "string":
 		return l.text(value)
+	case "json":
+		return l.jsonText(value)
 	case "bytes":
 		return l.base64(value)
 	case "time":
@@ -693,6 +696,38 @@ func (l *lineRedactor) typed(kind string, value []byte) error {
 	}
 	l.scalar(value)
 	return nil
+}
+
+// jsonText writes JSON that is held as its text: it stays JSON, also where a path covers it.
+func (l *lineRedactor) jsonText(value []byte) error {
+	text, err := wire.TextOfJSON(value)
+	if err != nil {
+		return err
+	}
+	if l.by == "" || !json.Valid([]byte(text)) {
+		return l.text(value)
+	}
+	within := lineRedactor{redactor: l.redactor, path: l.path, by: l.by}
+	if members, failed := wire.ScanMembers(nil, []byte(text)); failed == nil && isVersioned(members) {
+		err = within.object(members, func(m wire.ScannedMember) error {
+			if string(m.Name) == versionOf {
+				within.raw(m.Value)
+				return nil
+			}
+			return within.json(m.Value)
+		})
+	} else {
+		err = within.json([]byte(strings.TrimSpace(text)))
+	}
+	l.out = canonical.AppendString(l.out, string(within.out))
+	return err
+}
+
+// The members of a value of a session, as a trace has it: its version is the format's.
+const versionOf, valueOf = "v", "x"
+
+func isVersioned(members []wire.ScannedMember) bool {
+	return len(members) == 2 && string(members[0].Name) == versionOf && string(members[1].Name) == valueOf
 }
 
 // pair writes an entry of a map that has keys which JSON cannot hold.

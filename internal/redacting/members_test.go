@@ -124,3 +124,26 @@ func TestMembersThatModelsWrite(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence)
 }
+
+// JSON that is held as its text stays JSON where a path covers all of it, and the value of a
+// session its version: code that reads it again finds the types that it wants.
+func TestJSONThatIsCovered(t *testing.T) {
+	for held, want := range map[string]string{
+		`{"v":2,"x":{"last":"A-17 of Ada","n":3}}`: `{\"v\":2,\"x\":{\"last\":\"[redacted:customer:1]\",\"n\":0}}`,
+		`{"v":"A-17 of Ada"}`:                      `{\"v\":\"[redacted:customer:1]\"}`,
+		`["A-17 of Ada"]`:                          `[\"[redacted:customer:1]\"]`,
+	} {
+		var recorded bytes.Buffer
+		recorder := replay.Record(&recorded, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"customer"}}})
+		config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if err := dc.Stash().Set("session.context.desk.customer", json.RawMessage(held)); err != nil {
+				return err
+			}
+			return dc.Ack()
+		}}}
+		runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config, recorder)))
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
+		require.NoError(t, recorder.Err())
+		assert.Contains(t, recorded.String(), `{"$json":"`+want+`"}`)
+	}
+}

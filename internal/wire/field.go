@@ -39,6 +39,15 @@ type fieldRow struct {
 	Hold holding
 }
 
+// formats are the fields that hold numbers and words of the format alone: nothing of them is
+// anybody's secret, and no other word can stand there.
+var formats = []adk.Field{adk.FieldID, adk.FieldSeam, adk.FieldCollection, adk.FieldOutcome, adk.FieldStatus, adk.FieldFlag, adk.FieldIsError,
+	adk.FieldN, adk.FieldDuration, adk.FieldDigest}
+
+// IsOfFormat reports whether a field holds numbers and words of the format alone. The names of
+// seams that people gave are told elsewhere first.
+func IsOfFormat(f adk.Field) bool { return slices.Contains(formats, f) }
+
 // FieldRows are the rows of all fields. A test holds them against adk.Crossing.
 var FieldRows = [...]fieldRow{
 	adk.FieldID: {

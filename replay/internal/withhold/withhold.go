@@ -101,9 +101,12 @@ func (w *Run) readNew() error {
 	return nil
 }
 
-// texts gives the texts of a crossing's fields.
+// texts gives the texts of a crossing's fields, but for the words of the format.
 func (w *Run) texts(x *adk.Crossing, give func(use adk.FieldUse, place, text string)) error {
 	for _, use := range x.Kind.Fields(x.Phase) {
+		if wire.IsOfFormat(use.Field) {
+			continue
+		}
 		raw, err := w.fields.Append(use.Field, x)
 		if err == nil {
 			err = wire.EachText(raw, "", func(place, text string) { give(use, place, text) })
