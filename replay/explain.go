@@ -876,12 +876,29 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 	if order && len(r.want.Lines) <= linesOfAFast {
 		runs = mostRuns
 	}
-	for range runs - 1 {
+	var alone *replayed
+	for i := 1; i < runs; i++ {
 		next, err := run()
 		if err != nil {
 			return err
 		}
-		if r.variesFrom(next, d) {
+		came := ""
+		switch only := next.live.only; {
+		case only == "":
+			came = r.otherwise(next)
+		case !r.ranBeside(only):
+			came = r.otherwiseAlone(next)
+		case alone == nil: // what the others did, in memory too, they do not do now: another such run tells
+			runs = max(runs, 3)
+		default:
+			if came = alone.otherwise(next); came != "" {
+				came = cmp.Or(r.otherwiseAlone(alone), came)
+			}
+		}
+		alone = next
+		if came != "" {
+			d.Class = NonDeterministic
+			d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: came})
 			return nil
 		}
 	}
@@ -893,31 +910,38 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 	return nil
 }
 
-// variesFrom reports whether another run did something else, and says so. Where only one
-// seam was live in that, what both differ in from the recording first has to be the same.
-func (r *replayed) variesFrom(next *replayed, d *Divergence) bool {
-	text := ""
-	if next.live.only == "" {
-		again := comparison{known: r.known, live: r.live, want: r.got, got: next.got, newSeq: r.toThe(next), unanswered: next.unanswered, unasked: next.unasked,
-			callers: next.callers, order: moved.Order{IsApart: next.callers.IsApart}}
-		if found := again.compare(); len(found) > 0 {
-			text = (&replayed{comparison: again}).whatCame(found[0])
-		}
-	} else {
-		first, found := r.found[0], next.compare()
-		switch {
-		case len(found) == 0:
-			text = "as recorded"
-		case found[0].class == Unanswered && first.class != Unanswered: // by a seam that was live, which tells nothing
-		case found[0].class != first.class || found[0].at != first.at || next.saidOf(found[0]) != r.saidOf(first):
-			text = next.whatCame(found[0])
+// otherwise is what another run, of the same live code, did otherwise first; empty for nothing.
+func (r *replayed) otherwise(next *replayed) string {
+	again := comparison{known: r.known, live: r.live, want: r.got, got: next.got, newSeq: r.toThe(next), unanswered: next.unanswered, unasked: next.unasked,
+		callers: next.callers, order: moved.Order{IsApart: next.callers.IsApart}}
+	if found := again.compare(); len(found) > 0 {
+		return (&replayed{comparison: again}).whatCame(found[0])
+	}
+	return ""
+}
+
+// otherwiseAlone is otherwise for a run in which only the seam was live in which the two first
+// differ from the recording: that has to be the same.
+func (r *replayed) otherwiseAlone(next *replayed) string {
+	first, found := r.found[0], next.compare()
+	switch {
+	case len(found) == 0:
+		return "as recorded"
+	case found[0].class == Unanswered && first.class != Unanswered: // by a seam that was live, which tells nothing
+	case found[0].class != first.class || found[0].at != first.at || next.saidOf(found[0]) != r.saidOf(first):
+		return next.whatCame(found[0])
+	}
+	return ""
+}
+
+// ranBeside reports whether live code of another seam ran as well.
+func (r *replayed) ranBeside(only string) bool {
+	for _, c := range r.got.Calls {
+		if seam := c.Begin.Seam; r.live.takesSeam(seam) && seam.Label != adk.LabelStrand && seam.Label+"/"+seam.Name != only {
+			return true
 		}
 	}
-	if text != "" {
-		d.Class = NonDeterministic
-		d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: text})
-	}
-	return text != ""
+	return false
 }
 
 // toThe gives, of each crossing of this run, the one of another run that has its recorded
@@ -942,10 +966,15 @@ func (r *replayed) whatCame(d *difference) string {
 	return f.Field + ": " + compare.OrNothing(got)
 }
 
-// saidOf is what live code did at a difference. Of goroutines of its own any may come first.
+// saidOf is what live code did at a difference, whole: a line is cut where it is long. Of
+// goroutines of its own any may come first.
 func (r *replayed) saidOf(d *difference) string {
 	if d.got == nil || r.callers.IsApart(d.got) {
 		return ""
 	}
-	return r.got.Line(d.got)
+	said := r.got.Line(d.got)
+	for _, f := range d.fields {
+		said += "\n" + f.Got
+	}
+	return said
 }

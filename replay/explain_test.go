@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -300,7 +301,7 @@ func TestAReadingToolIsRunAgainAlone(t *testing.T) {
 	other, ran = agent(func() string { times++; return []string{"one two three", "two one three"}[times%2] }, "write", "look")
 	d = live(other)
 	assert.Equal(t, replay.NonDeterministic, d.Class, d)
-	assert.Equal(t, [2]int{2, 1}, *ran)
+	assert.Equal(t, [2]int{3, 1}, *ran, "alone it is run twice, and those are held against each other")
 	assert.Contains(t, d.String(), "second run: expected the same as the first, got as recorded")
 
 	other, ran = agent(func() string { return "one two three" }, "look", "write")
@@ -356,6 +357,69 @@ func TestWhatIsRunAgainAloneLacksTheOthers(t *testing.T) {
 	d := divergenceOf(t, recorded, replay.Live{Config: agent("one", "two"), Seams: []string{replay.Middleware, replay.Storage}, Writes: true, Twice: true})
 	require.NotNil(t, d)
 	assert.Equal(t, replay.Extra, d.Class, d)
+}
+
+// The executor alone, without the tool that writes, finds less in the memory that both share: that
+// is no word on whether it does the same each time. What really is another each time is told.
+func TestMemoryThatLiveCodeSharesDoesNotVary(t *testing.T) {
+	agent := func(end func() string) adk.Config {
+		var todo []string
+		asks := func(question func() string) func(context.Context, *adk.DispatchContext) error {
+			return func(ctx context.Context, dc *adk.DispatchContext) error { return asksThat(question())(ctx, dc) }
+		}
+		runs := func(ctx context.Context, dc *adk.DispatchContext) error {
+			tool, _ := dc.Tools().Get("todo")
+			_, err := dc.Execute(ctx, tool, map[string]any{})
+			return err
+		}
+		config := doing(func(context.Context, *adk.DispatchContext) error { todo = nil; return nil }, runs,
+			asks(func() string { return fmt.Sprint("todo: ", todo) }), asks(end))
+		config.Tools = []*adk.Tool{tracetest.Must(adk.NewTool(adk.ToolInit{Name: "todo", Description: "Notes.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectWrites,
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+				todo = append(todo, "tea")
+				return adk.Text("noted"), nil
+			}}))}
+		return config
+	}
+	recorded := turnOf(t, agent(func() string { return "Done." }), adk.RawTurn{})
+	held := func(end func() string) *replay.Divergence {
+		d := divergenceOf(t, recorded, replay.Live{Config: agent(end), Seams: []string{replay.Executor, replay.ToolCode}, Writes: true, Twice: true})
+		require.NotNil(t, d)
+		return d
+	}
+	d := held(func() string { return "Finished." })
+	assert.NotEqual(t, replay.NonDeterministic, d.Class, d)
+	assert.Contains(t, d.String(), "Finished.")
+	times := 0
+	assert.Equal(t, replay.NonDeterministic, held(func() string { times++; return fmt.Sprint("Finished ", times) }).Class)
+}
+
+// A long result is held whole against that of a second run, though a line is cut.
+func TestLongResultsThatVary(t *testing.T) {
+	agent := func(middle func() string) adk.Config {
+		config := doing(func(ctx context.Context, dc *adk.DispatchContext) error {
+			tool, _ := dc.Tools().Get("look")
+			_, err := dc.Execute(ctx, tool, map[string]any{})
+			return err
+		})
+		config.Tools = []*adk.Tool{tracetest.Must(adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+				return adk.Text(strings.Repeat("before ", 100) + middle() + strings.Repeat(" behind", 100)), nil
+			}}))}
+		return config
+	}
+	recorded := turnOf(t, agent(func() string { return "at 1000" }), adk.RawTurn{})
+	for varies, class := range map[bool]replay.Class{false: replay.ChangedResult, true: replay.NonDeterministic} {
+		at := 2000
+		d := divergenceOf(t, recorded, replay.Live{Seams: []string{replay.ToolCode}, Writes: true, Twice: true, Config: agent(func() string {
+			if varies {
+				at++
+			}
+			return fmt.Sprint("at ", at)
+		})})
+		require.NotNil(t, d)
+		assert.Equal(t, class, d.Class, d)
+	}
 }
 
 // What code asks from a goroutine of its own is said to be of one.

@@ -96,7 +96,8 @@ type Live struct {
 	// is done unasked where only middlewares, input and reading seams are live, and
 	// for a tool that says that it reads, where that makes the difference. Where
 	// anything that is live may write, the seam that makes the difference is run
-	// again alone, unless it is that, and all else is played. Where the difference is an
+	// again alone, unless it is that, and all else is played; twice, where other live code
+	// ran in the first run, since nobody knows what that has left in memory. Where the difference is an
 	// order, live code is run up to five times, and where there are strands once more in their
 	// recorded order: who waits at a lock has it when it had it then. golden.Replay sets it.
 	Twice bool

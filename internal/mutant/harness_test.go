@@ -56,7 +56,7 @@ var least = map[string]int{
 	"property/explore":                26,
 	"property/sessions":               15,
 	"property/turn":                   15,
-	"replay":                          36,
+	"replay":                          37,
 	"replay/corpus":                   6,
 	"replay/golden":                   9,
 	"replay/sessions":                 4,
