@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -41,10 +42,8 @@ func (c *CauseReport) gatherApart(reports map[string]*TraceReport) {
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return ends[b] - ends[a] })
 	c.Ends = safetext.List(order, func(end string) string {
-		if end == "" {
-			end = "nobody knows how"
-		}
-		return fmt.Sprintf("%s in %s", safetext.Bare(end), safetext.Counted(ends[end], "trace"))
+		said := cmp.Or(end, "nobody knows how")
+		return fmt.Sprintf("%s in %s", safetext.Bare(said), safetext.Counted(ends[end], "trace"))
 	})
 }
 

@@ -91,3 +91,9 @@ func TestWhatFollowsIsNotOnItsOwn(t *testing.T) {
 	assert.Empty(t, report.Causes[0].Apart)
 	assert.NotContains(t, report.String(), "on their own:")
 }
+
+// How the turns of the traces end is counted, those of which nobody knows it too.
+func TestEndsAreCounted(t *testing.T) {
+	assert.Equal(t, "in another state in 2 traces, nobody knows how in 1 trace", corpus.EndsOf("in another state", "", "in another state"))
+	assert.Empty(t, corpus.EndsOf("as recorded", "as recorded"))
+}

@@ -19,3 +19,15 @@ func Regrouped(r *Report) *Report {
 
 // CauseOf is the cause of a divergence.
 func CauseOf(d *replay.Divergence) *Cause { return newCause(d) }
+
+// EndsOf is how the turns of traces end that one cause hits.
+func EndsOf(ends ...string) string {
+	c, reports := &CauseReport{}, map[string]*TraceReport{}
+	for i, end := range ends {
+		name := string(rune('a' + i))
+		c.Traces = append(c.Traces, name)
+		reports[name] = &TraceReport{Report: replay.Report{Divergence: &replay.Divergence{After: &replay.Impact{Ends: end}}}}
+	}
+	c.gatherApart(reports)
+	return c.Ends
+}
