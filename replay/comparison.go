@@ -75,14 +75,17 @@ func (j *comparison) compare() []*difference {
 // do any more. What was read on by itself, such as the end of an answer whose body is closed as
 // the call ends, is nothing that they came to.
 func (j *comparison) endWhereTheyDid() {
-	missing := map[*calls.Call][]*difference{}
+	missing, unanswered := map[*calls.Call][]*difference{}, map[*calls.Call]bool{}
 	for _, d := range j.found {
-		if d.class == Missing {
+		switch d.class {
+		case Missing:
 			missing[d.call] = append(missing[d.call], d)
+		case Unanswered:
+			unanswered[d.call] = true
 		}
 	}
 	for _, end := range j.found {
-		if !end.otherEnd() {
+		if !end.otherEnd() || unanswered[end.call] { // it came to ask something else
 			continue
 		}
 		last := j.lastDone(end.call)

@@ -490,3 +490,26 @@ func TestOrdersOfStrandsAreSaidToBeThose(t *testing.T) {
 		assert.Equal(t, !forks, strings.Contains(d.String(), "    the same in each of 5 runs of today's code\n"))
 	}
 }
+
+// A tool that asks for something else, and fails with what it then hears, is told by what it asks:
+// its own end says nothing of that.
+func TestAToolThatFailsOfWhatItAsks(t *testing.T) {
+	agent := func(path string) adk.Config {
+		config := doing(func(ctx context.Context, dc *adk.DispatchContext) error {
+			tool, _ := dc.Tools().Get("read")
+			_, _ = dc.Execute(ctx, tool, map[string]any{})
+			return nil
+		})
+		config.Tools = []*adk.Tool{tracetest.Must(adk.NewTool(adk.ToolInit{Name: "read", Description: "Reads.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
+			Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				text, err := adk.Ask(ctx, "files", path, func(context.Context, string) (string, error) { return "", errors.New("no such file") })
+				return adk.Text(text), err
+			}}))}
+		return config
+	}
+	recorded := turnOf(t, agent("/tmp/Test571254285/001/main.go"), adk.RawTurn{})
+	d := divergenceOf(t, recorded, replay.Live{Config: agent("/repo/main.go"), Seams: []string{replay.Executor, replay.ToolCode}, Writes: true})
+	require.NotNil(t, d)
+	assert.Equal(t, replay.Unanswered, d.Class, d)
+	assert.Contains(t, d.String(), `+ ask files "/repo/main.go"`)
+}
