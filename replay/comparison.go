@@ -462,6 +462,10 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 		matched[got[0]] = want[0]
 		want, got = want[1:], got[1:]
 	}
+	for len(want) > 0 && len(got) > 0 && j.endAlike(want[len(want)-1], got[len(got)-1]) {
+		matched[got[len(got)-1]] = want[len(want)-1]
+		want, got = want[:len(want)-1], got[:len(got)-1]
+	}
 	taken := map[*calls.Step]bool{}
 	for g, w := range j.siblings(want, got) {
 		matched[g], taken[w] = w, true
@@ -493,6 +497,13 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 		}
 	}
 	return matched
+}
+
+// endAlike is alike for two steps behind which all are alike, of which each may be done by
+// somebody else than in the other run where goroutines do them, or have another one's answer.
+func (j *comparison) endAlike(w, g *calls.Step) bool {
+	recorded, asks := j.asks[g.X.Seq]
+	return !j.callers.IsApart(g.X) && (!asks || recorded == w.X.Seq) && j.alike(w, g)
 }
 
 // siblings are the recorded dispatches of those that goroutines began at once, as far as what was
