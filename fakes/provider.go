@@ -173,9 +173,31 @@ func StreamReply(chunks ...string) Reply {
 // StreamToolCall is a reply that streams one call of a function, its arguments
 // in fragments that need not be JSON by themselves, and stops for the call.
 func StreamToolCall(id, name string, argumentFragments ...string) Reply {
-	deltas := []delta{{Role: "assistant", ToolCalls: []deltaCall{{ID: id, Type: "function", Function: deltaFunction{Name: name}}}}}
-	for _, fragment := range argumentFragments {
-		deltas = append(deltas, delta{ToolCalls: []deltaCall{{Function: deltaFunction{Arguments: fragment}}}})
+	return StreamToolCalls("", StreamedCall{id, name, argumentFragments})
+}
+
+// StreamedCall is a call of a function in a streamed reply. Its arguments come in fragments that
+// need not be JSON by themselves.
+type StreamedCall struct {
+	ID, Name          string
+	ArgumentFragments []string
+}
+
+// StreamToolCalls is a reply that streams a text, which may be empty, and then calls of
+// functions, each behind the one before, and stops for them.
+func StreamToolCalls(text string, calls ...StreamedCall) Reply {
+	var deltas []delta
+	if text != "" {
+		deltas = append(deltas, delta{Content: text})
+	}
+	for i, call := range calls {
+		deltas = append(deltas, delta{ToolCalls: []deltaCall{{Index: i, ID: call.ID, Type: "function", Function: deltaFunction{Name: call.Name}}}})
+		for _, fragment := range call.ArgumentFragments {
+			deltas = append(deltas, delta{ToolCalls: []deltaCall{{Index: i, Function: deltaFunction{Arguments: fragment}}}})
+		}
+	}
+	if len(deltas) > 0 {
+		deltas[0].Role = "assistant"
 	}
 	return streamOf("tool_calls", deltas)
 }

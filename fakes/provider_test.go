@@ -3,6 +3,7 @@ package fakes_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -55,6 +56,8 @@ func TestProviderStreams(t *testing.T) {
 	p := fakes.NewProvider(fakes.Converse(
 		fakes.StreamReply("It ", "rains."),
 		fakes.StreamToolCall("call_1", "weather", `{"ci`, `ty":"Oslo"}`),
+		fakes.StreamToolCalls("I will look.", fakes.StreamedCall{ID: "call_1", Name: "weather", ArgumentFragments: []string{`{"ci`, `ty":"Oslo"}`}},
+			fakes.StreamedCall{ID: "call_2", Name: "time", ArgumentFragments: []string{`{}`}}),
 	))
 	defer p.Close()
 	_, kind, body := ask(t, p, "")
@@ -62,8 +65,13 @@ func TestProviderStreams(t *testing.T) {
 		t.Errorf("%s: got %q, %s", kind, text, finish)
 	}
 	_, _, body = ask(t, p, "")
-	if _, call, finish := collect(t, body); call != `call_1 weather {"city":"Oslo"}` || finish != "tool_calls" {
+	if _, call, finish := collect(t, body); call != `0: call_1 weather {"city":"Oslo"}` || finish != "tool_calls" {
 		t.Errorf("got %s, %s", call, finish)
+	}
+	_, _, body = ask(t, p, "")
+	text, call, finish := collect(t, body)
+	if text != "I will look." || call != `0: call_1 weather {"city":"Oslo"}1: call_2 time {}` || finish != "tool_calls" {
+		t.Errorf("got %s, %s, %s", text, call, finish)
 	}
 }
 
@@ -82,6 +90,7 @@ func collect(t *testing.T, body string) (text, call, finish string) {
 				Delta struct {
 					Content   string
 					ToolCalls []struct {
+						Index    int
 						ID       string
 						Function struct{ Name, Arguments string }
 					} `json:"tool_calls"`
@@ -97,7 +106,7 @@ func collect(t *testing.T, body string) (text, call, finish string) {
 			finish += choice.FinishReason
 			for _, d := range choice.Delta.ToolCalls {
 				if d.ID != "" {
-					call += d.ID + " " + d.Function.Name + " "
+					call += fmt.Sprintf("%d: %s %s ", d.Index, d.ID, d.Function.Name)
 				}
 				call += d.Function.Arguments
 			}
