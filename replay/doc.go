@@ -35,7 +35,9 @@
 //     itself do at once is held to no order, be it tools, requests or sub-agents. What they
 //     keep and read is: records that several of them store, and the time that they ask for,
 //     are others each time. Give results back and keep them behind the goroutines, or begin
-//     strands (Fork), whose order is that of the recording.
+//     strands (Fork), whose order is that of the recording. What it draws at random, as the
+//     jitter of a backoff, is another each time, too: draw it with adk.Ask, so that the
+//     recording has it, or from a source that tests fix, as an exploration needs.
 //  4. The Report has a Divergence, or none. Its Class says what kind of difference it
 //     is, its Fields in which values, its Place where in your code, and After what else
 //     follows from it. String is written to be read on one screen.

@@ -69,8 +69,10 @@ type Options struct {
 //
 // In go test, Test is shorter.
 //
-// Time is virtual: hours of back-off pass at once, and a caller that nobody answers
-// cancels after a hundred years. A strand that is blocked by other means than the
+// Time is virtual where it is the context's: hours of Sleep and of gates pass at once, and a
+// caller that nobody answers cancels after a hundred years. What packages context and time
+// measure, such as a context.WithTimeout, is the machine's, and takes as long in each schedule
+// that waits for it. A strand that is blocked by other means than the
 // engine's, such as a lock, loses its turn to another one, and what lies between that and
 // its next operation has no order. Code that waits for the machine is waited for. Where
 // nothing of a run can ever go on that is a deadlock, with the lines of user code that

@@ -18,8 +18,9 @@ import (
 var Err = errors.New("it is not the same each time it is run")
 
 // Advice says what is done about that.
-const Advice = "take the time from the context's Now and ids from its NewID; look for the order of a map, for " +
-	"goroutines that no Fork started, and for what two runs share, of which the first used something up"
+const Advice = "take the time from the context's Now and ids from its NewID; draw what is random, as a jitter, with adk.Ask, " +
+	"or from a source that the test fixes; look for the order of a map, for goroutines that no Fork started, and for what two " +
+	"runs share, of which the first used something up"
 
 // Is reports whether an error is Err, or says what it says: of what is kept for a
 // review the text alone is left.
