@@ -2,7 +2,6 @@ package redacting
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -698,27 +697,25 @@ func (l *lineRedactor) typed(kind string, value []byte) error {
 	return nil
 }
 
-// jsonText writes JSON that is held as its text: it stays JSON, also where a path covers it.
+// jsonText writes JSON that is held as its text. The value of a session stays one where a path
+// covers it, so that code can read it; all else that is covered is taken out as a whole (SES-31).
 func (l *lineRedactor) jsonText(value []byte) error {
 	text, err := wire.TextOfJSON(value)
 	if err != nil {
 		return err
 	}
-	if l.by == "" || !json.Valid([]byte(text)) {
+	members, err := wire.ScanMembers(nil, []byte(text))
+	if l.by == "" || err != nil || !isVersioned(members) {
 		return l.text(value)
 	}
 	within := lineRedactor{redactor: l.redactor, path: l.path, by: l.by}
-	if members, failed := wire.ScanMembers(nil, []byte(text)); failed == nil && isVersioned(members) {
-		err = within.object(members, func(m wire.ScannedMember) error {
-			if string(m.Name) == versionOf {
-				within.raw(m.Value)
-				return nil
-			}
-			return within.json(m.Value)
-		})
-	} else {
-		err = within.json([]byte(strings.TrimSpace(text)))
-	}
+	err = within.object(members, func(m wire.ScannedMember) error {
+		if string(m.Name) == versionOf {
+			within.raw(m.Value)
+			return nil
+		}
+		return within.json(m.Value)
+	})
 	l.out = canonical.AppendString(l.out, string(within.out))
 	return err
 }
