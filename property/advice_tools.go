@@ -12,7 +12,8 @@ import (
 // offered: providers refuse its name, or what its schema has at its top. It says so once for
 // each, and is silent about what only some providers refuse: keywords further down.
 type refusedTool struct {
-	said map[string]bool
+	said   map[string]bool    // by the tools' names
+	looked map[*adk.Tool]bool // which are the same wherever a run has them
 }
 
 // takenName is what all providers take for the name of a tool.
@@ -37,9 +38,13 @@ func (w *refusedTool) see(s *history, x *adk.Crossing) {
 }
 
 func (w *refusedTool) look(s *history, at *seamCall, tool *adk.Tool) {
-	if w.said[tool.Name()] {
+	if w.said[tool.Name()] || w.looked[tool] {
 		return
 	}
+	if w.said == nil {
+		w.said, w.looked = map[string]bool{}, map[*adk.Tool]bool{}
+	}
+	w.looked[tool] = true
 	var schema map[string]json.RawMessage
 	_ = json.Unmarshal(tool.InputSchema(), &schema) // a tool's schema is an object
 	bad := slices.IndexFunc(notAtTheTop, func(keyword string) bool { return schema[keyword] != nil })
@@ -50,9 +55,6 @@ func (w *refusedTool) look(s *history, at *seamCall, tool *adk.Tool) {
 		s.hint(s.n, at, nil, "the tool %q has a schema that providers refuse: %q at its top", tool.Name(), notAtTheTop[bad])
 	default:
 		return
-	}
-	if w.said == nil {
-		w.said = map[string]bool{}
 	}
 	w.said[tool.Name()] = true
 }

@@ -356,7 +356,7 @@ func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 		return nil
 	}
 	if step.Kind == adk.KindReturn {
-		return c.returning(s, step.Strand)
+		return c.returning(s)
 	}
 	if c.does(s.rec, step) {
 		return c.doing.X
@@ -413,9 +413,9 @@ func (c *newCall) does(strand int, step adk.Step) bool {
 // returning is the recorded return of the call below that returns next in a
 // strand; nil if it has none. Where goroutines have calls return in that it may be any of
 // theirs, and so it is held back by what comes before the first.
-func (c *newCall) returning(s *newStrand, strand int) (first *adk.Crossing) {
+func (c *newCall) returning(s *newStrand) (first *adk.Crossing) {
 	for _, below := range slices.Backward(c.below) {
-		if below.strand != strand {
+		if below.strand != s.number {
 			continue
 		}
 		if below.rec == nil || below.rec.Return == nil {

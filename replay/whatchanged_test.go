@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,39 @@ func TestReportNamesTheCause(t *testing.T) {
 				assert.Contains(t, strings.Join(lines[:min(6, len(lines))], "\n"), says)
 			}
 		})
+	}
+}
+
+// Of a thing that code did twice and does once, that is gone which nothing else stands for:
+// what came behind the other one is there as before.
+func TestTheRightOneOfTwoIsGone(t *testing.T) {
+	day := time.Date(2026, 7, 30, 9, 0, 0, 0, time.UTC)
+	agent := func(today func(*adk.DispatchContext) time.Time) adk.Config {
+		return adk.Config{Clock: fakes.NewClockAt(day), Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "agent", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			said := func(context.Context, string) (string, error) { return "done", nil }
+			if _, err := adk.Ask(ctx, "model", "Today is "+today(dc).Format(time.DateOnly), said); err != nil {
+				return err
+			}
+			dc.Now() // when it is saved
+			if _, err := adk.Ask(ctx, "save", "done", said); err != nil {
+				return err
+			}
+			return dc.Ack()
+		}}}
+	}
+	var recorded bytes.Buffer
+	config := agent(func(dc *adk.DispatchContext) time.Time { return dc.Now() })
+	config.Probe = replay.Record(&recorded)
+	require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Save it."}))
+	for _, today := range []time.Time{day, day.AddDate(0, 0, 1)} { // of the machine
+		changed := agent(func(*adk.DispatchContext) time.Time { return today })
+		report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{
+			Config: changed, Turn: adk.RawTurn{SystemPrompt: "Save it."}, Seams: []string{replay.Everything}, Writes: true})
+		require.NoError(t, err)
+		require.NotNil(t, report.Divergence)
+		assert.Equal(t, replay.Missing, report.Divergence.Class, report)
+		assert.Contains(t, report.String(), "goes on with ask model")
+		assert.Contains(t, report.String(), "only this is missing: is time.Now used")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,6 +88,24 @@ func BenchmarkSecrets(b *testing.B) {
 					require.NoError(b, w.Close())
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*secrets), "ns/secret")
+			})
+		}
+	}
+}
+
+// How long it takes to look for members in JSON that is nested so deep, and in the texts of it:
+// twice as deep takes twice as long.
+func BenchmarkNested(b *testing.B) {
+	rules, err := redacting.Compile(&redact.Rules{Paths: []string{"phone", "args.pin"}})
+	require.NoError(b, err)
+	for _, depth := range []int{25_000, 50_000, 100_000} {
+		for name, level := range map[string]string{"objects": `{"a":`, "texts": `{"b":"{\"c\":1}","a":`} {
+			text := strings.Repeat(level, depth)
+			b.Run(fmt.Sprintf("%s/%d", name, depth), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					rules.Text(text)
+				}
 			})
 		}
 	}

@@ -698,14 +698,15 @@ func (l *lineRedactor) typed(kind string, value []byte) error {
 }
 
 // jsonText writes JSON that is held as its text. The value of a session stays one where a path
-// covers it, so that code can read it; all else that is covered is taken out as a whole (SES-31).
+// covers it, so that code can read it; all else that is covered, whatever it looks like, is
+// taken out as a whole (SES-31).
 func (l *lineRedactor) jsonText(value []byte) error {
 	text, err := wire.TextOfJSON(value)
 	if err != nil {
 		return err
 	}
 	members, err := wire.ScanMembers(nil, []byte(text))
-	if l.by == "" || err != nil || !isVersioned(members) {
+	if l.by == "" || err != nil || !l.isInSession() || !isVersioned(members) {
 		return l.text(value)
 	}
 	within := lineRedactor{redactor: l.redactor, path: l.path, by: l.by}
@@ -724,7 +725,21 @@ func (l *lineRedactor) jsonText(value []byte) error {
 const versionOf, valueOf = "v", "x"
 
 func isVersioned(members []wire.ScannedMember) bool {
-	return len(members) == 2 && string(members[0].Name) == versionOf && string(members[1].Name) == valueOf
+	return len(members) == 2 && string(members[0].Name) == versionOf && string(members[1].Name) == valueOf &&
+		strings.Trim(string(members[0].Value), "0123456789") == ""
+}
+
+// inSession are the names that lead to the values of a session.
+var inSession = []string{"stash", "session", "context"}
+
+// isInSession reports whether what is written is a value of a session, or lies in one's place.
+func (l *lineRedactor) isInSession() bool {
+	for n := range len(l.path) - len(inSession) {
+		if slices.Equal(l.path[n:n+len(inSession)], inSession) {
+			return true
+		}
+	}
+	return false
 }
 
 // pair writes an entry of a map that has keys which JSON cannot hold.

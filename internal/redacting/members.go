@@ -17,20 +17,26 @@ import (
 // beginning of an object. What then is no JSON is taken for words, up to the next one.
 type memberFinder struct {
 	redactor *redactor
-	base     []string // the names on the way to the text, in lower case
-	level    uint8    // how often what it is given was unescaped before
+	level    uint8 // how often what it is given was unescaped before
 
-	at      int    // what it has come to
-	state   byte   // what comes next: a value, a name, ':' or ',', or 0 for words
-	names   []name // of the members that it is within
-	objects []bool // whether what it is within is an object, or a list
-	began   int    // the text or the number that it is within begins here; -1 for none
-	isName  bool   // that text is a name
-	covers  string // the kind of the rule that covers the value; empty for none
+	at     int         // what it has come to
+	state  byte        // what comes next: a value, a name, ':' or ',', or 0 for words
+	within []container // what it is within
+	trail  []string    // the names that lead there, in lower case, behind those to the text
+	base   int         // how many of those lead to the text
+	began  int         // the text or the number that it is within begins here; -1 for none
+	isName bool        // that text is a name
+	brace  int         // the first { in that text; -1 for none
+	covers string      // the kind of the rule that covers the value; empty for none
+	broken bool        // the line of that text is at its end, and nothing stands on the next so far
 }
 
-// name is the name of a member, and the kind of the rule that covers what it holds.
-type name struct{ text, covers string }
+// container is an object or a list of JSON that has begun.
+type container struct {
+	object bool
+	names  int    // how many lead to it
+	covers string // the kind of the rule that covers it; empty for none
+}
 
 // What may come next in an object.
 const (
@@ -40,11 +46,13 @@ const (
 	aComma = ','
 )
 
-func newMemberFinder(r *redactor, base []string) *memberFinder {
+// newMemberFinder looks for members in a text that names lead to; nil where no path is a rule.
+func newMemberFinder(r *redactor, names []string) *memberFinder {
 	if len(r.rules.paths) == 0 {
 		return nil
 	}
-	return &memberFinder{redactor: r, base: base, began: -1}
+	names = slices.Clone(names[max(0, len(names)-r.rules.longest):]) // those before say nothing
+	return &memberFinder{redactor: r, trail: names, base: len(names), began: -1}
 }
 
 // Run appends what paths cover in a text up to end, behind what it has come to. The text has
@@ -57,7 +65,7 @@ func (f *memberFinder) Run(found []streamre.Span, text string, end int) []stream
 		c := text[f.at]
 		switch {
 		case f.began >= 0 && text[f.began] == '"':
-			if !f.within(&found, text, end) {
+			if !f.inText(&found, text, end) {
 				return found
 			}
 		case f.began >= 0: // a number or a word
@@ -88,16 +96,16 @@ func (f *memberFinder) Run(found []streamre.Span, text string, end int) []stream
 func (f *memberFinder) mark(c byte) {
 	switch {
 	case c == '"' && (f.state == aValue || f.state == aName):
-		f.began, f.isName = f.at, f.state == aName
+		f.began, f.isName, f.brace, f.broken = f.at, f.state == aName, -1, false
 	case f.state == aValue && (c == '{' || c == '['):
 		f.enter(c == '{')
 	case f.state == aValue && isOfWord(c):
-		f.began, f.isName = f.at, false
+		f.began, f.isName, f.brace = f.at, false, -1
 	case f.state == aColon && c == ':':
 		f.state = aValue
 	case f.state == aComma && c == ',':
 		f.state = aValue
-		if f.objects[len(f.objects)-1] {
+		if f.within[len(f.within)-1].object {
 			f.state = aName
 		}
 	case c == '}' && f.leaves(true), c == ']' && f.leaves(false):
@@ -108,20 +116,31 @@ func (f *memberFinder) mark(c byte) {
 	f.at++
 }
 
-// within goes on in a text of JSON, and reports whether it has come to its end.
-func (f *memberFinder) within(found *[]streamre.Span, text string, end int) bool {
+// inText goes on in a text of JSON, and reports whether it has come to its end. One that has
+// line breaks in it, which JSON has not, is taken for a text all the same, but where an object
+// begins on the next line: the one before was cut off.
+func (f *memberFinder) inText(found *[]streamre.Span, text string, end int) bool {
 	if f.at == f.began {
 		f.at++
 	}
 	for f.at < end {
-		switch text[f.at] {
-		case '\\':
+		switch c := text[f.at]; {
+		case c == '\\':
 			if f.at+1 >= end {
 				return false
 			}
 			f.at += 2
+			f.broken = false
 			continue
-		case '"':
+		case c == '\n' || f.broken && (c == ' ' || c == '\t' || c == '\r'):
+			f.broken = f.covers == ""
+		case c == '{' && f.broken:
+			f.began = -1
+			f.words()
+			return true
+		case c == '{' && f.brace < 0:
+			f.brace, f.broken = f.at, false
+		case c == '"':
 			from, to := f.began+1, f.at
 			f.began = -1
 			f.at++
@@ -132,6 +151,8 @@ func (f *memberFinder) within(found *[]streamre.Span, text string, end int) bool
 			f.text(found, text, from, to)
 			f.state = aComma
 			return true
+		default:
+			f.broken = false
 		}
 		f.at++
 	}
@@ -145,10 +166,15 @@ func isOfWord(c byte) bool {
 
 // Open is the place from which on something may have begun that a path covers.
 func (f *memberFinder) Open() int {
-	if f == nil || f.began < 0 || f.isName {
+	switch {
+	case f == nil || f.began < 0 || f.isName:
 		return math.MaxInt
+	case f.covers != "":
+		return f.began
+	case f.brace >= 0 && f.level < mostLevels: // there may be JSON in the JSON
+		return f.brace
 	}
-	return f.began
+	return math.MaxInt
 }
 
 // End takes in that the text is over: a number may end with it, and so may a text that was cut.
@@ -169,12 +195,11 @@ func (f *memberFinder) End(text string, found []streamre.Span) []streamre.Span {
 
 // words says that no JSON goes on here.
 func (f *memberFinder) words() {
-	f.state, f.names, f.objects, f.covers = 0, f.names[:0], f.objects[:0], ""
+	f.state, f.within, f.trail, f.covers = 0, f.within[:0], f.trail[:f.base], ""
 }
 
 func (f *memberFinder) enter(object bool) {
-	f.objects = append(f.objects, object)
-	f.names = append(f.names, name{covers: f.covers})
+	f.within = append(f.within, container{object: object, names: len(f.trail), covers: f.covers})
 	f.state = aValue
 	if object {
 		f.state = aName
@@ -183,12 +208,12 @@ func (f *memberFinder) enter(object bool) {
 
 // leaves reports whether what it is within is an object, or a list, and leaves it.
 func (f *memberFinder) leaves(object bool) bool {
-	last := len(f.objects) - 1
-	if last < 0 || f.objects[last] != object {
+	last := len(f.within) - 1
+	if last < 0 || f.within[last].object != object {
 		return false
 	}
-	f.covers = f.names[last].covers
-	f.objects, f.names, f.state = f.objects[:last], f.names[:last], aComma
+	f.trail, f.covers = f.trail[:f.within[last].names], f.within[last].covers
+	f.within, f.state = f.within[:last], aComma
 	if last == 0 {
 		f.words()
 	}
@@ -200,41 +225,32 @@ func (f *memberFinder) named(quoted string) {
 	if plain := unescaped(quoted); plain != nil {
 		quoted = plain.text
 	}
-	last := len(f.names) - 1
-	f.names[last].text = strings.ToLower(quoted)
-	f.covers, f.state = f.names[last].covers, aColon
+	object := f.within[len(f.within)-1]
+	f.trail = append(f.trail[:object.names], strings.ToLower(quoted))
+	f.covers, f.state = object.covers, aColon
 	if f.covers == "" {
-		f.covers = f.redactor.rules.kindOf(f.path())
+		f.covers = f.redactor.rules.kindOf(f.trail)
 	}
-}
-
-// path is the names on the way to the value that comes: lists have none.
-func (f *memberFinder) path() []string {
-	path := slices.Clip(f.base)
-	for i, n := range f.names {
-		if f.objects[i] {
-			path = append(path, n.text)
-		}
-	}
-	return path
 }
 
 // text takes in a text of JSON: it is covered, or there is JSON in it again.
 func (f *memberFinder) text(found *[]streamre.Span, text string, from, to int) {
+	quoted := text[from:to]
+	plain := unescaped(quoted)
 	if f.covers != "" {
-		if from < to && !f.redactor.isNoSecret(text[from:to]) {
+		if quoted != "" && !f.redactor.isNoSecret(quoted) {
 			f.add(found, from, to)
+			if plain != nil {
+				quoted = plain.text
+			}
+			f.redactor.hunt(f.covers, quoted)
 		}
 		return
 	}
-	if f.level >= mostLevels || !strings.Contains(text[from:to], "{") {
+	if plain == nil || f.brace < 0 || f.level >= mostLevels {
 		return
 	}
-	plain := unescaped(text[from:to])
-	if plain == nil {
-		return
-	}
-	within := newMemberFinder(f.redactor, f.path())
+	within := newMemberFinder(f.redactor, f.trail)
 	within.level = f.level + 1
 	spans := within.Run(nil, plain.text, len(plain.text))
 	for _, s := range within.End(plain.text, spans) {
@@ -307,9 +323,5 @@ func (r *redactor) learnSpan(s streamre.Span, text string) bool {
 	if instead != "" {
 		return false
 	}
-	before := r.hunted
-	if s.Level > 0 {
-		r.hunt(s.Kind, secret)
-	}
-	return r.learnNew(s.Kind, secret) || r.hunted > before
+	return r.learnNew(s.Kind, secret)
 }

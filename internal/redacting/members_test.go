@@ -39,6 +39,10 @@ var jsonTexts = []struct{ name, text, redacted string }{
 	{"cut off", `{"phone":"555 1234`, `{"phone":"[redacted:phone:1]`},
 	{"cut off in a number", `{"phone":5551234`, `{"phone":0`},
 	{"no JSON", `{phone: "555 1234 11"} phone "555" {"phone" "555 1234 11"} {"phone":]`, `{phone: "555 1234 11"} phone "555" {"phone" "555 1234 11"} {"phone":]`},
+	{"a line break, which JSON has not", "{\"note\":\"a\nb\",\"phone\":\"555 1234 11\"}", "{\"note\":\"a\nb\",\"phone\":\"[redacted:phone:1]\"}"},
+	{"a line that was cut off", "{\"note\":\"555 12\n {\"phone\":\"555 1234 11\"}", "{\"note\":\"555 12\n {\"phone\":\"[redacted:phone:1]\"}"},
+	{"a path whose names lie apart", `{"args":{"list":[{"pin":"1"}],"pin":["12345678"]},"args":[{"pin":"87654321"}]}`,
+		`{"args":{"list":[{"pin":"1"}],"pin":["[redacted:pin:1]"]},"args":[{"pin":"[redacted:pin:2]"}]}`},
 	{"another name", `{"telephone":"555 1234 11","phones":["555 1234 12"]}`, `{"telephone":"555 1234 11","phones":["555 1234 12"]}`},
 }
 
@@ -85,6 +89,37 @@ func TestMembersInDeltas(t *testing.T) {
 	}
 }
 
+// What a pattern finds that begins before a member is no member: it is a placeholder, whatever
+// the member is, and the member is looked for elsewhere all the same.
+func TestPatternsOverMembers(t *testing.T) {
+	rules, err := redacting.Compile(&redact.Rules{Paths: []string{"phone"}, Patterns: []redact.Pattern{{Kind: "row", Expr: `row.*"phone": "?5`}}})
+	require.NoError(t, err)
+	for text, want := range map[string]string{
+		`a row {"phone": "555 1234 11"} of 555 1234 11`: `a [redacted:row:1]"} of [redacted:phone:2]`,
+		`a row {"phone": 555123411} of Ada`:             `a [redacted:row:1]} of Ada`,
+	} {
+		assert.Equal(t, want, rules.Text(text))
+		stream := redacting.NewRedactStream(redacting.NewRedactor(rules))
+		for _, part := range strings.SplitAfter(text, " ") {
+			stream.Add(part, false)
+		}
+		stream.End()
+		assert.Equal(t, want, stream.Between(0, stream.Text.Len()))
+	}
+}
+
+// What stands in a text without a { is written at once: a story that a model tells in the
+// arguments of a call does not wait for its end.
+func TestTextsWithoutObjectsDoNotWait(t *testing.T) {
+	stream := redacting.NewRedactStream(redacting.NewRedactor(phones(t)))
+	stream.Add(`{"story":"Once upon a time`, false)
+	assert.Equal(t, stream.Text.Len(), stream.Decided())
+	stream.Add(` there was {\"a\":1}`, false)
+	assert.Equal(t, len(`{"story":"Once upon a time there was `), stream.Decided())
+	stream.Add(`","phone":"555`, false)
+	assert.Equal(t, stream.Text.Len()-len(`"555`), stream.Decided())
+}
+
 // A model's arguments, which are a text, cut over pieces, come before the call that says what
 // they are; what a tool gives, and what the next request says of both, are texts as well.
 func TestMembersThatModelsWrite(t *testing.T) {
@@ -126,18 +161,22 @@ func TestMembersThatModelsWrite(t *testing.T) {
 }
 
 // The value of a session stays one where a path covers all of it, with its version: code that
-// reads it finds the types that it wants. Other JSON that is covered is taken out as a whole.
+// reads it finds the types that it wants. Other JSON that is covered is taken out as a whole,
+// also what only looks like such a value, in whose place a secret may stand.
 // (SES-31)
 func TestJSONThatIsCovered(t *testing.T) {
-	for held, want := range map[string]string{
-		`{"v":2,"x":{"last":"A-17 of Ada","n":3}}`: `{\"v\":2,\"x\":{\"last\":\"[redacted:customer:1]\",\"n\":0}}`,
-		`{"v":"A-17 of Ada"}`:                      `[redacted:customer:1]`,
-		`["A-17 of Ada"]`:                          `[redacted:customer:1]`,
+	for _, c := range []struct{ at, held, want string }{
+		{"session.context.desk.customer", `{"v":2,"x":{"last":"A-17 of Ada","n":3}}`, `{\"v\":2,\"x\":{\"last\":\"[redacted:customer:1]\",\"n\":0}}`},
+		{"session.context.desk.customer", `{"v":"A-17 of Ada"}`, `[redacted:customer:1]`},
+		{"session.context.desk.customer", `{"v":"A-17 of Ada","x":1}`, `[redacted:customer:1]`},
+		{"session.context.desk.customer", `["A-17 of Ada"]`, `[redacted:customer:1]`},
+		{"session.auth.customer", `{"v":4711,"x":"A-17 of Ada"}`, `[redacted:customer:1]`},
+		{"customer", `{"v":4711,"x":"A-17 of Ada"}`, `[redacted:customer:1]`},
 	} {
 		var recorded bytes.Buffer
 		recorder := replay.Record(&recorded, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"customer"}}})
 		config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			if err := dc.Stash().Set("session.context.desk.customer", json.RawMessage(held)); err != nil {
+			if err := dc.Stash().Set(c.at, json.RawMessage(c.held)); err != nil {
 				return err
 			}
 			return dc.Ack()
@@ -145,6 +184,24 @@ func TestJSONThatIsCovered(t *testing.T) {
 		runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config, recorder)))
 		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
 		require.NoError(t, recorder.Err())
-		assert.Contains(t, recorded.String(), `{"$json":"`+want+`"}`)
+		assert.Contains(t, recorded.String(), `{"$json":"`+c.want+`"}`, c)
+		assert.NotContains(t, recorded.String(), "A-17", c)
 	}
+}
+
+// The values of a session stay ones in the raw turn that an attempt begins with, too. (SES-31)
+func TestSessionsOfRawTurnsStayValues(t *testing.T) {
+	var recorded bytes.Buffer
+	recorder := replay.Record(&recorded, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"customer"}}})
+	config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		return dc.Ack()
+	}}}
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config, recorder)))
+	raw := adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{
+		"session": map[string]any{"context": map[string]any{"customer": json.RawMessage(`{"v":2,"x":"A-17 of Ada"}`)}},
+	}}
+	require.NoError(t, runner.Run(t.Context(), raw))
+	require.NoError(t, recorder.Err())
+	assert.Contains(t, recorded.String(), `{"$json":"{\"v\":2,\"x\":\"[redacted:customer:1]\"}"}`)
+	assert.NotContains(t, recorded.String(), "A-17")
 }

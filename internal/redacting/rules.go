@@ -16,6 +16,7 @@ import (
 // Compiled are rules that were checked. They are shared by the runs of a recorder.
 type Compiled struct {
 	paths    []pathRule
+	longest  int // how many names the longest path has
 	patterns []*streamre.Pattern
 	literals []*streamre.Pattern // which are found together with what paths have found
 }
@@ -36,6 +37,7 @@ func Compile(r *redact.Rules) (*Compiled, error) {
 			wrong = append(wrong, fmt.Errorf("replay: RecordOptions.Redact: the path %q: %w", path, err))
 		}
 		rules.paths = append(rules.paths, rule)
+		rules.longest = max(rules.longest, len(rule.names))
 	}
 	for i, p := range r.Patterns {
 		compiled, err := streamre.Compile(p.Kind, p.Expr)
@@ -335,7 +337,7 @@ func merged(spans []streamre.Span) []streamre.Span {
 	kept := spans[:0]
 	for _, s := range spans {
 		if last := len(kept) - 1; last >= 0 && s.From < kept[last].To {
-			kept[last].To, kept[last].Level = max(kept[last].To, s.To), max(kept[last].Level, s.Level)
+			kept[last].Join(s)
 			continue
 		}
 		kept = append(kept, s)

@@ -22,9 +22,18 @@ type Span struct {
 	Level uint8
 }
 
-// Join takes in a span that overlaps, and does not begin before it.
+// Join takes in a span that overlaps, and does not begin before it. What is more than the
+// member of one of them is no member.
 func (s *Span) Join(other Span) {
-	s.To, s.Level = max(s.To, other.To), max(s.Level, other.Level)
+	switch {
+	case other.From == s.From && other.To == s.To:
+		s.Level = max(s.Level, other.Level)
+	case other.From == s.From && other.To > s.To:
+		s.Level = other.Level
+	case other.To > s.To:
+		s.Level = 0
+	}
+	s.To = max(s.To, other.To)
 	if other.From == s.From && other.Rank < s.Rank {
 		s.Kind, s.Rank = other.Kind, other.Rank
 	}

@@ -27,6 +27,9 @@ type fieldRow struct {
 	// OneLine says that Append writes texts, numbers and true alone, which never have a
 	// line break in them.
 	OneLine bool
+	// OfFormat says that it is numbers and words of the format alone: nothing of them is
+	// anybody's secret, and no other word can stand there.
+	OfFormat bool
 	// Read takes in what append wrote as the value.
 	Read func(d *Decoder, x *adk.Crossing, raw []byte) error
 	// Zero makes the field what it is where nothing is written of it.
@@ -39,32 +42,29 @@ type fieldRow struct {
 	Hold holding
 }
 
-// formats are the fields that hold numbers and words of the format alone: nothing of them is
-// anybody's secret, and no other word can stand there.
-var formats = []adk.Field{adk.FieldID, adk.FieldSeam, adk.FieldCollection, adk.FieldOutcome, adk.FieldStatus, adk.FieldFlag, adk.FieldIsError,
-	adk.FieldN, adk.FieldDuration, adk.FieldDigest}
-
 // IsOfFormat reports whether a field holds numbers and words of the format alone. The names of
 // seams that people gave are told elsewhere first.
-func IsOfFormat(f adk.Field) bool { return slices.Contains(formats, f) }
+func IsOfFormat(f adk.Field) bool { return FieldRows[f].OfFormat }
 
 // FieldRows are the rows of all fields. A test holds them against adk.Crossing.
 var FieldRows = [...]fieldRow{
 	adk.FieldID: {
-		Hold:    heldNumber(func(x *adk.Crossing) *int { return &x.ID }),
-		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.ID == b.ID },
-		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.ID); return nil },
-		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.ID, err = IntOfJSON(raw); return err },
-		Zero:    func(x *adk.Crossing) { x.ID = 0 },
-		OneLine: true,
+		Hold:     heldNumber(func(x *adk.Crossing) *int { return &x.ID }),
+		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.ID == b.ID },
+		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.ID); return nil },
+		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.ID, err = IntOfJSON(raw); return err },
+		Zero:     func(x *adk.Crossing) { x.ID = 0 },
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldSeam: {
-		Hold:    heldSeam,
-		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Seam == b.Seam },
-		Append:  func(e *Encoder, name string, x *adk.Crossing) error { return e.seam(name, x.Seam) },
-		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Seam, err = seamOfJSON(raw); return err },
-		Zero:    func(x *adk.Crossing) { x.Seam = adk.Seam{} },
-		OneLine: true,
+		Hold:     heldSeam,
+		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.Seam == b.Seam },
+		Append:   func(e *Encoder, name string, x *adk.Crossing) error { return e.seam(name, x.Seam) },
+		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Seam, err = seamOfJSON(raw); return err },
+		Zero:     func(x *adk.Crossing) { x.Seam = adk.Seam{} },
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldName: {
 		Hold:    heldText(func(x *adk.Crossing) *string { return &x.Name }),
@@ -113,8 +113,9 @@ var FieldRows = [...]fieldRow{
 			x.Collection = adk.CollectionName(name)
 			return errors.Join(err, known(x.Collection))
 		},
-		Zero:    func(x *adk.Crossing) { x.Collection = "" },
-		OneLine: true,
+		Zero:     func(x *adk.Crossing) { x.Collection = "" },
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldRecord: {
 		Hold:   heldSome(func(x *adk.Crossing) *adk.Record { return &x.Record }),
@@ -177,18 +178,20 @@ var FieldRows = [...]fieldRow{
 			x.Outcome, err = outcomeOfJSON(raw)
 			return err
 		},
-		Zero:    func(x *adk.Crossing) { x.Outcome = adk.OutcomeOK },
-		Bare:    bareText,
-		OneLine: true,
+		Zero:     func(x *adk.Crossing) { x.Outcome = adk.OutcomeOK },
+		Bare:     bareText,
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldStatus: {
-		Hold:    heldText(func(x *adk.Crossing) *string { return &x.Status }),
-		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Status == b.Status },
-		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Status); return nil },
-		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Status, err = d.shared(raw); return err },
-		Zero:    func(x *adk.Crossing) { x.Status = "" },
-		Bare:    bareText,
-		OneLine: true,
+		Hold:     heldText(func(x *adk.Crossing) *string { return &x.Status }),
+		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.Status == b.Status },
+		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Status); return nil },
+		Read:     func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Status, err = d.shared(raw); return err },
+		Zero:     func(x *adk.Crossing) { x.Status = "" },
+		Bare:     bareText,
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldErr: {
 		Hold:   heldSome(func(x *adk.Crossing) *error { return &x.Err }),
@@ -213,12 +216,13 @@ var FieldRows = [...]fieldRow{
 		Bare: bareError,
 	},
 	adk.FieldFlag: {
-		Hold:    heldFlag(func(x *adk.Crossing) *bool { return &x.Flag }),
-		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Flag == b.Flag },
-		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.Flag); return nil },
-		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Flag, err = BoolOfJSON(raw); return err },
-		Zero:    func(x *adk.Crossing) { x.Flag = false },
-		OneLine: true,
+		Hold:     heldFlag(func(x *adk.Crossing) *bool { return &x.Flag }),
+		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.Flag == b.Flag },
+		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.Flag); return nil },
+		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Flag, err = BoolOfJSON(raw); return err },
+		Zero:     func(x *adk.Crossing) { x.Flag = false },
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldIsError: {
 		Hold:   heldFlag(func(x *adk.Crossing) *bool { return &x.IsError }),
@@ -228,16 +232,18 @@ var FieldRows = [...]fieldRow{
 			x.IsError, err = BoolOfJSON(raw)
 			return err
 		},
-		Zero:    func(x *adk.Crossing) { x.IsError = false },
-		OneLine: true,
+		Zero:     func(x *adk.Crossing) { x.IsError = false },
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldN: {
-		Hold:    heldNumber(func(x *adk.Crossing) *int { return &x.N }),
-		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.N == b.N },
-		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.N); return nil },
-		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.N, err = IntOfJSON(raw); return err },
-		Zero:    func(x *adk.Crossing) { x.N = 0 },
-		OneLine: true,
+		Hold:     heldNumber(func(x *adk.Crossing) *int { return &x.N }),
+		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.N == b.N },
+		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.N); return nil },
+		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.N, err = IntOfJSON(raw); return err },
+		Zero:     func(x *adk.Crossing) { x.N = 0 },
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldDuration: {
 		Hold: heldNumber(func(x *adk.Crossing) *time.Duration { return &x.Duration }),
@@ -252,9 +258,10 @@ var FieldRows = [...]fieldRow{
 			x.Duration, err = DurationOfJSON(raw)
 			return err
 		},
-		Zero:    func(x *adk.Crossing) { x.Duration = 0 },
-		Bare:    bareText,
-		OneLine: true,
+		Zero:     func(x *adk.Crossing) { x.Duration = 0 },
+		Bare:     bareText,
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldSchema: {
 		Hold: heldList(func(x *adk.Crossing) *json.RawMessage { return &x.Schema }),
@@ -288,8 +295,9 @@ var FieldRows = [...]fieldRow{
 			x.Digest, err = digestOfJSON(raw)
 			return err
 		},
-		Zero:    func(x *adk.Crossing) { x.Digest = adk.Digest{} },
-		OneLine: true,
+		Zero:     func(x *adk.Crossing) { x.Digest = adk.Digest{} },
+		OneLine:  true,
+		OfFormat: true,
 	},
 	adk.FieldSeams: {
 		Hold: heldObject(func(x *adk.Crossing) **adk.RunInfo { return &x.Seams }, func(info *adk.RunInfo) bool { return info != nil }),

@@ -235,7 +235,7 @@ func Traces[Self property.T[Self]](t Self, folder string, open func(trace string
 		return
 	}
 	recordings, traces := sessions.Recordings(sources)
-	traces = sessions.Whole(traces, recordings, append(reading, trace.Options{})[0])
+	traces = sessions.Whole(traces, recordings, reading...)
 	if len(traces) == 0 {
 		t.Errorf("%s: there is no turn that ended: want a folder with traces", folder)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -24,10 +25,10 @@ func (r *Recording) IsCut(name string, reading trace.Options) bool {
 }
 
 // Whole are the traces that no end of a host has cut, as IsCut says: those that can be read one
-// by one.
-func Whole(traces []corpus.Source, recordings []*Recording, reading trace.Options) (whole []corpus.Source) {
+// by one. reading says how the traces are read.
+func Whole(traces []corpus.Source, recordings []*Recording, reading ...trace.Options) (whole []corpus.Source) {
 	for _, source := range traces {
-		if !slices.ContainsFunc(recordings, func(r *Recording) bool { return r.IsCut(source.Name, reading) }) {
+		if !slices.ContainsFunc(recordings, func(r *Recording) bool { return r.IsCut(source.Name, optional.First(reading)) }) {
 			whole = append(whole, source)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 
 // partTold: what was asked for failed, the turn was acked, nobody was told, and the reader is
 // given nothing, or the usual words with other figures: a sum of some of its parts; or the tool
-// that asked gave nothing in the place of something. It is silent where the same was asked once more, and where the words are others: those may say
-// that something is missing.
+// that asked gave nothing in the place of something. It is silent where the same was asked once
+// more, and where the words are others: those may say that something is missing.
 func partTold(r, undisturbed *Run) []exhibit {
 	if r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
@@ -58,11 +58,11 @@ func unheardOf(r, undisturbed *Run) (found []exhibit) {
 		}
 		said, usual, by := r.said(), undisturbed.said(), "the answer"
 		if tool := r.toolOf(call); tool > 0 {
-			if tool >= len(undisturbed.calls) || undisturbed.calls[tool].seam != r.calls[tool].seam || undisturbed.calls[tool].ended == 0 || r.calls[tool].outcome != adk.OutcomeOK {
+			mine, theirs, both := r.gave(tool, undisturbed)
+			if !both {
 				continue
 			}
-			said, usual = Text(r.Crossings[r.calls[tool].ended].Result), Text(undisturbed.Crossings[undisturbed.calls[tool].ended].Result)
-			by = "what " + r.calls[tool].seam.String() + " gives"
+			said, usual, by = Text(mine), Text(theirs), "what "+r.calls[tool].seam.String()+" gives"
 		}
 		if isLess(said, usual) {
 			found = append(found, r.exhibit(end, "%s failed, the turn was acked, and %s is the usual one without its part: %s", c.seam, by, safetext.Said(said, longestClip)))
@@ -152,10 +152,20 @@ func panicHidden(r, undisturbed *Run) (found []exhibit) {
 // gaveNothing reports whether a call of a tool gave nothing as its result, where the undisturbed
 // run has something.
 func (r *Run) gaveNothing(tool int, undisturbed *Run) bool {
-	if tool >= len(undisturbed.calls) || undisturbed.calls[tool].seam != r.calls[tool].seam || undisturbed.calls[tool].ended == 0 || r.calls[tool].outcome != adk.OutcomeOK {
-		return false
+	mine, usual, both := r.gave(tool, undisturbed)
+	return both && isNothing(mine) && !isNothing(usual)
+}
+
+// gave is what a call of a tool gave, here and in the undisturbed run, if it did in both.
+func (r *Run) gave(tool int, undisturbed *Run) (mine, usual adk.ToolResult, both bool) {
+	if tool >= len(undisturbed.calls) {
+		return nil, nil, false
 	}
-	return isNothing(r.Crossings[r.calls[tool].ended].Result) && !isNothing(undisturbed.Crossings[undisturbed.calls[tool].ended].Result)
+	here, there := r.calls[tool], undisturbed.calls[tool]
+	if here.seam != there.seam || here.outcome != adk.OutcomeOK || there.ended == 0 {
+		return nil, nil, false
+	}
+	return r.Crossings[here.ended].Result, undisturbed.Crossings[there.ended].Result, true
 }
 
 // isNothing reports whether a tool's result says nothing.

@@ -161,8 +161,8 @@ func (r *Run) Alone() (found []property.Violation) {
 	for _, s := range crashOracle.look(r, nil) {
 		found = append(found, crashOracle.violation(s))
 	}
-	for _, s := range r.refusedRequests() {
-		return append(found, historyOracle.violation(s)) // each later one has it again
+	if refused := r.refusedRequests(); len(refused) > 0 { // each later one has it again
+		found = append(found, historyOracle.violation(refused[0]))
 	}
 	return found
 }
