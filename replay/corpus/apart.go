@@ -15,11 +15,24 @@ import (
 // divergence of one of them, and a regression may be in another.
 
 // gatherApart finds what differs on its own in the traces of a cause, the same once, and how
-// their turns end.
+// their turns end. In which a thing is asked that the cause has only in another place, or in
+// another's, it is new: nobody has asked that before, and it may be a write.
 func (c *CauseReport) gatherApart(reports map[string]*TraceReport) {
 	c.Apart, c.Ends = nil, ""
 	ends, order := map[string]int{}, []string{}
+	add := func(a replay.Apart, name string) {
+		at := slices.IndexFunc(c.Apart, func(other ApartReport) bool { return other.What == a.What })
+		if at < 0 {
+			at, c.Apart = len(c.Apart), append(c.Apart, ApartReport{Apart: a})
+		}
+		if !slices.Contains(c.Apart[at].Traces, name) {
+			c.Apart[at].Traces = append(c.Apart[at].Traces, name)
+		}
+	}
 	for _, name := range c.Traces {
+		if of := reports[name].Cause; of.Class == replay.Unanswered && c.Class != replay.Unanswered {
+			add(replay.Apart{What: fmt.Sprintf("%s in %s: %s", of.Class, of.Seam, of.Kind), Crossing: reports[name].Divergence.Crossing}, name)
+		}
 		after := reports[name].Divergence.After
 		if after == nil {
 			continue
@@ -28,13 +41,7 @@ func (c *CauseReport) gatherApart(reports map[string]*TraceReport) {
 			order = append(order, after.Ends)
 		}
 		for _, a := range after.Apart {
-			at := slices.IndexFunc(c.Apart, func(other ApartReport) bool { return other.What == a.What })
-			if at < 0 {
-				at, c.Apart = len(c.Apart), append(c.Apart, ApartReport{Apart: a})
-			}
-			if !slices.Contains(c.Apart[at].Traces, name) {
-				c.Apart[at].Traces = append(c.Apart[at].Traces, name)
-			}
+			add(a, name)
 		}
 	}
 	if len(order) < 2 {

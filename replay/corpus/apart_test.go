@@ -2,6 +2,7 @@ package corpus_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -96,4 +97,47 @@ func TestWhatFollowsIsNotOnItsOwn(t *testing.T) {
 func TestEndsAreCounted(t *testing.T) {
 	assert.Equal(t, "in another state in 2 traces, nobody knows how in 1 trace", corpus.EndsOf("in another state", "", "in another state"))
 	assert.Empty(t, corpus.EndsOf("as recorded", "as recorded"))
+}
+
+// What is done before it is allowed is done in some traces for the first time: where nobody had
+// allowed it. That is said beside the order, which is all that differs in the others.
+func TestWhatIsAskedForTheFirstTimeIsSaid(t *testing.T) {
+	agent := func(city string, payFirst bool) livetest.ExecutorFunc {
+		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			allow := func() (bool, error) {
+				_, err := dc.Memories().Fetch(ctx) // what was allowed
+				return city != "Rome" && city != "Lima", err
+			}
+			pay := func() error {
+				_, err := adk.Ask(ctx, "payments", city, func(context.Context, string) (string, error) { return "paid", nil })
+				return err
+			}
+			if payFirst {
+				if err := pay(); err != nil {
+					return err
+				}
+			}
+			allowed, err := allow()
+			if err == nil && allowed && !payFirst {
+				err = pay()
+			}
+			return errors.Join(err, dc.Ack())
+		}
+	}
+	sources := []corpus.Source{}
+	for _, city := range cities {
+		sources = append(sources, livetest.Source(city, recordTurn(t, city, agent(city, false))))
+	}
+	report, err := corpus.Verify(t.Context(), sources, func(city string) replay.Live {
+		return replay.Live{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: agent(city, true)}}, Seams: []string{replay.Executor}}
+	})
+	require.NoError(t, err)
+	require.Len(t, report.Causes, 1)
+	c := report.Causes[0]
+	assert.Equal(t, `order in executor/model: ask payments, before fetch memories`, c.Text)
+	assert.Len(t, c.Traces, len(cities))
+	require.Len(t, c.Apart, 1)
+	assert.Equal(t, "unanswered in executor/model: ask payments", c.Apart[0].What)
+	assert.Equal(t, []string{"Rome", "Lima"}, c.Apart[0].Traces)
+	assert.Contains(t, strings.Join(strings.Fields(c.String()), " "), "besides, on their own: unanswered in executor/model: ask payments, at crossing ")
 }

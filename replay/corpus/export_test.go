@@ -26,7 +26,7 @@ func EndsOf(ends ...string) string {
 	for i, end := range ends {
 		name := string(rune('a' + i))
 		c.Traces = append(c.Traces, name)
-		reports[name] = &TraceReport{Report: replay.Report{Divergence: &replay.Divergence{After: &replay.Impact{Ends: end}}}}
+		reports[name] = &TraceReport{Cause: &Cause{}, Report: replay.Report{Divergence: &replay.Divergence{After: &replay.Impact{Ends: end}}}}
 	}
 	c.gatherApart(reports)
 	return c.Ends
