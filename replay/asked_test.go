@@ -359,6 +359,23 @@ func TestUnansweredAsksAreOneFinding(t *testing.T) {
 	assert.Zero(t, report.Divergence.After.Own)
 }
 
+// WLD-6: results that are paired with the wrong calls are changed requests, however much of the
+// other's words each has. The same two in another order are an order.
+func TestSwappedResultsAreChanges(t *testing.T) {
+	written := func(call, text string) map[string]any {
+		return map[string]any{"role": "tool", "call": call, "messages": text}
+	}
+	const one, two = "error: there is no file no.go", "error: ../../etc/passwd is outside the project"
+	_, live := asking(t, written("b", one), written("c", two))
+	report, _ := live(nil, written("b", two), written("c", one))
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, replay.ChangedInput, report.Divergence.Class, report)
+	assert.Contains(t, report.String(), "request.messages")
+	report, _ = live(nil, written("c", two), written("b", one))
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, replay.Order, report.Divergence.Class, report)
+}
+
 // WLD-6: where a changed request is as much like two that were recorded, it is given the
 // answer of the first, and the report says that this is ambiguous.
 func TestTiesAreAmbiguous(t *testing.T) {

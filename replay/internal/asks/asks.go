@@ -5,6 +5,7 @@ package asks
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -95,7 +96,7 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 	}
 	like := likeness.Of(&asked)
 	for _, in := range scopes {
-		if a, rival := r.mostAlike(like, in); a != nil {
+		if a, rival := r.mostAlike(asked.JSON, like, in); a != nil {
 			if rival != nil {
 				r.Rivals[got.Seq] = rival.step.X.Seq
 			}
@@ -265,8 +266,10 @@ func AreAlike(a, b *likeness.Words, part float64) bool {
 // mostAlike is the recorded ask of a shape and a scope that nobody has taken and whose
 // request is most like a changed one, and nil where none is alike enough. Of several it is
 // the first; rival is then another one, unless all of them asked the same. Of asks that
-// are much longer or shorter than the best one words are not compared.
-func (r *Recorded) mostAlike(asked *likeness.Likeness, in func(*ask) bool) (best, rival *ask) {
+// are much longer or shorter than the best one words are not compared. The ask that is next is
+// preferred where what tells the two apart says so as well: who says another's words in the name
+// of the first has changed what the first says.
+func (r *Recorded) mostAlike(request json.RawMessage, asked *likeness.Likeness, in func(*ask) bool) (best, rival *ask) {
 	var free []*ask
 	var nearest *ask
 	for _, a := range r.all {
@@ -303,5 +306,42 @@ func (r *Recorded) mostAlike(asked *likeness.Likeness, in func(*ask) bool) (best
 			rival = a
 		}
 	}
+	if next := free[0]; best != nil && best != next && AreAlike(asked.Words, next.like.Words, likeness.Alike(asked.Words, next.like.Words)) {
+		if ofNext, ofBest := tell(request, next.step.X.JSON, best.step.X.JSON); ofNext > 0 && ofNext >= ofBest {
+			return next, nil
+		}
+	}
 	return best, rival
+}
+
+// tell is how many texts, numbers and the like of a request are those of the one, and not of the
+// other; and of the other, and not of the one. What stands in lists says nothing of that.
+func tell(request, one, other json.RawMessage) (ofOne, ofOther int) {
+	var asked, a, b any
+	if json.Unmarshal(request, &asked) != nil || json.Unmarshal(one, &a) != nil || json.Unmarshal(other, &b) != nil {
+		return 0, 0
+	}
+	return tellIn(asked, a, b)
+}
+
+func tellIn(asked, one, other any) (ofOne, ofOther int) {
+	switch asked := asked.(type) {
+	case map[string]any:
+		a, _ := one.(map[string]any)
+		b, _ := other.(map[string]any)
+		for name, held := range asked {
+			inOne, inOther := tellIn(held, a[name], b[name])
+			ofOne, ofOther = ofOne+inOne, ofOther+inOther
+		}
+		return ofOne, ofOther
+	case []any:
+		return 0, 0
+	}
+	switch isOne, isOther := asked == one, asked == other; {
+	case isOne == isOther:
+		return 0, 0
+	case isOne:
+		return 1, 0
+	}
+	return 0, 1
 }
