@@ -74,7 +74,8 @@
 // # Determinism
 //
 // Time and ids come from the config ([Clock], [IDSource]), and the bytes of media
-// through [Handle.OpenMedia]. With the same
+// through [Handle.OpenMedia]. Code that is given a context and no handle has [Now],
+// [NewID] and [Sleep], which outside of a turn are the machine's. With the same
 // config, raw turn, clock, ids and answers of user code, and strands run one at
 // a time, a turn makes the same crossings in the same order, everywhere.
 // Goroutines that user code starts itself are legal, and outside this promise.
