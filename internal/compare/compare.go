@@ -184,6 +184,10 @@ func (f FieldDiff) Lines(width int) []string {
 	}
 	if f.isError() {
 		a, b = inWords(a), inWords(b)
+		words, areWords := a.(string)
+		if links := f.links(); areWords && words == b && links != "" {
+			return strings.Split(safetext.Wrapped(safetext.Shortened(links, 2*width-8), width, "    "), "\n")
+		}
 	}
 	const indent = "             " // as wide as what stands before a value
 	if lines := wrapped(f, a, b, 2*(width-len(indent))-spareOfAValue, width, indent); lines != nil {
@@ -318,6 +322,9 @@ func (f FieldDiff) links() string {
 	for _, part := range parts[:min(len(parts), mostLinks)] {
 		if part.Field == f.Field {
 			return ""
+		}
+		if f.isError() {
+			part.Of = adk.FieldErr
 		}
 		said = append(said, part.String())
 	}

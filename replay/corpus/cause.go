@@ -292,7 +292,7 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 			ofLong := hasWord(c.Removed+c.Added) && max(len(was), len(now)) > longestSaid
 			worded = worded && len(changes) == 1 && (both || ofLong)
 		}
-		if alike == 1 && !worded && max(len(was), len(now)) <= compare.LongestValue {
+		if alike == 1 && !worded && was != now && max(len(was), len(now)) <= compare.LongestValue {
 			changes[i].Was, changes[i].Now = was, now
 		}
 	}

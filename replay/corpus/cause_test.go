@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -561,4 +562,19 @@ func TestCausesSayErrors(t *testing.T) {
 	assert.Equal(t, `error in tool/list: returns, no error any more, which was "404"`, gone.String())
 	other := corpus.Cause{Class: replay.ChangedError, Seam: "tool/list", Kind: "returns", Changes: []corpus.Change{{Field: "err", Was: `"404"`, Now: `"500"`}}}
 	assert.Equal(t, `error in tool/list: returns, err: "404" → "500"`, other.String())
+}
+
+// Of an error of the same words the cause is what it does not wrap any more, and not the words.
+func TestAnErrorOfTheSameWordsIsToldByWhatItWraps(t *testing.T) {
+	failing := func(err error) livetest.ExecutorFunc {
+		return func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return err }
+	}
+	sources := []corpus.Source{livetest.Source("oslo.jsonl", recordTurn(t, "Oslo", failing(fmt.Errorf("read the page: %w", io.EOF))))}
+	report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
+		return replay.Live{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: failing(errors.New("read the page: EOF"))}}, Seams: []string{replay.Executor}}
+	})
+	require.NoError(t, err)
+	require.Len(t, report.Causes, 1)
+	assert.Equal(t, `error in executor/model: returns, err.cause: without "io.EOF"`, report.Causes[0].Text)
+	assert.Contains(t, report.Causes[0].String(), `err.cause: expected "io.EOF", got nothing`)
 }
