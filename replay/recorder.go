@@ -27,7 +27,8 @@ type Recorder struct {
 	options RecordOptions
 	open    func(adk.RunInfo) (io.WriteCloser, error)
 	rules   *redacting.Compiled // nil where nothing is redacted
-	invalid error               // of the options: nothing is recorded
+	among   *redacting.Conversations
+	invalid error // of the options: nothing is recorded
 
 	behind   sync.WaitGroup // the runs that are still being written
 	mu       sync.Mutex
@@ -59,6 +60,12 @@ type RecordOptions struct {
 	MaxSaid, MaxCrossings, MaxValues int64
 	// Redact is what must not be written; nil is nothing.
 	Redact *redact.Rules
+	// Conversation says which conversation a run is of, by the call that it begins with,
+	// which has what the run was given: a text that names it, empty for none. What a path of Redact finds in a
+	// run of it is looked for in its later runs, too, which are told what this one has said. Of
+	// the 1024 latest conversations the recorder remembers the 256 latest such texts. Nil is
+	// each run by itself. It may be called from many goroutines.
+	Conversation func(first *adk.Crossing) string
 	// Sample reports of a run that begins whether it is recorded; nil is every run.
 	// OneIn makes one. It may be called from many goroutines.
 	Sample func(adk.RunInfo) bool
@@ -108,6 +115,9 @@ func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...Recor
 	if redaction := r.options.Redact; redaction != nil {
 		r.rules, r.invalid = redacting.Compile(redaction)
 	}
+	if of := r.options.Conversation; of != nil {
+		r.among = redacting.NewConversations(of)
+	}
 	return r
 }
 
@@ -129,7 +139,7 @@ func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 	}
 	out = r.layered(out)
 	if r.rules != nil {
-		return &recording{recorder: r, out: out, trace: redacting.NewWriter(out, trace.Header{Info: info}, r.rules, r.options.writing())}
+		return &recording{recorder: r, out: out, trace: redacting.NewWriterIn(r.among, out, trace.Header{Info: info}, r.rules, r.options.writing())}
 	}
 	return &recording{recorder: r, out: out, trace: trace.NewWriter(out, trace.Header{Info: info}, r.options.writing())}
 }

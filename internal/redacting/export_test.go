@@ -2,6 +2,7 @@ package redacting
 
 import (
 	"fmt"
+	"github.com/adkreplay/adkreplay/adk"
 
 	"github.com/adkreplay/adkreplay/internal/streamre"
 )
@@ -31,3 +32,25 @@ func (r *redactor) Meet(name string, secrets ...string) {
 
 // Decided is the place up to which it is clear what is secret.
 func (s *redactStream) Decided() int { return s.decided }
+
+// Begin has a run begin with a call, in which a path finds secrets, and gives what was known of
+// its conversation before.
+func (c *Conversations) Begin(first *adk.Crossing, secrets ...string) (known []string) {
+	of := c.begun(first)
+	if of == nil {
+		return nil
+	}
+	for _, one := range of.all() {
+		known = append(known, one.secret)
+	}
+	for _, secret := range secrets {
+		of.add("card", secret)
+	}
+	return known
+}
+
+// What the tests of conversations fill.
+const (
+	MostConversations = mostConversations
+	MostSecrets       = mostSecrets
+)

@@ -243,7 +243,7 @@ func (f *memberFinder) text(found *[]streamre.Span, text string, from, to int) {
 			if plain != nil {
 				quoted = plain.text
 			}
-			f.redactor.hunt(f.covers, quoted)
+			f.redactor.huntOf(f.covers, quoted)
 		}
 		return
 	}

@@ -115,6 +115,7 @@ type redactor struct {
 	secrets  int               // how many different ones there are
 	Count    int               // placeholders so far
 	carries  bool              // those that are there already count too
+	of       *conversation     // that the run is of; nil for none
 }
 
 func newRedactor(rules *Compiled) *redactor {
@@ -190,9 +191,16 @@ func (r *redactor) found(kind, secret string, hunt bool) string {
 		return secret
 	}
 	if hunt {
-		r.hunt(kind, secret)
+		r.huntOf(kind, secret)
 	}
 	return r.placeholder(kind, secret)
+}
+
+// huntOf has what a path has found looked for everywhere, and in the later runs of the
+// conversation.
+func (r *redactor) huntOf(kind, secret string) {
+	r.hunt(kind, secret)
+	r.of.add(kind, secret)
 }
 
 // hunt has texts looked for everywhere: one secret, in the ways to write it.

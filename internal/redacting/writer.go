@@ -23,6 +23,7 @@ const maxHeld = 4 << 20
 // written. So nothing of a Crossing is kept, and what is written can be read.
 type Writer struct {
 	redactor *redactor
+	among    *Conversations       // that the run may be of one of; nil once that is known, or for none
 	open     func() *trace.Writer // with the header
 	out      *trace.Writer        // nil before the first crossing
 	begun    bool
@@ -81,9 +82,14 @@ func (k streamKey) path() []string {
 // NewWriter writes the redacted trace of a run to w, without what rules find.
 // Its methods are those of a Writer of traces.
 func NewWriter(w io.Writer, h trace.Header, rules *Compiled, options trace.Options) *Writer {
+	return NewWriterIn(nil, w, h, rules, options)
+}
+
+// NewWriterIn is NewWriter of a run that belongs to one of some conversations, or to none.
+func NewWriterIn(among *Conversations, w io.Writer, h trace.Header, rules *Compiled, options trace.Options) *Writer {
 	known, err := wire.NewSentinels(options.Sentinels)
 	r := &Writer{
-		redactor: newRedactor(rules), err: err,
+		redactor: newRedactor(rules), among: among, err: err,
 		lines: wire.NewEncoder(known), reader: wire.NewDecoder(known), told: state.New(), wrote: state.New(),
 		streams: map[streamKey]*redactStream{}, asks: map[int]*pieceStreams{},
 	}
@@ -124,6 +130,10 @@ func (r *Writer) Write(c *adk.Crossing) error {
 func (r *Writer) take(c *adk.Crossing) error {
 	if !r.begun {
 		r.begun, r.lines.Last, r.reader.Last = true, c.At, c.At
+	}
+	if r.among != nil && c.Kind.Class() == adk.ClassCall { // a cancel may come before it
+		r.redactor.join(r.among.begun(c))
+		r.among = nil
 	}
 	if err := r.lines.Crossing(c, nil); err != nil {
 		return fmt.Errorf("replay: writing crossing %d of a trace: %w", c.Seq, err)

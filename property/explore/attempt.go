@@ -572,8 +572,8 @@ func (a *attempt) locate(at int) {
 	if a.places == nil {
 		a.places = map[int]string{}
 	}
-	if where := watchdog.Here().Where(); a.places[at] == "" {
-		a.places[at] = where
+	if a.places[at] == "" { // a look is dear
+		a.places[at] = watchdog.Here().Where()
 	}
 }
 

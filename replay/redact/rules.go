@@ -25,8 +25,10 @@ package redact
 // A text of eight bytes or more that was found by its path is a secret from
 // there on: it is also replaced in texts, names and streams that no path and no
 // pattern says anything about. What was written before it was known stays. The
-// run alone knows it: where the next turn begins with what this one has said, give
-// it a path, or a pattern, that finds it there.
+// next turn may begin with what this one has said: a recorder that is told which turns
+// are of one conversation (RecordOptions.Conversation; that of a host's sessions is)
+// looks for it there too. Elsewhere, and in another process, a run alone knows what it
+// has found: give the next one a path, or a pattern, that finds it.
 //
 // So it goes with the other ways to write any secret that was found: quoted, within JSON
 // as Go and others escape it, within a URL, in hex, and in base64, where it may stand

@@ -41,6 +41,9 @@ const journalEnding = ".journal" + corpus.Ending
 // elsewhere the journal cannot know. With a path that takes out session.seed nothing is
 // recorded, and Err says so at once.
 //
+// What a path finds in a turn is looked for in the later turns of the session, as far as this
+// host runs them, unless options say otherwise (replay.RecordOptions.Conversation).
+//
 // Each host numbers its secrets by itself. So sessions whose names are redacted are not played
 // where journals of several processes lie in one folder, which is told.
 func RecordHost(name string, open func(file string) (io.WriteCloser, error), options ...replay.RecordOptions) *HostRecorder {
@@ -50,6 +53,10 @@ func RecordHost(name string, open func(file string) (io.WriteCloser, error), opt
 
 // recordHost is RecordHost with masks that others may share, or why there are none.
 func recordHost(name string, open func(file string) (io.WriteCloser, error), masks *masks, refused error, options ...replay.RecordOptions) *HostRecorder {
+	o := optional.First(options)
+	if o.Conversation == nil {
+		o.Conversation = sessionOf
+	}
 	r := &HostRecorder{name: name, open: open, masks: masks, refused: refused}
 	r.Recorder = replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) {
 		if refused != nil {
@@ -60,8 +67,18 @@ func recordHost(name string, open func(file string) (io.WriteCloser, error), mas
 		file := fmt.Sprintf("%s-%d%s", name, r.turns, corpus.Ending)
 		r.mu.Unlock()
 		return open(file)
-	}, options...)
+	}, o)
 	return r
+}
+
+// sessionOf names the session that a turn is of, by its first crossing; empty for none.
+func sessionOf(first *adk.Crossing) string {
+	stash, _ := first.Value.(map[string]any)
+	seed, is := seedIn(stash)
+	if !is {
+		return ""
+	}
+	return fmt.Sprintf("%q", []string{seed.Tenant, seed.Session})
 }
 
 // Step writes a step of the journal.

@@ -2,6 +2,8 @@ package sessions_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +17,9 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/adk/storage/memory"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/sessions"
@@ -147,6 +152,48 @@ func TestPathsAndJournals(t *testing.T) {
 	said, err := basket.Recording("turns").Verify(t.Context(), sessions.Options{})
 	require.NoError(t, err)
 	assert.True(t, slices.ContainsFunc(said.NotCompared, func(what string) bool { return strings.HasPrefix(what, "the digests of the values") }), said.NotCompared)
+}
+
+// What a path finds in a turn of a session, the traces of its later turns do not say in clear
+// either, wherever it stands; those of another session are not looked through for it.
+func TestWhatAPathFindsIsLookedForInLaterTurns(t *testing.T) {
+	const number = "4012 8888 8888 1881"
+	run := func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		seed, err := session.SeedOf(dc)
+		if err != nil {
+			return err
+		}
+		if seed.Delivery == "d0" {
+			h.Log(adk.LevelInfo, "paid", "all is well", map[string]any{"card": number})
+		} else {
+			h.Log(adk.LevelInfo, "said", "you have paid with "+number+", or "+base64.StdEncoding.EncodeToString([]byte("x"+number+"x")), nil)
+		}
+		return dc.Ack()
+	}
+	kept, err := memory.New(storage.Config{})
+	require.NoError(t, err)
+	probe := &sessions.InMemory{Options: replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"card"}}}}
+	host, err := session.NewHost(session.Config{
+		Agent: fakes.Deterministic(adk.Config{Storage: kept.Storage(), Executor: adk.Executor{Name: "model", Run: run}}, probe.Host("host")),
+		Store: kept.Sessions(), Name: "host", NoWait: true, Journal: probe.Host("host").Step,
+		Channels: map[string]func(json.RawMessage) (session.Channel, error){"words": func(json.RawMessage) (session.Channel, error) { return wordless{}, nil }},
+		Prompt:   func(session.Seed) (string, []string, error) { return "You sell.", nil, nil },
+	})
+	require.NoError(t, err)
+	for i, name := range []string{"a", "a", "b"} {
+		_, err := host.Deliver(t.Context(), session.Delivery{Session: name, ID: fmt.Sprint("d", i), Kind: "words", Payload: json.RawMessage(`1`)})
+		require.NoError(t, err)
+	}
+	require.NoError(t, probe.Close())
+	files := probe.Files()
+	assert.NotContains(t, string(files["host-1.jsonl"]), number)
+	assert.NotContains(t, string(files["host-2.jsonl"]), number)
+	assert.Contains(t, string(files["host-2.jsonl"]), "you have paid with [redacted:card:1], or ")
+	assert.NotContains(t, string(files["host-2.jsonl"]), base64.StdEncoding.EncodeToString([]byte("x" + number + "x"))[2:20])
+	assert.Contains(t, string(files["host-3.jsonl"]), number, "nobody has found it there")
+	report, err := probe.Recording("turns").Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Divergences)
 }
 
 // Where rules are wrong, or take out what says of what session a trace is, nothing is recorded,

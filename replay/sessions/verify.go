@@ -377,13 +377,19 @@ func beginningOf(x *adk.Crossing) (b beginning, err error) {
 	}
 	stash, _ := x.Value.(map[string]any)
 	b.raw = adk.RawTurn{SystemPrompt: x.Text, Instructions: x.Texts, Stash: stash}
-	own, _ := stash["session"].(map[string]any)
-	raw, _ := own["seed"].(json.RawMessage)
-	if err := json.Unmarshal(raw, &b.seed); err != nil {
+	var is bool
+	if b.seed, is = seedIn(stash); !is {
 		return b, errors.New("the trace has no seed: it is none of a session's turn")
 	}
 	b.values = valuesIn(stash)
 	return b, nil
+}
+
+// seedIn is the seed in a stash, if there is one.
+func seedIn(stash map[string]any) (seed session.Seed, is bool) {
+	own, _ := stash["session"].(map[string]any)
+	raw, _ := own["seed"].(json.RawMessage)
+	return seed, json.Unmarshal(raw, &seed) == nil
 }
 
 // valuesIn gives the session's values in a stash, by their keys.
