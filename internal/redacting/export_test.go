@@ -30,6 +30,9 @@ func (r *redactor) Meet(name string, secrets ...string) {
 	}
 }
 
+// Hunts reports whether something is looked for that a path has found.
+func (r *redactor) Hunts() bool { return r.hunted > 0 }
+
 // Decided is the place up to which it is clear what is secret.
 func (s *redactStream) Decided() int { return s.decided }
 

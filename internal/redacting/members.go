@@ -29,6 +29,7 @@ type memberFinder struct {
 	brace  int         // the first { in that text; -1 for none
 	covers string      // the kind of the rule that covers the value; empty for none
 	broken bool        // the line of that text is at its end, and nothing stands on the next so far
+	next   int         // the first { in that text that a line begins with; -1 for none
 }
 
 // container is an object or a list of JSON that has begun.
@@ -96,7 +97,7 @@ func (f *memberFinder) Run(found []streamre.Span, text string, end int) []stream
 func (f *memberFinder) mark(c byte) {
 	switch {
 	case c == '"' && (f.state == aValue || f.state == aName):
-		f.began, f.isName, f.brace, f.broken = f.at, f.state == aName, -1, false
+		f.began, f.isName, f.brace, f.next, f.broken = f.at, f.state == aName, -1, -1, false
 	case f.state == aValue && (c == '{' || c == '['):
 		f.enter(c == '{')
 	case f.state == aValue && isOfWord(c):
@@ -118,7 +119,8 @@ func (f *memberFinder) mark(c byte) {
 
 // inText goes on in a text of JSON, and reports whether it has come to its end. One that has
 // line breaks in it, which JSON has not, is taken for a text all the same, but where an object
-// begins on the next line: the one before was cut off.
+// begins on the next line: the one before was cut off. What is covered is so up to its end, and
+// that object is looked at as well.
 func (f *memberFinder) inText(found *[]streamre.Span, text string, end int) bool {
 	if f.at == f.began {
 		f.at++
@@ -126,18 +128,27 @@ func (f *memberFinder) inText(found *[]streamre.Span, text string, end int) bool
 	for f.at < end {
 		switch c := text[f.at]; {
 		case c == '\\':
-			if f.at+1 >= end {
+			meant, size := escape(text[f.at:end])
+			if f.at+1 >= end || text[f.at+1] == 'u' && f.at+escapeSize > end { // its rest is to come
 				return false
 			}
-			f.at += 2
+			if size == 1 { // it is none, and so is what follows
+				meant, size = text[f.at+1:f.at+2], 2
+			}
+			if meant == "{" && f.brace < 0 {
+				f.brace = f.at
+			}
+			f.at += size
 			f.broken = false
 			continue
 		case c == '\n' || f.broken && (c == ' ' || c == '\t' || c == '\r'):
-			f.broken = f.covers == ""
-		case c == '{' && f.broken:
+			f.broken = true
+		case c == '{' && f.broken && (f.isName || f.covers == ""):
 			f.began = -1
 			f.words()
 			return true
+		case c == '{' && f.broken && f.next < 0:
+			f.next, f.broken = f.at, false
 		case c == '{' && f.brace < 0:
 			f.brace, f.broken = f.at, false
 		case c == '"':
@@ -150,6 +161,10 @@ func (f *memberFinder) inText(found *[]streamre.Span, text string, end int) bool
 			}
 			f.text(found, text, from, to)
 			f.state = aComma
+			if f.next >= 0 {
+				f.at = f.next
+				f.words()
+			}
 			return true
 		default:
 			f.broken = false
@@ -159,6 +174,9 @@ func (f *memberFinder) inText(found *[]streamre.Span, text string, end int) bool
 	f.at = min(f.at, end)
 	return false
 }
+
+// escapeSize is how long an escape such as \u007b is.
+const escapeSize = 6
 
 func isOfWord(c byte) bool {
 	return c == '-' || c == '+' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == 'E'
