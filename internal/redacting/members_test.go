@@ -101,7 +101,7 @@ func inDeltas(t *testing.T, text string, draw *rand.Rand) string {
 
 // jsonPieces are what texts are drawn of that have JSON in them, whole and broken.
 var jsonPieces = []string{"{", "}", "[", "]", `"`, ":", ",", "\n", `\`, " ", "phone", `"phone":`, `"args":{"pin":`, "abc1", "12345",
-	`\u007b`, "u007b", `\u00`, "7b", `\"`, `{\"phone\":\"`, "true", "1", `"x":`}
+	`\u007b`, "u007b", `\u00`, "7b", `\"`, `{\"phone\":\"`, `\u007b\"phone\":\"`, `\{\"phone\":\"`, "true", "1", `"x":`}
 
 // Whatever a text is, its deltas are redacted as the whole is. What is long enough to be looked
 // for elsewhere is left out: what was written before it was known stays.
