@@ -51,6 +51,7 @@ type Options struct {
 
 	ownClock bool   // Now is not the system's
 	test     string // the line of Go that reproduces, with a verb for the schedule
+	known    known  // what other subjects of the test have violated; nil where there is one alone
 }
 
 // Explore runs a subject again and again and breaks it at every crossing in every

@@ -224,7 +224,8 @@ func sameRoute(a, b json.RawMessage) bool {
 //	}, explore.Options{})
 //
 // A turn whose code of today asks what the recording has no answer to is not explored,
-// and fails the test: golden.Replay says what has changed. reading says how the traces are
+// and fails the test: golden.Replay says what has changed. A bug that several traces show is
+// told in full of the first, and the others name that. reading says how the traces are
 // read. Journals of sessions, and traces that end where their host was killed, are no turns to
 // explore.
 func Traces[Self property.T[Self]](t Self, folder string, open func(trace string) turn.Instance, options Options, reading ...trace.Options) {
@@ -239,6 +240,7 @@ func Traces[Self property.T[Self]](t Self, folder string, open func(trace string
 	if len(traces) == 0 {
 		t.Errorf("%s: there is no turn that ended: want a folder with traces", folder)
 	}
+	options.known = known{}
 	for _, source := range traces {
 		file := path.Join(filepath.ToSlash(folder), source.Name)
 		t.Run(source.Name, func(t Self) {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -126,6 +127,13 @@ func TestTraces(t *testing.T) {
 	one := filepath.ToSlash(folder) + "/one.jsonl"
 	schedule := found.ran[1]
 	assert.Contains(t, found.errors[0], fmt.Sprintf("explore.ReproduceTrace(t, %q, open, %q)", one, schedule))
+
+	// A bug that both show is told in full of the first.
+	again := strings.Join(strings.Fields(found.errors[1]), " ")
+	assert.Contains(t, again, "the same as in "+one+", "+schedule)
+	assert.Contains(t, again, "three.jsonl")
+	assert.NotContains(t, found.errors[0], "the same as in")
+	assert.Greater(t, strings.Count(found.errors[0], "\n"), 2*strings.Count(found.errors[1], "\n"))
 
 	failing, passing := &recorder{T: t}, &recorder{T: t}
 	explore.ReproduceTrace(failing, one, open(true), schedule)

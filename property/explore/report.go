@@ -178,6 +178,16 @@ func groupOf(v property.Violation) string {
 	return v.Invariant + "\n" + numbers.ReplaceAllString(said+"\n"+v.Seam, "#")
 }
 
+// bug is what violations of several subjects have in common that are of one bug: what is violated
+// where, and in which lines of code. What is said may have the data of a subject in it, and counts
+// where no line is known.
+func (f Breach) bug() string {
+	if len(f.Code) == 0 {
+		return groupOf(f.Violation)
+	}
+	return f.Invariant + "\n" + numbers.ReplaceAllString(f.Seam, "#") + "\n" + strings.Join(f.Code, "\n")
+}
+
 // numbers, what is quoted, and names, are what differs in texts that say the same.
 var (
 	numbers = regexp.MustCompile(`\d+`)

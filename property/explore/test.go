@@ -25,8 +25,26 @@ func Test[Self property.T[Self]](t Self, subject turn.Subject, options Options) 
 	}
 	t.Logf("%s", result.brief())
 	for _, b := range result.Violations {
-		subtests.Fail(t, b.Schedule.String(), b)
+		subtests.Fail(t, b.Schedule.String(), options.known.meet(b, subject.Name))
 	}
+}
+
+// known are the subjects that show a bug first, by what shows of it.
+type known map[string]string
+
+// meet is a violation as it is told of a subject: where one before has shown the same, that is
+// named, and what the run did stands there.
+func (k known) meet(b Breach, subject string) Breach {
+	if k == nil {
+		return b
+	}
+	bug := b.bug()
+	if first, met := k[bug]; met {
+		b.Strands, b.Stretch, b.Code = "", "", []string{"the same as in " + first}
+	} else {
+		k[bug] = subject + ", " + b.Schedule.String()
+	}
+	return b
 }
 
 // Reproduce runs one schedule of a subject in go test, as a violation names it, and
