@@ -103,6 +103,7 @@ type newCall struct {
 	makesApart bool       // such a goroutine makes ids
 	done       int        // how many of what its counterpart did, from the first on, were done
 	cursor     int        // the last recorded crossing that was passed in it
+	madeTo     int        // the last recorded id up to which all were made
 }
 
 // newOp is an open operation of the new run.
@@ -239,17 +240,39 @@ func (p *causal) came(s *newStrand, at time.Time) {
 func (p *causal) NewID() string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	if w := p.stepping; w != nil && w.next != nil && !p.isOfSeveral(w) {
+	passed := p.passesOver(p.stepping)
+	if w := p.stepping; w != nil && w.next != nil && !passed && !p.isOfSeveral(w) {
 		if id := wire.MadeID(w.next); id != "" {
 			return id
 		}
 	}
 	p.made++
 	id := madeID + strconv.Itoa(p.made)
-	if p.many { // whose step it is that is taken is not certain then
+	if p.many || passed { // whose step it is that is taken is not certain then
 		p.ids.StandsForAny(id)
 	}
 	return id
+}
+
+// passesOver reports whether a step makes an id where the counterpart of its call has made one
+// that nobody has made so far, although what was recorded behind that is done: the code makes it
+// later now, or not at all. Which of the recorded ones it is shows when it is used. mu is held.
+func (p *causal) passesOver(w *waiter) bool {
+	if w == nil || !wire.MakesID(w.step) {
+		return false
+	}
+	c := p.calls[w.step.Call]
+	if c == nil || c.rec == nil || c.doing != nil || c.apart || c.beside || w.strand.rec < 0 { // goroutines are isOfSeveral's
+		return false
+	}
+	step := adk.Step{Kind: w.step.Kind, Phase: w.step.Phase, Call: c.rec.Begin.ID, Strand: w.strand.rec}
+	for {
+		x := p.nextLike(step, max(c.madeTo, c.rec.Begin.Seq))
+		if x == nil || p.newSeq[x.Seq] == 0 {
+			return x != nil && x.Seq < c.cursor
+		}
+		c.madeTo = x.Seq
+	}
 }
 
 // isOfSeveral reports whether a step makes an id for one of several goroutines: which of the
@@ -616,6 +639,12 @@ func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
 	s := p.takeByCause(c, got)
 	if s == nil && wire.AsksForGate(got) {
 		s = p.takeNext(p.gateCause(got), func(*calls.Step) bool { return true })
+	}
+	if s == nil && wire.AsksForGate(got) && c.rec != nil { // whose id is another one, made for it
+		s = p.takeNext(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(s.X.Name, got.Name) })
+		if s != nil {
+			p.ids.Pair(s.X.Name, got.Name)
+		}
 	}
 	if s == nil {
 		s = p.takeCertain(c, got)

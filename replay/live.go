@@ -101,6 +101,11 @@ type Live struct {
 	// order, live code is run up to five times, and where there are strands once more in their
 	// recorded order: who waits at a lock has it when it had it then. golden.Replay sets it.
 	Twice bool
+	// Again makes what Config and Turn hold anew for such a further run, and those of what it
+	// gives are used; nil is the same again. An agent remembers, in a cache say, and would find
+	// what its first run has left. Package corpus and golden.Replay call the function again
+	// that they are given.
+	Again func() Live
 	// only is the one seam that is live of those that Seams chooses; empty for all of them.
 	only string
 }
@@ -335,6 +340,15 @@ func (l Live) again(in *calls.Call) (Live, bool) {
 		}
 	}
 	return l, false
+}
+
+// anew is what is run in a further run.
+func (l Live) anew() Live {
+	if l.Again != nil {
+		made := l.Again()
+		l.Config, l.Turn = made.Config, made.Turn
+	}
+	return l
 }
 
 // onlyReads reports whether a seam says that it changes nothing outside the turn, but for the

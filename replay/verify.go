@@ -133,7 +133,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		} else if some, may := live.again(again.found[0].call); !may {
 			d.Once = d.isOfAnOrder()
 			d.Writes = d.isOfAResult() && !live.onlyReads(again.found[0].call.Begin.Seam)
-		} else if err := again.repeat(d, func() (*replayed, error) { return rerun(ctx, want, known, some, r.Options()) }); err != nil {
+		} else if err := again.repeat(d, func() (*replayed, error) { return rerun(ctx, want, known, some.anew(), r.Options()) }); err != nil {
 			return nil, err
 		}
 	}
@@ -173,7 +173,7 @@ func inOrder(ctx context.Context, recorded *calls.Tree, known *wire.Sentinels, l
 	}
 	tree := *recorded
 	tree.Order = asLate(recorded)
-	run, err := rerun(ctx, &tree, known, live, options)
+	run, err := rerun(ctx, &tree, known, live.anew(), options)
 	if err != nil || run.endless != nil {
 		return nil, nil
 	}

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,42 @@ func TestTheRightOneOfTwoIsGone(t *testing.T) {
 		assert.Contains(t, report.String(), "goes on with ask model")
 		assert.Contains(t, report.String(), "only this is missing: is time.Now used")
 	}
+}
+
+// What is published before it is approved comes before the gate, also where the gate's id is made
+// by the code, which makes others behind it: which of them it is shows when it is used.
+func TestAnAskBeforeItsGateIsAnOrder(t *testing.T) {
+	agent := func(early bool) adk.Config {
+		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "agent", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			publish := func() error {
+				_, err := adk.Ask(ctx, "publish", "Whales are large.", func(context.Context, string) (string, error) { return "done", nil })
+				return err
+			}
+			approved := func() error {
+				_, err := adk.WaitFor[bool](ctx, dc, adk.Gate{ID: dc.NewID(), Reason: "publish"})
+				return err
+			}
+			first, then := approved, publish
+			if early {
+				first, then = publish, approved
+			}
+			if err := errors.Join(first(), then()); err != nil {
+				return err
+			}
+			_, err := h.ReportMessage(dc.NewID(), "It is out.", true)
+			return errors.Join(err, dc.Ack())
+		}}}
+	}
+	raw := adk.RawTurn{SystemPrompt: "Publish."}
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("me", true) }
+	var recorded bytes.Buffer
+	config := fakes.Deterministic(agent(false), replay.Record(&recorded))
+	require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(t.Context(), raw))
+	report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: agent(true), Seams: []string{replay.Executor}})
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, replay.Order, report.Divergence.Class, report)
+	assert.Contains(t, report.String(), "0 follow from it; the turn ends as recorded")
 }
 
 // What was given and does not run is said: a listener that panics is a crossing in

@@ -730,7 +730,9 @@ func (e *exploring) measure() error {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))
 	}
 	for _, w := range e.workers {
-		w.usual = a.extent
+		if s == nil { // else it may still go on
+			w.usual = a.extent
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,4 +141,31 @@ func TestWhatIsAskedForTheFirstTimeIsSaid(t *testing.T) {
 	assert.Equal(t, "unanswered in executor/model: ask payments", c.Apart[0].What)
 	assert.Equal(t, []string{"Rome", "Lima"}, c.Apart[0].Traces)
 	assert.Contains(t, strings.Join(strings.Fields(c.String()), " "), "besides, on their own: unanswered in executor/model: ask payments, at crossing ")
+}
+
+// Live code is run a second time by an agent that is made anew: one that remembers what its first
+// run has asked would seem to do something else each time.
+func TestASecondRunIsOfANewAgent(t *testing.T) {
+	agent := func(said string) livetest.ExecutorFunc {
+		remembers := map[string]string{}
+		return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) (err error) {
+			if remembers["page"] == "" {
+				if remembers["page"], err = adk.Ask(ctx, "pages", "", func(context.Context, string) (string, error) { return "a page", nil }); err != nil {
+					return err
+				}
+			}
+			_, err = h.ReportMessage("m1", said+remembers["page"], true)
+			return errors.Join(err, dc.Ack())
+		}
+	}
+	sources := []corpus.Source{livetest.Source("Oslo", recordTurn(t, "Oslo", agent("It is ")))}
+	var made atomic.Int64
+	report, err := corpus.Verify(t.Context(), sources, func(string) replay.Live {
+		made.Add(1)
+		return replay.Live{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: agent("That is ")}}, Seams: []string{replay.Executor}, Twice: true}
+	})
+	require.NoError(t, err)
+	require.Len(t, report.Causes, 1)
+	assert.Equal(t, replay.ChangedInput, report.Causes[0].Class, report)
+	assert.EqualValues(t, 2, made.Load())
 }

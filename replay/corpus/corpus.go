@@ -160,7 +160,8 @@ type Options struct {
 
 // Verify verifies the traces of a corpus, several at once, and groups what
 // diverges by its cause. live gives the live seams for each trace, called once
-// for each from several goroutines at a time; nil scripts every seam. Where it
+// for each, and again where live code is run a second time (replay.Live.Again),
+// from several goroutines at a time; nil scripts every seam. Where it
 // ends its goroutine, as t.FailNow does, so does Verify.
 //
 // A trace that cannot be read does not keep the others from being verified: it
@@ -340,7 +341,11 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	reading := c.options.Reading
 	reading.File = source.Name
 	buffer.Reset(in)
-	report, err := replay.Verify(ctx, buffer, c.live(source.Name), reading)
+	live := c.live(source.Name)
+	if live.Again == nil {
+		live.Again = func() replay.Live { return c.live(source.Name) }
+	}
+	report, err := replay.Verify(ctx, buffer, live, reading)
 	if errors.Is(err, stub.ErrLeftBehind) {
 		c.mu.Lock()
 		_, who, _ := strings.Cut(err.Error(), "\n") // why it was cut short stands in the report

@@ -40,7 +40,11 @@ func verifyInBubble(t TB, recorded []byte, live func() replay.Live, options []tr
 	if err == nil && read.Len() > 0 {
 		time.Sleep(time.Until(read.Lines()[0].At))
 	}
-	report, err := replay.Verify(context.Background(), bytes.NewReader(recorded), live(), options...)
+	chosen := live()
+	if chosen.Again == nil {
+		chosen.Again = live
+	}
+	report, err := replay.Verify(context.Background(), bytes.NewReader(recorded), chosen, options...)
 	switch {
 	case err != nil:
 		t.Errorf("golden: %s", strings.TrimPrefix(err.Error(), "replay: "))

@@ -32,7 +32,8 @@ import (
 //	})
 //
 // live is called for each trace, with its path from the folder that the test
-// runs in, and from several goroutines at a time; it may end the test as
+// runs in, again where live code is run a second time, and from several
+// goroutines at a time; it may end the test as
 // t.Fatal does. It makes everything fresh that a run changes. The options say
 // how the traces are read.
 //

@@ -280,7 +280,7 @@ func TestReplaySessionsRefusesWhatVaries(t *testing.T) {
 			if !strings.HasPrefix(c.tried, "to accept") {
 				assert.Contains(t, told, varies)
 				assert.NotContains(t, told, "ADKREPLAY_REASON")
-				assert.Equal(t, c.shop.begun == nil, strings.Contains(told, "\nnon-deterministic in "), told)
+				assert.Contains(t, told, "\nnon-deterministic in ", "a further run is of a host that is made anew")
 			}
 			told = said(t, c.shop.resold(t, dir, "true", c.live))
 			assert.Contains(t, told, "\nnot accepted in 2 of 2, which are left as they were:\n  the sessions of "+dir+"/one: ")

@@ -200,6 +200,9 @@ func (r *IDs) Apply(lines []trace.Line) []trace.Line {
 		if id, found := r.want[wire.MadeID(x)]; found {
 			y.Name = id
 		}
+		if id, found := r.want[y.Name]; found && y.Kind.Names(adk.GateID) {
+			y.Name = id
+		}
 		y.Args = r.arguments(y.Args)
 		y.JSON = r.InText(y.JSON)
 		if told {
