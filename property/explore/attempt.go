@@ -87,9 +87,9 @@ type attempt struct {
 	answer   error
 	panicked any
 
-	// By call, the goroutine that asks in it, where that is wanted, and whether some call
+	// By call, the goroutines that ask in it, where that is wanted, and whether some call
 	// had several: what these ask has the order of the system.
-	askers  map[int]int
+	askers  map[int]map[int]bool
 	loose   bool
 	looseAt string       // where in user code it was seen
 	apart   *atomic.Bool // the exploration has seen it; nil is never
@@ -148,7 +148,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.lines, a.places = n.lines, nil
 	a.askers, a.loose, a.looseAt, a.played = nil, false, "", nil
 	if n.askers {
-		a.askers = map[int]int{}
+		a.askers = map[int]map[int]bool{}
 	}
 	a.unran, a.unasked = a.unran[:0], a.unasked[:0]
 }

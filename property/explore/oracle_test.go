@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -120,17 +121,35 @@ func (a says) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(a))), Request: req}, nil
 }
 
-// Who asks several things at once is refused each of them once in a turn that was aborted;
-// who asks for the same again, goes through a list, or goes on to pay does not heed the abort.
+// Who asks several things at once is refused each of them once in a turn that was aborted, and
+// so is who waits then in each goroutine; who asks for the same again, goes through a list, or goes on to pay does not heed the abort.
 func TestAsksInAnAbortedTurn(t *testing.T) {
 	ask := func(ctx context.Context, n int) error {
 		_, err := adk.Ask(ctx, "search", n, func(context.Context, int) (string, error) { return "found", nil })
 		return err
 	}
+	waiting := func(ctx context.Context, tries int) error { // in goroutines of its own
+		var all sync.WaitGroup
+		failed := make([]error, 4)
+		for n := range failed {
+			all.Go(func() {
+				for range tries {
+					if failed[n] = ask(ctx, n); failed[n] == nil {
+						return
+					}
+					failed[n] = adk.Sleep(ctx, time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		return errors.Join(failed...)
+	}
 	for name, c := range map[string]struct {
 		asks func(ctx context.Context) error
 		deaf bool
 	}{
+		"waiting at once": {func(ctx context.Context) error { return waiting(ctx, 1) }, false},
+		"waiting again":   {func(ctx context.Context) error { return waiting(ctx, 30) }, true},
 		"at once": {func(ctx context.Context) error {
 			var all sync.WaitGroup
 			failed := make([]error, 4)

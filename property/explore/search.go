@@ -721,7 +721,7 @@ func (e *exploring) measure() error {
 	}
 	if s == nil && !e.subject.Scripted {
 		e.undisturbed, a.oracles = a.read(), oracle.Reader{} // this one is kept
-		e.undisturbed.Hints = property.Hints(a.info, a.all())
+		e.undisturbed.Hints, e.undisturbed.Askers = property.Hints(a.info, a.all()), a.countAskers()
 		e.undisturbed.Crossings = slices.Clone(a.crossings)
 		e.answers = answersOf(e.undisturbed.Crossings, a.played)
 		e.undisturbed.Keep()

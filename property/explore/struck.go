@@ -137,10 +137,20 @@ func (a *attempt) knowAsker(step adk.Step) {
 	if apart && a.looseAt == "" {
 		a.looseAt = watchdog.Here().Where()
 	}
-	if first, known := a.askers[step.Call]; known && first != id {
-		a.loose = true
+	if a.askers[step.Call] == nil {
+		a.askers[step.Call] = map[int]bool{}
 	}
-	a.askers[step.Call] = id
+	a.askers[step.Call][id] = true
+	a.loose = a.loose || len(a.askers[step.Call]) > 1
+}
+
+// countAskers is how many goroutines have asked in each call.
+func (a *attempt) countAskers() map[int]int {
+	count := map[int]int{}
+	for call, goroutines := range a.askers {
+		count[call] = len(goroutines)
+	}
+	return count
 }
 
 // isLoose reports whether code of the run asks from goroutines of its own.

@@ -75,6 +75,7 @@ type Run struct {
 	Waited    bool            // until the caller cancelled
 	TooLong   bool            // because it had too many crossings
 	Reordered bool            // its strands did not go on in the usual order
+	Askers    map[int]int     // how many goroutines asked in a call, by its number; of the undisturbed run alone
 	Next      *Run            // that followed; nil is none
 
 	calls     []calling // by number
@@ -450,13 +451,20 @@ const (
 // acks as if nothing had happened, or asks for the same again and again; or it goes
 // on to stream. It is silent about what is stored, which may be what there was, about
 // tools and sleeps, whose errors are a result like others, where it was logged, and in a tool that
-// the explorer keeps from noticing the abort.
-func deafToAbort(r, _ *Run) (found []exhibit) {
+// the explorer keeps from noticing the abort. Of goroutines that user code has begun in a call each
+// may ask once more: as many as there are where nothing goes wrong.
+func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
 	}
 	refused, asked, told, said, points, requests := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}, map[int]bool{}, map[int]string{}
-	begun := map[int]int{}
+	begun, beside := map[int]int{}, map[int]int{}
+	each := func(call int) int {
+		if beside[call] == 0 {
+			beside[call] = max(1, undisturbed.askersOf(r.calls[call].seam))
+		}
+		return beside[call]
+	}
 	say := func(x *adk.Crossing, format string, args ...any) {
 		if !said[x.Call] {
 			said[x.Call] = true
@@ -473,16 +481,16 @@ func deafToAbort(r, _ *Run) (found []exhibit) {
 			if x.Status != string(adk.EffectWrites) {
 				requests[x.Op] = x.Name + string(x.JSON)
 			}
-			if begun[x.Call]++; begun[x.Call] == deafTells {
-				say(x, "the world was asked %d times since the turn was aborted", deafTells)
+			if begun[x.Call]++; begun[x.Call] == deafTells*each(x.Call) {
+				say(x, "the world was asked %d times since the turn was aborted", begun[x.Call])
 			}
 		case x.Phase == adk.Done && x.Err != nil && x.Kind != adk.KindAck && x.Kind != adk.KindWait: // a strand has its own end
 			if x.Kind != adk.KindExecute && x.Kind != adk.KindSleep {
 				refused[x.Call] = x.Kind.String()
 			}
 			what := fmt.Sprint(x.Call, x.Kind, requests[x.Op])
-			if asked[what]++; asked[what] == deafAsks && x.Kind != adk.KindExecute {
-				say(x, "%s was refused %d times since the turn was aborted", x.Kind, deafAsks)
+			if asked[what]++; asked[what] == deafAsks*each(x.Call) && x.Kind != adk.KindExecute {
+				say(x, "%s was refused %d times since the turn was aborted", x.Kind, asked[what])
 			}
 		case x.Kind == adk.KindReportLog:
 			delete(refused, x.Call)
@@ -495,6 +503,16 @@ func deafToAbort(r, _ *Run) (found []exhibit) {
 		}
 	}
 	return found
+}
+
+// askersOf is how many goroutines ask in a call of a seam at most.
+func (r *Run) askersOf(seam adk.Seam) (most int) {
+	for call, askers := range r.Askers {
+		if r.known(call) && r.calls[call].seam.Label == seam.Label && r.calls[call].seam.Name == seam.Name {
+			most = max(most, askers)
+		}
+	}
+	return most
 }
 
 // isDeafened reports whether a call is, or is part of, one that the explorer made deaf to its context.
