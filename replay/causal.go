@@ -640,12 +640,6 @@ func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
 	if s == nil && wire.AsksForGate(got) {
 		s = p.takeNext(p.gateCause(got), func(*calls.Step) bool { return true })
 	}
-	if s == nil && wire.AsksForGate(got) && c.rec != nil { // whose id is another one, made for it
-		s = p.takeNext(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(s.X.Name, got.Name) })
-		if s != nil {
-			p.ids.Pair(s.X.Name, got.Name)
-		}
-	}
 	if s == nil {
 		s = p.takeCertain(c, got)
 	}
@@ -669,19 +663,19 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 		got = &recorded
 	}
 	got = p.ids.Recorded(got)
-	id := rename.IDOf(got)
+	id := subject(got)
 	if want, renamed := p.ids.Wanted(id); renamed {
 		got = rename.WithID(got, want)
 	}
-	if s := p.takeNext(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.IDOf(s.X), id) }); s != nil {
+	if s := p.takeNext(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(subject(s.X), id) }); s != nil {
 		return s
 	}
 	if id == "" {
 		return nil
 	}
-	s := p.takeNext(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.IDOf(s.X), id) })
+	s := p.takeNext(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(subject(s.X), id) })
 	if s != nil {
-		p.ids.Pair(rename.IDOf(s.X), id)
+		p.ids.Pair(subject(s.X), id)
 	}
 	return s
 }

@@ -78,7 +78,7 @@ func (p *causal) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
 	return nil
 }
 
-// subject is the id of what an operation is about.
+// subject is the id of what an operation is about: a record, a stream or a gate.
 func subject(x *adk.Crossing) string {
 	if wire.AsksForGate(x) {
 		return calls.GateID(x)
