@@ -88,7 +88,10 @@ func (c *CauseReport) apartLines() string {
 		if len(a.Traces) > 1 {
 			at += " of the first"
 		}
-		text := fmt.Sprintf("%s, %s, in %s", safetext.Bare(a.What), at, namesOf(a.Traces))
+		text := safetext.Bare(a.What) + ", " + at
+		if len(c.Traces) > 1 {
+			text += ", in " + namesOf(a.Traces)
+		}
 		fmt.Fprintf(&b, "    %s\n", safetext.Wrapped(text, width-len("    "), "        "))
 		for _, line := range a.Shown {
 			fmt.Fprintf(&b, "      %s\n", safetext.Line(line))
@@ -116,7 +119,7 @@ func (t *TraceReport) onItsOwn() (all []string) {
 // shown is the divergence of a trace for a person who accepts it, with all that differs on its own.
 func (t *TraceReport) shown() string {
 	d := *t.Divergence
-	one := &CauseReport{Traces: []string{t.Trace}, First: t}
+	one := &CauseReport{Cause: *t.Cause, Traces: []string{t.Trace}, First: t}
 	one.gatherApart(map[string]*TraceReport{t.Trace: t})
 	apart := one.isApartSaid()
 	d.After = one.afterOfFirst(!apart)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -129,9 +130,10 @@ func TestWhatIsAskedForTheFirstTimeIsSaid(t *testing.T) {
 	for _, city := range cities {
 		sources = append(sources, livetest.Source(city, recordTurn(t, city, agent(city, false))))
 	}
-	report, err := corpus.Verify(t.Context(), sources, func(city string) replay.Live {
+	live := func(city string) replay.Live {
 		return replay.Live{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: agent(city, true)}}, Seams: []string{replay.Executor}}
-	})
+	}
+	report, err := corpus.Verify(t.Context(), sources, live)
 	require.NoError(t, err)
 	require.Len(t, report.Causes, 1)
 	c := report.Causes[0]
@@ -141,6 +143,30 @@ func TestWhatIsAskedForTheFirstTimeIsSaid(t *testing.T) {
 	assert.Equal(t, "unanswered in executor/model: ask payments", c.Apart[0].What)
 	assert.Equal(t, []string{"Rome", "Lima"}, c.Apart[0].Traces)
 	assert.Contains(t, strings.Join(strings.Fields(c.String()), " "), "besides, on their own: unanswered in executor/model: ask payments, at crossing ")
+}
+
+// A trace that waits for a review shows its own divergence, and besides that only what is not it.
+func TestWhatIsReviewedIsNotBesidesItself(t *testing.T) {
+	sources, live := atWork(t, "snow")
+	at := slices.IndexFunc(sources, func(s corpus.Source) bool { return filepath.Base(s.Name) == "Rome.jsonl" })
+	asks := func(name string) replay.Live {
+		today := live(name)
+		today.Turn = adk.RawTurn{SystemPrompt: "You live in Rome."}
+		agent := livetest.Agent{}.Of("Rome")
+		today.Config.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			_, _ = adk.Ask(ctx, "payments", "Rome", func(context.Context, string) (string, error) { return "paid", nil })
+			return agent(ctx, dc, h)
+		}
+		return today
+	}
+	report, err := corpus.Verify(t.Context(), sources[at:at+1], asks)
+	require.NoError(t, err)
+	pending := report.Pending(t.Context(), asks)
+	require.Len(t, pending, 1)
+	assert.Contains(t, pending[0].Shown, "unanswered at crossing ")
+	assert.Contains(t, pending[0].Shown, `expected "rain", got "snow"`)
+	assert.NotContains(t, pending[0].Shown, "unanswered in ")
+	assert.NotContains(t, pending[0].Shown, "in 1 trace", "it is known which that is")
 }
 
 // Live code is run a second time by an agent that is made anew: one that remembers what its first
