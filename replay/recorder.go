@@ -26,9 +26,9 @@ import (
 type Recorder struct {
 	options RecordOptions
 	open    func(adk.RunInfo) (io.WriteCloser, error)
-	rules   *redacting.Compiled // nil where nothing is redacted
-	among   *redacting.Conversations
-	invalid error // of the options: nothing is recorded
+	rules   *redacting.Compiled      // nil where nothing is redacted
+	among   *redacting.Conversations // nil where each run is redacted by itself
+	invalid error                    // of the options: nothing is recorded
 
 	behind   sync.WaitGroup // the runs that are still being written
 	mu       sync.Mutex
@@ -61,10 +61,11 @@ type RecordOptions struct {
 	// Redact is what must not be written; nil is nothing.
 	Redact *redact.Rules
 	// Conversation says which conversation a run is of, by the call that it begins with,
-	// which has what the run was given: a text that names it, empty for none. What a path of Redact finds in a
-	// run of it is looked for in its later runs, too, which are told what this one has said. Of
-	// the 1024 latest conversations the recorder remembers the 256 latest such texts. Nil is
-	// each run by itself. It may be called from many goroutines.
+	// which has what the run was given: a text that names it, empty for none. What a path
+	// of Redact finds in a run of it is looked for in its later runs, too, which are told
+	// what this one has said. Of the 1024 latest conversations the recorder remembers the
+	// 256 latest such texts. Nil is each run by itself. It may be called from many
+	// goroutines.
 	Conversation func(first *adk.Crossing) string
 	// Sample reports of a run that begins whether it is recorded; nil is every run.
 	// OneIn makes one. It may be called from many goroutines.
@@ -114,9 +115,9 @@ func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...Recor
 	}
 	if redaction := r.options.Redact; redaction != nil {
 		r.rules, r.invalid = redacting.Compile(redaction)
-	}
-	if of := r.options.Conversation; of != nil {
-		r.among = redacting.NewConversations(of)
+		if of := r.options.Conversation; of != nil {
+			r.among = redacting.NewConversations(of)
+		}
 	}
 	return r
 }

@@ -1,8 +1,6 @@
 package redacting
 
 import (
-	"sync"
-
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -16,11 +14,7 @@ type Conversations struct {
 }
 
 // conversation is what paths have found in the runs of one.
-type conversation struct {
-	mu      sync.Mutex
-	secrets []found
-	known   map[found]bool
-}
+type conversation = lru.Cache[found, struct{}]
 
 // found is a secret that a path has found.
 type found struct{ kind, secret string }
@@ -34,11 +28,16 @@ const (
 // NewConversations are none so far. of says by the first call of a run which one it is of, empty
 // for none.
 func NewConversations(of func(first *adk.Crossing) string) *Conversations {
-	latest, err := lru.New[string, *conversation](mostConversations)
+	return &Conversations{of: of, latest: latest[string, *conversation](mostConversations)}
+}
+
+// latest keeps the latest of what it is given, as many as most.
+func latest[K comparable, V any](most int) *lru.Cache[K, V] {
+	cache, err := lru.New[K, V](most)
 	if err != nil {
 		panic(err) // of a size that is none
 	}
-	return &Conversations{of: of, latest: latest}
+	return cache
 }
 
 // begun is the conversation of a run that begins; nil where it is of none.
@@ -47,46 +46,23 @@ func (c *Conversations) begun(first *adk.Crossing) *conversation {
 	if name == "" {
 		return nil
 	}
-	new := &conversation{known: map[found]bool{}}
-	if known, was, _ := c.latest.PeekOrAdd(name, new); was {
-		c.latest.Get(name) // it is the latest now
+	if known, is := c.latest.Get(name); is {
 		return known
 	}
-	return new
-}
-
-// add takes in what a path has found.
-func (c *conversation) add(kind, secret string) {
-	one := found{kind, secret}
-	if c == nil || len(secret) < leastHunted {
-		return
+	begins := latest[found, struct{}](mostSecrets)
+	if known, was, _ := c.latest.PeekOrAdd(name, begins); was { // by another run, meanwhile
+		return known
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known[one] {
-		return
-	}
-	if len(c.secrets) == mostSecrets {
-		delete(c.known, c.secrets[0])
-		c.secrets = append(c.secrets[:0], c.secrets[1:]...)
-	}
-	c.secrets, c.known[one] = append(c.secrets, one), true
-}
-
-// all are the secrets so far, the oldest first.
-func (c *conversation) all() []found {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]found(nil), c.secrets...)
+	return begins
 }
 
 // join has the run be of a conversation: what was found in that is looked for from its beginning.
-func (r *redactor) join(c *conversation) {
-	if c == nil {
+func (r *redactor) join(of *conversation) {
+	if of == nil {
 		return
 	}
-	r.of = c
-	for _, one := range c.all() {
+	r.of = of
+	for _, one := range of.Keys() {
 		r.hunt(one.kind, Forms(one.secret)...)
 	}
 }

@@ -67,7 +67,7 @@ func TestConversationsKnowWhatWasFound(t *testing.T) {
 func TestConversationsAreBounded(t *testing.T) {
 	all := redacting.NewConversations(func(first *adk.Crossing) string { return first.Text })
 	ada := &adk.Crossing{Text: "ada"}
-	assert.Empty(t, all.Begin(ada, "a short", "the first of all", "the first of all"))
+	assert.Empty(t, all.Begin(ada, "the first of all", "the first of all"))
 	assert.Equal(t, []string{"the first of all"}, all.Begin(ada))
 	many := make([]string, redacting.MostSecrets)
 	for i := range many {

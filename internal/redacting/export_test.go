@@ -43,11 +43,11 @@ func (c *Conversations) Begin(first *adk.Crossing, secrets ...string) (known []s
 	if of == nil {
 		return nil
 	}
-	for _, one := range of.all() {
+	for _, one := range of.Keys() {
 		known = append(known, one.secret)
 	}
 	for _, secret := range secrets {
-		of.add("card", secret)
+		of.Add(found{"card", secret}, struct{}{})
 	}
 	return known
 }

@@ -200,7 +200,9 @@ func (r *redactor) found(kind, secret string, hunt bool) string {
 // conversation.
 func (r *redactor) huntOf(kind, secret string) {
 	r.hunt(kind, secret)
-	r.of.add(kind, secret)
+	if r.of != nil && len(secret) >= leastHunted {
+		r.of.Add(found{kind, secret}, struct{}{})
+	}
 }
 
 // hunt has texts looked for everywhere: one secret, in the ways to write it.

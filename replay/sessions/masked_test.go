@@ -155,24 +155,49 @@ func TestPathsAndJournals(t *testing.T) {
 }
 
 // What a path finds in a turn of a session, the traces of its later turns do not say in clear
-// either, wherever it stands; those of another session are not looked through for it.
+// either, wherever it stands; those of another session are not looked through for it, unless
+// options say what a conversation is.
 func TestWhatAPathFindsIsLookedForInLaterTurns(t *testing.T) {
-	const number = "4012 8888 8888 1881"
+	probe := threeTurns(t, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"card"}}})
+	files := probe.Files()
+	assert.NotContains(t, string(files["host-1.jsonl"]), cardNumber)
+	assert.NotContains(t, string(files["host-2.jsonl"]), cardNumber)
+	assert.Contains(t, string(files["host-2.jsonl"]), "you have paid with [redacted:card:1], or ")
+	assert.NotContains(t, string(files["host-2.jsonl"]), base64.StdEncoding.EncodeToString([]byte("x" + cardNumber + "x"))[2:20])
+	assert.Contains(t, string(files["host-3.jsonl"]), cardNumber, "nobody has found it there")
+	report, err := probe.Recording("turns").Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Divergences)
+
+	one := func(*adk.Crossing) string { return "one" }
+	files = threeTurns(t, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"card"}}, Conversation: one}).Files()
+	assert.NotContains(t, string(files["host-3.jsonl"]), cardNumber)
+	none := func(*adk.Crossing) string { return "" }
+	files = threeTurns(t, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"card"}}, Conversation: none}).Files()
+	assert.Contains(t, string(files["host-2.jsonl"]), cardNumber)
+}
+
+const cardNumber = "4012 8888 8888 1881"
+
+// threeTurns are two turns of one session, of which the first has the number of a card in a field
+// and the second in its words, and one of another session.
+func threeTurns(t *testing.T, options replay.RecordOptions) *sessions.InMemory {
+	t.Helper()
 	run := func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		seed, err := session.SeedOf(dc)
 		if err != nil {
 			return err
 		}
 		if seed.Delivery == "d0" {
-			h.Log(adk.LevelInfo, "paid", "all is well", map[string]any{"card": number})
+			h.Log(adk.LevelInfo, "paid", "all is well", map[string]any{"card": cardNumber})
 		} else {
-			h.Log(adk.LevelInfo, "said", "you have paid with "+number+", or "+base64.StdEncoding.EncodeToString([]byte("x"+number+"x")), nil)
+			h.Log(adk.LevelInfo, "said", "you have paid with "+cardNumber+", or "+base64.StdEncoding.EncodeToString([]byte("x"+cardNumber+"x")), nil)
 		}
 		return dc.Ack()
 	}
 	kept, err := memory.New(storage.Config{})
 	require.NoError(t, err)
-	probe := &sessions.InMemory{Options: replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"card"}}}}
+	probe := &sessions.InMemory{Options: options}
 	host, err := session.NewHost(session.Config{
 		Agent: fakes.Deterministic(adk.Config{Storage: kept.Storage(), Executor: adk.Executor{Name: "model", Run: run}}, probe.Host("host")),
 		Store: kept.Sessions(), Name: "host", NoWait: true, Journal: probe.Host("host").Step,
@@ -185,15 +210,7 @@ func TestWhatAPathFindsIsLookedForInLaterTurns(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, probe.Close())
-	files := probe.Files()
-	assert.NotContains(t, string(files["host-1.jsonl"]), number)
-	assert.NotContains(t, string(files["host-2.jsonl"]), number)
-	assert.Contains(t, string(files["host-2.jsonl"]), "you have paid with [redacted:card:1], or ")
-	assert.NotContains(t, string(files["host-2.jsonl"]), base64.StdEncoding.EncodeToString([]byte("x" + number + "x"))[2:20])
-	assert.Contains(t, string(files["host-3.jsonl"]), number, "nobody has found it there")
-	report, err := probe.Recording("turns").Verify(t.Context(), sessions.Options{})
-	require.NoError(t, err)
-	assert.Empty(t, report.Divergences)
+	return probe
 }
 
 // Where rules are wrong, or take out what says of what session a trace is, nothing is recorded,
