@@ -80,7 +80,8 @@ type attempt struct {
 	endless string // where user code was when the run had too many crossings
 	found   []property.Violation
 
-	// Told under the run's own lock.
+	// Told under the run's own lock, and under telling, for who has given the run up.
+	telling   sync.Mutex
 	crossings []adk.Crossing
 	extent    extent
 
@@ -482,7 +483,9 @@ func (a *attempt) settleEarly(e adk.TurnGateOpen) {
 // calls nobody back.
 func (a *attempt) Tell(x *adk.Crossing) {
 	a.inner.Tell(x)
-	if a.phase.Load() == givenUp {
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	if a.phase.Load() == givenUp { // who judges the run reads it
 		return
 	}
 	a.keep(x)
@@ -514,6 +517,12 @@ func (a *attempt) Tell(x *adk.Crossing) {
 		a.tooMany.Store(int64(x.Seq))
 		a.tooLong()
 	}
+}
+
+// toldAll waits for what is being told of a run that was given up: nothing is, behind that.
+func (a *attempt) toldAll() {
+	a.telling.Lock()
+	defer a.telling.Unlock()
 }
 
 // tooLong is what the caller does with a run that goes on and on.

@@ -715,24 +715,25 @@ func (e *exploring) measure() error {
 	a, s := e.workers[0].run(candidate{askers: true}, nil, false, true)
 	e.isLoose(a)
 	e.unanswered = a.unanswered()
+	if s != nil { // it may still go on
+		return nil
+	}
 	e.choices, e.strands = len(a.order.choices), strandsOf(a.order.choices)
 	if !e.subject.Scripted && !e.options.UsualInput {
 		e.others = a.history.others()
 	}
-	if s == nil && !e.subject.Scripted {
+	if !e.subject.Scripted {
 		e.undisturbed, a.oracles = a.read(), oracle.Reader{} // this one is kept
 		e.undisturbed.Hints, e.undisturbed.Askers = property.Hints(a.info, a.all()), a.countAskers()
 		e.undisturbed.Crossings = slices.Clone(a.crossings)
 		e.answers = answersOf(e.undisturbed.Crossings, a.played)
 		e.undisturbed.Keep()
 	}
-	if s == nil && len(a.crossings) >= longestTurn {
+	if len(a.crossings) >= longestTurn {
 		return fmt.Errorf("%s: the turn has not ended after %s, with nothing gone wrong: does anybody signal?", e.subject.Name, inWords(longestTurn, "crossing"))
 	}
 	for _, w := range e.workers {
-		if s == nil { // else it may still go on
-			w.usual = a.extent
-		}
+		w.usual = a.extent
 	}
 	return nil
 }

@@ -144,8 +144,11 @@ func (a *attempt) knowAsker(step adk.Step) {
 	a.loose = a.loose || len(a.askers[step.Call]) > 1
 }
 
-// countAskers is how many goroutines have asked in each call.
+// countAskers is how many goroutines have asked in each call so far: those that a turn has left
+// behind may ask still.
 func (a *attempt) countAskers() map[int]int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	count := map[int]int{}
 	for call, goroutines := range a.askers {
 		count[call] = len(goroutines)

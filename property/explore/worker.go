@@ -65,6 +65,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) 
 		case s := <-w.lane.stalled: // it is left to what it waits for, and nothing of it is closed
 			w.lane = nil
 			w.attempt.Store(newAttempt())
+			a.toldAll()
 			s.look(a)
 			if s.kind == crashed {
 				w.follow(a)
