@@ -179,15 +179,11 @@ func (f FieldDiff) Lines(width int) []string {
 	if line := f.String(); utf8.RuneCountInString(line) <= width && !isLong(a) && !isLong(b) {
 		return []string{line}
 	}
-	if order := orderText(a, b); f.Field == FieldPlace || order != "" {
+	if f.Field == FieldPlace || f.differsInLinks() || orderText(a, b) != "" {
 		return strings.Split(safetext.Wrapped(safetext.Shortened(f.String(), 2*width-8), width, "    "), "\n")
 	}
 	if f.isError() {
 		a, b = inWords(a), inWords(b)
-		words, areWords := a.(string)
-		if links := f.links(); areWords && words == b && links != "" {
-			return strings.Split(safetext.Wrapped(safetext.Shortened(links, 2*width-8), width, "    "), "\n")
-		}
 	}
 	const indent = "             " // as wide as what stands before a value
 	if lines := wrapped(f, a, b, 2*(width-len(indent))-spareOfAValue, width, indent); lines != nil {
@@ -313,6 +309,15 @@ func inWords(tree any) any {
 		return words
 	}
 	return tree
+}
+
+// differsInLinks reports whether a field has two errors of the same words, which differ in what
+// these are made of.
+func (f FieldDiff) differsInLinks() bool {
+	a, b, _ := f.Trees()
+	was, wasWords := ErrorWords(a)
+	is, isWords := ErrorWords(b)
+	return f.isError() && wasWords && isWords && was == is && f.links() != ""
 }
 
 // links are the members in which two trees differ; empty where they are none.
