@@ -19,9 +19,10 @@ import (
 // back-off take none, and where all of its goroutines wait for each other the test fails
 // and says where each of them stands. replay.Verify leaves time in live code as it is.
 //
-// live makes everything inside the bubble. What was made outside, a pool of connections
-// say, must not be used there, nor may sockets: the world's answers come from the trace.
-// The options say how it is read.
+// live makes everything inside the bubble, and fresh, as it is called again where live code
+// is run a second time. What was made outside, a pool of connections say, must not be used
+// there, nor may sockets: the world's answers come from the trace. The options say how it is
+// read.
 func InBubble(t *testing.T, file string, live func() replay.Live, options ...trace.Options) {
 	t.Helper()
 	Claim(t, file)

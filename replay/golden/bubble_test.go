@@ -1,7 +1,9 @@
 package golden_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -81,6 +83,41 @@ func TestInBubble(t *testing.T) {
 		golden.VerifyInBubble(tb, recorded, live)
 		assert.Contains(t, fmt.Sprint(tb.failed), says)
 	}
+}
+
+// Where live code is run a second time in a bubble it is made anew: an agent that remembers what
+// it has asked would seem to do something else each time.
+func TestInBubbleASecondRunIsOfANewAgent(t *testing.T) {
+	agent := func(said string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+		asked := false
+		return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) (err error) {
+			if !asked {
+				asked = true
+				_, err = adk.Ask(ctx, "pages", "", func(context.Context, string) (string, error) { return "a page", nil })
+			}
+			h.Log(adk.LevelInfo, "model", said, nil)
+			return errors.Join(err, dc.Ack())
+		}
+	}
+	var recorded bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		recorder := replay.Record(&recorded)
+		runner, err := adk.NewRunner(adk.Config{Executor: adk.Executor{Name: "model", Run: agent("It is.")}, Storage: fakes.NewStorage().Storage(), Probe: recorder})
+		require.NoError(t, err)
+		require.NoError(t, runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "Help."}))
+		require.NoError(t, recorder.Err())
+	})
+	tb, made := &fakeTB{name: "TestInBubble"}, 0
+	synctest.Test(t, func(*testing.T) {
+		golden.VerifyInBubble(tb, recorded.Bytes(), func() replay.Live {
+			made++
+			live := replay.LiveExecutor(agent("That is."))
+			live.Twice = true
+			return live
+		})
+	})
+	assert.Contains(t, fmt.Sprint(tb.failed), "changed input")
+	assert.Equal(t, 2, made)
 }
 
 // A live seam of a bubble that waits for what never comes ends the test, which says where
