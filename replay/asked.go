@@ -25,6 +25,30 @@ func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	op := p.ops[q.Op]
+	answer := p.answer(op, q)
+	if op == nil || answer == nil || op.rec == nil {
+		return answer
+	}
+	if len(op.rec.Notes) == 0 {
+		p.inTurn(op.call, op.rec.Done)
+		return answer
+	}
+	pieces, next := op.rec.Notes, answer.Next
+	answer.Next = func() (adk.Piece, bool) {
+		due := op.rec.Done
+		if len(pieces) > 0 {
+			due, pieces = pieces[0], pieces[1:]
+		}
+		p.Mu.Lock()
+		defer p.Mu.Unlock()
+		p.inTurn(op.call, due)
+		return next()
+	}
+	return answer
+}
+
+// answer is what an operation is answered with; nil where the world answers it. mu is held.
+func (p *causal) answer(op *newOp, q adk.Question) *adk.Answer {
 	if op != nil && op.rec != nil && op.rec.X.Seq >= p.live.OutsideFrom || p.live.OutsideFrom == 0 {
 		p.asksTheWorld = true
 	}

@@ -19,7 +19,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/asks"
+	"github.com/adkreplay/adkreplay/replay/internal/atrest"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
+	"github.com/adkreplay/adkreplay/replay/internal/unmade"
 )
 
 // causal runs a recorded turn again with live seams: it answers by cause, and
@@ -60,7 +62,7 @@ type causal struct {
 	calls         map[int]*newCall
 	ops           map[int]*newOp     // the open operations
 	strands       map[int]*newStrand // those that have begun, or were forked
-	unmade        toMake
+	unmade        *unmade.Crossings[*newStrand]
 	counterparts  map[int]int          // the recorded numbers of strands, -1 of none, by those of the new run
 	consumed      map[*calls.Step]bool // those that were taken
 	lent          []*calls.Step        // and those of them that asked otherwise, as takeCertain has it
@@ -82,7 +84,8 @@ type causal struct {
 	stepping      *waiter            // whose step is being taken: the times and ids are for it
 	blocked       bool               // those who are on the way are blocked outside the engine
 	passes        int                // how often that was so
-	progress      atomic.Int64       // changes with all that the new run does
+	rest          *atrest.Queue
+	progress      atomic.Int64 // changes with all that the new run does
 
 	telling sync.Mutex // it may be held while mu is taken
 	endless []string   // who waits for whom in a run that never ends
@@ -97,13 +100,13 @@ type newCall struct {
 	path       string      // of its strand
 	doing      *calls.Step // what a scripted seam performs through its handle
 	open       []*newOp
-	below      []*newCall // the calls that it made and that have not returned
-	apart      bool       // goroutines that live code has begun use its handle
-	beside     bool       // it is a dispatch that such a goroutine made, or below one: which of several it is shows later
-	makesApart bool       // such a goroutine makes ids
-	done       int        // how many of what its counterpart did, from the first on, were done
-	cursor     int        // the last recorded crossing that was passed in it
-	madeTo     int        // the last recorded id up to which all were made
+	below      []*newCall       // the calls that it made and that have not returned
+	apart      bool             // goroutines that live code has begun use its handle
+	beside     bool             // it is a dispatch that such a goroutine made, or below one: which of several it is shows later
+	makesApart bool             // such a goroutine makes ids
+	done       int              // how many of what its counterpart did, from the first on, were done
+	cursor     int              // the last recorded crossing that was passed in it
+	madeTo     map[adk.Kind]int // of ids and times, the last recorded one up to which all were made
 }
 
 // newOp is an open operation of the new run.
@@ -111,6 +114,7 @@ type newOp struct {
 	number int
 	began  *adk.Crossing // a copy of what says which call it leads to, where several may be open at once
 	led    bool          // to a call
+	by     int           // the goroutine, of one that leads to a call, where its strand has several
 	call   *newCall
 	rec    *calls.Step // nil if it was not recorded
 	kind   adk.Kind
@@ -123,7 +127,7 @@ type newOp struct {
 
 func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 	if !live.any() && tree.Order == nil {
-		tree.Order = asRecorded(tree)
+		tree.Order = tree.AsRecorded()
 	}
 	p := &causal{
 		tables: newTables(tree, live, known),
@@ -137,38 +141,14 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
 	p.count(p.strands[0])
 	if len(tree.Lines) > 0 {
-		p.came(p.strands[0], tree.Lines[0].At)
+		p.came(p.strands[0], tree.Lines[0])
 	}
 	p.made = madeIn(tree.Lines)
 	p.pieces = len(tree.Strands) > 1 && slices.ContainsFunc(tree.Lines, wire.IsPiece)
-	p.unmade.index(tree, p.strands[0])
+	p.unmade = unmade.New(tree, p.strands[0])
+	p.rest = atrest.New(&p.Mu, watchdog.NewLabel())
 	p.expectOutside()
 	return p
-}
-
-// asRecorded is the recorded order of a run: without live code nobody waits where
-// it is not seen, and every strand can keep to it.
-func asRecorded(tree *calls.Tree) []int {
-	order := make([]int, len(tree.Lines)+1)
-	for i := range order {
-		order[i] = i
-	}
-	return order
-}
-
-// asLate is the recorded order, in which a strand begins, and is given an answer, just before what
-// it does next: where it takes a lock between, nobody else has that who had it later.
-func asLate(tree *calls.Tree) []int {
-	order := asRecorded(tree)
-	next := map[int]int{} // of each strand, what it does next
-	for _, x := range slices.Backward(tree.Lines) {
-		order[x.Seq] = 2 * x.Seq
-		if behind := next[x.Strand]; behind > 0 && (x.Kind == adk.KindCall && x.Seam.Label == adk.LabelStrand || wire.EndsAsk(x)) {
-			order[x.Seq] = 2*behind - 1
-		}
-		next[x.Strand] = x.Seq
-	}
-	return order
 }
 
 // expectOutside finds the cancels that come from outside.
@@ -229,10 +209,14 @@ func (p *causal) Now() time.Time {
 	return time.Time{}
 }
 
-// came notes that a strand has come to a time.
-func (p *causal) came(s *newStrand, at time.Time) {
-	s.now = later(s.now, at)
-	p.now = later(p.now, at)
+// came notes that a strand has come to a crossing, and so to its time: but for what one of
+// several goroutines does while another one has still to do what was recorded before.
+func (p *causal) came(s *newStrand, x *adk.Crossing) {
+	if s.several && p.leavesUndone(s, x.Seq) {
+		return
+	}
+	s.now = later(s.now, x.At)
+	p.now = later(p.now, x.At)
 }
 
 // NewID is the id that the recorded counterpart brought; one of its own where
@@ -265,13 +249,27 @@ func (p *causal) passesOver(w *waiter) bool {
 	if c == nil || c.rec == nil || c.doing != nil || c.apart || c.beside || w.strand.rec < 0 { // goroutines are isOfSeveral's
 		return false
 	}
-	step := adk.Step{Kind: w.step.Kind, Phase: w.step.Phase, Call: c.rec.Begin.ID, Strand: w.strand.rec}
+	x := p.nextUnmade(w.strand, w.step)
+	return x != nil && p.newSeq[x.Seq] == 0 && x.Seq < c.cursor
+}
+
+// nextUnmade is the first recorded crossing like a step that the counterpart of its call has
+// made and the new call has not; nil if there is none.
+func (p *causal) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
+	c := p.calls[step.Call]
+	if c == nil || c.rec == nil || s.rec < 0 {
+		return nil
+	}
+	if c.madeTo == nil {
+		c.madeTo = map[adk.Kind]int{}
+	}
+	step.Call, step.Strand = c.rec.Begin.ID, s.rec
 	for {
-		x := p.nextLike(step, max(c.madeTo, c.rec.Begin.Seq))
+		x := p.nextLike(step, max(c.madeTo[step.Kind], c.rec.Begin.Seq))
 		if x == nil || p.newSeq[x.Seq] == 0 {
-			return x != nil && x.Seq < c.cursor
+			return x
 		}
-		c.madeTo = x.Seq
+		c.madeTo[step.Kind] = x.Seq
 	}
 }
 
@@ -352,7 +350,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	}
 	if s := p.strands[got.Strand]; s != nil && next != nil {
 		s.cursor = max(s.cursor, next.Seq)
-		p.came(s, next.At)
+		p.came(s, next)
 		if c := p.calls[got.Call]; c != nil {
 			c.cursor = max(c.cursor, next.Seq)
 		}
@@ -441,7 +439,7 @@ func (p *causal) called(got *adk.Crossing) {
 	p.newSeq[c.rec.Begin.Seq] = got.Seq
 	if s := p.strands[got.Strand]; s != nil {
 		s.cursor = max(s.cursor, c.rec.Begin.Seq)
-		p.came(s, c.rec.Begin.At)
+		p.came(s, c.rec.Begin)
 	}
 }
 
@@ -550,7 +548,7 @@ func (p *causal) returned(got *adk.Crossing) {
 		p.newSeq[c.rec.Return.Seq] = got.Seq
 		if s := p.strands[got.Strand]; s != nil {
 			s.cursor = max(s.cursor, c.rec.Return.Seq)
-			p.came(s, c.rec.Return.At)
+			p.came(s, c.rec.Return)
 		}
 	}
 }
@@ -562,7 +560,7 @@ func (p *causal) forked(got *adk.Crossing) {
 		if s.fork = p.take(c, got); s.fork != nil {
 			p.newSeq[s.fork.X.Seq] = got.Seq
 			s.rec, s.cursor = s.fork.X.ID, s.fork.X.Seq
-			p.unmade.begins(s)
+			p.unmade.Begins(s, s.rec, s.cursor)
 		}
 	}
 	p.strands[got.ID] = s
@@ -602,6 +600,9 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
+		if s := p.strands[got.Strand]; s != nil && got.Kind.LeadsTo() != "" {
+			op.by = s.present()
+		}
 		if c.apart && got.Kind.LeadsTo() != "" {
 			op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key}
 			if args, err := canonical.Object(got.Args); err == nil { // the map that it has is user code's
@@ -843,4 +844,5 @@ func (p *causal) stop() {
 	for _, w := range slices.Concat(p.waiters, p.inLine) {
 		w.wake()
 	}
+	p.rest.Stop()
 }

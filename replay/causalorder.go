@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sort"
 	"sync"
 	"time"
 
@@ -114,23 +113,46 @@ func (p *causal) Begin(s adk.Step) {
 	if strand == nil {
 		strand = &newStrand{number: s.Strand, rec: -1} // it has ended, and its handle is used late
 	}
-	apart := wire.MakesID(s) && codeplace.Here(0).IsApart() // the id is made before that is told
-	if c := p.calls[s.Call]; c != nil && apart {
-		c.apart, c.makesApart, strand.several, p.many = true, true, true, true
+	apart := (wire.MakesID(s) || wire.ReadsClock(s)) && codeplace.Here(0).IsApart() // the id is made before that is told
+	c := p.calls[s.Call]
+	if c != nil && apart {
+		c.apart, c.makesApart, strand.several, p.many = true, c.makesApart || wire.MakesID(s), true, true
 	}
 	p.give(strand)
-	w := &waiter{strand: strand, step: s, next: p.foresee(strand, s), by: strand.present(), apart: apart}
+	w := &waiter{strand: strand, step: s, by: strand.present(), apart: apart}
+	switch {
+	case c != nil && c.apart && wire.ReadsClock(s):
+		p.inTurn(c, p.nextUnmade(strand, s))
+		w.next = p.nextUnmade(strand, s)
+	case c != nil && s.Phase == adk.Done:
+		p.inTurn(c, c.endOf(s.Kind, w.by))
+		fallthrough
+	default:
+		w.next = p.foresee(strand, s)
+	}
 	if w.next == nil {
 		w.instead = p.forestalled(strand, s)
 	}
 	p.wait(w)
 }
 
+// endOf is the recorded end of an operation which one of several goroutines has begun, and which
+// leads to a call; nil if none is recorded.
+func (c *newCall) endOf(kind adk.Kind, by int) *adk.Crossing {
+	for _, op := range slices.Backward(c.open) {
+		if by != 0 && op.by == by && op.kind == kind && op.rec != nil {
+			return op.rec.Done
+		}
+	}
+	return nil
+}
+
 // present is the time of the step that a waiter takes: that of its recorded
 // counterpart, whatever other strands have come to. What was not recorded happens
 // when its strand came to it.
 func (p *causal) present(w *waiter) time.Time {
-	if w.next == nil || w.step.Kind == adk.KindCall && p.live.any() { // of live code it is not known yet which call it is
+	if w.next == nil || w.step.Kind == adk.KindCall && p.live.any() || // of live code it is not known yet which call it is
+		w.strand.several && !wire.ReadsClock(w.step) && p.leavesUndone(w.strand, w.next.Seq) {
 		return w.strand.now
 	}
 	return later(w.strand.now, w.next.At)
@@ -276,7 +298,7 @@ func (p *causal) leaving(strand int) {
 func (p *causal) cancelling(s *newStrand, x *adk.Crossing) {
 	p.give(s)
 	p.wait(&waiter{strand: s, cancels: true, next: x})
-	p.came(s, x.At)
+	p.came(s, x)
 }
 
 // offer is the act that makes a recorded settlement; nil if none will.
@@ -436,7 +458,7 @@ func (p *causal) admitted(w *waiter) bool {
 	if p.stepping != nil {
 		return false
 	}
-	return w.let || p.tree.Order == nil && !p.behindCancel(w) && !p.overtakes(w) && !(w.last && p.unmade.before(w, &p.unmade.every))
+	return w.let || p.tree.Order == nil && !p.behindCancel(w) && !p.overtakes(w) && !(w.last && p.unmade.Before(w.strand, w.seq(), &p.unmade.Every))
 }
 
 // behindCancel reports whether a cancel comes before the step.
@@ -463,10 +485,10 @@ func (p *causal) overtakes(w *waiter) bool {
 		return false
 	}
 	if aborts {
-		return p.unmade.before(w, &p.unmade.every)
+		return p.unmade.Before(w.strand, w.seq(), &p.unmade.Every)
 	}
-	return p.aborts && p.unmade.before(w, &p.unmade.aborting) || shares && p.unmade.before(w, &p.unmade.shared) ||
-		gate != "" && p.unmade.before(w, p.unmade.ofGate[gate])
+	return p.aborts && p.unmade.Before(w.strand, w.seq(), &p.unmade.Aborting) || shares && p.unmade.Before(w.strand, w.seq(), &p.unmade.Shared) ||
+		gate != "" && p.unmade.Before(w.strand, w.seq(), p.unmade.OfGate[gate])
 }
 
 // front is the place from which on a strand has not passed what was recorded.
@@ -478,97 +500,11 @@ func (s *newStrand) front() int {
 	return from
 }
 
-// toMake are the recorded crossings that strands have still to make: those that others wait
-// for, by why. They are looked through from the first that is not made on, or every step
-// would look at every strand.
-type toMake struct {
-	every, shared, aborting unmade
-	ofGate                  map[string]*unmade
-	by                      map[int]*newStrand    // the strands of the new run, by the recorded ones
-	forks                   map[int]*adk.Crossing // of the recorded strands
-}
-
-// unmade are recorded crossings in their order. Those before next are made, or will not be.
-type unmade struct {
-	lines []*adk.Crossing
-	next  int
-}
-
-func (m *toMake) index(t *calls.Tree, first *newStrand) {
-	m.by, m.forks, m.ofGate = map[int]*newStrand{0: first}, map[int]*adk.Crossing{}, map[string]*unmade{}
-	m.every.lines = t.Lines
-	if slices.ContainsFunc(t.Lines, wire.IsCancel) {
-		m.every.lines = slices.DeleteFunc(slices.Clone(t.Lines), wire.IsCancel)
-	}
-	for _, x := range m.every.lines {
-		if wire.Forks(x) && x.Strand < x.ID { // else an edited file says that a strand comes from itself
-			m.forks[x.ID] = x
-		}
-		if t.Shares(x) {
-			m.shared.lines = append(m.shared.lines, x)
-		}
-		if wire.Aborts(x) {
-			m.aborting.lines = append(m.aborting.lines, x)
-		}
-		if id := calls.GateID(x); id != "" {
-			if m.ofGate[id] == nil {
-				m.ofGate[id] = &unmade{}
-			}
-			m.ofGate[id].lines = append(m.ofGate[id].lines, x)
-		}
-	}
-}
-
-// begins notes that a strand was forked. It may be later than in the recording, where what it
-// makes was given up already.
-func (m *toMake) begins(s *newStrand) {
-	m.by[s.rec] = s
-	for _, u := range []*unmade{&m.every, &m.shared, &m.aborting} {
-		u.rewind(s.cursor)
-	}
-	for _, u := range m.ofGate {
-		u.rewind(s.cursor)
-	}
-}
-
-func (u *unmade) rewind(seq int) {
-	if u.next > 0 && u.lines[u.next-1].Seq > seq {
-		u.next = sort.Search(u.next, func(i int) bool { return u.lines[i].Seq > seq })
-	}
-}
-
-// before reports whether another strand has still to make one of some crossings before a
-// step: itself, or a strand that it has not forked yet.
-func (m *toMake) before(w *waiter, u *unmade) bool {
-	if u == nil {
-		return false
-	}
-	for i := u.next; i < len(u.lines) && u.lines[i].Seq < w.seq(); i++ {
-		switch by, never := m.maker(u.lines[i]); {
-		case never && i == u.next:
-			u.next++
-		case by != nil && by != w.strand:
-			return true
-		}
-	}
-	return false
-}
-
-// maker is the strand that makes a crossing, or forks the one that does; nil where it has
-// passed that, and never where it cannot come back to it.
-func (m *toMake) maker(x *adk.Crossing) (by *newStrand, never bool) {
-	for m.by[x.Strand] == nil {
-		if x = m.forks[x.Strand]; x == nil {
-			return nil, true
-		}
-	}
-	switch by = m.by[x.Strand]; {
-	case by.ended, x.Seq <= by.cursor:
-		return nil, true
-	case x.Seq < by.front():
-		return nil, false
-	}
-	return by, false
+// Ahead reports whether a strand has still to make a recorded crossing of its own; never, that it
+// cannot come to it any more.
+func (s *newStrand) Ahead(seq int) (ahead, never bool) {
+	never = s.ended || seq <= s.cursor
+	return !never && seq >= s.front(), never
 }
 
 // placeOfNext is the place of the next recorded crossing of a strand that is of some
@@ -631,6 +567,30 @@ const mostPasses = 8
 // errNoOrder says that live code does not come to its end in the recorded order.
 var errNoOrder = errors.New("replay: strands wait for one another, and keep to no order")
 
+// keepsOrder reports whether live code has begun goroutines of its own, so that what they wait for
+// comes when all of them are at rest. mu is held.
+func (p *causal) keepsOrder() bool { return p.many && !p.rest.Over() }
+
+// inTurn holds an answer back to one who asks beside others, until it is its turn. mu is held.
+func (p *causal) inTurn(asks *newCall, x *adk.Crossing) {
+	if x != nil && (asks.apart || asks.beside) {
+		p.rest.Hold(x)
+	}
+}
+
+// isDue reports whether anything or anybody waits for its turn. mu is held.
+func (p *causal) isDue() bool {
+	return p.rest.Next() != nil || len(p.outsideEvents)+len(p.waiters)+len(p.inLine) > 0
+}
+
+// atRest makes what comes next in a run whose goroutines are at rest, and reports whether
+// anything was made. mu is held.
+func (p *causal) atRest() bool {
+	p.blocked = true
+	defer func() { p.blocked = false }()
+	return p.act()
+}
+
 // passBlocked makes what comes next although strands are on the way: they are blocked
 // outside the engine, and only what comes next can end that.
 func (p *causal) passBlocked() {
@@ -668,6 +628,10 @@ func (p *causal) stuck() bool {
 // or the step that stands first in the recorded order. It reports whether anything
 // was done. mu is held.
 func (p *causal) act() bool {
+	if p.keepsOrder() && !p.blocked {
+		p.rest.Want()
+		return false
+	}
 	if p.Stopped || !p.stuck() {
 		return false
 	}
@@ -680,7 +644,10 @@ func (p *causal) act() bool {
 	if first == nil && next == nil {
 		first = p.firstWaiter(func(*waiter) bool { return true })
 	}
+	answer := p.rest.Next()
 	switch {
+	case answer != nil && (first == nil || answer.Seq <= first.seq()) && (next == nil || !before(next.at, p.rank(next.seq), answer.At, answer.Seq)):
+		p.rest.Give()
 	case next != nil && (first == nil || before(next.at, p.rank(next.seq), p.now, p.rank(first.seq()))):
 		p.do(next)
 	case first != nil:
@@ -798,7 +765,7 @@ func (p *causal) reached(a *outsideEvent) {
 // outside makes what every strand has passed by: a cancel and timers. Live code
 // may wait for them where nobody sees it. mu is held.
 func (p *causal) outside() {
-	for p.tree.Order == nil {
+	for p.tree.Order == nil && !p.keepsOrder() {
 		a := p.nextOutside()
 		if a == nil || a.seq == unrecorded || a.cancel == nil && a.timer == nil {
 			return
@@ -932,7 +899,7 @@ func (p *causal) beforeSettling(op *newOp) {
 	w := &waiter{strand: s, step: adk.Step{Kind: x.Kind}, next: x, last: true}
 	p.wait(w)
 	p.give(s)
-	p.came(s, x.At)
+	p.came(s, x)
 }
 
 // opening is the operation that a gate was opened by, and whether it is the first

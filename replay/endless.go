@@ -28,7 +28,8 @@ const leaveAfter = watchdog.Grace
 
 // run runs the new run, and reports whether it has ended: one that does not when the context
 // has ended, or when it was given up, is left behind.
-func (p *causal) run(ctx context.Context, name string, label watchdog.Label, run func() error) (refused, err error, ended bool) {
+func (p *causal) run(ctx context.Context, name string, run func() error) (refused, err error, ended bool) {
+	label := p.rest.Label()
 	leaving, leave := context.WithCancel(ctx)
 	defer leave()
 	limit := watchdog.NewLimit(leaving, 0, leaveAfter)
@@ -42,6 +43,9 @@ func (p *causal) run(ctx context.Context, name string, label watchdog.Label, run
 			p.passBlocked()
 		})()
 		defer watchdog.Hear(ctx, name, label, p.progress.Load)()
+		over := make(chan struct{})
+		defer close(over)
+		go p.rest.Serve(over, p.isDue, p.atRest)
 	}
 	var is struct{ refused, err error }
 	ended = limit.Wait(func() {
@@ -58,12 +62,12 @@ func (p *causal) run(ctx context.Context, name string, label watchdog.Label, run
 }
 
 // neverEnded is the error of a run that was left behind, with what its goroutines do.
-func (p *causal) neverEnded(ctx context.Context, label watchdog.Label) error {
+func (p *causal) neverEnded(ctx context.Context) error {
 	why := fmt.Errorf("replay: the new run never ends: %s", strings.Join(p.endless, ", "))
 	if ctx.Err() != nil {
 		why = stub.Interrupted(ctx)
 	}
-	all := watchdog.Of(label)
+	all := watchdog.Of(p.rest.Label())
 	return fmt.Errorf("%w\n%s of the run %w\n%s", why, safetext.Counted(len(all), "goroutine"), stub.ErrLeftBehind, watchdog.Describe(all))
 }
 

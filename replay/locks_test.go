@@ -47,7 +47,7 @@ func TestStrandsThatWaitForAPlace(t *testing.T) {
 			t.Run(fmt.Sprint(name, " of ", places), func(t *testing.T) {
 				free := make(chan bool, places)
 				agent := strandsOf(strand(free, 0), strand(free, 1), strand(free, 2), strand(free, 3))
-				for range thorough.Of(20, 4, 2) {
+				for range thorough.Of(20, 8, 2) {
 					d := inTime(t, byTheMachine(t, agent), replay.Live{Config: agent, Seams: []string{replay.Executor}, Twice: true})
 					require.Nil(t, d, "%s", d)
 				}

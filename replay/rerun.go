@@ -13,7 +13,6 @@ import (
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
-	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/again"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
@@ -89,12 +88,11 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 		refusals = beside.Begin(live.names).End
 		defer refusals()
 	}
-	label := watchdog.NewLabel()
-	refused, err, ended := p.run(ctx, options.File, label, func() error { return run(runCtx) })
+	refused, err, ended := p.run(ctx, options.File, func() error { return run(runCtx) })
 	strays := refusals()
 	switch {
 	case !ended && (whole || ctx.Err() != nil):
-		return nil, p.neverEnded(ctx, label)
+		return nil, p.neverEnded(ctx)
 	case err != nil:
 		return nil, err
 	case refused != nil && live.any():

@@ -128,9 +128,10 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	}
 	report := again.report()
 	if d := report.Divergence; d != nil && again.endless == nil && len(again.found) > 0 {
-		if ordered, same := inOrder(ctx, want, known, live, r.Options()); same != nil {
+		some, may := live.again(again.found[0].call)
+		if ordered, same := again.inOrder(ctx, want, some, may, r.Options()); same != nil {
 			again, report = ordered, same
-		} else if some, may := live.again(again.found[0].call); !may {
+		} else if !may {
 			d.Once = d.isOfAnOrder()
 			d.Writes = d.isOfAResult() && !live.onlyReads(again.found[0].call.Begin.Seam)
 		} else if err := again.repeat(d, func() (*replayed, error) { return rerun(ctx, want, known, some.anew(), r.Options()) }); err != nil {
@@ -164,19 +165,21 @@ func oneAtATime(ctx context.Context, recorded *calls.Tree) (under context.Contex
 	}
 }
 
-// inOrder is the report of a run whose strands take their steps in the recorded order: where code
-// of the user's waits at a lock, or for a place among a few, each has its turn when it had it. It
-// is nil where that is not to be done, or makes a difference too.
-func inOrder(ctx context.Context, recorded *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, *Report) {
-	if !live.harmless() || len(recorded.Strands) < 2 {
+// inOrder is the report of one more run, whose strands take their steps in the recorded order:
+// where code of the user's waits at a lock, or for a place among a few, each has its turn when it
+// had it. some is what may be run again. It is nil where that is not all that was, or makes a
+// difference too.
+func (r *replayed) inOrder(ctx context.Context, recorded *calls.Tree, some Live, may bool, options trace.Options) (*replayed, *Report) {
+	if !may || len(recorded.Strands) < 2 || some.only != "" && r.ranBeside(some.only) {
 		return nil, nil
 	}
 	tree := *recorded
-	tree.Order = asLate(recorded)
-	run, err := rerun(ctx, &tree, known, live.anew(), options)
+	tree.Order = recorded.AsLate()
+	run, err := rerun(ctx, &tree, r.known.Sentinels, some.anew(), options)
 	if err != nil || run.endless != nil {
 		return nil, nil
 	}
+	run.live.only = "" // of all that is live nothing else has run
 	if report := run.report(); report.Divergence == nil {
 		return run, report
 	}

@@ -33,6 +33,7 @@ var goroutines = map[string]string{
 	"internal/watchdog/silence.go":      "who tells a person that live code is silent, until the run has ended",
 	"internal/watchdog/watch.go":        "who sees that live code waits where no crossing shows it, until the replay has ended",
 	"replay/beside.go":                  "what user code did on a goroutine of its own, while its call went on",
+	"replay/endless.go":                 "who makes what comes next whenever a run is at rest, until that has ended",
 	"replay/production.go":              "what writes a trace behind its run, until both have ended",
 	"internal/storagetest/lasting.go":   "writers of one database, to see whether they wait for one another",
 	"internal/storagetest/sessions.go":  "senders of deliveries, to see that each counts once",

@@ -64,3 +64,38 @@ func allWait(system bool) bool {
 		return runningStates[g.State] || !system && g.State != "sleep" && conditionOf(g) == Waiting && !isIdle(g)
 	})
 }
+
+// How long goroutines may take to come to rest: in a bubble, whose time is not theirs, by the
+// turns that others get.
+const (
+	patienceWithRest = 50 * time.Millisecond
+	mostTurns        = 1000
+)
+
+// AtRest waits until no goroutine with the label runs any more, nor sleeps or waits for the
+// system, which wake it by themselves, and no longer than is usual for those. In a bubble it
+// takes no time.
+func AtRest(label Label) {
+	began, bubbled := time.Now(), isBubbled()
+	for pause, turns := firstPause, 0; turns < mostTurns; turns++ {
+		if bubbled {
+			runtime.Gosched()
+		} else {
+			time.Sleep(pause) // who was woken a moment ago runs: to look at once is to look twice
+			pause = min(2*pause, longestPause)
+		}
+		var condition Condition
+		for _, g := range Of(label) {
+			condition = max(condition, conditionOf(g))
+		}
+		if condition < Waiting || !bubbled && time.Since(began) > patienceWithRest {
+			return
+		}
+	}
+}
+
+// isBubbled reports whether the present goroutine lives in a bubble.
+func isBubbled() bool {
+	var text [128]byte
+	return readTraceback(string(text[:runtime.Stack(text[:], false)])).Bubbled
+}

@@ -92,6 +92,9 @@ func IsPause(x *adk.Crossing) bool { return x.Kind == adk.KindSleep }
 // MakesID reports whether user code is about to have an id made.
 func MakesID(s adk.Step) bool { return s.Kind == adk.KindNewID }
 
+// ReadsClock reports whether user code is about to be told the time.
+func ReadsClock(s adk.Step) bool { return s.Kind == adk.KindNow }
+
 // IsTimer reports whether a timer fired: the operation that its N numbers is over.
 func IsTimer(x *adk.Crossing) bool { return x.Kind == adk.KindTimer }
 

@@ -1,0 +1,33 @@
+package calls
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// AsRecorded is the recorded order of a run, as Order has it: without live code nobody waits
+// where it is not seen, and every strand can keep to it.
+func (t *Tree) AsRecorded() []int {
+	order := make([]int, len(t.Lines)+1)
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
+
+// AsLate is the recorded order, in which a strand begins, and is given an answer, just before what
+// it does next: where it takes a lock between, nobody else has that who had it later.
+func (t *Tree) AsLate() []int {
+	order := t.AsRecorded()
+	next := map[int]int{} // of each strand, what it does next
+	for _, x := range slices.Backward(t.Lines) {
+		order[x.Seq] = 2 * x.Seq
+		if behind := next[x.Strand]; behind > 0 && (x.Kind == adk.KindCall && x.Seam.Label == adk.LabelStrand || wire.EndsAsk(x)) {
+			order[x.Seq] = 2*behind - 1
+		}
+		next[x.Strand] = x.Seq
+	}
+	return order
+}

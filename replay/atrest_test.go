@@ -1,0 +1,265 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/thorough"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// cancelling runs goroutines, of which the first that fails ends the context of the others, as
+// golang.org/x/sync/errgroup does.
+type cancelling struct {
+	wg     sync.WaitGroup
+	once   sync.Once
+	failed error
+	cancel context.CancelCauseFunc
+}
+
+func untilOneFails(ctx context.Context) (*cancelling, context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return &cancelling{cancel: cancel}, ctx
+}
+
+func (c *cancelling) Go(do func() error) {
+	c.wg.Go(func() {
+		if err := do(); err != nil {
+			c.once.Do(func() { c.failed = err; c.cancel(err) })
+		}
+	})
+}
+
+func (c *cancelling) Wait() error {
+	c.wg.Wait()
+	c.cancel(c.failed)
+	return c.failed
+}
+
+// failing answers all but one of so many, which fails when all have asked: what the others ask
+// lasts until their context ends.
+func failing(many, fails int) func(context.Context, int) (string, error) {
+	var asked sync.WaitGroup
+	asked.Add(many)
+	return func(ctx context.Context, n int) (string, error) {
+		asked.Done()
+		if n == fails {
+			asked.Wait()
+			return "", fmt.Errorf("page %d: not found", n)
+		}
+		<-ctx.Done()
+		return "", context.Cause(ctx)
+	}
+}
+
+// says has an agent say how its work came out.
+func says(do func(context.Context, *adk.DispatchContext) string) func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+	return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		_, err := h.ReportMessage("m", do(ctx, dc), true)
+		return errors.Join(err, dc.Ack())
+	}
+}
+
+// limited lets those who ask go on one by one, so long after one another.
+type limited struct {
+	mu   sync.Mutex
+	next time.Time
+	each time.Duration
+}
+
+func (l *limited) wait(ctx context.Context) error {
+	if pause := l.pause(ctx); pause > 0 {
+		return adk.Sleep(ctx, pause)
+	}
+	return nil
+}
+
+// pause is how long to wait for a place, which is taken.
+func (l *limited) pause(ctx context.Context) time.Duration {
+	now := adk.Now(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.next.Before(now) {
+		l.next = now
+	}
+	place := l.next
+	l.next = l.next.Add(l.each)
+	return place.Sub(now)
+}
+
+// What goroutines of live code's own do with what they hear shows nowhere: that one ends the
+// context of the others, or has come to a lock. Each hears what it heard when all have come to
+// rest from what was heard before, and so unchanged code is green. (DET-2, WLD-6)
+func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
+	t.Parallel()
+	const many = 5
+	for name, agent := range map[string]func(recorded bool) adk.Config{
+		"the first error ends the others": func(bool) adk.Config {
+			answers := failing(many, 3)
+			return executing(says(func(ctx context.Context, _ *adk.DispatchContext) string {
+				all, ctx := untilOneFails(ctx)
+				for i := range many {
+					all.Go(func() error {
+						_, err := adk.Ask(ctx, "pages", i, answers)
+						return err
+					})
+				}
+				return fmt.Sprint(all.Wait())
+			}))
+		},
+		"and so it does where they wait": func(bool) adk.Config {
+			answers := failing(1, 0)
+			return executing(says(func(ctx context.Context, _ *adk.DispatchContext) string {
+				all, ctx := untilOneFails(ctx)
+				for range many - 1 {
+					all.Go(func() error { return fmt.Errorf("woken: %w", adk.Sleep(ctx, time.Hour)) })
+				}
+				all.Go(func() error {
+					_, err := adk.Ask(ctx, "pages", 0, answers)
+					return err
+				})
+				return fmt.Sprint(all.Wait())
+			}))
+		},
+		"and where tools fail": func(bool) adk.Config {
+			answers := failing(many, 2)
+			look := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "look", Description: "looks", InputSchema: []byte(`{"type":"object"}`),
+				Handler: func(ctx context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+					said, err := answers(ctx, int(args["n"].(float64)))
+					return adk.Text(said), err
+				}}))
+			return executing(says(func(ctx context.Context, dc *adk.DispatchContext) string {
+				all, ctx := untilOneFails(ctx)
+				for i := range many {
+					all.Go(func() error {
+						_, err := askedFor(ctx, dc, "look", i)
+						return err
+					})
+				}
+				return fmt.Sprint(all.Wait())
+			}), look)
+		},
+		"the first answer wins": func(bool) adk.Config {
+			return executing(says(func(ctx context.Context, _ *adk.DispatchContext) string {
+				ctx, cancel := context.WithCancel(ctx)
+				first := make(chan string, many)
+				var all sync.WaitGroup
+				for i := range many {
+					all.Go(func() {
+						if said, err := adk.Ask(ctx, "replica", i, func(context.Context, int) (string, error) { return fmt.Sprint("said by ", i), nil }); err == nil {
+							first <- said
+						}
+					})
+				}
+				said := <-first
+				cancel()
+				all.Wait()
+				return said
+			}))
+		},
+		"one after the other": func(recorded bool) adk.Config { // else one may read the clock before another, and come to the lock behind it
+			limit, turns := &limited{each: time.Millisecond}, make([]chan bool, many)
+			for i := range turns {
+				turns[i] = make(chan bool)
+			}
+			return executing(says(func(ctx context.Context, _ *adk.DispatchContext) string {
+				said := make([]string, many)
+				var all sync.WaitGroup
+				for i := range said {
+					all.Go(func() {
+						if recorded && i > 0 {
+							<-turns[i-1]
+						}
+						pause := limit.pause(ctx)
+						close(turns[i])
+						if pause > 0 { // who need not wait asks while others read the clock
+							_ = adk.Sleep(ctx, pause)
+						}
+						said[i], _ = adk.Ask(ctx, "pages", i, func(context.Context, int) (string, error) { return fmt.Sprint("page ", i), nil })
+					})
+				}
+				all.Wait()
+				return fmt.Sprint(said)
+			}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range thorough.Of(200, 10, 5) {
+				recorded := byTheMachine(t, agent(true))
+				d := inTime(t, recorded, replay.Live{Config: agent(false), Seams: []string{replay.Executor}, Writes: true})
+				require.Nil(t, d, "%s\n%s", d, recorded)
+			}
+		})
+	}
+}
+
+// Strands that share a limit behind a lock get their places as they were: also where live code
+// writes, of which only what makes the difference is run again.
+func TestStrandsShareALimit(t *testing.T) {
+	t.Parallel()
+	agent := func() adk.Config {
+		limit := &limited{each: time.Millisecond}
+		var strands []func(context.Context, *adk.DispatchContext) error
+		for i := range 4 {
+			strands = append(strands, func(ctx context.Context, _ *adk.DispatchContext) error {
+				if err := limit.wait(ctx); err != nil {
+					return err
+				}
+				_, err := adk.Ask(ctx, "pages", i, func(context.Context, int) (string, error) { return fmt.Sprint("page ", i), nil })
+				return err
+			})
+		}
+		return strandsOf(strands...)
+	}
+	for range thorough.Of(200, 20, 10) {
+		recorded := byTheMachine(t, agent())
+		live := func() replay.Live {
+			return replay.Live{Config: agent(), Seams: []string{replay.Executor}, Twice: true, Writes: true, Turn: adk.RawTurn{SystemPrompt: "Go."}}
+		}
+		chosen := live()
+		chosen.Again = live
+		d := inTime(t, recorded, chosen)
+		require.Nil(t, d, "%s\n%s", d, recorded)
+	}
+}
+
+// In a bubble nobody's time passes for that: what goroutines measure is what it was.
+func TestGoroutinesHearInABubble(t *testing.T) {
+	t.Parallel()
+	run := says(func(ctx context.Context, _ *adk.DispatchContext) string {
+		began, said := time.Now(), make([]time.Duration, 3)
+		var all sync.WaitGroup
+		for i := range said {
+			all.Go(func() {
+				_, _ = adk.Ask(ctx, "pages", i, func(context.Context, int) (string, error) { return "a page", nil })
+				time.Sleep(time.Duration(i) * time.Hour)
+				said[i] = time.Since(began)
+			})
+		}
+		all.Wait()
+		return fmt.Sprint(said)
+	})
+	var recorded bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		config := executing(run)
+		config.Probe = replay.Record(&recorded)
+		require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(context.Background(), adk.RawTurn{SystemPrompt: "Go."}))
+	})
+	assert.Contains(t, recorded.String(), "[0s 1h0m0s 2h0m0s]")
+	synctest.Test(t, func(t *testing.T) {
+		report, err := replay.Verify(context.Background(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: executing(run), Seams: []string{replay.Executor}})
+		require.NoError(t, err)
+		assert.Nil(t, report.Divergence, "%s", report)
+	})
+}

@@ -1,0 +1,142 @@
+// Package atrest holds answers back in runs in which live code has begun goroutines of its own.
+//
+// No crossing tells which of them are on their way, and what one does with an answer, as to end
+// the context of the others, shows nowhere. So what they wait for comes in the recorded order,
+// one at a time, each when all of them have come to rest.
+package atrest
+
+import (
+	"sync"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
+)
+
+// mostLooks is how often the goroutines of a run are looked at before answers come as they are
+// asked for: a look stops the program.
+const mostLooks = 1 << 12
+
+// Queue is what waits until the goroutines of a run are at rest. Its methods are called with the
+// lock held that it was made with, but for Serve.
+type Queue struct {
+	mu      *sync.Mutex
+	label   watchdog.Label
+	wanted  chan struct{} // holds one
+	answers []*answer
+	looks   int
+	stopped bool
+}
+
+// answer is one that waits for its turn.
+type answer struct {
+	x     *adk.Crossing // that it was recorded with
+	turn  bool          // it has come
+	moved *sync.Cond
+}
+
+// New is a queue of a run whose goroutines have a label. mu guards it and what its turns change.
+func New(mu *sync.Mutex, label watchdog.Label) *Queue {
+	return &Queue{mu: mu, label: label, wanted: make(chan struct{}, 1)}
+}
+
+// Label is that of the run's goroutines.
+func (q *Queue) Label() watchdog.Label { return q.label }
+
+// Over reports whether nothing is held back any more.
+func (q *Queue) Over() bool { return q.stopped || q.looks >= mostLooks }
+
+// Hold holds an answer back until it has its turn. The lock is given up meanwhile.
+func (q *Queue) Hold(x *adk.Crossing) {
+	if q.Over() {
+		return
+	}
+	held := &answer{x: x, moved: sync.NewCond(q.mu)}
+	q.answers = append(q.answers, held)
+	q.Want()
+	for !held.turn && !q.Over() {
+		held.moved.Wait()
+	}
+	for i, other := range q.answers {
+		if other == held {
+			q.answers = append(q.answers[:i], q.answers[i+1:]...)
+			break
+		}
+	}
+}
+
+// Next is the answer that comes next: which was recorded first; nil where nobody waits for one.
+func (q *Queue) Next() *adk.Crossing {
+	if held := q.next(); held != nil {
+		return held.x
+	}
+	return nil
+}
+
+func (q *Queue) next() (first *answer) {
+	for _, held := range q.answers {
+		if !held.turn && (first == nil || held.x.Seq < first.x.Seq) {
+			first = held
+		}
+	}
+	return first
+}
+
+// Give gives the next answer to who waits for it.
+func (q *Queue) Give() {
+	held := q.next()
+	held.turn = true
+	held.moved.Signal()
+}
+
+// Want has a turn made once all goroutines are at rest.
+func (q *Queue) Want() {
+	select {
+	case q.wanted <- struct{}{}:
+	default: // it is wanted already
+	}
+}
+
+// Serve makes turns, each when all goroutines of the run are at rest and somebody wants it, until
+// over is closed. isDue reports whether anything is left to make, and turn makes it, with the
+// lock held, and reports whether something was.
+func (q *Queue) Serve(over <-chan struct{}, isDue, turn func() bool) {
+	for {
+		select {
+		case <-over:
+			return
+		case <-q.wanted:
+		}
+		for q.locked(isDue) {
+			watchdog.AtRest(q.label)
+			if !q.locked(func() bool { return q.look() && turn() }) {
+				break
+			}
+		}
+	}
+}
+
+func (q *Queue) locked(what func() bool) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.Over() && what()
+}
+
+// look counts one, and reports whether that was not the last.
+func (q *Queue) look() bool {
+	if q.looks++; q.Over() {
+		q.release()
+	}
+	return !q.Over()
+}
+
+// Stop lets all go on who wait for an answer.
+func (q *Queue) Stop() {
+	q.stopped = true
+	q.release()
+}
+
+func (q *Queue) release() {
+	for _, held := range q.answers {
+		held.moved.Signal()
+	}
+}
