@@ -33,9 +33,11 @@
 //     compared by cause and arguments, ids that it makes anew are renamed, and what it
 //     asks for without a recorded answer gets ErrUnanswered. What goroutines that it began
 //     itself do at once is held to no order, be it tools, requests or sub-agents. What they
-//     keep and read is: records that several of them store, and the time that they ask for,
-//     are others each time. Give results back and keep them behind the goroutines, or begin
-//     strands (Fork), whose order is that of the recording. What it draws at random, as the
+//     hear comes in the recorded one, an answer, a time or the end of a sleep each when all
+//     of them have come to rest from the one before. Who was first at a lock, or at the clock,
+//     where two of them came at the same moment no crossing tells, and there a replay may do
+//     otherwise: give results back and keep them behind the goroutines, or begin strands
+//     (Fork), whose order is that of the recording. What it draws at random, as the
 //     jitter of a backoff, is another each time, too: draw it with adk.Ask, so that the
 //     recording has it, or from a source that tests fix, as an exploration needs.
 //  4. The Report has a Divergence, or none. Its Class says what kind of difference it
