@@ -170,6 +170,17 @@ func TestAsksInAnAbortedTurn(t *testing.T) {
 		"payments": {func(ctx context.Context) error {
 			return errors.Join(pay(ctx, "a"), pay(ctx, "b"), pay(ctx, "c"))
 		}, true},
+		"as far as it wants": { // it has all that it asked for, and hears of no refusal
+			func(ctx context.Context) error {
+				for word, err := range adk.AskStream(ctx, "model", "hello", func(_ context.Context, _ string, hand func(string) error) error {
+					return errors.Join(hand("hello"), hand("[DONE]"))
+				}) {
+					if err != nil || word == "[DONE]" {
+						return err
+					}
+				}
+				return errors.New("the stream ended early")
+			}, false},
 		"a list": {func(ctx context.Context) (err error) {
 			for n := range 10 {
 				err = errors.Join(err, ask(ctx, n))

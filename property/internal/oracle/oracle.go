@@ -5,6 +5,7 @@ package oracle
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -484,6 +485,7 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 			if begun[x.Call]++; begun[x.Call] == deafTells*each(x.Call) {
 				say(x, "the world was asked %d times since the turn was aborted", begun[x.Call])
 			}
+		case x.Phase == adk.Done && errors.Is(x.Err, adk.E_ASK_STOPPED): // by who asked, which has what it wants
 		case x.Phase == adk.Done && x.Err != nil && x.Kind != adk.KindAck && x.Kind != adk.KindWait: // a strand has its own end
 			if x.Kind != adk.KindExecute && x.Kind != adk.KindSleep {
 				refused[x.Call] = x.Kind.String()
