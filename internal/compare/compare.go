@@ -199,6 +199,9 @@ const spareOfAValue = 16
 // and in lines of a width; nil where a word is longer than a line.
 func wrapped(f FieldDiff, a, b any, most, width int, indent string) (lines []string) {
 	want, got := f.excerpts(a, b, most)
+	if said := lengths(a, b); strings.HasSuffix(said, truncated) || strings.HasSuffix(said, continued) {
+		got += said // else they end alike, and where they differ says all
+	}
 	for _, said := range []string{"    expected " + want, "    got      " + got} {
 		for line := range strings.SplitSeq(safetext.Wrapped(said, width, indent), "\n") {
 			if utf8.RuneCountInString(line) > width && most > width {
@@ -343,12 +346,19 @@ func lengths(a, b any) string {
 	if !wantText || !gotText || max(len(want), len(got)) <= LongestValue {
 		return ""
 	}
-	how := ""
+	how := ")"
 	switch {
-	case strings.HasPrefix(want, got):
-		how = ", truncated"
-	case strings.HasPrefix(got, want):
-		how = ", continued"
+	case strings.HasPrefix(want, strings.TrimRight(got, "….")):
+		how = truncated
+	case strings.HasPrefix(got, strings.TrimRight(want, "….")):
+		how = continued
 	}
-	return fmt.Sprintf(" (%d characters, now %d%s)", len([]rune(want)), len([]rune(got)), how)
+	return fmt.Sprintf(" (%d characters, now %d%s", len([]rune(want)), len([]rune(got)), how)
 }
+
+// What lengths says at its end of a text of which the other one is the beginning, but for the
+// dots of who has cut it.
+const (
+	truncated = ", truncated)"
+	continued = ", continued)"
+)

@@ -171,6 +171,18 @@ func TestValuesTakeTwoLines(t *testing.T) {
 	}
 }
 
+// Where one text is the beginning of the other, what is shown of both looks alike: it is said.
+func TestTruncatedTextsSayHowLongTheyAre(t *testing.T) {
+	whole := strings.Repeat("Whales are large and live in the sea. ", 20)
+	lines := func(want, got string) string {
+		return strings.Join(strings.Fields(strings.Join(FieldDiff{Field: "text", Want: QuotedJSON(want), Got: QuotedJSON(got)}.Lines(80), " ")), " ")
+	}
+	assert.Contains(t, lines(whole, whole[:300]), "(760 characters, now 300, truncated)")
+	assert.Contains(t, lines(whole, whole[:300]+"…"), "(760 characters, now 301, truncated)")
+	assert.Contains(t, lines(whole[:300]+"...", whole), "(303 characters, now 760, continued)")
+	assert.NotContains(t, lines(whole, strings.Replace(whole, "large", "small", 1)+"and more"), "characters", "they differ where it is shown")
+}
+
 // An error is cut as the text that it is, and not as the JSON that a trace writes of it: the
 // cause of a change is told in its words.
 func TestCutOfAnError(t *testing.T) {
