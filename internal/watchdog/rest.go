@@ -74,8 +74,8 @@ const (
 
 // AtRest waits until no goroutine with the label runs any more, nor sleeps or waits for the
 // system, which wake it by themselves, and no longer than is usual for those. In a bubble it
-// takes no time.
-func AtRest(label Label) {
+// takes no time. It gives what that has cost: how many goroutines of the program were looked at.
+func AtRest(label Label) (looked int) {
 	began, bubbled := time.Now(), isBubbled()
 	for pause, turns := firstPause, 0; turns < mostTurns; turns++ {
 		if bubbled {
@@ -85,13 +85,16 @@ func AtRest(label Label) {
 			pause = min(2*pause, longestPause)
 		}
 		var condition Condition
-		for _, g := range Of(label) {
+		all, others := apart([]Label{label})
+		for _, g := range all {
 			condition = max(condition, conditionOf(g))
 		}
+		looked += len(all) + len(others)
 		if condition < Waiting || !bubbled && time.Since(began) > patienceWithRest {
-			return
+			break
 		}
 	}
+	return looked
 }
 
 // isBubbled reports whether the present goroutine lives in a bubble.

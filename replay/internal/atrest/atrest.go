@@ -12,9 +12,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// mostLooks is how often the goroutines of a run are looked at before answers come as they are
-// asked for: a look stops the program.
-const mostLooks = 1 << 12
+// mostLooked is how many goroutines are looked at in a run, each time anew, before answers come
+// as they are asked for: a look stops the program, for some microseconds each.
+const mostLooked = 1 << 18
 
 // Queue is what waits until the goroutines of a run are at rest. Its methods are called with the
 // lock held that it was made with, but for Serve.
@@ -23,7 +23,7 @@ type Queue struct {
 	label   watchdog.Label
 	wanted  chan struct{} // holds one
 	answers []*answer
-	looks   int
+	looked  int // goroutines
 	stopped bool
 }
 
@@ -43,7 +43,7 @@ func New(mu *sync.Mutex, label watchdog.Label) *Queue {
 func (q *Queue) Label() watchdog.Label { return q.label }
 
 // Over reports whether nothing is held back any more.
-func (q *Queue) Over() bool { return q.stopped || q.looks >= mostLooks }
+func (q *Queue) Over() bool { return q.stopped || q.looked >= mostLooked }
 
 // Hold holds an answer back until it has its turn. The lock is given up meanwhile.
 func (q *Queue) Hold(x *adk.Crossing) {
@@ -107,8 +107,8 @@ func (q *Queue) Serve(over <-chan struct{}, isDue, turn func() bool) {
 		case <-q.wanted:
 		}
 		for q.locked(isDue) {
-			watchdog.AtRest(q.label)
-			if !q.locked(func() bool { return q.look() && turn() }) {
+			looked := watchdog.AtRest(q.label)
+			if !q.locked(func() bool { return q.pay(looked) && turn() }) {
 				break
 			}
 		}
@@ -121,9 +121,9 @@ func (q *Queue) locked(what func() bool) bool {
 	return !q.Over() && what()
 }
 
-// look counts one, and reports whether that was not the last.
-func (q *Queue) look() bool {
-	if q.looks++; q.Over() {
+// pay counts what a look has cost, and reports whether that was not the last.
+func (q *Queue) pay(looked int) bool {
+	if q.looked += looked; q.Over() {
 		q.release()
 	}
 	return !q.Over()

@@ -1,0 +1,91 @@
+package atrest_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
+	"github.com/adkreplay/adkreplay/replay/internal/atrest"
+)
+
+// run is one whose goroutines hold answers back.
+type run struct {
+	mu    sync.Mutex
+	queue *atrest.Queue
+	label watchdog.Label
+	ended sync.WaitGroup
+	heard []int
+}
+
+func newRun() *run {
+	r := &run{label: watchdog.NewLabel()}
+	r.queue = atrest.New(&r.mu, r.label)
+	return r
+}
+
+// hears has goroutines of the run wait for answers of these numbers.
+func (r *run) hears(seqs ...int) {
+	r.label.Set() // who has not begun yet is of the run too
+	for _, seq := range seqs {
+		r.ended.Go(func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.queue.Hold(&adk.Crossing{Seq: seq})
+			r.heard = append(r.heard, seq)
+		})
+	}
+}
+
+// serve makes turns until all answers were heard.
+func (r *run) serve(all int) {
+	over := make(chan struct{})
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		r.queue.Serve(over, func() bool { return len(r.heard) < all }, func() bool {
+			if r.queue.Next() != nil {
+				r.queue.Give()
+			}
+			return true
+		})
+	})
+	r.ended.Wait()
+	close(over)
+	serving.Wait()
+}
+
+// What was recorded first is heard first, whoever came first.
+func TestAnswersComeInTheRecordedOrder(t *testing.T) {
+	r := newRun()
+	r.hears(5, 3, 9, 1, 7)
+	r.serve(5)
+	assert.Equal(t, []int{1, 3, 5, 7, 9}, r.heard)
+	assert.Nil(t, r.queue.Next())
+}
+
+// Nobody is held back for ever: not when the run is over, nor where it has so many goroutines that
+// looking at them costs too much.
+func TestAnswersAreNotHeldForEver(t *testing.T) {
+	for name, release := range map[string]func(r *run){
+		"stopped": func(r *run) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.queue.Stop()
+		},
+		"spent": func(r *run) {
+			assert.True(t, r.queue.Pay(atrest.MostLooked-1))
+			assert.False(t, r.queue.Pay(1))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRun()
+			r.hears(1, 2)
+			release(r)
+			r.hears(3)
+			r.ended.Wait()
+			assert.ElementsMatch(t, []int{1, 2, 3}, r.heard)
+		})
+	}
+}
