@@ -195,7 +195,7 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range thorough.Of(200, 10, 5) {
+			for range thorough.Of(200, 6, 3) {
 				recorded := byTheMachine(t, agent(true))
 				d := inTime(t, recorded, replay.Live{Config: agent(false), Seams: []string{replay.Executor}, Writes: true})
 				require.Nil(t, d, "%s\n%s", d, recorded)
@@ -222,7 +222,7 @@ func TestStrandsShareALimit(t *testing.T) {
 		}
 		return strandsOf(strands...)
 	}
-	for range thorough.Of(200, 20, 10) {
+	for range thorough.Of(200, 10, 5) {
 		recorded := byTheMachine(t, agent())
 		live := func() replay.Live {
 			return replay.Live{Config: agent(), Seams: []string{replay.Executor}, Twice: true, Writes: true, Turn: adk.RawTurn{SystemPrompt: "Go."}}

@@ -39,7 +39,9 @@ import (
 // sees, but for three things that are put in the recorded order: what comes from
 // outside (acts), what is shared between strands (calls.IsShared, calls.GateID), and
 // the clock. Where every goroutine of the run waits, one of them in such a way, what
-// comes next is made nevertheless (passBlocked).
+// comes next is made nevertheless (passBlocked). Of goroutines that live code has begun
+// nobody sees which are on their way: what they wait for, answers, times and timers, comes
+// in the recorded order, each when all of them are at rest (keepsOrder).
 //
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.
@@ -84,8 +86,8 @@ type causal struct {
 	stepping      *waiter            // whose step is being taken: the times and ids are for it
 	blocked       bool               // those who are on the way are blocked outside the engine
 	passes        int                // how often that was so
-	rest          *atrest.Queue
-	progress      atomic.Int64 // changes with all that the new run does
+	rest          *atrest.Queue      // the answers that goroutines of live code's own wait for
+	progress      atomic.Int64       // changes with all that the new run does
 
 	telling sync.Mutex // it may be held while mu is taken
 	endless []string   // who waits for whom in a run that never ends
@@ -100,13 +102,14 @@ type newCall struct {
 	path       string      // of its strand
 	doing      *calls.Step // what a scripted seam performs through its handle
 	open       []*newOp
-	below      []*newCall       // the calls that it made and that have not returned
-	apart      bool             // goroutines that live code has begun use its handle
-	beside     bool             // it is a dispatch that such a goroutine made, or below one: which of several it is shows later
-	makesApart bool             // such a goroutine makes ids
-	done       int              // how many of what its counterpart did, from the first on, were done
-	cursor     int              // the last recorded crossing that was passed in it
-	madeTo     map[adk.Kind]int // of ids and times, the last recorded one up to which all were made
+	below      []*newCall // the calls that it made and that have not returned
+	apart      bool       // goroutines that live code has begun use its handle
+	beside     bool       // it is a dispatch that such a goroutine made, or below one: which of several it is shows later
+	makesApart bool       // such a goroutine makes ids
+	done       int        // how many of what its counterpart did, from the first on, were done
+	cursor     int        // the last recorded crossing that was passed in it
+	madeTo     int        // the last recorded id up to which all were made
+	readTo     int        // and the last recorded reading of the clock
 }
 
 // newOp is an open operation of the new run.
@@ -253,23 +256,24 @@ func (p *causal) passesOver(w *waiter) bool {
 	return x != nil && p.newSeq[x.Seq] == 0 && x.Seq < c.cursor
 }
 
-// nextUnmade is the first recorded crossing like a step that the counterpart of its call has
-// made and the new call has not; nil if there is none.
+// nextUnmade is the first recorded crossing like a step, which makes an id or reads the clock, that
+// the counterpart of its call has made and the new call has not; nil if there is none.
 func (p *causal) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 	c := p.calls[step.Call]
 	if c == nil || c.rec == nil || s.rec < 0 {
 		return nil
 	}
-	if c.madeTo == nil {
-		c.madeTo = map[adk.Kind]int{}
+	upTo := &c.madeTo
+	if wire.ReadsClock(step) {
+		upTo = &c.readTo
 	}
 	step.Call, step.Strand = c.rec.Begin.ID, s.rec
 	for {
-		x := p.nextLike(step, max(c.madeTo[step.Kind], c.rec.Begin.Seq))
+		x := p.nextLike(step, max(*upTo, c.rec.Begin.Seq))
 		if x == nil || p.newSeq[x.Seq] == 0 {
 			return x
 		}
-		c.madeTo[step.Kind] = x.Seq
+		*upTo = x.Seq
 	}
 }
 

@@ -574,13 +574,14 @@ func (p *causal) keepsOrder() bool { return p.many && !p.rest.Over() }
 // inTurn holds an answer back to one who asks beside others, until it is its turn. mu is held.
 func (p *causal) inTurn(asks *newCall, x *adk.Crossing) {
 	if x != nil && (asks.apart || asks.beside) {
-		p.rest.Hold(x)
+		p.rest.Hold(x, p.rank(x.Seq))
 	}
 }
 
 // isDue reports whether anything or anybody waits for its turn. mu is held.
 func (p *causal) isDue() bool {
-	return p.rest.Next() != nil || len(p.outsideEvents)+len(p.waiters)+len(p.inLine) > 0
+	answer, _ := p.rest.Next()
+	return answer != nil || len(p.outsideEvents)+len(p.waiters)+len(p.inLine) > 0
 }
 
 // atRest makes what comes next in a run whose goroutines are at rest, and reports whether
@@ -644,9 +645,9 @@ func (p *causal) act() bool {
 	if first == nil && next == nil {
 		first = p.firstWaiter(func(*waiter) bool { return true })
 	}
-	answer := p.rest.Next()
+	answer, place := p.rest.Next()
 	switch {
-	case answer != nil && (first == nil || answer.Seq <= first.seq()) && (next == nil || !before(next.at, p.rank(next.seq), answer.At, answer.Seq)):
+	case answer != nil && (first == nil || place <= p.rank(first.seq())) && (next == nil || !before(next.at, p.rank(next.seq), answer.At, place)):
 		p.rest.Give()
 	case next != nil && (first == nil || before(next.at, p.rank(next.seq), p.now, p.rank(first.seq()))):
 		p.do(next)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
@@ -44,8 +45,12 @@ func (p *causal) run(ctx context.Context, name string, run func() error) (refuse
 		})()
 		defer watchdog.Hear(ctx, name, label, p.progress.Load)()
 		over := make(chan struct{})
-		defer close(over)
-		go p.rest.Serve(over, p.isDue, p.atRest)
+		var serving sync.WaitGroup
+		serving.Go(func() { p.rest.Serve(over, p.isDue, p.atRest) })
+		defer func() {
+			close(over)
+			serving.Wait()
+		}()
 	}
 	var is struct{ refused, err error }
 	ended = limit.Wait(func() {

@@ -143,7 +143,7 @@ func TestLiveGoroutinesComeInAnyOrder(t *testing.T) {
 			"tools":    {Seams: []string{replay.Executor, replay.ToolCode}, Writes: true},
 		} {
 			t.Run(name+"/"+seams, func(t *testing.T) {
-				for range thorough.Of(100, 10, 3) {
+				for range thorough.Of(100, 5, 3) {
 					var recorded bytes.Buffer
 					recording := agent
 					recording.Probe = replay.Record(&recorded)

@@ -81,7 +81,7 @@ func TestParallelSubAgentsFindTheirOwn(t *testing.T) {
 		"one after it": researching("go"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range thorough.Of(200, 8, 3) {
+			for range thorough.Of(200, 4, 2) {
 				recorded := byTheMachine(t, now)
 				for _, live := range []replay.Live{{}, {Seams: []string{replay.Executor}}, {Seams: []string{replay.ToolCode}, Writes: true}, {Seams: []string{replay.Executor, replay.ToolCode}, Writes: true}} {
 					live.Config = now

@@ -74,9 +74,14 @@ const (
 
 // AtRest waits until no goroutine with the label runs any more, nor sleeps or waits for the
 // system, which wake it by themselves, and no longer than is usual for those. In a bubble it
-// takes no time. It gives what that has cost: how many goroutines of the program were looked at.
+// takes no time, and who sleeps there is at rest. It gives what that has cost: how many
+// goroutines of the program were looked at.
 func AtRest(label Label) (looked int) {
 	began, bubbled := time.Now(), isBubbled()
+	least := Waiting // that is no rest
+	if bubbled {
+		least = Running
+	}
 	for pause, turns := firstPause, 0; turns < mostTurns; turns++ {
 		if bubbled {
 			runtime.Gosched()
@@ -90,7 +95,7 @@ func AtRest(label Label) (looked int) {
 			condition = max(condition, conditionOf(g))
 		}
 		looked += len(all) + len(others)
-		if condition < Waiting || !bubbled && time.Since(began) > patienceWithRest {
+		if condition < least || !bubbled && time.Since(began) > patienceWithRest {
 			break
 		}
 	}

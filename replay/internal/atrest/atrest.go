@@ -30,6 +30,7 @@ type Queue struct {
 // answer is one that waits for its turn.
 type answer struct {
 	x     *adk.Crossing // that it was recorded with
+	place int           // in the order of the answers
 	turn  bool          // it has come
 	moved *sync.Cond
 }
@@ -45,12 +46,13 @@ func (q *Queue) Label() watchdog.Label { return q.label }
 // Over reports whether nothing is held back any more.
 func (q *Queue) Over() bool { return q.stopped || q.looked >= mostLooked }
 
-// Hold holds an answer back until it has its turn. The lock is given up meanwhile.
-func (q *Queue) Hold(x *adk.Crossing) {
+// Hold holds an answer back that was recorded with a crossing, until it has its turn: those of
+// lower places come before it. The lock is given up meanwhile.
+func (q *Queue) Hold(x *adk.Crossing, place int) {
 	if q.Over() {
 		return
 	}
-	held := &answer{x: x, moved: sync.NewCond(q.mu)}
+	held := &answer{x: x, place: place, moved: sync.NewCond(q.mu)}
 	q.answers = append(q.answers, held)
 	q.Want()
 	for !held.turn && !q.Over() {
@@ -64,17 +66,18 @@ func (q *Queue) Hold(x *adk.Crossing) {
 	}
 }
 
-// Next is the answer that comes next: which was recorded first; nil where nobody waits for one.
-func (q *Queue) Next() *adk.Crossing {
+// Next is what the answer that comes next was recorded with, and its place; nil where nobody
+// waits for one.
+func (q *Queue) Next() (x *adk.Crossing, place int) {
 	if held := q.next(); held != nil {
-		return held.x
+		return held.x, held.place
 	}
-	return nil
+	return nil, 0
 }
 
 func (q *Queue) next() (first *answer) {
 	for _, held := range q.answers {
-		if !held.turn && (first == nil || held.x.Seq < first.x.Seq) {
+		if !held.turn && (first == nil || held.place < first.place) {
 			first = held
 		}
 	}
@@ -106,12 +109,21 @@ func (q *Queue) Serve(over <-chan struct{}, isDue, turn func() bool) {
 			return
 		case <-q.wanted:
 		}
-		for q.locked(isDue) {
+		for !isClosed(over) && q.locked(isDue) {
 			looked := watchdog.AtRest(q.label)
 			if !q.locked(func() bool { return q.pay(looked) && turn() }) {
 				break
 			}
 		}
+	}
+}
+
+func isClosed(over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return true
+	default:
+		return false
 	}
 }
 

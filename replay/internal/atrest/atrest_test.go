@@ -33,7 +33,7 @@ func (r *run) hears(seqs ...int) {
 		r.ended.Go(func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.queue.Hold(&adk.Crossing{Seq: seq})
+			r.queue.Hold(&adk.Crossing{Seq: seq}, seq)
 			r.heard = append(r.heard, seq)
 		})
 	}
@@ -45,7 +45,7 @@ func (r *run) serve(all int) {
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		r.queue.Serve(over, func() bool { return len(r.heard) < all }, func() bool {
-			if r.queue.Next() != nil {
+			if next, _ := r.queue.Next(); next != nil {
 				r.queue.Give()
 			}
 			return true
@@ -62,7 +62,8 @@ func TestAnswersComeInTheRecordedOrder(t *testing.T) {
 	r.hears(5, 3, 9, 1, 7)
 	r.serve(5)
 	assert.Equal(t, []int{1, 3, 5, 7, 9}, r.heard)
-	assert.Nil(t, r.queue.Next())
+	next, _ := r.queue.Next()
+	assert.Nil(t, next)
 }
 
 // Nobody is held back for ever: not when the run is over, nor where it has so many goroutines that
