@@ -72,17 +72,17 @@ const (
 	mostTurns        = 1000
 )
 
-// AtRest waits until no goroutine with the label runs any more, nor sleeps or waits for the
-// system, which wake it by themselves, and no longer than is usual for those. In a bubble it
-// takes no time, and who sleeps there is at rest. It gives what that has cost: how many
-// goroutines of the program were looked at.
-func AtRest(label Label) (looked int) {
+// AtRest waits until no goroutine with the label runs any more, and no longer than is usual. Who
+// sleeps or waits for the system is woken by that: it is waited for too, unless patient is false
+// or it lives in a bubble, of whose time none is taken. AtRest gives what it has cost, how many
+// goroutines of the program were looked at, and whether they came to rest.
+func AtRest(label Label, patient bool) (looked int, rest bool) {
 	began, bubbled := time.Now(), isBubbled()
-	least := Waiting // that is no rest
-	if bubbled {
-		least = Running
+	least := Running // that is no rest
+	if patient && !bubbled {
+		least = Waiting
 	}
-	for pause, turns := firstPause, 0; turns < mostTurns; turns++ {
+	for pause, turns := firstPause, 0; turns < mostTurns && (bubbled || time.Since(began) < patienceWithRest); turns++ {
 		if bubbled {
 			runtime.Gosched()
 		} else {
@@ -94,12 +94,11 @@ func AtRest(label Label) (looked int) {
 		for _, g := range all {
 			condition = max(condition, conditionOf(g))
 		}
-		looked += len(all) + len(others)
-		if condition < least || !bubbled && time.Since(began) > patienceWithRest {
-			break
+		if looked += len(all) + len(others); condition < least {
+			return looked, true
 		}
 	}
-	return looked
+	return looked, false
 }
 
 // isBubbled reports whether the present goroutine lives in a bubble.

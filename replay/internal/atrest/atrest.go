@@ -16,6 +16,10 @@ import (
 // as they are asked for: a look stops the program, for some microseconds each.
 const mostLooked = 1 << 18
 
+// mostRestless is how often goroutines that sleep, or wait for the system, are waited for in vain:
+// one that does so for good would be waited for each time.
+const mostRestless = 8
+
 // Queue is what waits until the goroutines of a run are at rest. Its methods are called with the
 // lock held that it was made with, but for Serve.
 type Queue struct {
@@ -24,6 +28,7 @@ type Queue struct {
 	wanted  chan struct{} // holds one
 	answers []*answer
 	looked  int // goroutines
+	vain    int // looks that have seen no rest; Serve's
 	stopped bool
 }
 
@@ -110,7 +115,10 @@ func (q *Queue) Serve(over <-chan struct{}, isDue, turn func() bool) {
 		case <-q.wanted:
 		}
 		for !isClosed(over) && q.locked(isDue) {
-			looked := watchdog.AtRest(q.label)
+			looked, rest := watchdog.AtRest(q.label, q.vain < mostRestless)
+			if !rest {
+				q.vain++
+			}
 			if !q.locked(func() bool { return q.pay(looked) && turn() }) {
 				break
 			}

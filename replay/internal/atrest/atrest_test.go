@@ -3,6 +3,7 @@ package atrest_test
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -64,6 +65,22 @@ func TestAnswersComeInTheRecordedOrder(t *testing.T) {
 	assert.Equal(t, []int{1, 3, 5, 7, 9}, r.heard)
 	next, _ := r.queue.Next()
 	assert.Nil(t, next)
+}
+
+// A goroutine that sleeps for good is not waited for with each answer.
+func TestWhoSleepsForGoodHoldsNobodyUp(t *testing.T) {
+	r := newRun()
+	r.label.Set()
+	go time.Sleep(time.Hour)
+	seqs := make([]int, 3*atrest.MostRestless)
+	for i := range seqs {
+		seqs[i] = i + 1
+	}
+	r.hears(seqs...)
+	r.serve(len(seqs))
+	assert.Equal(t, seqs, r.heard)
+	assert.Positive(t, r.queue.Vain())
+	assert.LessOrEqual(t, r.queue.Vain(), atrest.MostRestless)
 }
 
 // Nobody is held back for ever: not when the run is over, nor where it has so many goroutines that

@@ -1,0 +1,56 @@
+package watchdog
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Goroutines are at rest that wait for others. Who waits for the system will go on, and is waited
+// for, unless that is known to be for good; in a bubble time is nobody's to wait for.
+func TestAtRest(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	connection := silent(t)
+	for name, c := range map[string]struct {
+		run             func()
+		state           string
+		patient, hasted bool
+	}{
+		"a channel": {func() { <-never }, "chan receive", true, true},
+		"a system":  {func() { _, _ = connection.Read(make([]byte, 1)) }, "IO wait", false, true},
+		"runs":      {spinUntil(never), "runnable", false, false},
+	} {
+		label := begin(c.run)
+		if c.state != "runnable" { // or running
+			arrives(t, c.state, of(label, 1))
+		}
+		for patient, rests := range map[bool]bool{true: c.patient, false: c.hasted} {
+			looked, rest := AtRest(label, patient)
+			assert.Equal(t, rests, rest, "%s, patient %v", name, patient)
+			assert.GreaterOrEqual(t, looked, 2, name)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		label := begin(func() { time.Sleep(time.Hour) })
+		_, rest := AtRest(label, true)
+		assert.True(t, rest)
+		assert.Zero(t, time.Since(began))
+		time.Sleep(2 * time.Hour) // until it has ended
+	})
+}
+
+func spinUntil(end <-chan struct{}) func() {
+	return func() {
+		for {
+			select {
+			case <-end:
+				return
+			default:
+			}
+		}
+	}
+}
