@@ -39,7 +39,7 @@ func (p *player) isBeside(x *adk.Crossing, strand int) bool {
 // another one did and the event of that, which w has announced and which comes behind it. It
 // is to be made there. mu is held.
 func (p *player) comesBetween(x *adk.Crossing, w wait) bool {
-	return w.step.Kind.Class() == adk.ClassEvent && x.Kind.Class() == adk.ClassOperation && wire.IsPerformed(x) && !wire.IsAsk(x) &&
+	return w.step.Kind.Class() == adk.ClassEvent && wire.IsPerformed(x) &&
 		x.Strand == w.strand && p.takes(w, x) && p.besides.ComesSoon(w.step)
 }
 

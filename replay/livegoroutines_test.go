@@ -305,6 +305,20 @@ func TestWhatComesBetweenAReportAndItsEvent(t *testing.T) {
 		}, func(x *adk.Crossing) bool { return x.Kind == adk.KindExecute && x.Phase == adk.Done }},
 		"a wait that goes on": {func(ctx context.Context, dc *adk.DispatchContext) error { return dc.Sleep(ctx, time.Millisecond) },
 			func(x *adk.Crossing) bool { return x.Kind == adk.KindSleep && x.Phase == adk.Begin }},
+		"an answer": {func(ctx context.Context, _ *adk.DispatchContext) error {
+			_, err := asksTheModel(ctx, "whales")
+			return err
+		}, func(x *adk.Crossing) bool { return x.Kind == adk.KindAsk && x.Phase == adk.Done }},
+		"a piece of one": {func(ctx context.Context, _ *adk.DispatchContext) error {
+			for _, err := range adk.AskStream(ctx, "model", "whales", func(_ context.Context, _ string, hand func(string) error) error {
+				return errors.Join(hand("Whales"), hand(" are large."))
+			}) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(x *adk.Crossing) bool { return string(x.JSON) == `" are large."` }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begin := make(chan bool)
@@ -323,7 +337,7 @@ func TestWhatComesBetweenAReportAndItsEvent(t *testing.T) {
 				return &between{recorder.Observe(info), adk.KindMessageEvent, c.until, begin, make(chan bool)}
 			})
 			require.NoError(t, tracetest.Must(adk.NewRunner(recording)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
-			require.Regexp(t, `"report-message".*\n.*"(stash|execute|sleep)"`, recorded.String())
+			require.Regexp(t, `"report-message".*\n.*"(stash|execute|sleep|ask)"`, recorded.String())
 			for _, live := range []replay.Live{{}, {Config: agent, Seams: []string{replay.Executor}}} {
 				d := inTime(t, recorded.Bytes(), live)
 				require.Nil(t, d, "%s\n%s", d, recorded.Bytes())

@@ -499,7 +499,7 @@ func (p *player) awaitFor(w wait) *adk.Crossing {
 			return last
 		}
 		if p.comesBetween(x, w) {
-			if x.Op != 0 {
+			if x.Op != 0 && !wire.IsAsk(x) && !wire.IsPiece(x) { // it may wait
 				p.beside(x)
 			} else {
 				p.besides.nested = true
