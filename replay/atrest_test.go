@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,6 +169,40 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 				return said
 			}))
 		},
+		"what is found is read and told": func(bool) adk.Config { // the call says what it hears while others ask
+			return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+				found, read := make(chan int), make(chan string)
+				var finders, readers, closers sync.WaitGroup
+				ask := func(of string, n int) string {
+					said, err := adk.Ask(ctx, of, n, func(context.Context, int) (string, error) { return fmt.Sprint("all of ", n), nil })
+					return cmp.Or(said, fmt.Sprint(err))
+				}
+				for i := range 3 {
+					finders.Go(func() {
+						for j := range 2 {
+							_ = ask("search", 10*i+j)
+							found <- 10*i + j
+						}
+					})
+				}
+				for range 2 {
+					readers.Go(func() {
+						for n := range found {
+							read <- ask("read", n)
+						}
+					})
+				}
+				closers.Go(func() { finders.Wait(); close(found) })
+				closers.Go(func() { readers.Wait(); close(read) })
+				for said := range read {
+					if _, err := h.ReportMessage("m", said, false); err != nil {
+						return err
+					}
+				}
+				closers.Wait()
+				return dc.Ack()
+			})
+		},
 		"one after the other": func(recorded bool) adk.Config { // else one may read the clock before another, and come to the lock behind it
 			limit, turns := &limited{each: time.Millisecond}, make([]chan bool, many)
 			for i := range turns {
@@ -202,6 +237,73 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a goroutine asks at the moment at which the call goes on is in no order with that, and yet
+// what it asks before the call has heard what it waited for is: a payment before its approval.
+func TestAGoroutineThatDoesNotWaitIsTold(t *testing.T) {
+	t.Parallel()
+	agent := func(early bool) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var all sync.WaitGroup
+			pay := func() {
+				all.Go(func() {
+					_, _ = adk.Ask(ctx, "bank", "10 €", func(context.Context, string) (string, error) { return "paid", nil })
+				})
+			}
+			if early {
+				pay()
+			}
+			_, err := adk.WaitFor[bool](ctx, dc, adk.Gate{ID: "pay", Reason: "10 €"})
+			if !early {
+				pay()
+			}
+			all.Wait()
+			return errors.Join(err, dc.Ack())
+		})
+	}
+	var recorded bytes.Buffer
+	recording := agent(false)
+	recording.Probe = replay.Record(&recorded)
+	raw := adk.RawTurn{SystemPrompt: "Go."}
+	raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("me", true) }
+	require.NoError(t, tracetest.Must(adk.NewRunner(recording)).Run(t.Context(), raw))
+	require.Nil(t, inTime(t, recorded.Bytes(), replay.Live{Config: agent(false), Seams: []string{replay.Executor}}))
+	for range thorough.Of(50, 8, 4) {
+		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(true), Seams: []string{replay.Executor}})
+		require.NotNil(t, d)
+		assert.Equal(t, replay.Order, d.Class, d)
+	}
+}
+
+// Neither is it chance that the call waits for what a goroutine asks before it asks itself.
+func TestTheOrderOfAGoroutineAndItsCall(t *testing.T) {
+	t.Parallel()
+	agent := func(first bool) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			pays := func() error {
+				var all started
+				all.Go(func() error {
+					_, err := adk.Ask(ctx, "bank", "10 €", func(context.Context, string) (string, error) { return "paid", nil })
+					return err
+				})
+				return all.Wait()
+			}
+			asks := func() error {
+				_, err := asksTheModel(ctx, "may I?")
+				return err
+			}
+			if first {
+				return errors.Join(pays(), asks(), dc.Ack())
+			}
+			return errors.Join(asks(), pays(), dc.Ack())
+		})
+	}
+	recorded := byTheMachine(t, agent(false))
+	require.Nil(t, inTime(t, recorded, replay.Live{Config: agent(false), Seams: []string{replay.Executor}}))
+	d := inTime(t, recorded, replay.Live{Config: agent(true), Seams: []string{replay.Executor}})
+	require.NotNil(t, d)
+	assert.Equal(t, replay.Order, d.Class, d)
 }
 
 // Strands that share a limit behind a lock get their places as they were: also where live code

@@ -637,6 +637,10 @@ func (p *causal) act() bool {
 		return false
 	}
 	next := p.nextOutside()
+	if next != nil && next.gate != nil && !p.blocked && p.live.any() && !p.rest.Over() { // goroutines may be about to do what does not wait for it
+		p.rest.Want()
+		return false
+	}
 	if next != nil && next.cancel != nil && !p.blocked && p.isOnTheWay(next.seq) {
 		return false
 	}

@@ -65,28 +65,29 @@ func allWait(system bool) bool {
 	})
 }
 
-// How long goroutines may take to come to rest: in a bubble, whose time is not theirs, by the
-// turns that others get.
+// How long goroutines may take to come to rest: those that run, and those that sleep or wait for
+// the system. In a bubble, whose time is not theirs, it is by the turns that others get.
 const (
-	patienceWithRest = 50 * time.Millisecond
-	mostTurns        = 1000
+	patienceWithWork  = 100 * time.Millisecond
+	patienceWithSleep = 50 * time.Millisecond
+	mostTurns         = 1000
 )
 
 // AtRest waits until no goroutine with the label runs any more, and no longer than is usual. Who
 // sleeps or waits for the system is woken by that: it is waited for too, unless patient is false
-// or it lives in a bubble, of whose time none is taken. AtRest gives what it has cost, how many
-// goroutines of the program were looked at, and whether they came to rest.
+// or it lives in a bubble, of whose time none is taken. Where the machine is busy much time
+// between two looks counts as little. AtRest gives what it has cost, how many goroutines of the
+// program were looked at, and whether they came to rest.
 func AtRest(label Label, patient bool) (looked int, rest bool) {
-	began, bubbled := time.Now(), isBubbled()
-	least := Running // that is no rest
-	if patient && !bubbled {
-		least = Waiting
-	}
-	for pause, turns := firstPause, 0; turns < mostTurns && (bubbled || time.Since(began) < patienceWithRest); turns++ {
+	bubbled := isBubbled()
+	pause, last, waited := firstPause, time.Now(), time.Duration(0)
+	for turns := 0; turns < mostTurns || !bubbled; turns++ {
 		if bubbled {
 			runtime.Gosched()
 		} else {
 			time.Sleep(pause) // who was woken a moment ago runs: to look at once is to look twice
+			now := time.Now()
+			waited, last = waited+min(now.Sub(last), 2*pause), now
 			pause = min(2*pause, longestPause)
 		}
 		var condition Condition
@@ -94,8 +95,12 @@ func AtRest(label Label, patient bool) (looked int, rest bool) {
 		for _, g := range all {
 			condition = max(condition, conditionOf(g))
 		}
-		if looked += len(all) + len(others); condition < least {
+		looked += len(all) + len(others)
+		switch {
+		case condition < Waiting, condition == Waiting && (bubbled || !patient):
 			return looked, true
+		case condition == Waiting && waited >= patienceWithSleep, waited >= patienceWithWork:
+			return looked, false
 		}
 	}
 	return looked, false

@@ -16,9 +16,13 @@ import (
 // as they are asked for: a look stops the program, for some microseconds each.
 const mostLooked = 1 << 18
 
-// mostRestless is how often goroutines that sleep, or wait for the system, are waited for in vain:
-// one that does so for good would be waited for each time.
-const mostRestless = 8
+// mostRestless is how often goroutines that sleep, or wait for the system, are waited for in vain,
+// and mostBusy how often those that work, before nobody waits any more: one that does so for good
+// would be waited for each time.
+const (
+	mostRestless = 8
+	mostBusy     = 2 * mostRestless
+)
 
 // Queue is what waits until the goroutines of a run are at rest. Its methods are called with the
 // lock held that it was made with, but for Serve.
@@ -28,7 +32,7 @@ type Queue struct {
 	wanted  chan struct{} // holds one
 	answers []*answer
 	looked  int // goroutines
-	vain    int // looks that have seen no rest; Serve's
+	vain    int // looks that have seen no rest
 	stopped bool
 }
 
@@ -49,7 +53,7 @@ func New(mu *sync.Mutex, label watchdog.Label) *Queue {
 func (q *Queue) Label() watchdog.Label { return q.label }
 
 // Over reports whether nothing is held back any more.
-func (q *Queue) Over() bool { return q.stopped || q.looked >= mostLooked }
+func (q *Queue) Over() bool { return q.stopped || q.looked >= mostLooked || q.vain >= mostBusy }
 
 // Hold holds an answer back that was recorded with a crossing, until it has its turn: those of
 // lower places come before it. The lock is given up meanwhile.
@@ -116,10 +120,7 @@ func (q *Queue) Serve(over <-chan struct{}, isDue, turn func() bool) {
 		}
 		for !isClosed(over) && q.locked(isDue) {
 			looked, rest := watchdog.AtRest(q.label, q.vain < mostRestless)
-			if !rest {
-				q.vain++
-			}
-			if !q.locked(func() bool { return q.pay(looked) && turn() }) {
+			if !q.locked(func() bool { return q.pay(looked, rest) && turn() }) {
 				break
 			}
 		}
@@ -142,8 +143,12 @@ func (q *Queue) locked(what func() bool) bool {
 }
 
 // pay counts what a look has cost, and reports whether that was not the last.
-func (q *Queue) pay(looked int) bool {
-	if q.looked += looked; q.Over() {
+func (q *Queue) pay(looked int, rest bool) bool {
+	q.looked += looked
+	if !rest {
+		q.vain++
+	}
+	if q.Over() {
 		q.release()
 	}
 	return !q.Over()

@@ -2,6 +2,7 @@ package atrest_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,6 +82,28 @@ func TestWhoSleepsForGoodHoldsNobodyUp(t *testing.T) {
 	assert.Equal(t, seqs, r.heard)
 	assert.Positive(t, r.queue.Vain())
 	assert.LessOrEqual(t, r.queue.Vain(), atrest.MostRestless)
+}
+
+// Where a goroutine never comes to rest nobody waits for that after a while.
+func TestWhoWorksForGoodHoldsNobodyUp(t *testing.T) {
+	r := newRun()
+	r.label.Set()
+	var over atomic.Bool
+	var working sync.WaitGroup
+	working.Go(func() {
+		for !over.Load() {
+		}
+	})
+	seqs := make([]int, 2*atrest.MostBusy)
+	for i := range seqs {
+		seqs[i] = i + 1
+	}
+	r.hears(seqs...)
+	r.serve(len(seqs))
+	over.Store(true)
+	working.Wait()
+	assert.ElementsMatch(t, seqs, r.heard)
+	assert.Equal(t, atrest.MostBusy, r.queue.Vain())
 }
 
 // Nobody is held back for ever: not when the run is over, nor where it has so many goroutines that

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
@@ -52,10 +53,19 @@ func (o *Order) Steps(got []*calls.Step, matched map[*calls.Step]*calls.Step) ma
 	for _, strand := range order {
 		steps := strands[strand]
 		places := placesOf(steps, matched)
+		for g, gate := range o.aheadOfGates(steps, matched) {
+			if moved == nil {
+				moved = map[*calls.Step]Move{}
+			}
+			moved[g] = Move{Beside: gate, Ahead: true, At: gate.Seq}
+		}
 		if slices.IsSorted(places) {
 			continue
 		}
 		if rest := slices.DeleteFunc(slices.Clone(steps), o.isApart); len(rest) < len(steps) {
+			steps, places, o.Loosened = rest, placesOf(rest, matched), true
+		}
+		if rest := o.withoutAtOnce(steps, places, matched); len(rest) < len(steps) {
 			steps, places, o.Loosened = rest, placesOf(rest, matched), true
 		}
 		if o.loosen(places, steps, matched); slices.IsSorted(places) {
@@ -101,6 +111,76 @@ func (o *Order) isOfGoroutine(g *calls.Step) bool {
 // itself: that comes when the goroutine gets to it, as far as its call is concerned. Asks are
 // put in no order but among each other.
 func (o *Order) isApart(g *calls.Step) bool { return !g.IsAsk() && o.isOfGoroutine(g) }
+
+// aheadOfGates are the steps of goroutines that do not wait any more for a gate of the call, which
+// was settled before they were made, and these gates: what somebody decides takes its time, and
+// what came behind that did not come by chance.
+func (o *Order) aheadOfGates(steps []*calls.Step, matched map[*calls.Step]*calls.Step) map[*calls.Step]*adk.Crossing {
+	var ahead map[*calls.Step]*adk.Crossing
+	for _, gate := range steps {
+		was := matched[gate]
+		if !wire.AsksForGate(gate.X) || was.Done == nil || o.isOfGoroutine(gate) {
+			continue
+		}
+		for _, g := range steps {
+			if o.isOfGoroutine(g) && matched[g].X.Seq > was.Done.Seq && (gate.Done == nil || g.X.Seq < gate.Done.Seq) && ahead[g] == nil {
+				if ahead == nil {
+					ahead = map[*calls.Step]*adk.Crossing{}
+				}
+				ahead[g] = was.X
+			}
+		}
+	}
+	return ahead
+}
+
+// moment is how far apart goroutines do something at once, at most: as long as one may wait for a
+// processor.
+const moment = 10 * time.Millisecond
+
+// withoutAtOnce leaves out the asks of goroutines that have changed places with nothing but what
+// the call itself did at the same moment of the recording, without having heard anything between
+// the two: who was first is chance.
+func (o *Order) withoutAtOnce(steps []*calls.Step, places []int, matched map[*calls.Step]*calls.Step) []*calls.Step {
+	if !slices.ContainsFunc(steps, o.isOfGoroutine) {
+		return steps
+	}
+	var own, heard []int // steps of the call itself, and where it heard in the recording what came of them
+	for i, g := range steps {
+		if o.isOfGoroutine(g) {
+			continue
+		}
+		own = append(own, i)
+		if done := matched[g].Done; done != nil {
+			heard = append(heard, done.Seq)
+		}
+	}
+	slices.Sort(heard)
+	hearsBetween := func(a, b int) bool {
+		next, _ := slices.BinarySearch(heard, min(a, b)+1)
+		return next < len(heard) && heard[next] < max(a, b)
+	}
+	atOnce := func(g int) bool {
+		changed := false
+		for _, i := range own {
+			if (i < g) == (places[i] < places[g]) {
+				continue
+			}
+			apart := matched[steps[i]].X.At.Sub(matched[steps[g]].X.At).Abs()
+			if changed = true; apart > moment || hearsBetween(places[i], places[g]) {
+				return false
+			}
+		}
+		return changed
+	}
+	var rest []*calls.Step
+	for i, g := range steps {
+		if !o.isOfGoroutine(g) || !atOnce(i) {
+			rest = append(rest, g)
+		}
+	}
+	return rest
+}
 
 // lowestBehind is for each step the lowest of its own place and those of the steps that come
 // behind it now: where that is not its own the order is another from there on.
