@@ -2,17 +2,23 @@ package property_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	_ "github.com/adkreplay/adkreplay/internal/draws"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -105,4 +111,47 @@ func renumbered(lines []adk.Crossing) []adk.Crossing {
 		}
 	}
 	return lines
+}
+
+// A cancel may come between the beginning of an execution and its handler, while that of another
+// one of the same tool is at work: what the first answers is not how the other's handler ended.
+func TestACancelBetweenGoroutinesThatRunOneTool(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	works, cancelled := make(chan bool), make(chan bool)
+	search, err := adk.NewTool(adk.ToolInit{Name: "search", Description: "searches", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			close(works)
+			<-cancelled
+			return adk.Text("found"), nil
+		}})
+	require.NoError(t, err)
+	begun := 0
+	raw := adk.RawTurn{SystemPrompt: "Help."}
+	raw.Observability.ToolExecutionStart = func(adk.ToolExecutionStart) {
+		if begun++; begun == 2 {
+			cancel()
+		}
+	}
+	var recorded bytes.Buffer
+	runner, err := adk.NewRunner(adk.Config{Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{search}, Probe: replay.Record(&recorded),
+		Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			tool, _ := dc.Tools().Get("search")
+			var first sync.WaitGroup
+			first.Go(func() { _, _ = dc.Execute(ctx, tool, map[string]any{"city": "Oslo"}) })
+			<-works
+			_, err := dc.Execute(ctx, tool, map[string]any{"city": "Bergen"})
+			close(cancelled)
+			first.Wait()
+			return err
+		}}})
+	require.NoError(t, err)
+	_ = runner.Run(ctx, raw) // a tool that is refused is no end of the turn
+	read, err := trace.Read(&recorded)
+	require.NoError(t, err)
+	require.Equal(t, 2, begun)
+	crossings := make([]adk.Crossing, 0, read.Len())
+	for _, line := range read.Lines() {
+		crossings = append(crossings, line.Crossing)
+	}
+	assert.Empty(t, property.Violations(read.Info, inOrder(crossings)))
 }

@@ -13,12 +13,14 @@ import (
 // goroutines (RUN-11): which course was whose shows when they are done.
 type toolsSettled struct {
 	open    []*openOp
+	keys    map[*openOp]string // of those that are open, the checksums
 	courses []*course
 }
 
 // course is what is told of one execution between its begin and its being done.
 type course struct {
 	call           *seamCall // whose handle runs the tool
+	key            string    // the checksum that it began with
 	started, ended int
 	handler        *seamCall
 	failed         bool
@@ -27,7 +29,7 @@ type course struct {
 func (w *toolsSettled) see(s *history, x *adk.Crossing) {
 	switch {
 	case x.Kind == adk.KindToolExecutionStart:
-		w.starts(s)
+		w.starts(s, x)
 	case x.Kind == adk.KindToolExecutionEnd:
 		w.ends(s, x)
 	case x.Kind == adk.KindCall:
@@ -36,6 +38,12 @@ func (w *toolsSettled) see(s *history, x *adk.Crossing) {
 		}
 	case x.Phase == adk.Begin:
 		w.open = append(w.open, s.op)
+		if tool, is := x.Record.(*adk.Tool); is {
+			if w.keys == nil {
+				w.keys = map[*openOp]string{}
+			}
+			_, w.keys[s.op], _ = s.fold.Called(tool.Name(), x.Args)
+		}
 	case s.op != nil && slices.Contains(w.open, s.op): // else operations-pair says so
 		w.done(s, x)
 	}
@@ -49,6 +57,14 @@ func (w *toolsSettled) pick(s *history, is func(*course) bool) *course {
 		}
 	}
 	return nil
+}
+
+// pickOf is pick, a course of a checksum before others.
+func (w *toolsSettled) pickOf(s *history, key string, is func(*course) bool) *course {
+	if c := w.pick(s, func(c *course) bool { return c.key == key && is(c) }); c != nil {
+		return c
+	}
+	return w.pick(s, is)
 }
 
 // surplus reports whether the present call has more courses than executions.
@@ -67,8 +83,8 @@ func (w *toolsSettled) surplus(s *history) bool {
 	return n > 0
 }
 
-func (w *toolsSettled) starts(s *history) {
-	w.courses = append(w.courses, &course{call: s.at, started: s.n})
+func (w *toolsSettled) starts(s *history, x *adk.Crossing) {
+	w.courses = append(w.courses, &course{call: s.at, key: x.Key, started: s.n})
 	if w.surplus(s) {
 		w.courses = w.courses[:len(w.courses)-1]
 		s.breaks(since(s.at.began), "toolExecutionStart, and %s executes no tool that has not started", s.at.seam)
@@ -117,22 +133,32 @@ func (w *toolsSettled) ends(s *history, x *adk.Crossing) {
 // done takes the course that the answer fits, and otherwise the first: then it
 // says what does not fit.
 func (w *toolsSettled) done(s *history, x *adk.Crossing) {
+	key := w.keys[s.op]
+	delete(w.keys, s.op)
 	w.open = slices.DeleteFunc(w.open, func(op *openOp) bool { return op == s.op })
 	refused := errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) || s.cancelled > 0 && x.Err != nil // ABT-7
 	if refused && !w.surplus(s) {
 		return
 	}
 	told := func(c *course) bool { return c.ended > 0 && c.failed == (x.Err != nil) }
-	c := w.pick(s, func(c *course) bool { return told(c) && c.handled(s.op, x.Err) })
-	if c == nil { // an end does not say of which tool it is
-		c = w.pick(s, func(c *course) bool { return c.handled(s.op, x.Err) })
-		if other := w.pick(s, told); c != nil && other != nil {
+	unrun := refused && !errors.Is(x.Err, adk.E_TOOL_DOWNSTREAM_ERROR) // its handler was not called
+	var c *course
+	for _, fits := range []func(*course) bool{
+		func(c *course) bool { return unrun && told(c) && c.handler == nil },
+		func(c *course) bool { return unrun && c.handler == nil },
+		func(c *course) bool { return told(c) && c.handled(s.op, x.Err) },
+		func(c *course) bool { return c.handled(s.op, x.Err) },
+		func(*course) bool { return true },
+	} {
+		if c = w.pickOf(s, key, fits); c != nil {
+			break
+		}
+	}
+	if c != nil && !told(c) { // an end does not say of which tool it is
+		if other := w.pick(s, told); other != nil {
 			c.ended, other.ended = other.ended, c.ended
 			c.failed, other.failed = other.failed, c.failed
 		}
-	}
-	if c == nil {
-		c = w.pick(s, func(*course) bool { return true })
 	}
 	if c == nil {
 		s.breaks(since(s.op.began), "the execution is done without having started, and the arguments were not refused")
@@ -154,7 +180,7 @@ func (w *toolsSettled) done(s *history, x *adk.Crossing) {
 // the answer says.
 func (c *course) handled(op *openOp, answer error) bool {
 	tool, ok := op.delta.record.(*adk.Tool)
-	return ok && c.handler != nil && c.handler.seam.Name == tool.Name() && (c.handler.outcome == adk.OutcomeOK) == (answer == nil)
+	return ok && c.handler != nil && c.handler.ended > 0 && c.handler.seam.Name == tool.Name() && (c.handler.outcome == adk.OutcomeOK) == (answer == nil)
 }
 
 func (w *toolsSettled) end(*history) {}
