@@ -230,7 +230,7 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range thorough.Of(200, 6, 3) {
+			for range thorough.Of(200, 12, 3) {
 				recorded := byTheMachine(t, agent(true))
 				d := inTime(t, recorded, replay.Live{Config: agent(false), Seams: []string{replay.Executor}, Writes: true})
 				require.Nil(t, d, "%s\n%s", d, recorded)

@@ -573,9 +573,16 @@ func (p *causal) keepsOrder() bool { return p.many && !p.rest.Over() }
 
 // inTurn holds an answer back to one who asks beside others, until it is its turn. mu is held.
 func (p *causal) inTurn(asks *newCall, x *adk.Crossing) {
-	if x != nil && (asks.apart || asks.beside) {
+	if x != nil && (asks.apart || asks.beside) && !p.comesAtOnce(asks, x) {
 		p.rest.Hold(x, p.rank(x.Seq))
 	}
+}
+
+// comesAtOnce reports whether nothing was recorded between an answer and what comes before it of
+// the same ask, and all that was recorded before is done: there is nothing to wait for. mu is held.
+func (p *causal) comesAtOnce(asks *newCall, x *adk.Crossing) bool {
+	s := p.strands[asks.strand]
+	return x.Seq > 1 && x.Op != 0 && p.tree.Lines[x.Seq-2].Op == x.Op && s != nil && !p.leavesUndone(s, x.Seq)
 }
 
 // isDue reports whether anything or anybody waits for its turn. mu is held.
