@@ -2,10 +2,10 @@ package replay_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -80,15 +80,19 @@ type limited struct {
 }
 
 func (l *limited) wait(ctx context.Context) error {
-	if pause := l.pause(ctx); pause > 0 {
+	if pause := l.pause(ctx, 0); pause > 0 {
 		return adk.Sleep(ctx, pause)
 	}
 	return nil
 }
 
-// pause is how long to wait for a place, which is taken.
-func (l *limited) pause(ctx context.Context) time.Duration {
+// pause is how long to wait for a place, which is taken. Who reads the clock lets others go on
+// so often before it comes to the lock.
+func (l *limited) pause(ctx context.Context, yields int) time.Duration {
 	now := adk.Now(ctx)
+	for range yields {
+		runtime.Gosched()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.next.Before(now) {
@@ -169,38 +173,27 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 				return said
 			}))
 		},
-		"what is found is read and told": func(bool) adk.Config { // the call says what it hears while others ask
+		"the call says something at the same moment": func(recorded bool) adk.Config {
 			return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-				found, read := make(chan int), make(chan string)
-				var finders, readers, closers sync.WaitGroup
-				ask := func(of string, n int) string {
-					said, err := adk.Ask(ctx, of, n, func(context.Context, int) (string, error) { return fmt.Sprint("all of ", n), nil })
-					return cmp.Or(said, fmt.Sprint(err))
-				}
-				for i := range 3 {
-					finders.Go(func() {
-						for j := range 2 {
-							_ = ask("search", 10*i+j)
-							found <- 10*i + j
-						}
-					})
-				}
-				for range 2 {
-					readers.Go(func() {
-						for n := range found {
-							read <- ask("read", n)
-						}
-					})
-				}
-				closers.Go(func() { finders.Wait(); close(found) })
-				closers.Go(func() { readers.Wait(); close(read) })
-				for said := range read {
-					if _, err := h.ReportMessage("m", said, false); err != nil {
-						return err
+				asked, said := make(chan bool), make(chan bool)
+				var all started
+				all.Go(func() error {
+					if !recorded {
+						<-said
 					}
+					_, err := adk.Ask(ctx, "model", "whales", func(context.Context, string) (string, error) {
+						close(asked)
+						<-said
+						return "all about them", nil
+					})
+					return err
+				})
+				if recorded {
+					<-asked
 				}
-				closers.Wait()
-				return dc.Ack()
+				_, err := h.ReportMessage("m", "I look.", true)
+				close(said)
+				return errors.Join(err, all.Wait(), dc.Ack())
 			})
 		},
 		"one after the other": func(recorded bool) adk.Config { // else one may read the clock before another, and come to the lock behind it
@@ -216,7 +209,7 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 						if recorded && i > 0 {
 							<-turns[i-1]
 						}
-						pause := limit.pause(ctx)
+						pause := limit.pause(ctx, 100*(many-i))
 						close(turns[i])
 						if pause > 0 { // who need not wait asks while others read the clock
 							_ = adk.Sleep(ctx, pause)

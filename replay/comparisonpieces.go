@@ -16,7 +16,7 @@ import (
 // over pieces, redaction has left some of nothing behind the placeholder: who drops such, as
 // many do, says the same pieces.
 func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restWant, restGot []*calls.Step) {
-	if !slices.ContainsFunc(got, isDelta) {
+	if !slices.ContainsFunc(got, func(s *calls.Step) bool { return wire.IsDelta(s.X) }) {
 		return want, got
 	}
 	before, _ := streamsOf(want)
@@ -29,7 +29,7 @@ func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 		}
 		if some, others := ofSomething(w), ofSomething(g); wire.Placeholder.MatchString(textOf(w)) && slices.EqualFunc(some, others, sameDelta) {
 			for _, s := range slices.Concat(w, g) {
-				gone[s] = isOfNothing(s)
+				gone[s] = wire.SaysNothing(s.X)
 			}
 			j.emptied(w)
 			continue
@@ -52,7 +52,7 @@ func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 // emptied takes the pieces of nothing among some for such that the new run has too.
 func (j *comparison) emptied(pieces []*calls.Step) {
 	for _, s := range pieces {
-		if !isOfNothing(s) {
+		if !wire.SaysNothing(s.X) {
 			continue
 		}
 		for _, x := range append([]*adk.Crossing{s.X}, s.Notes...) {
@@ -61,21 +61,9 @@ func (j *comparison) emptied(pieces []*calls.Step) {
 	}
 }
 
-// isOfNothing reports whether a piece neither says anything nor ends its text.
-func isOfNothing(s *calls.Step) bool { return s.X.Text == "" && !s.X.Flag }
-
+// ofSomething are the pieces that say something, or end their text.
 func ofSomething(pieces []*calls.Step) []*calls.Step {
-	return slices.DeleteFunc(slices.Clone(pieces), isOfNothing)
-}
-
-// isDelta reports whether a step is a piece of a streamed text.
-func isDelta(s *calls.Step) bool {
-	streamed, text := false, false
-	for _, use := range s.X.Kind.Fields(s.X.Phase) {
-		streamed = streamed || use.Names == adk.StreamID
-		text = text || use.Field == adk.FieldText
-	}
-	return streamed && text
+	return slices.DeleteFunc(slices.Clone(pieces), func(s *calls.Step) bool { return wire.SaysNothing(s.X) })
 }
 
 // streamsOf are the pieces of each streamed text in a list of steps, by strand, kind and
@@ -83,7 +71,7 @@ func isDelta(s *calls.Step) bool {
 func streamsOf(steps []*calls.Step) (streams map[string][]*calls.Step, order []string) {
 	streams = map[string][]*calls.Step{}
 	for _, s := range steps {
-		if !isDelta(s) {
+		if !wire.IsDelta(s.X) {
 			continue
 		}
 		key := identity(s)

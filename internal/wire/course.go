@@ -77,6 +77,19 @@ func EndsAsk(x *adk.Crossing) bool { return IsAsk(x) && x.Phase == adk.Done }
 // IsPiece reports whether a crossing hands user code a piece of an answer.
 func IsPiece(x *adk.Crossing) bool { return x.Kind == adk.KindPiece }
 
+// IsDelta reports whether a crossing is a piece of a streamed text.
+func IsDelta(x *adk.Crossing) bool {
+	streamed, text := false, false
+	for _, use := range x.Kind.Fields(x.Phase) {
+		streamed = streamed || use.Names == adk.StreamID
+		text = text || use.Field == adk.FieldText
+	}
+	return streamed && text
+}
+
+// SaysNothing reports whether such a piece neither says anything nor ends its text.
+func SaysNothing(x *adk.Crossing) bool { return x.Text == "" && !x.Flag }
+
 // TellsTime reports whether user code was told the time.
 func TellsTime(x *adk.Crossing) bool { return x.Kind == adk.KindNow }
 
