@@ -232,6 +232,41 @@ func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
 	}
 }
 
+// The ids that a call makes between rounds of goroutines are those that it made there, however far
+// what is told of their tools has come.
+func TestIDsBetweenRoundsOfGoroutines(t *testing.T) {
+	t.Parallel()
+	hold := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "hold", Description: "holds", InputSchema: []byte(`{"type":"object"}`),
+		Handler: func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+			return adk.Text(fmt.Sprint("held ", args["n"])), nil
+		}}))
+	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		n := 0
+		for _, many := range []int{2, 1, 2} {
+			_ = dc.NewID() // what it is used for would tell which it is
+			var all started
+			for range many {
+				n++
+				of := n
+				all.Go(func() error {
+					_, err := askedFor(ctx, dc, "hold", of)
+					return err
+				})
+			}
+			if err := all.Wait(); err != nil {
+				return err
+			}
+		}
+		_, err := h.ReportMessage(dc.NewID(), "held", true)
+		return errors.Join(err, dc.Ack())
+	}, hold)
+	for range thorough.Of(100, 15, 5) {
+		recorded := byTheMachine(t, agent)
+		d := inTime(t, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor, replay.ToolCode}, Writes: true})
+		require.Nil(t, d, "%s\n%s", d, recorded)
+	}
+}
+
 // What a goroutine asks at the moment at which the call goes on is in no order with that, and yet
 // what it asks before the call has heard what it waited for is: a payment before its approval.
 func TestAGoroutineThatDoesNotWaitIsTold(t *testing.T) {

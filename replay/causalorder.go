@@ -121,8 +121,10 @@ func (p *causal) Begin(s adk.Step) {
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, by: strand.present(), apart: apart}
 	switch {
-	case c != nil && c.apart && wire.ReadsClock(s):
-		p.inTurn(c, p.nextUnmade(strand, s))
+	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // others may have come farther
+		if wire.ReadsClock(s) {
+			p.inTurn(c, p.nextUnmade(strand, s))
+		}
 		w.next = p.nextUnmade(strand, s)
 	case c != nil && s.Phase == adk.Done:
 		p.inTurn(c, c.endOf(s.Kind, w.by))

@@ -91,7 +91,7 @@ func (g Goroutine) waitsForOnce() bool {
 
 // idleFunctions are those in which servers and pools wait for somebody to ask.
 var idleFunctions = []string{"net.(*TCPListener).Accept", "net.(*UnixListener).Accept", "net/http.(*persistConn).writeLoop",
-	"database/sql.(*DB).connectionOpener", "database/sql.(*DB).connectionCleaner", "net/http/httptest.(*Server)", "os/signal."}
+	"database/sql.(*DB).connectionOpener", "database/sql.(*DB).connectionCleaner", "database/sql.(*Tx).awaitDone", "database/sql.(*Rows).awaitDone", "net/http/httptest.(*Server)", "os/signal."}
 
 func isIdle(g Goroutine) bool {
 	return slices.ContainsFunc(g.Stack, func(f Frame) bool {

@@ -54,3 +54,12 @@ func spinUntil(end <-chan struct{}) func() {
 		}
 	}
 }
+
+// The goroutine that ends a transaction, or a result, with its context waits for nobody else: a
+// strand that has one open, and waits for its turn, is blocked by it no more than another.
+func TestWhoEndsATransactionIsIdle(t *testing.T) {
+	for _, function := range []string{"database/sql.(*Tx).awaitDone", "database/sql.(*Rows).awaitDone"} {
+		assert.Equal(t, Locked, conditionOf(Goroutine{State: "select", Stack: []Frame{{Function: "runtime.gopark"}, {Function: function}}}), function)
+	}
+	assert.Equal(t, Waiting, conditionOf(Goroutine{State: "select", Stack: []Frame{{Function: "database/sql.(*driverConn).query"}}}))
+}

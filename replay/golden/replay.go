@@ -34,7 +34,10 @@ import (
 // live is called for each trace, with its path from the folder that the test
 // runs in, again where live code is run a second time, and from several
 // goroutines at a time; it may end the test as t.Fatal does. It makes everything
-// fresh that a run changes. The options say how the traces are read.
+// fresh that a run changes. What it opens nobody closes for it: open a pool of
+// connections once for the test, or each goroutine of those that are left makes
+// replays of code with goroutines of its own longer. The options say how the
+// traces are read.
 //
 // What live code sleeps by the clock of the machine takes its time in a replay: a time.Sleep,
 // and a client's own back-off where no server said when. openai-go and anthropic-sdk-go wait
