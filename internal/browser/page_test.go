@@ -24,6 +24,7 @@ import (
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -579,27 +580,37 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// All that can be used has a role and a name, and the rows are a tree, to a screen reader.
-func TestScreenReader(t *testing.T) {
-	b := one(t, "tool-failure", "#1")
+// roles are the names of all that a screen reader is given, by their roles.
+func (b *tab) roles() map[string][]string {
+	b.t.Helper()
 	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	require.NoError(t, err)
+	require.NoError(b.t, err)
 	roles := map[string][]string{}
 	for _, node := range tree.Nodes {
 		if node.Ignored || node.Role == nil {
 			continue
 		}
 		var role, name string
-		require.NoError(t, json.Unmarshal(node.Role.Value, &role))
+		require.NoError(b.t, json.Unmarshal(node.Role.Value, &role))
 		if node.Name != nil {
-			require.NoError(t, json.Unmarshal(node.Name.Value, &name))
+			require.NoError(b.t, json.Unmarshal(node.Name.Value, &name))
 		}
 		roles[role] = append(roles[role], name)
 	}
+	return roles
+}
+
+// All that can be used has a role and a name, and the rows are a tree, to a screen reader.
+func TestScreenReader(t *testing.T) {
+	b := one(t, "tool-failure", "#1")
+	var roles map[string][]string
+	require.True(t, patience.Until(func() bool { // the rows come as they have room, and to a screen reader behind that
+		roles = b.roles()
+		return strings.Contains(strings.Join(roles["treeitem"], "\n"), ", failed: ")
+	}), roles["treeitem"])
 	assert.Equal(t, []string{"crossings"}, roles["tree"])
 	require.NotEmpty(t, roles["treeitem"])
 	assert.Contains(t, roles["treeitem"][0], "1: run “You are a helpful assistant.”")
-	assert.Contains(t, strings.Join(roles["treeitem"], "\n"), ", failed: ")
 	assert.Equal(t, []string{"Crossing", "State", "Conversation", "Phases"}, roles["tab"])
 	for _, role := range []string{"button", "searchbox", "checkbox", "combobox", "link", "tab", "tabpanel", "treeitem"} {
 		assert.NotContains(t, roles[role], "", "a %s without a name", role)

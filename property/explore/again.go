@@ -49,22 +49,36 @@ func (e *exploring) isLoose(a *attempt) {
 	}
 }
 
+// anyCase is what is said of a run that is another one once its caller has left.
+const anyCase = "its context has ended before: a select that waits for that too takes any of its cases that are ready"
+
 // loosen has it be a hint that a run is not the same every time, where code asks from
-// goroutines of its own: that is legal.
+// goroutines of its own, or its context has ended: that is legal.
 func (e *exploring) loosen(t *tried) {
-	if !e.loose.Load() {
-		return
-	}
+	loose := e.loose.Load()
 	rest := t.violations[:0:0]
 	for _, v := range t.violations {
-		if v.Invariant == unsteadyRun || v.Invariant == plainGoroutines {
+		switch {
+		case loose && (v.Invariant == unsteadyRun || v.Invariant == plainGoroutines):
 			v.Text += "\n" + looseOrder
-			t.hints = append(t.hints, v)
-		} else {
+		case v.Invariant == unsteadyRun && t.candidate.endsContextBefore(v.Crossing):
+			v.Text += "\n" + anyCase
+		default:
 			rest = append(rest, v)
+			continue
 		}
+		t.hints = append(t.hints, v)
 	}
 	t.violations = rest
+}
+
+// endsContextBefore reports whether a fault ends the context of the run before a crossing.
+func (n candidate) endsContextBefore(crossing int) bool {
+	return slices.ContainsFunc(n.faults, func(f planned) bool { return endsContext(f.Kind) && f.At <= crossing })
+}
+
+func endsContext(k turn.FaultKind) bool {
+	return k == turn.Cancel || k == turn.CancelAfter || k == turn.Deadline
 }
 
 // doubt has it be a hint what only one run of a schedule shows, where code asks from

@@ -226,3 +226,32 @@ func TestSecondRunThatIsBrokenOff(t *testing.T) {
 	assert.Empty(t, result.Violations, result)
 	assert.Contains(t, fmt.Sprint(result.NotCovered), "the budget of 1m0s was used up")
 }
+
+// DET-2: once its context has ended, a select that waits for that and for a place among a few takes
+// either: code that does so is the same every time as long as its caller stays.
+func TestAnyCaseOfASelectIsNoAccusation(t *testing.T) {
+	places := turn.Subject{Name: "places", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			free := make(chan bool, 1)
+			for range 8 {
+				select {
+				case free <- true:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+				_ = dc.NewID()
+				<-free
+			}
+			return dc.Ack()
+		}
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+	result, err := Explore(t.Context(), places, Options{})
+	require.NoError(t, err)
+	assert.Empty(t, result.Violations, result)
+	require.NotEmpty(t, result.Hints, "it is told, as what it is")
+	for _, h := range result.Hints {
+		assert.Equal(t, unsteadyRun, h.Invariant)
+		assert.Contains(t, h.Text, "a select that waits for that too takes any of its cases")
+	}
+}
