@@ -53,7 +53,7 @@ var advices = []Advice{
 		"Ask ToolCallCount before executing, and tell the model what it was told.", made[repeatedCall]},
 	{"blind-post-step", "Next gives nothing back, so that a post-step which writes does so for failures as well.",
 		"Ask the context, or what the downstream left in it, whether there is something to write about.", made[blindPostStep]},
-	{"plain-goroutines", "The engine neither contains their panics nor waits for them, and a replay cannot tell their operations apart.",
+	{"plain-goroutines", "The engine neither contains their panics nor waits for them, and which of two came first at a moment no replay knows.",
 		"Use Fork: the strand has a handle of its own, and the seam call waits for it.", made[plainGoroutines]},
 	{"outside-time", "A replay cannot give this time back, and so the record is another one on every run.",
 		"Take the time from the context's Now.", made[outsideTime]},

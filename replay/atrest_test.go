@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -301,6 +302,44 @@ func TestAGoroutineThatDoesNotWaitIsTold(t *testing.T) {
 		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(true), Seams: []string{replay.Executor}})
 		require.NotNil(t, d)
 		assert.Equal(t, replay.Order, d.Class, d)
+	}
+}
+
+// Where the caller left while goroutines were at work, what they had begun by then is chance: a
+// difference there says so, and one of code without any does not.
+func TestTheCallerOfGoroutinesLeft(t *testing.T) {
+	t.Parallel()
+	for name, beside := range map[string]bool{"goroutines": true, "none": false} {
+		t.Run(name, func(t *testing.T) {
+			agent := func(question string, asked func()) adk.Config {
+				return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					asks := func() error {
+						_, err := adk.Ask(ctx, "model", question, func(ctx context.Context, _ string) (string, error) {
+							asked()
+							<-ctx.Done()
+							return "", context.Cause(ctx)
+						})
+						return err
+					}
+					if !beside {
+						return asks()
+					}
+					var all started
+					all.Go(asks)
+					return all.Wait()
+				})
+			}
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			var recorded bytes.Buffer
+			recording := agent("may I?", leave)
+			recording.Probe = replay.Record(&recorded)
+			_ = tracetest.Must(adk.NewRunner(recording)).Run(ctx, adk.RawTurn{SystemPrompt: "Go."})
+			d := inTime(t, recorded.Bytes(), replay.Live{Config: agent("may I, please?", leave), Seams: []string{replay.Executor}})
+			require.NotNil(t, d)
+			assert.Equal(t, beside, d.CallerLeft > 0)
+			assert.Equal(t, beside, strings.Contains(d.String(), "the caller left at crossing "), d)
+		})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -146,7 +145,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 	if len(tree.Lines) > 0 {
 		p.came(p.strands[0], tree.Lines[0])
 	}
-	p.made = madeIn(tree.Lines)
+	p.made = rename.HighestMade(tree.Lines, madeID)
 	p.pieces = len(tree.Strands) > 1 && slices.ContainsFunc(tree.Lines, wire.IsPiece)
 	p.unmade = unmade.New(tree, p.strands[0])
 	p.rest = atrest.New(&p.Mu, watchdog.NewLabel())
@@ -309,18 +308,6 @@ func (p *causal) isDoneBefore(c *newCall, next *adk.Crossing) bool {
 
 // madeID begins an id that is not in the recording; a number follows.
 const madeID = "live-"
-
-// madeIn is the highest number of such an id that is: the recording may be of a
-// replay.
-func madeIn(lines []*adk.Crossing) (highest int) {
-	for _, x := range lines {
-		if number, made := strings.CutPrefix(wire.MadeID(x), madeID); made {
-			n, _ := strconv.Atoi(number)
-			highest = max(highest, n)
-		}
-	}
-	return highest
-}
 
 // Tell follows the new run.
 func (p *causal) Tell(got *adk.Crossing) {

@@ -119,6 +119,9 @@ type Divergence struct {
 	// Dialed is the address that live code dialed by itself, where it ended with the failure of
 	// that and the recording asked: what it asks there goes past adk.Ask and package adkhttp.
 	Dialed string `json:"dialed,omitempty"`
+	// CallerLeft is the crossing at which the caller of the recorded run left, in the midst of
+	// what goroutines that live code began itself did: what they had begun by then is chance.
+	CallerLeft int `json:"callerLeft,omitempty"`
 	// PastBy is how live code may do past the context what is missing, where it does all else of
 	// its call as recorded and nothing in its place: time.Now, say, which no replay sees.
 	PastBy string `json:"pastBy,omitempty"`

@@ -236,7 +236,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 			return r.counterparts[s.X.Seq-1] > 0 && describe.Gist(s.X) == describe.Gist(last)
 		})
 	}
-	d.Times, d.Dialed = first.times, wire.Dialed(want, first.got)
+	d.Times, d.Dialed, d.CallerLeft = first.times, wire.Dialed(want, first.got), r.callerLeft(first)
 	if got == nil && r.isAllThatIsMissing(found) {
 		d.PastBy = first.want.Kind.PastBy()
 	}
@@ -251,6 +251,16 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: "asked without an answer", Want: "never", Got: safetext.Counted(first.repeats+1, "time")})
 	}
 	return d
+}
+
+// callerLeft is the crossing at which the caller left in the midst of the call of a difference,
+// while goroutines that live code has begun were at work in it; 0 where that was not so.
+func (r *replayed) callerLeft(first *difference) int {
+	in := r.pairs[first.call]
+	if in == nil || !slices.ContainsFunc(in.Steps, func(s *calls.Step) bool { return r.callers.IsApart(s.X) }) {
+		return 0
+	}
+	return r.want.CallerLeft(first.call)
 }
 
 // withBeginning is a crossing of a run in a line; of a sub-agent, of which there may be several by

@@ -241,6 +241,9 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 		b.WriteString(safetext.Wrapped("    the code dialed "+safetext.Bare(d.Dialed)+" itself, for real: what is recorded here as asked did not go "+
 			"through adkhttp.NewTransport (or adk.Ask)", width, "        ") + "\n")
 	}
+	if d.CallerLeft > 0 {
+		fmt.Fprintf(b, "    the caller left at crossing %d, while goroutines of your own were at work:\n    what they had begun by then is chance\n", d.CallerLeft)
+	}
 	if d.PastBy != "" {
 		b.WriteString(safetext.Wrapped("    only this is missing: is "+d.PastBy+" used, which no replay sees?", width, "        ") + "\n")
 	}

@@ -170,12 +170,16 @@ func TestExploreInterrupted(t *testing.T) {
 	assert.Equal(t, "adkreplay: interrupted: 0 of 2 turns explored to the end\n", got.err)
 }
 
-// fickle is a turn that is another at every run when the caller cancels it early.
+// fickle is a turn that is another at every run where its storage does not answer.
 func fickle(runs *int) target {
 	return target{"fickle one", func(context.Context, *terminal) (turn.Subject, error) {
 		return turn.Subject{Name: "fickle one", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 			return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-				if *runs++; ctx.Err() != nil {
+				_, err := dc.Memories().Fetch(ctx)
+				if ctx.Err() != nil {
+					return err
+				}
+				if *runs++; err != nil {
 					h.Log(adk.LevelInfo, "run", strings.Repeat("again ", *runs), nil)
 				}
 				return dc.Ack()
@@ -195,22 +199,23 @@ func TestExploreFinds(t *testing.T) {
 	assert.Equal(t, exitFound, got.code)
 	command := regexp.MustCompile(`adkreplay explore 'fickle one' --only '(.*)'`).FindStringSubmatch(got.out)
 	require.NotNil(t, command, got.out)
-	assert.Equal(t, "cancel-after@7", command[1])
+	assert.Equal(t, "storage-before@9", command[1])
 
 	only := turn.MustSchedule(command[1])
 	o.only = &only
 	again := exploring(t.Context(), o)
 	assert.Equal(t, exitFound, again.code)
 	assert.Regexp(t, `^fickle one: 1 schedule, bound 1, 1 violation, \d\.00 s
-  cancel-after@7: crossing \d: a run is the same every time \(DET-2\): a
+  storage-before@9: crossing \d+: a run is the same every time \(DET-2\): a
       second run of the same schedule made another crossing here
     - .*"again again.*
 (        .*\n)*    \+ .*"again again.*
-(      .*\n)*    cancel-after@7: the caller cancels behind "call executor", in
-        executor/model#0
+(      .*\n)*    storage-before@9: the storage fails at "call storage", in
+        storage/memories.fetch
+    met by .* at\s+.*explore_test\.go:\d+
     shows in .* at\s+.*explore_test\.go:\d+
-    executor.*
-(    .*\n)*    adkreplay explore 'fickle one' --only 'cancel-after@7'\n$`, again.out)
+    fetch memories.*
+(    .*\n)*    adkreplay explore 'fickle one' --only 'storage-before@9'\n$`, again.out)
 }
 
 func TestExploreDrawsItsProgress(t *testing.T) {

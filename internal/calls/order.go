@@ -31,3 +31,17 @@ func (t *Tree) AsLate() []int {
 	}
 	return order
 }
+
+// CallerLeft is the crossing at which the caller of the run left in the midst of a call; 0 where
+// that was not so.
+func (t *Tree) CallerLeft(in *Call) int {
+	for _, x := range t.Lines[in.Begin.Seq:] {
+		switch {
+		case wire.CancelledBy(x) == wire.OutsideCancel:
+			return x.Seq
+		case in.Return != nil && x.Seq >= in.Return.Seq:
+			return 0
+		}
+	}
+	return 0
+}

@@ -467,7 +467,7 @@ func TestPoolsAreNotTheSystem(t *testing.T) {
 		return g
 	}
 	assert.Equal(t, Blocked, conditionOf(waits("database/sql.(*DB).conn", "database/sql.(*DB).begin")))
-	assert.Equal(t, Waiting, conditionOf(waits("database/sql.(*Rows).awaitDone")))
+	assert.Equal(t, Waiting, conditionOf(waits("database/sql.(*driverConn).query")))
 	assert.Equal(t, Waiting, conditionOf(waits("net/http.(*persistConn).roundTrip")))
 }
 

@@ -31,7 +31,9 @@ import (
 // journals, as the paths of its files begin, and from several goroutines at a time.
 //
 // Each turn begins with the values that it was recorded with, so that one change is one cause
-// and not one a turn behind it. What is wrong with a journal by itself, or does not fit its
+// and not one a turn behind it. What the recorded process remembered of an earlier turn, in a
+// cache of its own say, a fresh host does not know: it asks for that, which is unanswered. Keep
+// such in the values of the session, or in storage. What is wrong with a journal by itself, or does not fit its
 // traces, fails the check too, as does an attempt without a trace: the command adkreplay verify
 // only tells of one, since it reads what hosts leave that sample too.
 //

@@ -9,6 +9,8 @@ package rename
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
@@ -316,3 +318,15 @@ var inID = func() (in [256]bool) {
 	}
 	return in
 }()
+
+// HighestMade is the highest number behind a prefix of the ids that a recording has made: it may be
+// of a replay.
+func HighestMade(lines []*adk.Crossing, prefix string) (highest int) {
+	for _, x := range lines {
+		if number, made := strings.CutPrefix(wire.MadeID(x), prefix); made {
+			n, _ := strconv.Atoi(number)
+			highest = max(highest, n)
+		}
+	}
+	return highest
+}
