@@ -48,8 +48,9 @@ func (p *causal) run(ctx context.Context, name string, run func() error) (refuse
 		var serving sync.WaitGroup
 		serving.Go(func() { p.rest.Serve(over, p.isDue, p.atRest) })
 		defer func() {
-			close(over)
-			serving.Wait()
+			if close(over); ended { // else user code may keep it, as it keeps the run
+				serving.Wait()
+			}
 		}()
 	}
 	var is struct{ refused, err error }
