@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
@@ -67,12 +68,7 @@ func (q *Queue) Hold(x *adk.Crossing, place int) {
 	for !held.turn && !q.Over() {
 		held.moved.Wait()
 	}
-	for i, other := range q.answers {
-		if other == held {
-			q.answers = append(q.answers[:i], q.answers[i+1:]...)
-			break
-		}
-	}
+	q.answers = state.Without(q.answers, held)
 }
 
 // Next is what the answer that comes next was recorded with, and its place; nil where nobody

@@ -116,14 +116,19 @@ func (o *Order) isApart(g *calls.Step) bool { return !g.IsAsk() && o.isOfGorouti
 // was settled before they were made, and these gates: what somebody decides takes its time, and
 // what came behind that did not come by chance.
 func (o *Order) aheadOfGates(steps []*calls.Step, matched map[*calls.Step]*calls.Step) map[*calls.Step]*adk.Crossing {
+	isGate := func(s *calls.Step) bool { return wire.AsksForGate(s.X) }
+	if !slices.ContainsFunc(steps, isGate) {
+		return nil
+	}
+	ofGoroutines := slices.DeleteFunc(slices.Clone(steps), func(s *calls.Step) bool { return !o.isOfGoroutine(s) })
 	var ahead map[*calls.Step]*adk.Crossing
 	for _, gate := range steps {
 		was := matched[gate]
-		if !wire.AsksForGate(gate.X) || was.Done == nil || o.isOfGoroutine(gate) {
+		if !isGate(gate) || was.Done == nil || o.isOfGoroutine(gate) {
 			continue
 		}
-		for _, g := range steps {
-			if o.isOfGoroutine(g) && matched[g].X.Seq > was.Done.Seq && (gate.Done == nil || g.X.Seq < gate.Done.Seq) && ahead[g] == nil {
+		for _, g := range ofGoroutines {
+			if matched[g].X.Seq > was.Done.Seq && (gate.Done == nil || g.X.Seq < gate.Done.Seq) && ahead[g] == nil {
 				if ahead == nil {
 					ahead = map[*calls.Step]*adk.Crossing{}
 				}
