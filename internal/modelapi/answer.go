@@ -27,18 +27,19 @@ type Answer struct {
 	// Keep has Message give what is said; without it the words are not kept apart.
 	Keep bool
 
-	said  strings.Builder
-	heard heard
+	said   strings.Builder
+	heard  heard
+	isDone bool // the provider has said that nothing follows
 }
 
 // Failed reports whether an ask went wrong that ended with err, or with none. Who had enough of
-// an answer has not failed, but for one of a model that had not said why it stopped.
+// an answer has not failed, but for one of a model that had not said that it was done.
 func (a *Answer) Failed(r *Request, err error) bool {
 	if a.Status >= 400 {
 		return true
 	}
 	if errors.Is(err, adk.E_ASK_STOPPED) {
-		return r.IsTalk && a.Finish == ""
+		return r.IsTalk && a.Finish == "" && !a.isDone
 	}
 	return err != nil
 }
@@ -67,6 +68,7 @@ func (a *Answer) Take(raw json.RawMessage) {
 	}
 	event := eventIn(raw)
 	if event == nil {
+		a.isDone = a.isDone || isDone(raw)
 		return
 	}
 	for _, at := range []map[string]any{event, objectIn(event, "message"), objectIn(event, "response")} {
@@ -97,6 +99,12 @@ func eventIn(raw json.RawMessage) (event map[string]any) {
 		return nil
 	}
 	return event
+}
+
+// isDone reports whether a piece is what Chat Completions ends a stream with.
+func isDone(raw json.RawMessage) bool {
+	piece, err := httpform.ReadPiece(raw)
+	return err == nil && string(piece.Data) == `"[DONE]"`
 }
 
 // StopReason is why a model stopped, where a piece of its answer says so; else empty.

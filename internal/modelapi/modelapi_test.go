@@ -85,6 +85,10 @@ func FuzzAnswers(f *testing.F) {
 // stopped; a status that refuses has, whatever follows.
 func TestFailed(t *testing.T) {
 	stopped := fmt.Errorf("closed: %w", &adk.Error{Code: adk.E_ASK_STOPPED})
+	done := modelapi.Answer{Status: 200}
+	done.Take(json.RawMessage(`{"data":{"choices":[{"delta":{"content":"4 °C."}}]}}`))
+	assert.True(t, done.Failed(&modelapi.Request{IsTalk: true}, stopped))
+	done.Take(json.RawMessage(`{"data":"[DONE]"}`))
 	for _, c := range []struct {
 		answer modelapi.Answer
 		isTalk bool
@@ -94,6 +98,7 @@ func TestFailed(t *testing.T) {
 		{modelapi.Answer{Status: 200, Finish: "stop"}, true, nil, false},
 		{modelapi.Answer{Status: 200, Finish: "stop"}, true, stopped, false},
 		{modelapi.Answer{Status: 200}, true, stopped, true},
+		{done, true, stopped, false},
 		{modelapi.Answer{Status: 200}, false, stopped, false},
 		{modelapi.Answer{Status: 429}, false, stopped, true},
 		{modelapi.Answer{Status: 429}, true, nil, true},

@@ -118,10 +118,13 @@ func SchemaWords(schema json.RawMessage) string {
 }
 
 // ErrorWith is an error: its text, which for one of the package's begins with
-// the code.
+// the code. That somebody had enough of an answer is called none.
 func ErrorWith(err error) string {
 	text := Bare(ErrorWords(err))
-	if _, ours := err.(*adk.Error); ours {
+	if e, ours := err.(*adk.Error); ours {
+		if e.Code == adk.E_ASK_STOPPED {
+			return text
+		}
 		return "error " + text
 	}
 	if _, panics := err.(*adk.PanicError); panics {

@@ -138,7 +138,7 @@ func TestAskReadToItsEnd(t *testing.T) {
 	stopped := &adk.Error{Code: adk.E_ASK_STOPPED, Message: "the body was closed before its end"}
 	for end, pieces := range map[string][]string{
 		"→ \"4 °C.\"\n": {okHead, said, done},
-		"→ \"4 °C.\", then error E_ASK_STOPPED: the body was closed before its end\n": {okHead, said},
+		"→ \"4 °C.\", then E_ASK_STOPPED: the body was closed before its end\n": {okHead, said},
 	} {
 		text := linesWithin(t, askedOf(t, exchange{of: "model", body: body("", question), pieces: pieces, err: stopped}))
 		assert.True(t, strings.HasSuffix(text, end), text)
