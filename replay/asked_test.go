@@ -684,3 +684,19 @@ func TestDeadlinesInAReplay(t *testing.T) {
 		})
 	}
 }
+
+// The address of a test's server is another one each time, and what a tool says of it a part of
+// the turn: the report says that nothing else differs, where that is so.
+func TestTheAddressOfATestsServer(t *testing.T) {
+	const hint = "only an address of this machine differs"
+	said := func(text string) map[string]any { return saying("use the tool", text) }
+	_, live := asking(t, said("GET http://127.0.0.1:39217/x: 404 Not Found"))
+	for text, hinted := range map[string]bool{
+		"GET http://localhost:4433/x: 404 Not Found":        true,
+		"GET http://127.0.0.1:39217/x: 500 Not Implemented": false,
+	} {
+		report, _ := live(nil, said(text))
+		require.NotNil(t, report.Divergence)
+		assert.Equal(t, hinted, strings.Contains(report.Divergence.String(), hint), "%s", report.Divergence)
+	}
+}

@@ -230,23 +230,19 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	if d.Times > 0 {
 		fmt.Fprintf(b, "    %d times in this call\n", d.Times)
 	}
-	if len(d.Waiting) > 0 {
-		b.WriteString(safetext.Wrapped("    nobody goes on: "+strings.Join(d.Waiting, ", "), width, "        ") + "\n")
+	note := func(said bool, text string) {
+		if said {
+			b.WriteString(safetext.Wrapped("    "+text, width, "        ") + "\n")
+		}
 	}
-	if len(d.Refused) > 0 {
-		b.WriteString(safetext.Wrapped("    refused: "+safetext.Short(d.Refused, stub.Same[string])+", asked with a context that is no call's: hand on the call's, "+
-			"have the replay's config do without, or name it in Live.Outside", width, "        ") + "\n")
-	}
-	if d.Dialed != "" {
-		b.WriteString(safetext.Wrapped("    the code dialed "+safetext.Bare(d.Dialed)+" itself, for real: what is recorded here as asked did not go "+
-			"through adkhttp.NewTransport (or adk.Ask)", width, "        ") + "\n")
-	}
-	if d.CallerLeft > 0 {
-		fmt.Fprintf(b, "    the caller left at crossing %d, while goroutines of your own were at work:\n    what they had begun by then is chance\n", d.CallerLeft)
-	}
-	if d.PastBy != "" {
-		b.WriteString(safetext.Wrapped("    only this is missing: is "+d.PastBy+" used, which no replay sees?", width, "        ") + "\n")
-	}
+	note(compare.DifferInPorts(d.Fields), "only an address of this machine differs, whose port the system chose: ask by a name that stays, as http://example.com/ with the client of an httptest.Server")
+	note(len(d.Waiting) > 0, "nobody goes on: "+strings.Join(d.Waiting, ", "))
+	note(len(d.Refused) > 0, "refused: "+safetext.Short(d.Refused, stub.Same[string])+", asked with a context that is no call's: hand on the call's, "+
+		"have the replay's config do without, or name it in Live.Outside")
+	note(d.Dialed != "", "the code dialed "+safetext.Bare(d.Dialed)+" itself, for real: what is recorded here as asked did not go "+
+		"through adkhttp.NewTransport (or adk.Ask)")
+	note(d.CallerLeft > 0, fmt.Sprintf("the caller left at crossing %d, while goroutines of your own were at work: what they had begun by then is chance", d.CallerLeft))
+	note(d.PastBy != "", "only this is missing: is "+d.PastBy+" used, which no replay sees?")
 	switch {
 	case d.Once:
 		b.WriteString("    run once: Live.Twice shows whether the order varies\n")

@@ -46,4 +46,8 @@
 // after a connection that failed, for which there is no answer to say it in, sleeps by the
 // clock of the machine between two requests, where no transport is asked: in a test
 // golden.InBubble lets that time pass.
+//
+// A test's own server has another port each time. Where its address gets into what is told,
+// as in an error that a tool hands to the model, ask it by a name that stays: with
+// NewTransport(server.Client().Transport) an httptest.Server is http://example.com/.
 package adkhttp

@@ -208,3 +208,28 @@ func TestReplaced(t *testing.T) {
 		assert.Equal(t, c.want, Replaced(c.fields))
 	}
 }
+
+// A server on the machine itself has another port each time; an address elsewhere, and whatever
+// else differs, is no matter of the system's.
+func TestDifferInPorts(t *testing.T) {
+	of := func(texts ...string) (fields []FieldDiff) {
+		for i := 0; i < len(texts); i += 2 {
+			fields = append(fields, FieldDiff{Want: texts[i], Got: texts[i+1]})
+		}
+		return fields
+	}
+	for name, c := range map[string]struct {
+		fields []FieldDiff
+		want   bool
+	}{
+		"none":           {nil, false},
+		"ports":          {of("GET http://127.0.0.1:39217/x: 404", "GET http://localhost:1/x: 404"), true},
+		"IPv6":           {of("dial [::1]:80", "dial 127.0.0.1:80"), true},
+		"a status too":   {of("GET http://127.0.0.1:39217/x: 404", "GET http://127.0.0.1:39218/x: 500"), false},
+		"a field beside": {of("127.0.0.1:1", "127.0.0.1:2", "a", "b"), false},
+		"elsewhere":      {of("192.0.2.1:80", "192.0.2.1:81"), false},
+		"nothing there":  {of("", "127.0.0.1:1"), false},
+	} {
+		assert.Equal(t, c.want, DifferInPorts(c.fields), name)
+	}
+}

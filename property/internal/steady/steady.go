@@ -6,7 +6,6 @@ import (
 	"net"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -119,19 +118,12 @@ func (c *chosen) add(address net.Addr, own bool) {
 	if err != nil {
 		return
 	}
-	if isLoopback(host) {
+	if compare.IsLoopback(host) {
 		c.Ports[port] = true
 	} else if own {
 		c.texts[address.String()] = true
 	}
 }
-
-func isLoopback(host string) bool {
-	return host == "localhost" || net.ParseIP(strings.Trim(host, "[]")).IsLoopback()
-}
-
-// addressText finds addresses in texts, and the port of each.
-var addressText = regexp.MustCompile(`(\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:.%]+\]|localhost):(\d{1,5})\b`)
 
 var digestText = regexp.MustCompile(`\b(?:[0-9a-f]{32}|[0-9a-f]{64})\b`)
 
@@ -153,19 +145,20 @@ func (c *chosen) explains(diffs []compare.FieldDiff) bool {
 }
 
 func (c *chosen) learn(text string) {
-	for _, found := range addressText.FindAllStringSubmatch(text, -1) {
-		if isLoopback(found[1]) {
-			c.Ports[found[2]] = true
+	compare.Addresses(text, func(host, port string) string {
+		if compare.IsLoopback(host) {
+			c.Ports[port] = true
 		}
-	}
+		return host
+	})
 }
 
 // without is a text without what the system chose.
 func (c *chosen) without(text string) string {
-	text = addressText.ReplaceAllStringFunc(text, func(address string) string {
-		at := strings.LastIndexByte(address, ':')
-		if c.texts[address] || isLoopback(address[:at]) && c.Ports[address[at+1:]] {
-			return address[:at]
+	text = compare.Addresses(text, func(host, port string) string {
+		address := host + ":" + port
+		if c.texts[address] || compare.IsLoopback(host) && c.Ports[port] {
+			return host
 		}
 		return address
 	})
