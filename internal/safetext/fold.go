@@ -15,7 +15,7 @@ const Gutter = "│ "
 
 // Folded is a text with no line that is longer than it may be, where it has a place to be
 // folded at: a space, or the comma of a list without spaces. The rest of a line stands
-// below it, to the right of where it begins and of the gutter that it has.
+// below it, to the right of where it begins and of the sign and the gutter that it has.
 // Commands stay whole, so that they can be copied, and so do the lines that backslashes make
 // one command of. columns 0 folds nothing.
 func Folded(text string, columns int) string {
@@ -78,8 +78,15 @@ func foldedLine(line string, columns int) string {
 	}
 }
 
-// indentOf is what stands before the words of a line: spaces, and the gutter of a strand.
+// signs are what the lines of a diff begin with that one side alone has, or that changed.
+const signs = "-+~"
+
+// indentOf is what stands before the words of a line: spaces, the gutter of a strand, and the
+// sign of a line in a diff, which each line of it needs.
 func indentOf(line string) string {
+	if len(line) > 3 && strings.IndexByte(signs, line[0]) >= 0 && line[1:3] == "  " {
+		return line[:1] + indentOf(line[1:])
+	}
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	if name, text, is := strings.Cut(line[indent:], Gutter); is && !strings.Contains(name, " ") {
 		indent = len(line) - len(strings.TrimLeft(text, " "))

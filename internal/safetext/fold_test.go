@@ -21,6 +21,9 @@ func TestFolded(t *testing.T) {
 		{"one {a,b,c,d,e,f,g,h,i,j,k}", "one {a,b,c,d,e,f,g,\n    h,i,j,k}"},
 		{"{aaaaaaaaaaaaaaaaaaaaaaaaaaa,b", "{aaaaaaaaaaaaaaaaaaaaaaaaaaa,\n    b"},
 		{"  s1│  one two three four", "  s1│  one two three\n  s1│      four"},
+		{"-   one two three four", "-   one two three\n-       four"},
+		{"+   s1│  one two three", "+   s1│  one two\n+   s1│      three"},
+		{"- one two three four five", "- one two three four\n    five"}, // of a list
 		{"one two, three│ four five", "one two, three│ four\n    five"},
 		{"             one two three", "             one two three"},
 		{"do: run it with this one \\\n  and with this path --flag\n  one two three four five", "do: run it with this one \\\n  and with this path --flag\n  one two three four\n      five"},
