@@ -28,7 +28,7 @@ var checking = inquiry{
 	find: func(e *property.Examination, into *examined) (found []finding) {
 		into.Violations = e.Violations
 		for _, v := range e.Violations {
-			found = append(found, finding{v.String(), e.Stretch(v)})
+			found = append(found, finding{text: v.String(), stretch: e.Stretch(v)})
 		}
 		return found
 	},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,7 +36,57 @@ type inquiry struct {
 }
 
 // finding is one thing that was found, and where in the transcript.
-type finding struct{ text, stretch string }
+type finding struct {
+	text, stretch string
+	// what was found, in which words, and at which crossing: what is found again and again is shown
+	// once. what is empty where each is shown.
+	what, words string
+	crossing    int
+}
+
+// like is the same for findings that differ in numbers alone.
+func (f finding) like() string { return f.what + ": " + numbers.ReplaceAllString(f.words, "0") }
+
+var numbers = regexp.MustCompile(`\d+`)
+
+// repeats are what was shown once, and where else the like was found.
+type repeats struct {
+	shown  []finding
+	places map[string][]string // by what they are like
+}
+
+// isShown reports whether the like of a finding was shown, and takes down where it is found again.
+func (r *repeats) isShown(f finding, trace string) bool {
+	if r == nil || f.what == "" {
+		return false
+	}
+	places, shown := r.places[f.like()]
+	if shown {
+		places = append(places, fmt.Sprintf("%s (crossing %d)", safetext.Line(trace), f.crossing))
+	} else {
+		r.shown = append(r.shown, f)
+	}
+	r.places[f.like()] = places
+	return shown
+}
+
+// mostPlaces is how many places are named at which the like of a finding is.
+const mostPlaces = 3
+
+// print says what was shown once and found several times.
+func (r *repeats) print(t *terminal, q *inquiry) {
+	for _, f := range r.shown {
+		places := r.places[f.like()]
+		if len(places) == 0 {
+			continue
+		}
+		text := strings.Join(places[:min(mostPlaces, len(places))], ", ")
+		if more := len(places) - mostPlaces; more > 0 {
+			text += fmt.Sprintf(" and %d more, all with --verbose", more)
+		}
+		t.judged(q.colour, q.bad, fmt.Sprintf("%s, %s more: %s", f.what, counted(len(places), "time"), text))
+	}
+}
 
 // examined is what was found in one trace.
 type examined struct {
@@ -95,6 +146,10 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 	recordings, _ := findRecordings(ctx, o.paths)
 	all := &findings{Traces: []examined{}}
 	o.list.applyTo(t, len(traces))
+	var again *repeats
+	if !o.list.verbose {
+		again = &repeats{places: map[string][]string{}}
+	}
 	defer t.busy("reading " + counted(len(traces), "trace"))()
 	for i, trace := range traces {
 		t.step(i, len(traces), trace.Name)
@@ -109,8 +164,11 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 			t.warn(fmt.Sprintf("%s as far as it goes: %s", q.done, one.Cut))
 		}
 		if !o.json {
-			q.print(t, one)
+			q.print(t, one, again)
 		}
+	}
+	if again != nil && !o.json {
+		again.print(t, q)
 	}
 	return q.conclude(t, o, all)
 }
@@ -158,8 +216,11 @@ func (all *findings) add(one examined) {
 }
 
 // print says it in a line, and what was found in a few.
-func (q *inquiry) print(t *terminal, one examined) {
+func (q *inquiry) print(t *terminal, one examined, again *repeats) {
 	for _, f := range one.found {
+		if again.isShown(f, one.Trace) {
+			continue
+		}
 		t.judged(q.colour, q.bad, fmt.Sprintf("%s: %s\n%s", safetext.Line(one.Trace), below(f.text), indented(f.stretch)))
 	}
 	switch {

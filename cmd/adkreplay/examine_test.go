@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -75,6 +78,28 @@ func TestLintAHint(t *testing.T) {
     !! contained: listener of message: the screen is gone
 1 trace, 32 crossings, 1 hint
 `, ""}, adkreplay("lint", path))
+}
+
+// What is found in one trace after the other is shown once, and named at three places more.
+func TestLintShowsTheSameOnce(t *testing.T) {
+	folder := t.TempDir()
+	for i := range 5 {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.jsonl", i)), fixture(t, "loud-listener"), 0o600))
+	}
+	at := func(i int) string { return filepath.Join(folder, fmt.Sprintf("%d.jsonl (crossing 19)", i)) }
+	again := "hint contained-failure in executor/model#0, 4 times more: " + at(1) + ", " + at(2) + ", " + at(3) + " and 1 more, all with --verbose\n"
+	got := adkreplay("lint", folder)
+	assert.Equal(t, exitFound, got.code)
+	assert.Equal(t, 1, strings.Count(got.out, "!! contained"))
+	assert.Contains(t, got.out, again+"5 traces, 160 crossings, 5 hints\n")
+	assert.Equal(t, 5, strings.Count(adkreplay("lint", "--verbose", folder).out, "!! contained"))
+	var all struct {
+		Traces []struct{ Hints []property.Hint }
+	}
+	require.NoError(t, json.Unmarshal([]byte(adkreplay("lint", "--json", folder).out), &all))
+	for _, trace := range all.Traces {
+		assert.Len(t, trace.Hints, 1)
+	}
 }
 
 func TestLintEmbedded(t *testing.T) {
