@@ -3,6 +3,8 @@ package property
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"net/http"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -124,6 +126,44 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 }
 
 func (w *repeatedAsk) end(*history) {}
+
+// unclosedAnswer: of an answer over HTTP the head came, and when the seam call returned nobody
+// had read its body to the end or closed it. It is silent about streams of events, which clients
+// read on goroutines of their own for as long as the connection lasts.
+type unclosedAnswer struct{ open map[int]*openAnswer } // by operation
+
+type openAnswer struct {
+	of      string
+	at      int // where it was asked for
+	hasHead bool
+	streams bool
+}
+
+func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
+	one := w.open[x.Op]
+	switch {
+	case x.Kind == adk.KindPiece && one != nil && !one.hasHead:
+		status, headers, err := httpform.ReadHead(x.JSON)
+		if err != nil || status == 0 {
+			delete(w.open, x.Op) // it is not of HTTP
+			return
+		}
+		one.hasHead, one.streams = true, httpform.FormOf(http.Header(headers).Get("Content-Type")) == httpform.Events
+	case x.Kind != adk.KindAsk:
+	case x.Phase == adk.Begin:
+		if w.open == nil {
+			w.open = map[int]*openAnswer{}
+		}
+		w.open[x.Op] = &openAnswer{of: x.Name, at: s.n}
+	case one != nil:
+		if one.hasHead && !one.streams && errors.Is(x.Err, adk.E_CONTEXT_ENDED) {
+			s.hint(s.n, s.at, since(one.at), "the answer of %s was neither read to its end nor closed when the seam call returned", one.of)
+		}
+		delete(w.open, x.Op)
+	}
+}
+
+func (w *unclosedAnswer) end(*history) {}
 
 // refusedConversation: a model is asked, in the shape of Chat Completions, with a result without
 // its call, or a call without its result. It says so once in a seam call, since a conversation

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -203,9 +204,13 @@ func (w *blindPostStep) end(*history) {}
 // plainGoroutines: operations of one seam call that can only come from several
 // goroutines: one begins while the same handle sleeps or waits for the storage,
 // two end in the order in which they began, or one is open when its seam call
-// returns. Work that happens to come one after the other is not noticed. It is
-// said once for each seam call.
-type plainGoroutines struct{ said map[*seamCall]bool }
+// returns. Work that happens to come one after the other is not noticed, and an answer
+// that comes in pieces is read beside whatever else one does. It is said once for each
+// seam call.
+type plainGoroutines struct {
+	said   map[*seamCall]bool
+	pieces map[int]bool // the open asks of which pieces came, by operation
+}
 
 func (w *plainGoroutines) see(s *history, x *adk.Crossing) {
 	switch {
@@ -213,9 +218,16 @@ func (w *plainGoroutines) see(s *history, x *adk.Crossing) {
 		if x.Outcome != adk.OutcomeGoexit {
 			w.returns(s)
 		}
+	case x.Kind == adk.KindPiece:
+		if w.pieces == nil {
+			w.pieces = map[int]bool{}
+		}
+		w.pieces[x.Op] = true
 	case x.Kind.Class() != adk.ClassOperation || x.Kind == adk.KindOffAck:
+	case x.Phase == adk.Done && w.pieces[x.Op]:
+		delete(w.pieces, x.Op)
 	case x.Phase == adk.Done:
-		w.done(s)
+		w.done(s, x)
 	default:
 		w.begins(s, x)
 	}
@@ -229,9 +241,12 @@ func (w *plainGoroutines) begins(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *plainGoroutines) done(s *history) {
+func (w *plainGoroutines) done(s *history, x *adk.Crossing) {
 	if s.op == nil {
 		return
+	}
+	if x.Kind == adk.KindAsk && errors.Is(x.Err, adk.E_CONTEXT_ENDED) {
+		w.say(s, s.op.call, s.op, "the seam call returns while its %s goes on", s.op.kind)
 	}
 	running := s.op.call.running
 	if i, found := position(running, s.op.began, (*openOp).beginning); found && i+1 < len(running) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,6 +61,23 @@ func TestAdviceSaysWhy(t *testing.T) {
 	for _, invariant := range property.Invariants() {
 		assert.False(t, names[invariant.Name], "%s is an invariant", invariant.Name)
 	}
+}
+
+// oneAnswer is a server that answers everything with a text of a kind.
+type oneAnswer string
+
+func (kind oneAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {string(kind)}}, ContentLength: -1,
+		Body: io.NopCloser(strings.NewReader("data: yes\n\n")), Request: req}, nil
+}
+
+// asked is an answer of which nothing was read.
+func asked(ctx context.Context, kind string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/", nil)
+	if err != nil {
+		return nil, err
+	}
+	return adkhttp.NewTransport(oneAnswer(kind)).RoundTrip(req)
 }
 
 // slip is a turn with a mistake, and the same without it.
@@ -164,6 +182,15 @@ var slips = map[string]*slip{
 			return nil
 		})
 	}, says: "model is asked again, to the byte, what it has answered"},
+	"unclosed-answer": {turn: func(mended bool) adk.Config {
+		return saying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) error {
+			answer, err := asked(ctx, "text/plain")
+			if err == nil && mended {
+				return answer.Body.Close()
+			}
+			return err
+		})
+	}, says: "the answer of localhost was neither read to its end nor closed when the seam call returned"},
 	"secret-in-ask": {turn: func(mended bool) adk.Config {
 		return saying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) error {
 			key := "AKIAIOSFODNN7EXAMPLE"
@@ -476,6 +503,50 @@ func TestAsksThatAreFine(t *testing.T) {
 			got += h.Advice
 		}
 		assert.Equal(t, hint, got, request)
+	}
+}
+
+// One goroutine has several answers open at a time, and closes them in any order; a stream of
+// events lasts as long as its connection. An ask that a call leaves behind is a goroutine's.
+func TestAnswersBesideOneAnother(t *testing.T) {
+	over := make(chan struct{})
+	defer close(over)
+	for name, c := range map[string]struct {
+		run  func(ctx context.Context) error
+		want []string
+	}{
+		"closed in their order": {func(ctx context.Context) error {
+			first, err := asked(ctx, "text/plain")
+			second, failed := asked(ctx, "text/plain")
+			return errors.Join(err, failed, first.Body.Close(), second.Body.Close())
+		}, nil},
+		"two not closed": {func(ctx context.Context) error {
+			_, err := asked(ctx, "text/plain")
+			_, failed := asked(ctx, "application/json")
+			return errors.Join(err, failed)
+		}, []string{"unclosed-answer", "unclosed-answer"}},
+		"a stream": {func(ctx context.Context) error {
+			_, err := asked(ctx, "text/event-stream; charset=utf-8")
+			return err
+		}, nil},
+		"left behind": {func(ctx context.Context) error {
+			begun := make(chan struct{})
+			go func() {
+				_, _ = adk.Ask(ctx, "model", "well?", func(context.Context, string) (string, error) {
+					close(begun)
+					<-over
+					return "yes", nil
+				})
+			}()
+			<-begun
+			return nil
+		}, []string{"plain-goroutines"}},
+	} {
+		var got []string
+		for _, h := range examined(t, saying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) error { return c.run(ctx) })).Hints {
+			got = append(got, h.Advice)
+		}
+		assert.Equal(t, c.want, got, name)
 	}
 }
 

@@ -34,7 +34,7 @@ type body struct {
 }
 
 func newBody(x *adk.Exchange, resp *http.Response, most int64) io.ReadCloser {
-	b := &body{x: x, resp: resp, from: resp.Body, form: formOf(resp), left: resp.ContentLength, most: most, piece: holder{most: most}}
+	b := &body{x: x, resp: resp, from: resp.Body, form: httpform.FormOf(resp.Header.Get("Content-Type")), left: resp.ContentLength, most: most, piece: holder{most: most}}
 	b.split.Form = b.form
 	return b
 }

@@ -1,6 +1,21 @@
 package httpform
 
-import "bytes"
+import (
+	"bytes"
+	"mime"
+)
+
+// FormOf is the form of a body with this header Content-Type.
+func FormOf(contentType string) Form {
+	kind, _, _ := mime.ParseMediaType(contentType)
+	switch kind {
+	case "text/event-stream":
+		return Events
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines", "application/stream+json":
+		return Lines
+	}
+	return Whole
+}
 
 // Splitter finds the ends of pieces in bytes that come in any portions: whoever tells a
 // stream and whoever reads one cut it alike.
