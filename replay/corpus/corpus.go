@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
@@ -374,11 +375,14 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 // longestKept is how much is kept of one value of a divergence, in bytes.
 const longestKept = 4 << 10
 
-// abridged is a divergence that holds no long value, and no crossing: a field may be as
-// large as the trace.
+// abridged is a divergence that holds no long value, and no crossing but a short question that
+// has no answer: a field may be as large as the trace.
 func abridged(d *replay.Divergence) *replay.Divergence {
 	short := *d
 	short.Fields, short.Evidence = nil, nil
+	if e := d.Evidence; e != nil && d.Class == replay.Unanswered && e.Replayed != nil && len(e.Replayed.JSON) <= longestKept {
+		short.Evidence = &replay.Evidence{Replayed: &adk.Crossing{Kind: e.Replayed.Kind, Phase: e.Replayed.Phase, Name: e.Replayed.Name, JSON: e.Replayed.JSON}}
+	}
 	for _, f := range d.Fields {
 		short.Fields = append(short.Fields, replay.FieldDiff{
 			Field: f.Field, Want: cutTo(f.Want, longestKept), Got: cutTo(f.Got, longestKept), Input: f.Input})

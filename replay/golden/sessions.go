@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -32,10 +33,11 @@ import (
 //
 // Each turn begins with the values that it was recorded with, so that one change is one cause
 // and not one a turn behind it. What the recorded process remembered of an earlier turn, in a
-// cache of its own say, a fresh host does not know: it asks for that, which is unanswered. Keep
-// such in the values of the session, or in storage. What is wrong with a journal by itself, or does not fit its
-// traces, fails the check too, as does an attempt without a trace: the command adkreplay verify
-// only tells of one, since it reads what hosts leave that sample too.
+// cache of its own say, a fresh host does not know: it asks for that, which is unanswered, and a
+// log names the turn that had asked. Keep such in the values of the session, or in storage. What
+// is wrong with a journal by itself, or does not fit its traces, fails the check too, as does an
+// attempt without a trace: the command adkreplay verify only tells of one, since it reads what
+// hosts leave that sample too.
 //
 // With -update and a reason what differs is accepted as Replay does, a folder at once: each
 // turn then begins with what those before it leave now, and the journals say so.
@@ -67,6 +69,7 @@ func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, 
 		c.unreadable()
 		all := c.try(ctx)
 		c.causes(toAccept(c.t, all))
+		c.remembered()
 		c.parted()
 		c.keep(all)
 	case c.report.Unreadable > 0:
@@ -202,6 +205,41 @@ func (c *sessionCheck) untraced() (failed bool) {
 		}
 	}
 	return failed
+}
+
+// remembered says of turns that asked without an answer what another turn of their recording
+// asked: the process that was recorded may have remembered that, and a fresh host does not.
+func (c *sessionCheck) remembered() {
+	c.t.Helper()
+	for _, of := range c.report.Traces {
+		d := of.Divergence
+		if d == nil || d.Class != replay.Unanswered || d.Evidence == nil || d.Evidence.Replayed == nil {
+			continue
+		}
+		for _, other := range c.recordingOf(of.Trace).Traces {
+			if other.Name != of.Trace && asks(other, d.Evidence.Replayed, c.reading) {
+				c.t.Logf("replay: %s asks what %s has asked, to the byte: did the process remember it? The host of each turn is fresh: keep it in the values of the session, or in storage.", of.Trace, other.Name)
+				break
+			}
+		}
+	}
+}
+
+// asks reports whether a trace begins an operation that asks the same.
+func asks(source corpus.Source, x *adk.Crossing, reading trace.Options) bool {
+	content, err := source.Open()
+	if err != nil {
+		return false
+	}
+	defer content.Close()
+	r, err := trace.NewReader(content, reading)
+	for err == nil {
+		var line *trace.Line
+		if line, err = r.Next(); err == nil && line.Kind == x.Kind && line.Phase == x.Phase && line.Name == x.Name && len(x.JSON) > 0 && bytes.Equal(line.JSON, x.JSON) {
+			return true
+		}
+	}
+	return false
 }
 
 // log says what was played.

@@ -40,6 +40,8 @@ type shopper struct {
 	copies bool
 	// closed has the executor nack.
 	closed bool
+	// remembers has each process ask once what a delivery costs.
+	remembers bool
 	// runs has the tool, calls the executor and begun the prompt say how often it was asked for.
 	runs, calls, begun *atomic.Int32
 }
@@ -83,7 +85,7 @@ func (s shopper) host(t *testing.T, observed *sessions.HostRecorder) *session.Ho
 	config := session.Config{Name: "host", NoWait: true, Store: kept.Sessions(), Keys: []session.AnyKey{basket, total},
 		Channels: map[string]func(json.RawMessage) (session.Channel, error){"counter": func(json.RawMessage) (session.Channel, error) { return counter{s.copies}, nil }},
 		Prompt:   func(session.Seed) (string, []string, error) { return counted(s.prompt, s.begun), nil, nil },
-		Agent:    adk.Config{Storage: kept.Storage(), Tools: []*adk.Tool{put}, Executor: adk.Executor{Name: "model", Run: s.run}, Clock: fakes.NewClock(), IDs: fakes.NewIDs()}}
+		Agent:    adk.Config{Storage: kept.Storage(), Tools: []*adk.Tool{put}, Executor: adk.Executor{Name: "model", Run: s.asking()}, Clock: fakes.NewClock(), IDs: fakes.NewIDs()}}
 	if observed != nil {
 		config.Agent.Probe, config.Journal = observed, observed.Step
 	}
@@ -91,6 +93,20 @@ func (s shopper) host(t *testing.T, observed *sessions.HostRecorder) *session.Ho
 	host, err := session.NewHost(config)
 	require.NoError(t, err)
 	return host
+}
+
+// asking is the executor of a process, which may ask before it runs.
+func (s shopper) asking() func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+	knows := !s.remembers
+	return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		if !knows {
+			knows = true
+			if _, err := adk.Ask(ctx, "prices", "of a delivery", func(context.Context, string) (int, error) { return 3, nil }); err != nil {
+				return err
+			}
+		}
+		return s.run(ctx, dc, h)
+	}
 }
 
 func (s shopper) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -134,6 +150,11 @@ func shops(t *testing.T) (dir string) {
 // redactedShops are shops whose traces are redacted by rules, if there are any.
 func redactedShops(t *testing.T, rules *redact.Rules) (dir string) {
 	t.Helper()
+	return shop.shops(t, rules)
+}
+
+func (s shopper) shops(t *testing.T, rules *redact.Rules) (dir string) {
+	t.Helper()
 	setUpdate(t, "false")
 	t.Setenv("CI", "")
 	dir = t.TempDir()
@@ -141,7 +162,7 @@ func redactedShops(t *testing.T, rules *redact.Rules) (dir string) {
 		folder = filepath.Join(dir, folder)
 		require.NoError(t, os.Mkdir(folder, 0o755))
 		recorded := sessions.InMemory{Options: replay.RecordOptions{Redact: rules}}
-		host := shop.host(t, recorded.Host("host"))
+		host := s.host(t, recorded.Host("host"))
 		for _, id := range ids {
 			_, err := host.Deliver(t.Context(), session.Delivery{Session: "ada", ID: id, Kind: "counter", Payload: json.RawMessage(`1`), Auth: json.RawMessage(`{"mail":"ada@home.example"}`)})
 			require.NoError(t, err)
@@ -195,6 +216,17 @@ var changedShops = map[string]struct {
 	"a tool that sets more":      {shopper{prompt: "You sell.", counts: true}, tools, "session.context.shop.total", `\"v\":1,\"x\":2`, `"keys":["shop.basket","shop.total"]`},
 	"a key's next version":       {shopper{prompt: "You sell.", version: 2}, tools, "session.context.shop.basket", `\"v\":2,\"x\":[\"milk\",\"bread\"]`, `"keys":["shop.basket"]`},
 	"a channel that stores more": {shopper{prompt: "You sell.", copies: true}, writing, `store m2 user "milk" in messages`, `salt-copy`, `messages.store milk-copy `},
+}
+
+// What the recorded process remembered of an earlier turn has no answer in a later one: the log
+// names the turn that had asked.
+func TestReplaySessionsOfAProcessThatRemembers(t *testing.T) {
+	remembering := shopper{prompt: "You sell.", remembers: true}
+	dir := remembering.shops(t, nil)
+	tb := remembering.resold(t, dir, "false", tools)
+	require.NotEmpty(t, tb.failed)
+	assert.Contains(t, strings.Join(tb.told, "\n"), dir+"/three/host-2.jsonl asks what "+dir+"/three/host-1.jsonl has asked, to the byte: did the process remember it?")
+	assert.NotContains(t, strings.Join(tb.told, "\n"), "/one/")
 }
 
 // A change of the agent is one cause, in the turns of all sessions that it hits, and is
