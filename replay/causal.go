@@ -655,19 +655,19 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 		got = &recorded
 	}
 	got = p.ids.Recorded(got)
-	id := subject(got)
+	id := rename.Subject(got)
 	if want, renamed := p.ids.Wanted(id); renamed {
 		got = rename.WithID(got, want)
 	}
-	if s := p.takeNext(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(subject(s.X), id) }); s != nil {
+	if s := p.takeNext(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.Subject(s.X), id) }); s != nil {
 		return s
 	}
 	if id == "" {
 		return nil
 	}
-	s := p.takeNext(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(subject(s.X), id) })
+	s := p.takeNext(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.Subject(s.X), id) })
 	if s != nil {
-		p.ids.Pair(subject(s.X), id)
+		p.ids.Pair(rename.Subject(s.X), id)
 	}
 	return s
 }

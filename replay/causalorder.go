@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"errors"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -12,13 +11,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/state"
-	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file is when the steps of a causal replay are taken, and what comes from
-// outside meanwhile.
+// This file is when the steps of a causal replay are taken.
 
 // newStrand is a strand of the new run.
 type newStrand struct {
@@ -68,35 +65,6 @@ func (w *waiter) seq() int {
 	return w.strand.cursor
 }
 
-// outsideEvent is something that comes from outside. A timer, a settlement and the end of
-// a wait become acts when the operation that waits for them has begun.
-type outsideEvent struct {
-	seq int       // its place in the recorded order; unrecorded if it has none
-	at  time.Time // its virtual time
-	of  int       // the strand that waits for it; no other comes to that time by it
-
-	cancel *adk.Crossing // the run's context ends
-	timer  *stub.Timer   // a timer fires
-	gate   *adk.TurnGate // a gate is settled, as the crossing says
-	settle *adk.Crossing
-	wait   int // the context of a scripted wait ends: the recorded operation
-	cause  error
-}
-
-// unrecorded is the place of what was not recorded: behind all that was.
-const unrecorded = math.MaxInt
-
-// before is the order of time, and of the recording within it.
-func before(at time.Time, seq int, otherAt time.Time, otherSeq int) bool {
-	if seq != unrecorded && otherSeq != unrecorded {
-		return seq < otherSeq
-	}
-	if !at.Equal(otherAt) {
-		return at.Before(otherAt)
-	}
-	return seq < otherSeq
-}
-
 // rank is where a recorded crossing comes in the order of the steps.
 func (p *causal) rank(seq int) int {
 	if p.tree.Order == nil || seq == unrecorded {
@@ -136,17 +104,6 @@ func (p *causal) Begin(s adk.Step) {
 		w.instead = p.forestalled(strand, s)
 	}
 	p.wait(w)
-}
-
-// endOf is the recorded end of an operation which one of several goroutines has begun, and which
-// leads to a call; nil if none is recorded.
-func (c *newCall) endOf(kind adk.Kind, by int) *adk.Crossing {
-	for _, op := range slices.Backward(c.open) {
-		if by != 0 && op.by == by && op.kind == kind && op.rec != nil {
-			return op.rec.Done
-		}
-	}
-	return nil
 }
 
 // present is the time of the step that a waiter takes: that of its recorded
@@ -303,15 +260,6 @@ func (p *causal) cancelling(s *newStrand, x *adk.Crossing) {
 	p.came(s, x)
 }
 
-// offer is the act that makes a recorded settlement; nil if none will.
-func (p *causal) offer(x *adk.Crossing) *outsideEvent {
-	at := slices.IndexFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.settle == x })
-	if !wire.IsSettlement(x) || at < 0 {
-		return nil
-	}
-	return p.outsideEvents[at]
-}
-
 // present is the present goroutine, where a strand has several.
 func (s *newStrand) present() int {
 	if !s.several {
@@ -347,112 +295,6 @@ func (p *causal) endStep(got *adk.Crossing) (next *adk.Crossing) {
 		p.stepping = nil
 	}
 	return next
-}
-
-// foresee is the recorded crossing that a step is about to make again: the next
-// of its kind in the counterpart of its call.
-func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
-	x := p.nextOf(s, step)
-	if x == nil || !s.several {
-		return x
-	}
-	if c := p.calls[step.Call]; c == nil || !c.apart {
-		return x
-	}
-	for _, a := range p.outsideEvents { // it may be of a goroutine that is behind the one of which this is the next
-		if a.cancel != nil && a.seq < x.Seq && p.leavesUndone(s, a.seq) {
-			return nil
-		}
-	}
-	return x
-}
-
-// nextOf is foresee where one goroutine does all.
-func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
-	switch {
-	case step.Call == 0 && step.Kind == adk.KindReturn:
-		return p.tree.Root.Return
-	case step.Call == 0:
-		return p.tree.Root.Begin
-	}
-	c := p.calls[step.Call]
-	if c == nil || c.rec == nil || s.rec < 0 {
-		return nil
-	}
-	if step.Kind == adk.KindReturn {
-		return c.returning(s)
-	}
-	if c.does(s.rec, step) {
-		return c.doing.X
-	}
-	if step.Kind == adk.KindCall && p.entersNobody(s, c.rec) {
-		return nil
-	}
-	behind := s.cursor
-	if s.several { // of which another one may have come further
-		behind = max(c.cursor, c.rec.Begin.Seq)
-	}
-	return p.nextLike(adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}, behind)
-}
-
-// entersNobody reports whether a next of a call that comes now led to nobody in the
-// recording, as the run had been aborted (PIP-9): the engine asks for the call below it
-// all the same, and a later one of that call's is another.
-func (p *causal) entersNobody(s *newStrand, c *calls.Call) bool {
-	x := p.upcoming(s)
-	return x != nil && wire.IsNext(x) && x.Phase == adk.Done && x.Call == c.Begin.ID
-}
-
-// forestalled is what the recorded strand came to where the engine would have taken a
-// step that was not recorded, as another strand or the outside aborted the run before
-// it; nil if that is not why.
-func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
-	if s.rec < 0 || p.aborted || step.Kind == adk.KindReturn || step.Kind.Class() == adk.ClassOperation {
-		return nil
-	}
-	for _, x := range p.ahead(s) {
-		if wire.CancelledBy(x) == wire.OutsideCancel {
-			continue
-		}
-		if slices.ContainsFunc(p.abortLines, func(y *adk.Crossing) bool {
-			return y.Seq > s.cursor && y.Seq < x.Seq && (y.Strand != s.rec || wire.CancelledBy(y) == wire.OutsideCancel) &&
-				!(s.several && p.leavesUndone(s, y.Seq)) // it is of a goroutine that has not come so far
-		}) {
-			return x
-		}
-		return nil
-	}
-	return nil
-}
-
-// does reports whether a step is what the scripted call performs: the beginning of a
-// strand that it forked meanwhile is not, although that is a call below it too.
-func (c *newCall) does(strand int, step adk.Step) bool {
-	if c.doing == nil || c.doing.X.Strand != strand || step.Phase == adk.Done {
-		return false
-	}
-	return c.doing.X.Kind == step.Kind || wire.IsMisuse(c.doing.X) && step.Kind.Class() == adk.ClassOperation
-}
-
-// returning is the recorded return of the call below that returns next in a
-// strand; nil if it has none. Where goroutines have calls return in that it may be any of
-// theirs, and so it is held back by what comes before the first.
-func (c *newCall) returning(s *newStrand) (first *adk.Crossing) {
-	for _, below := range slices.Backward(c.below) {
-		if below.strand != s.number {
-			continue
-		}
-		if below.rec == nil || below.rec.Return == nil {
-			return nil
-		}
-		if first == nil || below.rec.Return.Seq < first.Seq {
-			first = below.rec.Return
-		}
-		if !s.several {
-			break
-		}
-	}
-	return first
 }
 
 // admitted reports whether a step may be taken now.
@@ -507,20 +349,6 @@ func (s *newStrand) front() int {
 func (s *newStrand) Ahead(seq int) (ahead, never bool) {
 	never = s.ended || seq <= s.cursor
 	return !never && seq >= s.front(), never
-}
-
-// placeOfNext is the place of the next recorded crossing of a strand that is of some
-// kind.
-func (p *causal) placeOfNext(s *newStrand, wanted func(*adk.Crossing) bool) int {
-	if s.rec < 0 {
-		return unrecorded
-	}
-	for _, x := range p.from(s.rec, s.front()) {
-		if wanted(x) {
-			return x.Seq
-		}
-	}
-	return unrecorded
 }
 
 // Park notes that a strand waits inside the engine, or has ended.
@@ -684,119 +512,6 @@ func (p *causal) firstWaiter(may func(*waiter) bool) (first *waiter) {
 	return first
 }
 
-// giveUp rejects the first gate that nobody can settle any more: what ended the
-// wait for it in the recording, an abort, did not come. mu is held.
-func (p *causal) giveUp() bool {
-	var first *newOp
-	for _, op := range p.ops {
-		if op.opened != nil && !p.mayStillEnd(op) && (first == nil || op.number < first.number) {
-			first = op
-		}
-	}
-	if first == nil {
-		return false
-	}
-	gate := first.opened
-	first.opened = nil
-	p.do(&outsideEvent{of: first.call.strand, gate: gate})
-	return true
-}
-
-// mayStillEnd reports whether something was recorded in the strand of a wait while
-// that went on, and has not come yet: a goroutine of live code's own did it, and
-// nobody sees that coming.
-func (p *causal) mayStillEnd(op *newOp) bool {
-	strand := p.strands[op.call.strand]
-	if !p.live.any() || strand == nil || op.rec == nil {
-		return false
-	}
-	for _, x := range p.from(op.rec.X.Strand, max(strand.cursor, op.rec.X.Seq)+1) {
-		if isBehind(x, op.rec.Done) || isBehind(x, op.rec.In.Return) { // a goroutine that ended has done nothing to the end
-			break
-		}
-		if by := p.tree.Calls[x.Call]; by != nil && by.Strand == op.rec.In.Strand && x.Kind.Class() == adk.ClassOperation {
-			return true
-		}
-	}
-	return false
-}
-
-// isBehind reports whether a crossing is an end, or comes behind it.
-func isBehind(x, end *adk.Crossing) bool { return end != nil && x.Seq >= end.Seq }
-
-// nextOutside is the act that is due first; nil if there is none.
-func (p *causal) nextOutside() *outsideEvent {
-	p.outsideEvents = slices.DeleteFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.timer != nil && a.timer.Spent })
-	var next *outsideEvent
-	for _, a := range p.outsideEvents {
-		if next == nil || before(a.at, p.rank(a.seq), next.at, p.rank(next.seq)) {
-			next = a
-		}
-	}
-	return next
-}
-
-// do makes an act. mu is held, but while the engine is called.
-func (p *causal) do(a *outsideEvent) {
-	p.outsideEvents = state.Without(p.outsideEvents, a)
-	switch {
-	case a.cancel != nil:
-		p.now, p.aborted = later(p.now, a.at), true
-		p.cancel(a.cancel.Cause, a.cancel.Err)
-		p.wake() // steps may have waited for it
-	case a.timer != nil:
-		p.reached(a)
-		a.timer.Expire()
-	case a.wait != 0:
-		p.stage.EndWait(a.wait, a.cause)
-	case a.gate != nil:
-		p.reached(a)
-		p.acting++
-		p.Mu.Unlock()
-		defer func() {
-			p.Mu.Lock()
-			p.acting--
-			p.wake()
-		}()
-		if a.settle == nil {
-			a.gate.Reject(wire.ByReplay, stub.ErrUnanswered)
-		} else {
-			settle(a.gate, a.settle)
-		}
-		return
-	}
-	p.wake()
-}
-
-// reached notes the time of an act for the strand that waits for it.
-func (p *causal) reached(a *outsideEvent) {
-	p.now = later(p.now, a.at)
-	if s := p.strands[a.of]; s != nil {
-		s.now = later(s.now, a.at)
-	}
-}
-
-// outside makes what every strand has passed by: a cancel and timers. Live code
-// may wait for them where nobody sees it. mu is held.
-func (p *causal) outside() {
-	for p.tree.Order == nil && !p.keepsOrder() {
-		a := p.nextOutside()
-		if a == nil || a.seq == unrecorded || a.cancel == nil && a.timer == nil {
-			return
-		}
-		for _, s := range p.strands {
-			next := p.placeOfNext(s, func(x *adk.Crossing) bool { return !wire.IsCancel(x) })
-			if next < a.seq || next == a.seq && a.cancel != nil { // a cancel that was not recorded comes behind it
-				return
-			}
-		}
-		if p.isOnTheWay(a.seq) {
-			return
-		}
-		p.do(a)
-	}
-}
-
 // isOnTheWay reports whether a strand of several goroutines has still to do what was recorded
 // before a place: the one that is farthest may have passed it, or wait there, while another is
 // on the way. mu is held.
@@ -823,118 +538,4 @@ func (p *causal) leavesUndone(s *newStrand, before int) bool {
 		s.allDone = x.Seq
 	}
 	return false
-}
-
-// expectEnd adds the acts that end a wait, as the operation has begun. mu is
-// held.
-func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
-	if !got.Kind.Uses(adk.FieldDuration) {
-		return
-	}
-	if t := p.Untold; t != nil {
-		p.Untold = nil
-		a := &outsideEvent{seq: unrecorded, at: got.At.Add(got.Duration), of: got.Strand, timer: t}
-		if x := op.rec.Timer(); x != nil {
-			if a.seq = x.Seq; !x.At.IsZero() {
-				a.at = x.At
-			}
-		} else if op.rec != nil && op.rec.Done != nil && wire.Sleeps(got) { // its context ended before the timer, which was late
-			a.at = later(a.at, op.rec.Done.At)
-		}
-		p.outsideEvents = append(p.outsideEvents, a)
-	}
-	if op.rec == nil || op.rec.Done == nil {
-		return
-	}
-	end, cause := op.rec.Done, op.rec.Done.Err
-	if wire.AsksForGate(got) {
-		if end = op.rec.Settlement(); end == nil || end.Status != adk.GateAborted {
-			return
-		}
-		cause = errors.Unwrap(end.Err)
-	}
-	if cause != nil && !p.cancelledBefore(end.Seq) {
-		p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: end.Seq, at: end.At, wait: op.rec.X.Op, cause: cause})
-	}
-}
-
-// cancelledBefore reports whether the recorded run was cancelled before a place.
-func (p *causal) cancelledBefore(seq int) bool {
-	return slices.ContainsFunc(p.abortLines, func(x *adk.Crossing) bool { return wire.IsCancel(x) && x.Seq <= seq })
-}
-
-// gateOpened adds the settlements of a gate. One that was not recorded is
-// rejected when nobody can go on, unless the user's listeners settle gates.
-func (p *causal) gateOpened(e adk.TurnGateOpen) {
-	op, first := p.opening(e.Gate)
-	if !first {
-		return
-	}
-	if p.live.settlesGates() {
-		p.beforeSettling(op)
-		p.live.Turn.Observability.TurnGateOpen(e)
-		return
-	}
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	if op != nil {
-		op.opened = e.Gate
-	}
-	if op == nil || op.rec == nil {
-		a := &outsideEvent{seq: unrecorded, at: p.now, gate: e.Gate}
-		if op != nil {
-			a.of = op.call.strand
-		}
-		p.outsideEvents = append(p.outsideEvents, a)
-		return
-	}
-	for _, x := range op.rec.Notes {
-		if wire.IsSettlement(x) && stub.IsOutside(x) {
-			p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, of: op.call.strand, gate: e.Gate, settle: x})
-		}
-	}
-}
-
-// beforeSettling holds the user's listener back until the recorded settlement of a
-// gate is in order: who settles at once may have thought longer in the recording, and
-// what other strands did meanwhile was done before.
-func (p *causal) beforeSettling(op *newOp) {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	if op == nil || op.rec == nil || p.tree.Order != nil {
-		return
-	}
-	at := slices.IndexFunc(op.rec.Notes, func(x *adk.Crossing) bool { return wire.IsSettlement(x) && stub.IsOutside(x) })
-	s := p.strands[op.call.strand]
-	if at < 0 || s == nil {
-		return
-	}
-	x := op.rec.Notes[at]
-	w := &waiter{strand: s, step: adk.Step{Kind: x.Kind}, next: x, last: true}
-	p.wait(w)
-	p.give(s)
-	p.came(s, x)
-}
-
-// opening is the operation that a gate was opened by, and whether it is the first
-// to hear of it: each listener that has to be loud asks.
-func (p *causal) opening(gate *adk.TurnGate) (op *newOp, first bool) {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	if op = p.gateOp(gate.ID()); op == nil {
-		return nil, true
-	}
-	first, op.heard = !op.heard, true
-	return op, first
-}
-
-// gateOp is the last wait for a gate of an id: one that a goroutine left as it
-// ended stays open.
-func (p *causal) gateOp(id string) (last *newOp) {
-	for _, op := range p.ops {
-		if op.kind.Names(adk.GateID) && op.gate == id && (last == nil || op.number > last.number) {
-			last = op
-		}
-	}
-	return last
 }

@@ -144,7 +144,7 @@ func (t *tables) pool(c *calls.Call, s *calls.Step) {
 		key = t.gateCause(s.X)
 		t.byCause[key] = append(t.byCause[key], s)
 	}
-	if subject(s.X) != "" && t.isLive(c) {
+	if rename.Subject(s.X) != "" && t.isLive(c) {
 		key = t.cause(c, rename.WithID(s.X, rename.AnyID))
 		t.byCause[key] = append(t.byCause[key], s)
 	}

@@ -35,7 +35,7 @@ func (p *causal) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
 		return nil
 	}
 	s := p.inPlaceOf(c, got)
-	if s == nil || !(wire.AsksForGate(got) && settlesAgain(s, got) || p.onlyWrote(s)) {
+	if s == nil || !(wire.AsksForGate(got) && stub.SettlesAgain(s, got) || p.onlyWrote(s)) {
 		return nil
 	}
 	if id := rename.IDOf(got); id != "" && id != rename.IDOf(s.X) {
@@ -64,11 +64,13 @@ func (p *causal) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
 			left = append(left, s)
 		}
 	}
-	id := subject(got)
+	id := rename.Subject(got)
 	if want, renamed := p.ids.Wanted(id); renamed {
 		id = want
 	}
-	at := slices.IndexFunc(left, func(s *calls.Step) bool { return id != "" && (subject(s.X) == id || p.ids.May(subject(s.X), id)) })
+	at := slices.IndexFunc(left, func(s *calls.Step) bool {
+		return id != "" && (rename.Subject(s.X) == id || p.ids.May(rename.Subject(s.X), id))
+	})
 	switch {
 	case at >= 0:
 		return left[at]
@@ -76,14 +78,6 @@ func (p *causal) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
 		return left[0]
 	}
 	return nil
-}
-
-// subject is the id of what an operation is about: a record, a stream or a gate.
-func subject(x *adk.Crossing) string {
-	if wire.AsksForGate(x) {
-		return calls.GateID(x)
-	}
-	return rename.IDOf(x)
 }
 
 // onlyWrote reports whether a recorded operation called a storage that writes, which did
@@ -95,17 +89,4 @@ func (p *causal) onlyWrote(s *calls.Step) bool {
 	by := s.Calls[0]
 	return by.Begin.Seam.Effect() == adk.EffectWrites && !p.live.takesSeam(by.Begin.Seam) && len(by.Script) == 0 &&
 		by.Return != nil && by.Return.Outcome == adk.OutcomeOK && by.Return.Err == nil
-}
-
-// settlesAgain reports whether what settled a recorded gate settles one that is asked for
-// in its place.
-func settlesAgain(s *calls.Step, got *adk.Crossing) bool {
-	end := s.Settlement()
-	switch {
-	case end == nil:
-		return false
-	case s.Timer() != nil:
-		return got.Duration == s.X.Duration
-	}
-	return stub.IsOutside(end) && end.Status != adk.GateRefused && (got.Duration == 0 || end.At.Sub(s.X.At) < got.Duration)
 }

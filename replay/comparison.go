@@ -379,7 +379,7 @@ func (j *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 	j.notes(in, w, g)
 	reached = max(w.X.Seq, j.below(in, w, g))
 	switch {
-	case leftBehind(w, g):
+	case calls.LeftBehind(w, g):
 		j.counterparts[w.Done.Seq-1] = g.Done.Seq
 		j.equal = append(j.equal, w.Done.Seq)
 		return max(reached, w.Done.Seq)
@@ -392,13 +392,6 @@ func (j *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 		j.add(&difference{class: Extra, got: g.Done, call: in, at: reached, behind: true, lines: 1})
 	}
 	return reached
-}
-
-// leftBehind reports whether two asks were handed as much of their answers, and one of
-// them was over because its seam call was. Clients read on goroutines of their own: that
-// the end was still read in the one run, and not in the other, is nobody's deed.
-func leftBehind(w, g *calls.Step) bool {
-	return w.Done != nil && g.Done != nil && (w.LeftOpen() || g.LeftOpen()) && len(w.Notes) == len(g.Notes)
 }
 
 // endedOtherwise reports whether two operations gave two different answers: what

@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
+	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -239,7 +240,7 @@ func (r *replayed) lentAnswers() (all []string) {
 	for _, s := range r.lent {
 		what := "the wait for gate " + calls.GateID(s.X)
 		if !wire.AsksForGate(s.X) {
-			what = strings.TrimSpace(s.Calls[0].Begin.Seam.String() + " " + subject(s.X))
+			what = strings.TrimSpace(s.Calls[0].Begin.Seam.String() + " " + rename.Subject(s.X))
 		}
 		all = append(all, fmt.Sprintf("answered from crossing %d of the recording, which asked otherwise: %s", s.X.Seq, safetext.Bare(what)))
 	}

@@ -768,6 +768,13 @@ func (s *Step) LeftOpen() bool {
 	return s.IsAsk() && s.Done != nil && errors.Is(s.Done.Err, adk.E_CONTEXT_ENDED)
 }
 
+// LeftBehind reports whether two asks were handed as much of their answers, and one of
+// them was over because its seam call was. Clients read on goroutines of their own: that
+// the end was still read in the one run, and not in the other, is nobody's deed.
+func LeftBehind(a, b *Step) bool {
+	return a.Done != nil && b.Done != nil && (a.LeftOpen() || b.LeftOpen()) && len(a.Notes) == len(b.Notes)
+}
+
 // Unanswered reports whether a step is a call without an answer, or led to one.
 func (s *Step) Unanswered(missed map[int]bool) bool {
 	if s.Call != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
 )
 
 // Timer is what a new run waits for on the clock.
@@ -58,4 +59,17 @@ func IsOutside(x *adk.Crossing) bool {
 		return errors.Unwrap(x.Err) == nil
 	}
 	return false
+}
+
+// SettlesAgain reports whether what settled a recorded gate settles one that is asked for
+// in its place.
+func SettlesAgain(s *calls.Step, got *adk.Crossing) bool {
+	end := s.Settlement()
+	switch {
+	case end == nil:
+		return false
+	case s.Timer() != nil:
+		return got.Duration == s.X.Duration
+	}
+	return IsOutside(end) && end.Status != adk.GateRefused && (got.Duration == 0 || end.At.Sub(s.X.At) < got.Duration)
 }

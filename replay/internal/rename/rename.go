@@ -24,6 +24,14 @@ import (
 // AnyID stands for any id in a cause.
 const AnyID = "*"
 
+// Subject is the id of what an operation is about: a record, a stream or a gate.
+func Subject(x *adk.Crossing) string {
+	if wire.AsksForGate(x) {
+		return calls.GateID(x)
+	}
+	return IDOf(x)
+}
+
 // IDOf is the id that user code gave an operation, of the record or the stream that it
 // is about; empty if there is none.
 func IDOf(x *adk.Crossing) string {

@@ -1,0 +1,142 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// This file is which recorded crossing a step of a causal replay is about to make again.
+
+// endOf is the recorded end of an operation which one of several goroutines has begun, and which
+// leads to a call; nil if none is recorded.
+func (c *newCall) endOf(kind adk.Kind, by int) *adk.Crossing {
+	for _, op := range slices.Backward(c.open) {
+		if by != 0 && op.by == by && op.kind == kind && op.rec != nil {
+			return op.rec.Done
+		}
+	}
+	return nil
+}
+
+// foresee is the recorded crossing that a step is about to make again: the next
+// of its kind in the counterpart of its call.
+func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
+	x := p.nextOf(s, step)
+	if x == nil || !s.several {
+		return x
+	}
+	if c := p.calls[step.Call]; c == nil || !c.apart {
+		return x
+	}
+	for _, a := range p.outsideEvents { // it may be of a goroutine that is behind the one of which this is the next
+		if a.cancel != nil && a.seq < x.Seq && p.leavesUndone(s, a.seq) {
+			return nil
+		}
+	}
+	return x
+}
+
+// nextOf is foresee where one goroutine does all.
+func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
+	switch {
+	case step.Call == 0 && step.Kind == adk.KindReturn:
+		return p.tree.Root.Return
+	case step.Call == 0:
+		return p.tree.Root.Begin
+	}
+	c := p.calls[step.Call]
+	if c == nil || c.rec == nil || s.rec < 0 {
+		return nil
+	}
+	if step.Kind == adk.KindReturn {
+		return c.returning(s)
+	}
+	if c.does(s.rec, step) {
+		return c.doing.X
+	}
+	if step.Kind == adk.KindCall && p.entersNobody(s, c.rec) {
+		return nil
+	}
+	behind := s.cursor
+	if s.several { // of which another one may have come further
+		behind = max(c.cursor, c.rec.Begin.Seq)
+	}
+	return p.nextLike(adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}, behind)
+}
+
+// entersNobody reports whether a next of a call that comes now led to nobody in the
+// recording, as the run had been aborted (PIP-9): the engine asks for the call below it
+// all the same, and a later one of that call's is another.
+func (p *causal) entersNobody(s *newStrand, c *calls.Call) bool {
+	x := p.upcoming(s)
+	return x != nil && wire.IsNext(x) && x.Phase == adk.Done && x.Call == c.Begin.ID
+}
+
+// forestalled is what the recorded strand came to where the engine would have taken a
+// step that was not recorded, as another strand or the outside aborted the run before
+// it; nil if that is not why.
+func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
+	if s.rec < 0 || p.aborted || step.Kind == adk.KindReturn || step.Kind.Class() == adk.ClassOperation {
+		return nil
+	}
+	for _, x := range p.ahead(s) {
+		if wire.CancelledBy(x) == wire.OutsideCancel {
+			continue
+		}
+		if slices.ContainsFunc(p.abortLines, func(y *adk.Crossing) bool {
+			return y.Seq > s.cursor && y.Seq < x.Seq && (y.Strand != s.rec || wire.CancelledBy(y) == wire.OutsideCancel) &&
+				!(s.several && p.leavesUndone(s, y.Seq)) // it is of a goroutine that has not come so far
+		}) {
+			return x
+		}
+		return nil
+	}
+	return nil
+}
+
+// does reports whether a step is what the scripted call performs: the beginning of a
+// strand that it forked meanwhile is not, although that is a call below it too.
+func (c *newCall) does(strand int, step adk.Step) bool {
+	if c.doing == nil || c.doing.X.Strand != strand || step.Phase == adk.Done {
+		return false
+	}
+	return c.doing.X.Kind == step.Kind || wire.IsMisuse(c.doing.X) && step.Kind.Class() == adk.ClassOperation
+}
+
+// returning is the recorded return of the call below that returns next in a
+// strand; nil if it has none. Where goroutines have calls return in that it may be any of
+// theirs, and so it is held back by what comes before the first.
+func (c *newCall) returning(s *newStrand) (first *adk.Crossing) {
+	for _, below := range slices.Backward(c.below) {
+		if below.strand != s.number {
+			continue
+		}
+		if below.rec == nil || below.rec.Return == nil {
+			return nil
+		}
+		if first == nil || below.rec.Return.Seq < first.Seq {
+			first = below.rec.Return
+		}
+		if !s.several {
+			break
+		}
+	}
+	return first
+}
+
+// placeOfNext is the place of the next recorded crossing of a strand that is of some
+// kind.
+func (p *causal) placeOfNext(s *newStrand, wanted func(*adk.Crossing) bool) int {
+	if s.rec < 0 {
+		return unrecorded
+	}
+	for _, x := range p.from(s.rec, s.front()) {
+		if wanted(x) {
+			return x.Seq
+		}
+	}
+	return unrecorded
+}
