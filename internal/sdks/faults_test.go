@@ -173,6 +173,7 @@ func recorded(t *testing.T, c faulted, fault misbehaviour) (live, again outcome,
 	runner, err := adk.NewRunner(fakes.Deterministic(adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: run}}, replay.Record(&trace)))
 	require.NoError(t, err)
 	require.NoError(t, runner.Run(context.WithValue(t.Context(), worldOf{}, w), adk.RawTurn{SystemPrompt: "Ask."}))
+	closesAll(t, trace.Bytes())
 	base = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("the world was asked") })
 	now = &again
 	report, err = replay.Verify(t.Context(), &trace, replay.LiveExecutor(run))

@@ -30,6 +30,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -256,6 +257,7 @@ func held(t *testing.T, ask said, url, want string, wantErr error, asks int) {
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
 	assert.Equal(t, asks, strings.Count(trace.String(), `"kind":"ask","phase":"begin"`))
 	assert.NotContains(t, trace.String(), key)
+	closesAll(t, trace.Bytes())
 
 	base = roundTrip(func(*http.Request) (*http.Response, error) {
 		assert.Fail(t, "the world was asked")
@@ -264,6 +266,17 @@ func held(t *testing.T, ask said, url, want string, wantErr error, asks int) {
 	report, err := replay.Verify(t.Context(), &trace, replay.LiveExecutor(run))
 	require.NoError(t, err)
 	assert.Nil(t, report.Divergence, "%s", report)
+}
+
+// closesAll holds what was recorded of a client to what is likely a mistake: a body that nobody
+// closes, and work that outlives its seam call.
+func closesAll(t *testing.T, trace []byte) {
+	t.Helper()
+	e, err := property.Examine(bytes.NewReader(trace))
+	require.NoError(t, err)
+	for _, h := range e.Hints {
+		assert.NotContains(t, []string{"unclosed-answer", "plain-goroutines"}, h.Advice, "%s", h)
+	}
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
