@@ -14,6 +14,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/modelapi"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
@@ -128,8 +129,9 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 func (w *repeatedAsk) end(*history) {}
 
 // unclosedAnswer: of an answer over HTTP the head came, and when the seam call returned nobody
-// had read its body to the end or closed it. It is silent about streams of events, which clients
-// read on goroutines of their own for as long as the connection lasts.
+// had read its body to the end or closed it. Of a stream of events that is no mistake before a
+// model has said that it is done: clients read those of others on goroutines of their own, for as
+// long as the connection lasts.
 type unclosedAnswer struct{ open map[int]*openAnswer } // by operation
 
 type openAnswer struct {
@@ -137,6 +139,7 @@ type openAnswer struct {
 	at      int // where it was asked for
 	hasHead bool
 	streams bool
+	last    json.RawMessage // of a stream, its last piece
 }
 
 func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
@@ -149,6 +152,8 @@ func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
 			return
 		}
 		one.hasHead, one.streams = true, httpform.FormOf(http.Header(headers).Get("Content-Type")) == httpform.Events
+	case x.Kind == adk.KindPiece && one != nil && one.streams:
+		one.last = append(one.last[:0], x.JSON...)
 	case x.Kind != adk.KindAsk:
 	case x.Phase == adk.Begin:
 		if w.open == nil {
@@ -156,7 +161,7 @@ func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
 		}
 		w.open[x.Op] = &openAnswer{of: x.Name, at: s.n}
 	case one != nil:
-		if one.hasHead && !one.streams && errors.Is(x.Err, adk.E_CONTEXT_ENDED) {
+		if one.hasHead && errors.Is(x.Err, adk.E_CONTEXT_ENDED) && (!one.streams || modelapi.IsLast(one.last)) {
 			s.hint(s.n, s.at, since(one.at), "the answer of %s was neither read to its end nor closed when the seam call returned", one.of)
 		}
 		delete(w.open, x.Op)

@@ -64,20 +64,34 @@ func TestAdviceSaysWhy(t *testing.T) {
 }
 
 // oneAnswer is a server that answers everything with a text of a kind.
-type oneAnswer string
+type oneAnswer struct{ kind, text string }
 
-func (kind oneAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {string(kind)}}, ContentLength: -1,
-		Body: io.NopCloser(strings.NewReader("data: yes\n\n")), Request: req}, nil
+func (a oneAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {a.kind}}, ContentLength: -1,
+		Body: io.NopCloser(strings.NewReader(a.text)), Request: req}, nil
 }
 
 // asked is an answer of which nothing was read.
 func asked(ctx context.Context, kind string) (*http.Response, error) {
+	return oneAnswer{kind, "yes"}.asked(ctx)
+}
+
+func (a oneAnswer) asked(ctx context.Context) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/", nil)
 	if err != nil {
 		return nil, err
 	}
-	return adkhttp.NewTransport(oneAnswer(kind)).RoundTrip(req)
+	return adkhttp.NewTransport(a).RoundTrip(req)
+}
+
+// events is a stream of events, of which the first ones are read.
+func events(ctx context.Context, read int, events ...string) error {
+	stream, err := oneAnswer{"text/event-stream; charset=utf-8", "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"}.asked(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(io.Discard, stream.Body, int64(len("data: \n\n")*read+len(strings.Join(events[:read], ""))))
+	return err
 }
 
 // slip is a turn with a mistake, and the same without it.
@@ -525,9 +539,19 @@ func TestAnswersBesideOneAnother(t *testing.T) {
 			_, failed := asked(ctx, "application/json")
 			return errors.Join(err, failed)
 		}, []string{"unclosed-answer", "unclosed-answer"}},
-		"a stream": {func(ctx context.Context) error {
-			_, err := asked(ctx, "text/event-stream; charset=utf-8")
-			return err
+		"a stream, not read": {func(ctx context.Context) error { return events(ctx, 0, `{"a":1}`) }, nil},
+		"a stream of others": {func(ctx context.Context) error { return events(ctx, 1, `{"a":1}`, `{"a":2}`) }, nil},
+		"an answer that is done": {func(ctx context.Context) error {
+			return events(ctx, 2, `{"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}`, "[DONE]", "more")
+		}, []string{"unclosed-answer"}},
+		"a model that has stopped": {func(ctx context.Context) error {
+			return events(ctx, 1, `{"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}`, "[DONE]")
+		}, []string{"unclosed-answer"}},
+		"a message that has stopped": {func(ctx context.Context) error {
+			return events(ctx, 2, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"message_stop"}`, "more")
+		}, []string{"unclosed-answer"}},
+		"a model in its midst": {func(ctx context.Context) error {
+			return events(ctx, 1, `{"choices":[{"delta":{"content":"Hi."},"finish_reason":null}]}`, "[DONE]")
 		}, nil},
 		"left behind": {func(ctx context.Context) error {
 			begun := make(chan struct{})

@@ -107,6 +107,14 @@ func isDone(raw json.RawMessage) bool {
 	return err == nil && string(piece.Data) == `"[DONE]"`
 }
 
+// IsLast reports whether a piece of an answer says that its model is done.
+func IsLast(piece json.RawMessage) bool {
+	if event := eventIn(piece); event != nil {
+		return stopIn(event) != "" || firstText(event, "type") == "message_stop"
+	}
+	return isDone(piece)
+}
+
 // StopReason is why a model stopped, where a piece of its answer says so; else empty.
 func StopReason(piece json.RawMessage) string { return stopIn(eventIn(piece)) }
 
