@@ -59,7 +59,7 @@ func (e *exploring) loosen(t *tried) {
 	rest := t.violations[:0:0]
 	for _, v := range t.violations {
 		switch {
-		case loose && (v.Invariant == unsteadyRun || v.Invariant == plainGoroutines):
+		case loose && slices.Contains([]string{unsteadyRun, plainGoroutines, unclosedAnswer}, v.Invariant):
 			v.Text += "\n" + looseOrder
 		case v.Invariant == unsteadyRun && t.candidate.endsContextBefore(v.Crossing):
 			v.Text += "\n" + anyCase
@@ -188,5 +188,9 @@ func (e *exploring) looseness() (all []string) {
 	return all
 }
 
-// plainGoroutines is the advice on goroutines that ask.
-const plainGoroutines = "plain-goroutines"
+// plainGoroutines is the advice on goroutines that ask, and unclosedAnswer that on answers which
+// one of them may be about to close.
+const (
+	plainGoroutines = "plain-goroutines"
+	unclosedAnswer  = "unclosed-answer"
+)

@@ -25,10 +25,10 @@ var asking = []family{
 		client := modelOf(fakes.StreamReply("It ", "rains ", "in Oslo."))
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			answer, err := asked(ctx, client)
+			defer answer.Close()
 			if err != nil {
 				return err
 			}
-			defer answer.Close()
 			var text, reason string
 			lines := bufio.NewScanner(answer)
 			for lines.Scan() {
@@ -59,10 +59,10 @@ var asking = []family{
 		client := modelOf(fakes.Reply{ContentType: "application/json", Body: `{"choices":[{"message":{"content":"Yes."},"finish_reason":"stop"}]}`})
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			answer, err := asked(ctx, client)
-			if err != nil && (!broken || answer == nil) {
+			defer answer.Close()
+			if err != nil && (!broken || answer == http.NoBody) {
 				return err
 			}
-			defer answer.Close()
 			var said struct {
 				Choices []struct {
 					Message struct{ Content string }
@@ -139,15 +139,16 @@ func modelOf(reply fakes.Reply) *http.Client {
 	return &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(reply)))}
 }
 
-// asked is the body of what a model answers; with an error where the status is one.
+// asked is the body of what a model answers, which is to be closed; with an error where the
+// status is one.
 func asked(ctx context.Context, client *http.Client) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", strings.NewReader(`{"messages":[]}`))
 	if err != nil {
-		return nil, err
+		return http.NoBody, err
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, err
+		return http.NoBody, err
 	}
 	if resp.StatusCode != http.StatusOK {
 		return resp.Body, fmt.Errorf("it answers %s", resp.Status)

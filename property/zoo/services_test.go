@@ -390,7 +390,7 @@ var texts = []family{
 		}
 		return i
 	}},
-	{"a body that is not closed", false, func(broken bool) turn.Instance {
+	{"a body that is not closed", true, func(broken bool) turn.Instance {
 		var open atomic.Int32
 		world := counted{fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: finalReply})), &open}
 		client := &http.Client{Transport: adkhttp.NewTransport(world)}
