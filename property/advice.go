@@ -69,6 +69,8 @@ var advices = []Advice{
 		"Drop a call together with its result, and answer each call that is kept.", made[refusedConversation]},
 	{"secret-in-ask", "Whoever is asked keeps it, and so does every trace.",
 		"Leave it out of what is asked, and redact what is recorded.", made[secretInAsk]},
+	{"secret-told", "Whoever reads it has it, and so has the model in every later turn.",
+		"Say in words of your own what failed, and keep the error for the log.", made[secretTold]},
 	{"raised-trust", "The model takes it for the developers' own word, and follows what others have written into it.",
 		"Give it the tier of where it came from, and keep it out of the standing instructions.", made[raisedTrust]},
 	{"needless-trust", "The model takes all that it returns for the developers' own word, also what others have written.",

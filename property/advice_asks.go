@@ -203,6 +203,21 @@ func (w *secretInAsk) see(s *history, x *adk.Crossing) {
 
 func (w *secretInAsk) end(*history) {}
 
+// secretTold: what the user is told has such a text in it, as an error with the URL of a request
+// has. It is silent about one that comes in several pieces.
+type secretTold struct{}
+
+func (w *secretTold) see(s *history, x *adk.Crossing) {
+	switch x.Kind {
+	case adk.KindReportMessage, adk.KindReportThought, adk.KindEmitMessage, adk.KindEmitThought:
+		if looksSecret([]byte(x.Text)) {
+			s.hint(s.n, s.at, nil, "what the user is told has a text in it that looks like a secret")
+		}
+	}
+}
+
+func (w *secretTold) end(*history) {}
+
 func looksSecret(request []byte) bool {
 	request = bytes.ReplaceAll(request, []byte(httpform.LeftOut), nil)
 	lower := lowered(request)

@@ -215,6 +215,17 @@ var slips = map[string]*slip{
 			return err
 		})
 	}, says: "what model is asked has a text in it that looks like a secret"},
+	"secret-told": {turn: func(mended bool) adk.Config {
+		return saying(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			told := "The weather service does not answer."
+			if !mended {
+				told = "GET https://weather.example/?city=Oslo&api_key=5d1f7c2e: EOF"
+			}
+			now := dc.Now()
+			_, err := h.ReportMessage("a1", told, true)
+			return errors.Join(err, dc.Messages().Store(ctx, sure(adk.NewMessage(adk.MessageInit{ID: "a1", Role: adk.RoleAssistant, Content: told, CreatedAt: now, UpdatedAt: now}))))
+		})
+	}, says: "what the user is told has a text in it that looks like a secret"},
 	"forged-unbound": {turn: func(mended bool) adk.Config {
 		return saying(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			if mended {

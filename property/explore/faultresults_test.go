@@ -126,6 +126,33 @@ func TestSaid(t *testing.T) {
 	assert.ErrorContains(t, err, "said@99 cannot happen")
 }
 
+// What ends where the answer should have been is no answer either; other words are.
+func TestNoAnswerIsNotKeptAsOne(t *testing.T) {
+	sumsUp := func(with func(answer string) string) []explore.Breach {
+		return says(explored(t, executing("sums up", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			summary, _ := adk.Ask(ctx, "model", "sum up", func(context.Context, string) (string, error) { return "They counted.", nil })
+			now := dc.Now()
+			m, err := adk.NewMemory(adk.MemoryInit{ID: "sum", Content: with(summary), Confidence: new(1.0), Importance: new(1.0), CreatedAt: now, UpdatedAt: now})
+			if err == nil {
+				err = dc.Memories().Store(ctx, m)
+			}
+			if err != nil {
+				return err
+			}
+			return dc.Ack()
+		}), explore.Options{Faults: []turn.FaultKind{turn.AskRefused, turn.AskEmpty}}), "is the beginning of")
+	}
+	found := sumsUp(func(answer string) string { return "So far: " + answer })
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0].Text, `there was no answer, and memory "sum" is kept as "So far: ", which is the beginning of "So far: They counted."`)
+	assert.Empty(t, sumsUp(func(answer string) string {
+		if answer == "" {
+			return "So far: nothing is known."
+		}
+		return "So far: " + answer
+	}))
+}
+
 // A message that ends where the connection broke is no answer; one that says so, or of
 // which somebody was told, is.
 func TestHalfAnAnswerIsNotKeptAsAWhole(t *testing.T) {

@@ -38,7 +38,7 @@ func clerk(careless bool, bank func() (string, error)) adk.Config {
 			if rate == "" && !careless {
 				return errors.Join(errors.New("the bank says nothing"), err)
 			}
-			if err := dc.Memories().Mutate(ctx, noted(kept[n].ID(), "rate: "+rate)); err != nil {
+			if err := dc.Memories().Mutate(ctx, noted(kept[n].ID(), rate+" to the dollar")); err != nil {
 				return err
 			}
 		}
@@ -67,7 +67,7 @@ func clerkTurn(t *testing.T) []byte {
 func unrated(r turn.Run) error {
 	kept, err := r.Config.Storage.Memories.Fetch(context.Background(), adk.Scope{})
 	for _, m := range kept {
-		if m.Content().String() == "rate: " {
+		if m.Content().String() == " to the dollar" {
 			return errors.New("a rate that nobody told")
 		}
 	}
@@ -100,7 +100,7 @@ func TestRecorded(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, usual.Violations, usual)
 	assert.Zero(t, usual.Waited, "the gate was settled")
-	assert.Equal(t, []string{"rate: 1", "rate: 2"}, kept[:2])
+	assert.Equal(t, []string{"1 to the dollar", "2 to the dollar"}, kept[:2])
 
 	found := says(explored(t, subject(true), explore.Options{}), "a rate that nobody told")
 	require.Len(t, found, 1)

@@ -44,7 +44,7 @@ var odd = []family{
 		}
 		return i
 	}},
-	{"a system prompt taken for a form", false, func(broken bool) turn.Instance {
+	{"a system prompt taken for a form", true, func(broken bool) turn.Instance {
 		asked := ""
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			prompt := dc.SystemPrompt().String() + fmt.Sprintf(" You are in %s.", "Oslo")

@@ -239,7 +239,7 @@ var overlooked = []family{
 		}
 		return i
 	}},
-	{"a refusal told as an empty answer", false, func(broken bool) turn.Instance {
+	{"a refusal told as an empty answer", true, func(broken bool) turn.Instance {
 		storage := conversation()
 		client := modelOf(fakes.Reply{ContentType: "application/json", Body: finalReply})
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

@@ -184,7 +184,9 @@ var parts = []family{
 			wanted = len(w.Choices[0].Message.ToolCalls)
 			for _, c := range calls {
 				args := map[string]any{}
-				_ = json.NewDecoder(strings.NewReader(c.args)).Decode(&args)
+				if err := json.NewDecoder(strings.NewReader(c.args)).Decode(&args); err != nil {
+					return err
+				}
 				for _, t := range dc.Tools().All() {
 					if t.Name() == c.name {
 						if _, err := dc.Execute(ctx, t, args); err != nil {

@@ -82,8 +82,8 @@ var production = []family{
 		}
 		return i
 	}},
-	{"a key in what the user is told", false, func(broken bool) turn.Instance {
-		const key = "sk-5d1f"
+	{"a key in what the user is told", true, func(broken bool) turn.Instance {
+		key := "sk-" + strings.Repeat("5d1f", 6)
 		said := ""
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			text, err := adk.Ask(ctx, "weather", "Oslo", func(context.Context, string) (string, error) { return "Rain.", nil })

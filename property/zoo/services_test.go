@@ -152,7 +152,7 @@ var services = []family{
 		}
 		return i
 	}},
-	{"a history thrown away for a summary that failed", false, func(broken bool) turn.Instance {
+	{"a history thrown away for a summary that failed", true, func(broken bool) turn.Instance {
 		storage := conversation("One?", "One.")
 		i := agent(storage, func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
 		i.Config.TurnInput = append(i.Config.TurnInput, adk.TurnMiddleware{Name: "summarise", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
@@ -326,7 +326,7 @@ var services = []family{
 
 // texts are the families of texts and arguments that nobody thought of.
 var texts = []family{
-	{"a text cut within a letter", false, func(broken bool) turn.Instance {
+	{"a text cut within a letter", true, func(broken bool) turn.Instance {
 		cut := ""
 		i := agent(conversation("How are you?", "Well."), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			for _, m := range dc.Messages().All() {
@@ -339,6 +339,9 @@ var texts = []family{
 				}
 				if !utf8.ValidString(text) {
 					cut = text
+				}
+				if _, err := adk.Ask(ctx, "titles", text, func(context.Context, string) (string, error) { return "A talk", nil }, adk.AskOptions{Effect: adk.EffectReads}); err != nil {
+					return err
 				}
 			}
 			return dc.Ack()
@@ -363,7 +366,7 @@ var texts = []family{
 			return executed(ctx, dc, one, arguments)
 		})
 	}},
-	{"arguments that were cut taken for none", false, func(broken bool) turn.Instance {
+	{"arguments that were cut taken for none", true, func(broken bool) turn.Instance {
 		var looked tally
 		remove := tool("look", adk.EffectWrites, func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 			looked.note("%d arguments", len(args))

@@ -1,29 +1,40 @@
 package oracle
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// halfKept: the connection broke in the middle of an answer, the turn was acked, and a
-// message is kept that is the beginning of what the undisturbed turn keeps. It is silent
-// where anybody was told, and where the text says in some way that it breaks off: then it is
-// no beginning of the whole.
+// notWhole are the faults that leave an answer half, or nothing of it, and what they do. Who is
+// answered well, and with nothing, may take it for an answer.
+var notWhole = map[turn.FaultKind]string{
+	turn.AskCut: "the connection broke", turn.AskCutWithin: "the connection broke", turn.AskStalled: "the connection broke",
+	turn.ChatRefusal: "the model refused",
+	turn.AskRefused:  nobodyAnswered, turn.AskTimeout: nobodyAnswered, turn.AskDown: nobodyAnswered, turn.AskDownOne: nobodyAnswered,
+	turn.AskBusy: nobodyAnswered, turn.AskFailed: nobodyAnswered, turn.AskUnavailable: nobodyAnswered, turn.AskUnauthorized: nobodyAnswered,
+}
+
+const nobodyAnswered = "there was no answer"
+
+// halfKept: the connection broke in the middle of an answer, or there was none, the turn was
+// acked, and a message or a memory is kept that is the beginning of what the undisturbed turn
+// keeps. It is silent where anybody was told, and where the text says in some way that it breaks
+// off: then it is no beginning of the whole.
 func halfKept(r, undisturbed *Run) (found []exhibit) {
-	broke := slices.IndexFunc(r.Faults, func(f Fault) bool {
-		return f.Kind == turn.AskCut || f.Kind == turn.AskCutWithin || f.Kind == turn.AskStalled
-	})
+	broke := slices.IndexFunc(r.Faults, func(f Fault) bool { return notWhole[f.Kind] != "" })
 	if broke < 0 || r.status != adk.StatusAck || r.cancelled > 0 || r.tells(min(r.Faults[broke].At, len(r.Crossings))) {
 		return nil
 	}
-	whole := undisturbed.keptMessages()
-	for id, x := range r.keptMessages() {
-		if usual := whole[id]; usual != nil && isBeginning(textKept(x), textKept(usual)) {
-			found = append(found, r.exhibit(x, "the connection broke, and message %q is kept as %s, which is the beginning of %s", id, safetext.Said(textKept(x), longestClip), safetext.Said(textKept(usual), longestClip)))
+	whole := undisturbed.keptTexts()
+	for ref, x := range r.keptTexts() {
+		if usual := whole[ref]; usual != nil && isBeginning(textOf(x.Record), textOf(usual.Record)) {
+			found = append(found, r.exhibit(x, "%s, and %s is kept as %s, which is the beginning of %s", notWhole[r.Faults[broke].Kind], ref, safetext.Said(textOf(x.Record), longestClip), safetext.Said(textOf(usual.Record), longestClip)))
 		}
 	}
 	return found
@@ -34,17 +45,14 @@ func isBeginning(of, whole string) bool {
 	return of != "" && of != strings.TrimSpace(whole) && strings.HasPrefix(whole, of)
 }
 
-// keptMessages are the last writes of messages that have a text.
-func (r *Run) keptMessages() map[string]*adk.Crossing {
+// keptTexts are the last writes of messages and memories that have a text, by kind and id.
+func (r *Run) keptTexts() map[string]*adk.Crossing {
 	all := map[string]*adk.Crossing{}
 	for i := range r.Crossings {
 		x := &r.Crossings[i]
-		if m, is := x.Record.(*adk.Message); is && x.Phase == adk.Begin && m.Content() != nil && (x.Kind == adk.KindStore || x.Kind == adk.KindMutate) {
-			all[m.ID()] = x
+		if x.Phase == adk.Begin && (x.Kind == adk.KindStore || x.Kind == adk.KindMutate) && textOf(x.Record) != "" {
+			all[fmt.Sprintf("%s %q", x.Record.RecordKind(), wanted.Key(x))] = x
 		}
 	}
 	return all
 }
-
-// textKept is the text of the message that is written.
-func textKept(x *adk.Crossing) string { return x.Record.(*adk.Message).Content().String() }

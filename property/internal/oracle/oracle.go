@@ -50,6 +50,8 @@ var oracles = []oracle{
 	{"what was shown is kept", "The reader saw it, and the next turn does not know of it.", shownAndLost, false},
 	{"what was shown is what is kept", "The reader saw one text, and the next turn goes on from another.", shownOtherwise, false},
 	{"half an answer is not kept as a whole", "The reader, and the next turn, take it for all there is.", halfKept, false},
+	{"what is said is as it was meant", "Whoever reads it, a model or a person, reads what nobody has written.", mangled, false},
+	{"a tool is given what the model wanted", "It does something else than was asked for, or does it to everything.", ranOnHalf, false},
 	{"a panic is no success", "Whoever called it goes on as if it had been done, and nobody looks for the cause.", panicHidden, false},
 	{"what failed is not told as done", "The reader takes it for all there is, and nobody knows better.", partTold, false},
 	{"a sub-agent that failed is heard of", "Whoever asked takes what is left for all there is, and nobody knows better.", unheardOf, false},
