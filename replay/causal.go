@@ -121,6 +121,7 @@ type newOp struct {
 	rec    *calls.Step // nil if it was not recorded
 	kind   adk.Kind
 	gate   string // the gate that is waited for
+	pieces int    // of the answer, that it has
 	over   bool   // it has settled
 	heard  bool   // its opening was
 	opened *adk.TurnGate
@@ -339,7 +340,9 @@ func (p *causal) Tell(got *adk.Crossing) {
 			p.newSeq[next.Seq] = got.Seq
 		}
 	}
-	if s := p.strands[got.Strand]; s != nil && next != nil {
+	if s := p.strands[got.Strand]; s != nil && wire.IsPiece(got) {
+		s.hears(p.ops[got.Op])
+	} else if s != nil && next != nil {
 		s.cursor = max(s.cursor, next.Seq)
 		p.came(s, next)
 		if c := p.calls[got.Call]; c != nil {

@@ -127,16 +127,24 @@ func (c *newCall) returning(s *newStrand) (first *adk.Crossing) {
 	return first
 }
 
-// placeOfNext is the place of the next recorded crossing of a strand that is of some
-// kind.
-func (p *causal) placeOfNext(s *newStrand, wanted func(*adk.Crossing) bool) int {
+// placeOfNext is the place of what a strand did next in the recording, but for a cancel: behind
+// the pieces of answers that it has, too.
+func (p *causal) placeOfNext(s *newStrand) int {
 	if s.rec < 0 {
 		return unrecorded
 	}
-	for _, x := range p.from(s.rec, s.front()) {
-		if wanted(x) {
+	for _, x := range p.from(s.rec, max(s.front(), s.heard+1)) {
+		if !wire.IsCancel(x) {
 			return x.Seq
 		}
 	}
 	return unrecorded
+}
+
+// hears notes that a strand has the next piece of an answer.
+func (s *newStrand) hears(op *newOp) {
+	if op != nil && op.rec != nil && op.pieces < len(op.rec.Notes) {
+		s.heard = op.rec.Notes[op.pieces].Seq
+		op.pieces++
+	}
 }

@@ -23,6 +23,7 @@ type newStrand struct {
 	rec     int         // the recorded strand, -1 if there is none
 	fork    *calls.Step // the recorded fork that it came of
 	cursor  int         // the last recorded crossing that it has passed
+	heard   int         // the last recorded piece of an answer that it has
 	waiting []*waiter
 	parked  func() bool // the ready of a strand that waits inside the engine
 	ended   bool

@@ -154,8 +154,11 @@ func (p *causal) outside() {
 			return
 		}
 		for _, s := range p.strands {
-			next := p.placeOfNext(s, func(x *adk.Crossing) bool { return !wire.IsCancel(x) })
+			next := p.placeOfNext(s)
 			if next < a.seq || next == a.seq && a.cancel != nil { // a cancel that was not recorded comes behind it
+				return
+			}
+			if a.cancel != nil && p.tree.IsRefused(next) { // who comes to it has not seen that its caller left
 				return
 			}
 		}

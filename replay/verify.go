@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/alone"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -120,8 +121,11 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
 	live.unredacted = isClear(trace)
-	ctx, end := oneAtATime(ctx, want)
-	defer end()
+	if len(want.Strands) > 1 {
+		under, end := alone.Wait(ctx)
+		defer end()
+		ctx = under
+	}
 	again, err := rerun(ctx, want, known, live, r.Options())
 	if err != nil {
 		return &Report{Live: live.parts()}, err
@@ -143,26 +147,6 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	}
 	report.Divergence, err = ofItself(ctx, r.Header(), trace.Lines(), known)
 	return report, err
-}
-
-// ofStrands is had by the replay of live code in strands that is under way: what those of two
-// replays wait for may be one lock, which neither has the other's order of.
-var ofStrands = make(chan bool, 1)
-
-type ofStrandsKey struct{}
-
-// oneAtATime waits until no other recording with strands is held against live code, but for one
-// whose code began this one, or until ctx has ended. end is to be called when it is over.
-func oneAtATime(ctx context.Context, recorded *calls.Tree) (under context.Context, end func()) {
-	if len(recorded.Strands) < 2 || ctx.Value(ofStrandsKey{}) != nil {
-		return ctx, func() {}
-	}
-	select {
-	case ofStrands <- true:
-		return context.WithValue(ctx, ofStrandsKey{}, true), func() { <-ofStrands }
-	case <-ctx.Done():
-		return ctx, func() {}
-	}
 }
 
 // inOrder is the report of one more run, whose strands take their steps in the recorded order:

@@ -19,10 +19,10 @@ var replayLayers = [][]string{
 	{"divergence.go", "report.go"},   // what a replay says
 	{"recorder.go", "production.go"}, // recording
 	{"live.go"},                      // which seams are user code
-	{"player.go", "beside.go", "answers.go", "findings.go"},                                    // a run in the recorded order
+	{"player.go", "beside.go", "answers.go", "findings.go"},                                                                            // a run in the recorded order
 	{"causal.go", "causaltables.go", "causalforesee.go", "causalorder.go", "causaloutside.go", "endless.go", "asked.go", "certain.go"}, // a run by cause
-	{"comparison.go", "comparisonpieces.go", "explain.go", "withhold.go"},                      // two runs against each other
-	{"verify.go", "rerun.go", "rerecord.go", "doc.go"},                                         // what users call
+	{"comparison.go", "comparisonpieces.go", "explain.go", "withhold.go"},                                                              // two runs against each other
+	{"verify.go", "rerun.go", "rerecord.go", "doc.go"},                                                                                 // what users call
 }
 
 // No arrow runs up between the layers within package replay.
