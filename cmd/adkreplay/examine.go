@@ -142,6 +142,7 @@ func parseExamine(asJSON bool, list listOptions, args []string) (examineOptions,
 }
 
 func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {
+	t.quiet = o.list.quiet
 	traces := t.besideJournals(ctx, o.paths)
 	recordings, _ := findRecordings(ctx, o.paths)
 	all := &findings{Traces: []examined{}}

@@ -8,9 +8,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/internal/varying"
@@ -207,7 +209,7 @@ func (c *sessionCheck) untraced() (failed bool) {
 	return failed
 }
 
-// remembered says of turns that asked without an answer what another turn of their recording
+// remembered says of turns that asked without an answer what an earlier turn of their recording
 // asked: the process that was recorded may have remembered that, and a fresh host does not.
 func (c *sessionCheck) remembered() {
 	c.t.Helper()
@@ -216,30 +218,35 @@ func (c *sessionCheck) remembered() {
 		if d == nil || d.Class != replay.Unanswered || d.Evidence == nil || d.Evidence.Replayed == nil {
 			continue
 		}
-		for _, other := range c.recordingOf(of.Trace).Traces {
-			if other.Name != of.Trace && asks(other, d.Evidence.Replayed, c.reading) {
-				c.t.Logf("replay: %s asks what %s has asked, to the byte: did the process remember it? The host of each turn is fresh: keep it in the values of the session, or in storage.", of.Trace, other.Name)
+		traces := c.recordingOf(of.Trace).Traces
+		at := slices.IndexFunc(traces, func(s corpus.Source) bool { return s.Name == of.Trace })
+		began, _ := asks(traces[at], nil, c.reading)
+		for i, other := range traces {
+			if earlier, same := asks(other, d.Evidence.Replayed, c.reading); same && (earlier.Before(began) || earlier.Equal(began) && i < at) {
+				c.t.Logf("%s", safetext.Wrapped(fmt.Sprintf("replay: %s asks what %s asked before it, to the byte: did the process remember it? The host of each turn is fresh: keep it in the values of the session, or in storage.", of.Trace, other.Name), commandWidth+16, "    "))
 				break
 			}
 		}
 	}
 }
 
-// asks reports whether a trace begins an operation that asks the same.
-func asks(source corpus.Source, x *adk.Crossing, reading trace.Options) bool {
+// asks gives when a trace began, and whether it has an operation that asks the same.
+func asks(source corpus.Source, x *adk.Crossing, reading trace.Options) (began time.Time, same bool) {
 	content, err := source.Open()
 	if err != nil {
-		return false
+		return time.Time{}, false
 	}
 	defer content.Close()
 	r, err := trace.NewReader(content, reading)
-	for err == nil {
-		var line *trace.Line
-		if line, err = r.Next(); err == nil && line.Kind == x.Kind && line.Phase == x.Phase && line.Name == x.Name && len(x.JSON) > 0 && bytes.Equal(line.JSON, x.JSON) {
-			return true
-		}
+	if err != nil {
+		return time.Time{}, false
 	}
-	return false
+	for x != nil && err == nil && !same {
+		var line *trace.Line
+		line, err = r.Next()
+		same = err == nil && line.Kind == x.Kind && line.Phase == x.Phase && line.Name == x.Name && len(x.JSON) > 0 && bytes.Equal(line.JSON, x.JSON)
+	}
+	return r.Header().Start, same
 }
 
 // log says what was played.
@@ -323,7 +330,10 @@ func (c *sessionCheck) try(ctx context.Context) (all []tried) {
 	return all
 }
 
-func (r remade) name() string { return "the sessions of " + r.Folder }
+func (r remade) name() string { return sessionsOf + r.Folder }
+
+// sessionsOf begins the name of a recording that is accepted as a whole.
+const sessionsOf = "the sessions of "
 
 // first is the first file of the recording.
 func (r remade) first() string { return slices.Concat(r.Journals, r.Traces)[0].Name }

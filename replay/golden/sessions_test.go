@@ -225,8 +225,15 @@ func TestReplaySessionsOfAProcessThatRemembers(t *testing.T) {
 	dir := remembering.shops(t, nil)
 	tb := remembering.resold(t, dir, "false", tools)
 	require.NotEmpty(t, tb.failed)
-	assert.Contains(t, strings.Join(tb.told, "\n"), dir+"/three/host-2.jsonl asks what "+dir+"/three/host-1.jsonl has asked, to the byte: did the process remember it?")
+	assert.Contains(t, unfolded(strings.Join(tb.told, "\n")), dir+"/three/host-2.jsonl asks what "+dir+"/three/host-1.jsonl asked before it, to the byte: did the process remember it?")
 	assert.NotContains(t, strings.Join(tb.told, "\n"), "/one/")
+	assert.Contains(t, unfolded(strings.Join(tb.failed, "\n")), "record its session anew, into that folder: run it with sessions.RecordHost")
+
+	// What only a later turn asked nobody can have remembered.
+	require.NoError(t, os.Rename(filepath.Join(dir, "three", "host-1.jsonl"), filepath.Join(dir, "three", "host-9.jsonl")))
+	tb = remembering.resold(t, dir, "false", tools)
+	assert.Contains(t, unfolded(strings.Join(tb.failed, "\n")), "ask prices")
+	assert.NotContains(t, unfolded(strings.Join(tb.told, "\n")), "to the byte")
 }
 
 // A change of the agent is one cause, in the turns of all sessions that it hits, and is

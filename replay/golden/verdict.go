@@ -118,7 +118,11 @@ func notAccepted(refused []tried) string {
 	if !slices.ContainsFunc(refused, func(one tried) bool { return !isOfFiles(one.refused) && !varying.Is(one.refused) }) {
 		return b.String()
 	}
-	return b.String() + "to have such a turn all the same, " + corpus.RecordAnew
+	anew := corpus.RecordAnew
+	if strings.HasPrefix(refused[0].name, sessionsOf) {
+		anew = "record its session anew, into that folder: run it with sessions.RecordHost, whose recorder is the agent's Probe and its Step the host's Journal"
+	}
+	return b.String() + "to have such a turn all the same, " + anew
 }
 
 // isOfFiles reports whether an error says that a file cannot be read or written.
