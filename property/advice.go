@@ -63,7 +63,7 @@ var advices = []Advice{
 		"Give the client a transport of adkhttp, or ask with Ask.", made[unseenAsk]},
 	{"repeated-ask", "It is paid for twice, and a model that is asked the same goes in a circle.",
 		"Keep the answer, or put what came of it into what is asked next.", made[repeatedAsk]},
-	{"unclosed-answer", "Its connection is kept, and can be used by nobody else.",
+	{"unclosed-answer", "Its connection is held to the end of the turn and closed then, so that the next request has to make one.",
 		"Close the body of every answer, also of one that is not read.", made[unclosedAnswer]},
 	{"refused-conversation", "Providers refuse it, and every later request has it again.",
 		"Drop a call together with its result, and answer each call that is kept.", made[refusedConversation]},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -124,6 +126,52 @@ func TestSaid(t *testing.T) {
 	assert.Equal(t, "What now?", storage.Messages()[0].Content().String())
 	_, err := explore.RunSchedule(t.Context(), s, turn.MustSchedule("said@99"), explore.Options{})
 	assert.ErrorContains(t, err, "said@99 cannot happen")
+}
+
+// What is asked with a context that is no call's is broken by nobody, which is told.
+func TestAsksBesideTheCall(t *testing.T) {
+	for beside, want := range map[bool][]string{
+		false: nil,
+		true:  {"what model.example is asked with a context that is no call's: nothing of that crosses, and nothing breaks it. Hand on the call's"},
+	} {
+		s := executing("asks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if beside {
+				ctx = context.Background()
+			}
+			if _, err := post(ctx, &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: completion})))}); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+		assert.Equal(t, want, explored(t, s, explore.Options{}).NotCovered)
+	}
+}
+
+// A body that nobody closes is found where nothing goes wrong, too.
+func TestABodyThatIsNotClosed(t *testing.T) {
+	for closes, entries := range map[bool]int{true: 0, false: 1} {
+		s := executing("asks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: completion})))}
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", strings.NewReader(`{"messages":[]}`))
+			if err != nil {
+				return err
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				return err
+			}
+			if closes {
+				defer resp.Body.Close()
+			}
+			if resp.StatusCode != http.StatusOK {
+				return errors.New(resp.Status)
+			}
+			return dc.Ack()
+		})
+		result := explored(t, s, explore.Options{})
+		assert.Len(t, result.Violations, entries, "%s", result)
+		assert.Len(t, says(result, "was neither read to its end nor closed"), entries)
+	}
 }
 
 // What ends where the answer should have been is no answer either; other words are.

@@ -50,7 +50,9 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	switch {
 	case e.undisturbed == nil || a.passed():
 	case n.cost == 0:
-		t.violations = append(t.violations, a.read().Alone()...)
+		r := a.read()
+		r.Hints = property.Hints(a.info, a.all())
+		t.violations = append(t.violations, r.Alone()...)
 	case n.cost == 1:
 		r := a.read()
 		r.Hints, r.Reordered = hinted, len(n.picks) > 0

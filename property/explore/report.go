@@ -288,6 +288,9 @@ func (e *exploring) notCovered() (all []string) {
 		all = append(all, fmt.Sprintf("what comes behind an answer to gate %s: nobody settled it in the undisturbed run. Give the turn somebody who does: "+
 			"Observability.TurnGateOpen of its RawTurn, or what session.Config.Listen gives", strings.Join(e.unanswered, ", ")))
 	}
+	if len(e.beside) > 0 {
+		all = append(all, fmt.Sprintf("what %s is asked with a context that is no call's: nothing of that crosses, and nothing breaks it. Hand on the call's", strings.Join(e.beside, ", ")))
+	}
 	all = append(all, e.looseness()...)
 	if e.stopped == "" {
 		return all

@@ -3,12 +3,14 @@ package explore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/beside"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/columns"
@@ -150,8 +152,9 @@ type exploring struct {
 	unsteady bool        // the undisturbed turn is another one every time, and that has been said
 	loose    atomic.Bool // code asks from goroutines of its own
 	looseAt  atomic.Pointer[string]
-	swayed   int // schedules of which a run went another way than the one that they were made of
-	once     int // violations that one run of their schedule showed, and no more
+	beside   []string // who is asked in the undisturbed turn with a context that is no call's
+	swayed   int      // schedules of which a run went another way than the one that they were made of
+	once     int      // violations that one run of their schedule showed, and no more
 	stopped  string
 }
 
@@ -712,7 +715,11 @@ func (e *exploring) commit(t *tried) {
 
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
+	asked := map[string]bool{}
+	besides := beside.Begin(func(of string) bool { asked[of] = true; return true })
 	a, s := e.workers[0].run(candidate{askers: true}, nil, false, true)
+	besides.End()
+	e.beside = slices.Sorted(maps.Keys(asked))
 	e.isLoose(a)
 	e.unanswered = a.unanswered()
 	if s != nil { // it may still go on

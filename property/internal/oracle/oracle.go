@@ -168,6 +168,11 @@ func (r *Run) Alone() (found []property.Violation) {
 	if refused := r.refusedRequests(); len(refused) > 0 { // each later one has it again
 		found = append(found, historyOracle.violation(refused[0]))
 	}
+	for _, h := range r.Hints {
+		if h.Advice == "unclosed-answer" {
+			found = append(found, advised(h))
+		}
+	}
 	return found
 }
 
@@ -198,11 +203,15 @@ func (r *Run) advised(undisturbed *Run) (found []property.Violation) {
 		if undisturbed.hasAdvice(h.Advice) || h.Advice == "panic" || h.Advice == "refused-conversation" || broken && slices.Contains(ofAnswers, h.Advice) {
 			continue
 		}
-		_, why, _ := strings.Cut(h.String(), "\n")
-		found = append(found, property.Violation{Invariant: h.Advice, Crossing: h.Crossing, Seam: h.Seam, Related: h.Related,
-			Text: h.Text + "\n" + why})
+		found = append(found, advised(h))
 	}
 	return found
+}
+
+// advised is advice as what is wrong.
+func advised(h property.Hint) property.Violation {
+	_, why, _ := strings.Cut(h.String(), "\n")
+	return property.Violation{Invariant: h.Advice, Crossing: h.Crossing, Seam: h.Seam, Related: h.Related, Text: h.Text + "\n" + why}
 }
 
 func (r *Run) hasAdvice(name string) bool {
