@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -96,14 +97,17 @@ func saidIn(x *adk.Crossing) string {
 	return ""
 }
 
-// plainJSON is JSON whose letters are as they are, as far as damages have them.
+// plainJSON is JSON whose letters are as they are, as far as damages have them; empty where none
+// can be in it, which is told without a copy.
 func plainJSON(raw json.RawMessage) string {
-	text := string(raw)
-	if !strings.Contains(text, `\u`) {
-		return text
+	if !slices.ContainsFunc(inDamages, func(part []byte) bool { return bytes.Contains(raw, part) }) {
+		return ""
 	}
-	return unescaped.Replace(text)
+	return unescaped.Replace(string(raw))
 }
+
+// inDamages are parts of which each damage in JSON has one.
+var inDamages = [][]byte{[]byte("%!"), []byte("no value"), []byte(string(utf8.RuneError)), []byte(`\ufffd`), []byte(`\uFFFD`)}
 
 var unescaped = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\ufffd`, string(utf8.RuneError), `\uFFFD`, string(utf8.RuneError))
 
