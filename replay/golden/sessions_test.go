@@ -40,7 +40,9 @@ type shopper struct {
 	copies bool
 	// closed has the executor nack.
 	closed bool
-	// remembers has each process ask once what a delivery costs.
+	// asks is how often each turn asks what a delivery costs; remembers has only the first of a
+	// process do so.
+	asks      int
 	remembers bool
 	// runs has the tool, calls the executor and begun the prompt say how often it was asked for.
 	runs, calls, begun *atomic.Int32
@@ -97,10 +99,13 @@ func (s shopper) host(t *testing.T, observed *sessions.HostRecorder) *session.Ho
 
 // asking is the executor of a process, which may ask before it runs.
 func (s shopper) asking() func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
-	knows := !s.remembers
+	asks := s.asks
 	return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-		if !knows {
-			knows = true
+		times := asks
+		if s.remembers {
+			asks = 0
+		}
+		for range times {
 			if _, err := adk.Ask(ctx, "prices", "of a delivery", func(context.Context, string) (int, error) { return 3, nil }); err != nil {
 				return err
 			}
@@ -221,13 +226,21 @@ var changedShops = map[string]struct {
 // What the recorded process remembered of an earlier turn has no answer in a later one: the log
 // names the turn that had asked.
 func TestReplaySessionsOfAProcessThatRemembers(t *testing.T) {
-	remembering := shopper{prompt: "You sell.", remembers: true}
+	remembering := shopper{prompt: "You sell.", asks: 1, remembers: true}
 	dir := remembering.shops(t, nil)
 	tb := remembering.resold(t, dir, "false", tools)
 	require.NotEmpty(t, tb.failed)
 	assert.Contains(t, unfolded(strings.Join(tb.told, "\n")), dir+"/three/host-2.jsonl asks what "+dir+"/three/host-1.jsonl asked before it, to the byte: did the process remember it?")
 	assert.NotContains(t, strings.Join(tb.told, "\n"), "/one/")
 	assert.Contains(t, unfolded(strings.Join(tb.failed, "\n")), "record its session anew, into that folder: run it with sessions.RecordHost")
+
+	// Who asks once more than he did remembers nothing.
+	asking := shopper{prompt: "You sell.", asks: 1}
+	each := asking.shops(t, nil)
+	asking.asks = 2
+	tb = asking.resold(t, each, "false", tools)
+	assert.Contains(t, unfolded(strings.Join(tb.failed, "\n")), "ask prices")
+	assert.NotContains(t, unfolded(strings.Join(tb.told, "\n")), "to the byte")
 
 	// What only a later turn asked nobody can have remembered.
 	require.NoError(t, os.Rename(filepath.Join(dir, "three", "host-1.jsonl"), filepath.Join(dir, "three", "host-9.jsonl")))
