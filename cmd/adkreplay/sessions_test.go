@@ -302,11 +302,14 @@ func TestShowASession(t *testing.T) {
 func TestCommandsThatReadNoJournals(t *testing.T) {
 	folder := recordedSession(t, "notes-grow")
 	journal := filepath.Join(folder, "host.journal.jsonl")
-	const note = "adkreplay: 1 journal of sessions left out: adkreplay show, verify and view read journals\n"
+	note := "adkreplay: 1 journal of sessions in " + folder + " left out: adkreplay show, verify and view read journals\n"
 	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"distil"}, {"accept"}} {
 		got := adkreplay(append(command, folder)...)
 		assert.Equal(t, outcome{exitSame, got.out, note}, got, command)
 		assert.NotContains(t, got.out, "journal", command)
+	}
+	for _, command := range []string{"check", "lint"} {
+		assert.Empty(t, adkreplay(command, "--quiet", folder).err)
 	}
 	for _, command := range [][]string{{"check"}, {"lint"}, {"stats"}, {"accept"}, {"distil"}, {"diff", journal}, {"replay", "--set", "run.prompt=x"}, {"shrink"}} {
 		got := adkreplay(append(command, journal)...)

@@ -77,7 +77,7 @@ func (t *terminal) besideJournals(ctx context.Context, args []string) []corpus.S
 		return out
 	})
 	if left > 0 && len(args) > 0 && !t.quiet {
-		t.warn(fmt.Sprintf("%s of sessions left out: adkreplay show, verify and view read journals", counted(left, "journal")))
+		t.warn(fmt.Sprintf("%s of sessions in %s left out: adkreplay show, verify and view read journals", counted(left, "journal"), safetext.Line(strings.Join(args, ", "))))
 	}
 	return traces
 }
