@@ -84,6 +84,7 @@ func TestWhatCameBehindACancelIsTheNetworks(t *testing.T) {
 	options := explore.Options{Workers: 1, Faults: []turn.FaultKind{turn.Cancel, turn.CancelAfter, turn.Deadline}}
 	result := explored(t, listening("racing", func(ctx context.Context, n int) *network { return &network{ctx, events, n % 3} }), options)
 	assert.Empty(t, result.Violations, "%s", result)
+	assert.Empty(t, result.Hints, "%s", result)
 	result = explored(t, listening("rolling", func(ctx context.Context, n int) *network {
 		return &network{ctx, append(events[:1:1], fmt.Sprintf("data: rolled %d\n\n", n)), 0}
 	}), options)
