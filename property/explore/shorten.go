@@ -36,7 +36,6 @@ type shortening struct {
 	e    *exploring
 	best *Breach
 	key  string
-	most int // how many crossings a shorter one has; 0 is any number
 }
 
 // try takes a schedule in the place of the best, if it shows the same.
@@ -50,7 +49,7 @@ func (s *shortening) try(shorter turn.Schedule) bool {
 	}
 	var violations []property.Violation
 	s.e.workers[0].runAnd(n, nil, false, false, func(a *attempt, stalled *stall) {
-		if (stalled == nil || stalled.kind == crashed) && (s.most == 0 || len(a.crossings) <= s.most) {
+		if stalled == nil || stalled.kind == crashed {
 			violations = s.e.judge(a, n, stalled).violations
 		}
 	})
@@ -111,9 +110,7 @@ func (s *shortening) script() {
 		if after >= before || s.shows(bare(shorter)) {
 			continue
 		}
-		s.most = s.length(s.best.Schedule) - 1
 		_ = s.try(shifted(shorter, before-after))
-		s.most = 0
 	}
 	if 2*lastFault(s.best.Schedule) > lastFault(whole.Schedule) {
 		*s.best = whole
