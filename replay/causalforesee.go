@@ -127,18 +127,17 @@ func (c *newCall) returning(s *newStrand) (first *adk.Crossing) {
 	return first
 }
 
-// placeOfNext is the place of what a strand did next in the recording, but for a cancel: behind
-// the pieces of answers that it has, too.
-func (p *causal) placeOfNext(s *newStrand) int {
+// restOf is what a strand did next in the recording, but for cancels before it: behind the pieces
+// of answers that it has, too.
+func (p *causal) restOf(s *newStrand) []*adk.Crossing {
 	if s.rec < 0 {
-		return unrecorded
+		return nil
 	}
-	for _, x := range p.from(s.rec, max(s.front(), s.heard+1)) {
-		if !wire.IsCancel(x) {
-			return x.Seq
-		}
+	rest := p.from(s.rec, max(s.front(), s.heard+1))
+	for len(rest) > 0 && wire.IsCancel(rest[0]) {
+		rest = rest[1:]
 	}
-	return unrecorded
+	return rest
 }
 
 // hears notes that a strand has the next piece of an answer.

@@ -153,16 +153,15 @@ func (p *causal) outside() {
 		if a == nil || a.seq == unrecorded || a.cancel == nil && a.timer == nil {
 			return
 		}
+		refused := false // who comes to what is has not seen that its caller left
 		for _, s := range p.strands {
-			next := p.placeOfNext(s)
-			if next < a.seq || next == a.seq && a.cancel != nil { // a cancel that was not recorded comes behind it
+			rest := p.restOf(s)
+			if len(rest) > 0 && (rest[0].Seq < a.seq || rest[0].Seq == a.seq && a.cancel != nil) { // a cancel that was not recorded comes behind it
 				return
 			}
-			if a.cancel != nil && p.tree.IsRefused(next) { // who comes to it has not seen that its caller left
-				return
-			}
+			refused = refused || a.cancel != nil && wire.IsRefused(rest)
 		}
-		if p.isOnTheWay(a.seq) {
+		if refused || p.isOnTheWay(a.seq) {
 			return
 		}
 		p.do(a)

@@ -340,3 +340,13 @@ func never(t *testing.T) http.RoundTripper {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// A test's server is asked by a name that stays, through the transport of its own client.
+func TestATestsServerHasAName(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	resp, err := (&http.Client{Transport: adkhttp.NewTransport(server.Client().Transport)}).Get("http://example.com/x")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	assert.Equal(t, http.StatusNotFound, resp.StatusCode)
+}

@@ -142,7 +142,7 @@ func parseExamine(asJSON bool, list listOptions, args []string) (examineOptions,
 }
 
 func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {
-	t.quiet = o.list.quiet
+	t.quiet = o.list.quiet // also of the journals beside them
 	traces := t.besideJournals(ctx, o.paths)
 	recordings, _ := findRecordings(ctx, o.paths)
 	all := &findings{Traces: []examined{}}
@@ -168,7 +168,7 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 			q.print(t, one, again)
 		}
 	}
-	if again != nil && !o.json {
+	if again != nil {
 		again.print(t, q)
 	}
 	return q.conclude(t, o, all)

@@ -45,21 +45,3 @@ func (t *Tree) CallerLeft(in *Call) int {
 	}
 	return 0
 }
-
-// IsRefused reports whether the crossing at a place begins an operation of which nothing came but
-// an error: as of one in an aborted turn.
-func (t *Tree) IsRefused(place int) bool {
-	if place < 1 || place > len(t.Lines) {
-		return false
-	}
-	x := t.Lines[place-1]
-	if x.Kind.Class() != adk.ClassOperation || x.Phase != adk.Begin {
-		return false
-	}
-	next := slices.IndexFunc(t.Lines[place:], func(y *adk.Crossing) bool { return y.Strand == x.Strand })
-	if next < 0 {
-		return false
-	}
-	y := t.Lines[place+next]
-	return y.Op == x.Op && y.Phase == adk.Done && y.Err != nil
-}

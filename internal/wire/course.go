@@ -218,3 +218,10 @@ func Dialed(missing, end *adk.Crossing) string {
 	}
 	return failed.Addr.String()
 }
+
+// IsRefused reports whether what a strand does begins with an operation of which nothing came but
+// an error, as of one in an aborted turn.
+func IsRefused(next []*adk.Crossing) bool {
+	return len(next) > 1 && next[0].Kind.Class() == adk.ClassOperation && next[0].Phase == adk.Begin &&
+		next[1].Op == next[0].Op && next[1].Phase == adk.Done && next[1].Err != nil
+}

@@ -40,7 +40,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 		return t
 	}
 	t.violations = append(t.violations, a.violations()...)
-	held, hinted := a.held(e.undisturbed != nil && n.cost == 1 && !a.passed())
+	held, hinted := a.held(e.undisturbed != nil && n.cost <= 1 && !a.passed())
 	t.violations = append(t.violations, held...)
 	if said := e.asked(a, n, false); a.isDeceived() {
 		t.hints = said
@@ -51,7 +51,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	case e.undisturbed == nil || a.passed():
 	case n.cost == 0:
 		r := a.read()
-		r.Hints = property.Hints(a.info, a.all())
+		r.Hints = hinted
 		t.violations = append(t.violations, r.Alone()...)
 	case n.cost == 1:
 		r := a.read()

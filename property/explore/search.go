@@ -717,6 +717,7 @@ func (e *exploring) commit(t *tried) {
 func (e *exploring) measure() error {
 	asked := map[string]bool{}
 	besides := beside.Begin(func(of string) bool { asked[of] = true; return true })
+	defer besides.End() // where user code ends the test
 	a, s := e.workers[0].run(candidate{askers: true}, nil, false, true)
 	besides.End()
 	e.beside = slices.Sorted(maps.Keys(asked))

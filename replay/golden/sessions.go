@@ -210,46 +210,71 @@ func (c *sessionCheck) untraced() (failed bool) {
 }
 
 // remembered says of turns that asked without an answer what an earlier turn of their recording
-// asked: the process that was recorded may have remembered that, and a fresh host does not.
+// asked: the process that was recorded may have remembered that, and a fresh host does not. What
+// the turn asks itself, and less often, it has not from another one.
 func (c *sessionCheck) remembered() {
 	c.t.Helper()
+	read := map[*sessions.Recording][]questions{}
 	for _, of := range c.report.Traces {
 		d := of.Divergence
-		if d == nil || d.Class != replay.Unanswered || d.Evidence == nil || d.Evidence.Replayed == nil {
+		if d == nil || d.Class != replay.Unanswered || d.Evidence == nil || len(d.Evidence.Replayed.JSON) == 0 {
 			continue
 		}
-		traces := c.recordingOf(of.Trace).Traces
-		at := slices.IndexFunc(traces, func(s corpus.Source) bool { return s.Name == of.Trace })
-		began, itself := asks(traces[at], d.Evidence.Replayed, c.reading)
-		if itself { // it was asked in this turn too, and less often
-			continue
-		}
-		for i, other := range traces {
-			if earlier, same := asks(other, d.Evidence.Replayed, c.reading); same && (earlier.Before(began) || earlier.Equal(began) && i < at) {
-				c.t.Logf("%s", safetext.Wrapped(fmt.Sprintf("replay: %s asks what %s asked before it, to the byte: did the process remember it? The host of each turn is fresh: keep it in the values of the session, or in storage.", of.Trace, other.Name), commandWidth+16, "    "))
-				break
+		recording := c.recordingOf(of.Trace)
+		if read[recording] == nil {
+			for _, source := range recording.Traces {
+				read[recording] = append(read[recording], questionsOf(source, c.reading))
 			}
+		}
+		all, question := read[recording], questionOf(d.Evidence.Replayed)
+		at := slices.IndexFunc(recording.Traces, func(s corpus.Source) bool { return s.Name == of.Trace })
+		if all[at].asked[question] {
+			continue
+		}
+		by := slices.IndexFunc(all, func(q questions) bool {
+			return q.asked[question] && (q.began.Before(all[at].began) || q.began.Equal(all[at].began) && q.name < of.Trace)
+		})
+		if by >= 0 {
+			c.t.Logf("%s", safetext.Wrapped(fmt.Sprintf("replay: %s asks what %s asked before it, to the byte: did the process remember it? The host of each turn is fresh: keep it in the values of the session, or in storage.", of.Trace, all[by].name), commandWidth+16, "    "))
 		}
 	}
 }
 
-// asks gives when a trace began, and whether it has an operation that asks the same.
-func asks(source corpus.Source, x *adk.Crossing, reading trace.Options) (began time.Time, same bool) {
+// questions are what a trace asks, and when it began.
+type questions struct {
+	name  string
+	began time.Time
+	asked map[question]bool
+}
+
+// question is what is asked of somebody.
+type question struct {
+	kind    adk.Kind
+	of      string
+	request adk.Digest
+}
+
+func questionOf(x *adk.Crossing) question { return question{x.Kind, x.Name, adk.DigestOf(x.JSON)} }
+
+// questionsOf reads a trace as far as it goes.
+func questionsOf(source corpus.Source, reading trace.Options) questions {
+	all := questions{name: source.Name, asked: map[question]bool{}}
 	content, err := source.Open()
 	if err != nil {
-		return time.Time{}, false
+		return all
 	}
 	defer content.Close()
 	r, err := trace.NewReader(content, reading)
 	if err != nil {
-		return time.Time{}, false
+		return all
 	}
-	for err == nil && !same {
-		var line *trace.Line
-		line, err = r.Next()
-		same = err == nil && line.Kind == x.Kind && line.Phase == x.Phase && line.Name == x.Name && len(x.JSON) > 0 && bytes.Equal(line.JSON, x.JSON)
+	all.began = r.Header().Start
+	for line, err := r.Next(); err == nil; line, err = r.Next() {
+		if line.Phase == adk.Begin && len(line.JSON) > 0 {
+			all.asked[questionOf(&line.Crossing)] = true
+		}
 	}
-	return r.Header().Start, same
+	return all
 }
 
 // log says what was played.

@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -32,7 +31,12 @@ var damages = []damage{
 		}
 		return badVerb.FindString(text)
 	}, "a text was taken for a format of package fmt"},
-	{containing("<no value>"), "a text was taken for a template, or a template was given too little"},
+	{func(text string) string {
+		if !strings.Contains(text, noValue) {
+			return ""
+		}
+		return noValue
+	}, "a text was taken for a template, or a template was given too little"},
 	{func(text string) string {
 		if strings.ContainsRune(text, utf8.RuneError) || !utf8.ValidString(text) {
 			return string(utf8.RuneError)
@@ -41,14 +45,8 @@ var damages = []damage{
 	}, "a text was cut within a letter"},
 }
 
-func containing(words string) func(string) string {
-	return func(text string) string {
-		if strings.Contains(text, words) {
-			return words
-		}
-		return ""
-	}
-}
+// noValue is what a template puts in the place of what it was not given.
+const noValue = "<no value>"
 
 // mangled: what the agent tells, keeps or asks has in it what only code leaves there that takes a
 // text for something else: half a letter, the complaint of a formatter. It is silent where that
@@ -83,7 +81,7 @@ func around(text, words string) string {
 // saidIn is what the agent says in a crossing; empty in others.
 func saidIn(x *adk.Crossing) string {
 	switch x.Kind {
-	case adk.KindReportMessage, adk.KindReportThought, adk.KindEmitMessage:
+	case adk.KindReportMessage, adk.KindReportThought, adk.KindEmitMessage, adk.KindEmitThought:
 		return x.Text
 	case adk.KindAsk:
 		if x.Phase == adk.Begin {
@@ -135,7 +133,7 @@ func (r *Run) cameWith(d damage, until int) bool {
 		if x.Err != nil && d.in(x.Err.Error()) != "" || x.Value != nil && d.in(fmt.Sprint(x.Value)) != "" || x.Args != nil && d.in(fmt.Sprint(x.Args)) != "" {
 			return true
 		}
-		return slices.ContainsFunc(x.Records, func(record adk.Record) bool { return d.in(textOf(record)) != "" })
+		return slices.ContainsFunc(x.Texts, func(text string) bool { return d.in(text) != "" }) || slices.ContainsFunc(x.Records, func(record adk.Record) bool { return d.in(textOf(record)) != "" })
 	})
 }
 
@@ -150,22 +148,30 @@ func ranOnHalf(r, undisturbed *Run) (found []exhibit) {
 		if !slices.Contains(cutsArguments, f.Kind) || f.Op == 0 {
 			continue
 		}
-		usual := undisturbed.toolArguments()
-		over := false
-		for i := range r.Crossings {
-			x := &r.Crossings[i]
-			switch {
-			case x.Kind == adk.KindAsk && x.Op == f.Op:
-				over = x.Phase == adk.Done
-			case !over:
-			case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Name == f.Of:
-				return found
-			case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTool && len(usual[x.Seam.Name]) > 0 && !slices.Contains(usual[x.Seam.Name], argumentsOf(x)):
-				return append(found, exhibit{x.Seq, x.Seam.String(), fmt.Sprintf("what %s wanted was cut, and %s ran with %s", f.Of, x.Seam, cmp.Or(safetext.Said(argumentsOf(x), longestClip), "nothing"))})
-			}
+		if x := r.ranBehind(f, undisturbed.toolArguments()); x != nil {
+			found = append(found, exhibit{x.Seq, x.Seam.String(), fmt.Sprintf("what %s wanted was cut, and %s ran with %s", f.Of, x.Seam, safetext.Said(argumentsOf(x), longestClip))})
 		}
 	}
 	return found
+}
+
+// ranBehind is the first call behind the ask of a fault, and before another one of the same, of a
+// tool that has usual arguments, with others; nil where there is none.
+func (r *Run) ranBehind(f Fault, usual map[string][]string) *adk.Crossing {
+	over := false
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
+		switch {
+		case x.Kind == adk.KindAsk && x.Op == f.Op:
+			over = x.Phase == adk.Done
+		case !over:
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Name == f.Of:
+			return nil
+		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTool && len(usual[x.Seam.Name]) > 0 && !slices.Contains(usual[x.Seam.Name], argumentsOf(x)):
+			return x
+		}
+	}
+	return nil
 }
 
 // toolArguments are what tools were called with.
