@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/stub"
 )
 
@@ -54,13 +55,17 @@ func (p *causal) answer(op *newOp, q adk.Question) *adk.Answer {
 	}
 	switch {
 	case p.asksTheWorld && p.live.names(q.Of):
-		delete(p.asks.Counterparts, p.asks.Alone[q.Op]) // the world answers it
+		p.asks.Real(q.Op)
 		return nil
 	case op == nil:
 		return stub.Unanswered()
 	}
-	answer := stub.RecordedAnswer(op.rec)
-	answer.Final = p.asks.Final[op.rec]
+	rec := op.rec
+	if rec == nil {
+		rec = p.asks.Shared[q.Op] // it is answered at once: nothing was recorded in its place
+	}
+	answer := stub.RecordedAnswer(rec)
+	answer.Final = p.asks.Final[rec]
 	return answer
 }
 
@@ -70,4 +75,55 @@ func (l Live) names(of string) bool {
 		matched, _ := path.Match(pattern, of)
 		return matched || pattern == of
 	})
+}
+
+// shows notes what an ask shows of its call, which is one of several that goroutines have begun at
+// once, or below one: that it is the one of a recorded ask which was the same, or a new one where
+// nobody asked alike. Who stood for that until now, and has not shown that it does, stands for what
+// this one did. mu is held.
+func (p *causal) shows(c *newCall, rec *calls.Call) {
+	var chain []*newCall
+	for at, was := c, rec; at != nil && at.beside; at = at.parent {
+		chain = append(chain, at)
+		switch {
+		case at.shown:
+			return
+		case rec == nil:
+			continue
+		case was == nil || was.Begin.Seam != at.seam || p.newCalls[was] != nil && p.newCalls[was].shown:
+			return
+		}
+		was = was.Parent
+	}
+	for _, at := range chain {
+		at.shown = true
+		if at.rec != rec {
+			p.exchange(at, rec)
+		}
+		if rec != nil {
+			rec = rec.Parent
+		}
+	}
+}
+
+// exchange has a new call stand for another recorded one, or for none, and who stood for that for
+// what it stood for.
+func (p *causal) exchange(c *newCall, rec *calls.Call) {
+	other, old := p.newCalls[rec], c.rec
+	p.stands(c, rec)
+	switch {
+	case other != nil:
+		p.stands(other, old)
+	case old != nil: // somebody may come for it
+		delete(p.newCalls, old)
+		delete(p.nextUnmatched, old.Parent)
+		p.newSeq[old.Begin.Seq] = 0
+	}
+}
+
+// stands has a new call stand for a recorded one; nil is none.
+func (p *causal) stands(c *newCall, rec *calls.Call) {
+	if c.rec = rec; rec != nil {
+		p.newCalls[rec], p.newSeq[rec.Begin.Seq] = c, c.began
+	}
 }

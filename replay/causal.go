@@ -95,8 +95,10 @@ type causal struct {
 // newCall is a call of the new run.
 type newCall struct {
 	id, strand int
+	began      int // its first crossing
 	seam       adk.Seam
 	rec        *calls.Call // its counterpart; nil if there is none
+	parent     *newCall
 	owner      *newCall    // the nearest run or dispatch above
 	path       string      // of its strand
 	doing      *calls.Step // what a scripted seam performs through its handle
@@ -104,6 +106,7 @@ type newCall struct {
 	below      []*newCall // the calls that it made and that have not returned
 	apart      bool       // goroutines that live code has begun use its handle
 	beside     bool       // it is a dispatch that such a goroutine made, or below one: which of several it is shows later
+	shown      bool       // and that it is this one
 	makesApart bool       // such a goroutine makes ids
 	done       int        // how many of what its counterpart did, from the first on, were done
 	cursor     int        // the last recorded crossing that was passed in it
@@ -269,7 +272,7 @@ func (p *causal) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 	}
 	step.Call, step.Strand = c.rec.Begin.ID, s.rec
 	for {
-		x := p.nextLike(step, max(*upTo, c.rec.Begin.Seq))
+		x := p.lines.Like(step, max(*upTo, c.rec.Begin.Seq))
 		if x == nil || p.newSeq[x.Seq] == 0 {
 			return x
 		}
@@ -388,7 +391,7 @@ func (p *causal) upcoming(s *newStrand) *adk.Crossing {
 }
 
 // ahead are the recorded lines of a strand that it has not passed. mu is held.
-func (p *causal) ahead(s *newStrand) []*adk.Crossing { return p.from(s.rec, s.cursor+1) }
+func (p *causal) ahead(s *newStrand) []*adk.Crossing { return p.lines.From(s.rec, s.cursor+1) }
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
@@ -400,7 +403,7 @@ func later(a, b time.Time) time.Time {
 // called finds the counterpart of a call. mu is held.
 func (p *causal) called(got *adk.Crossing) {
 	parent := p.calls[got.Call]
-	c := &newCall{id: got.ID, strand: got.Strand, seam: got.Seam}
+	c := &newCall{id: got.ID, began: got.Seq, parent: parent, strand: got.Strand, seam: got.Seam}
 	p.calls[got.ID] = c
 	if s := p.strands[got.Strand]; s != nil {
 		if got.Seam.Label == adk.LabelStrand {
@@ -429,8 +432,7 @@ func (p *causal) called(got *adk.Crossing) {
 	if c.rec == nil {
 		return
 	}
-	p.newCalls[c.rec] = c
-	p.newSeq[c.rec.Begin.Seq] = got.Seq
+	p.stands(c, c.rec)
 	if s := p.strands[got.Strand]; s != nil {
 		s.cursor = max(s.cursor, c.rec.Begin.Seq)
 		p.came(s, c.rec.Begin)
@@ -647,7 +649,15 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 		return s
 	}
 	if wire.IsAsk(got) {
-		return p.asks.Take(p.tree, p.ids, p.live.Strict, asks.Asker{In: c.rec, Strand: c.path, Uncertain: c.beside}, got)
+		s, equal := p.asks.Take(p.tree, p.ids, p.live.Strict, asks.Asker{In: c.rec, Strand: c.path, Uncertain: c.beside}, got)
+		switch {
+		case !c.beside:
+		case equal:
+			p.shows(c, s.In)
+		case s == nil && p.asks.Shared[got.Op] == nil:
+			p.shows(c, nil)
+		}
+		return s
 	}
 	if c.rec == nil {
 		return nil
@@ -703,7 +713,7 @@ func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	}
 	p.Mu.Unlock()
 	h.Strand = c.rec.Begin.Strand
-	if p.isUsed(c.rec) { // a handle holds all that the engine has of its call, for as long as the run
+	if p.lines.AnyIn(c.rec.Begin.ID) { // a handle holds all that the engine has of its call, for as long as the run
 		p.stage.Enter(c.rec.Begin.ID, h)
 	}
 	if err := p.perform(c.rec.Script); err != nil {

@@ -64,7 +64,7 @@ func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 	if s.several { // of which another one may have come further
 		behind = max(c.cursor, c.rec.Begin.Seq)
 	}
-	return p.nextLike(adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}, behind)
+	return p.lines.Like(adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}, behind)
 }
 
 // entersNobody reports whether a next of a call that comes now led to nobody in the
@@ -133,7 +133,7 @@ func (p *causal) restOf(s *newStrand) []*adk.Crossing {
 	if s.rec < 0 {
 		return nil
 	}
-	rest := p.from(s.rec, max(s.front(), s.heard+1))
+	rest := p.lines.From(s.rec, max(s.front(), s.heard+1))
 	for len(rest) > 0 && wire.IsCancel(rest[0]) {
 		rest = rest[1:]
 	}

@@ -531,7 +531,7 @@ func (p *causal) leavesUndone(s *newStrand, before int) bool {
 	if s.rec < 0 {
 		return false
 	}
-	for _, x := range p.from(s.rec, s.allDone+1) {
+	for _, x := range p.lines.From(s.rec, s.allDone+1) {
 		tracked := x.Kind.Class() == adk.ClassOperation || x.Kind.Class() == adk.ClassCall
 		if x.Seq >= before || tracked && p.newSeq[x.Seq] == 0 {
 			return x.Seq < before

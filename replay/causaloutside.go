@@ -79,7 +79,7 @@ func (p *causal) mayStillEnd(op *newOp) bool {
 	if !p.live.any() || strand == nil || op.rec == nil {
 		return false
 	}
-	for _, x := range p.from(op.rec.X.Strand, max(strand.cursor, op.rec.X.Seq)+1) {
+	for _, x := range p.lines.From(op.rec.X.Strand, max(strand.cursor, op.rec.X.Seq)+1) {
 		if isBehind(x, op.rec.Done) || isBehind(x, op.rec.In.Return) { // a goroutine that ended has done nothing to the end
 			break
 		}

@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -10,6 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/lines"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
@@ -24,8 +23,7 @@ type tables struct {
 	byCause    map[adk.Digest][]*calls.Step // recorded operations, by their causes
 	scopes     map[string]int               // of the dispatches that operations are in, numbered
 	scopeOf    map[*calls.Call]int
-	byStrand   map[int][]*adk.Crossing    // the lines of each recorded strand
-	inCalls    []*adk.Crossing            // all, call by call, as compareSteps orders them
+	lines      lines.Index                // by strand and by step
 	abortLines []*adk.Crossing            // cancels, and operations that abort the run
 	aborts     bool                       // an operation aborted the recorded run
 	faults     map[int]stub.ListenerFault // of listeners, by the recorded event
@@ -43,11 +41,7 @@ func newTables(tree *calls.Tree, live Live, known wire.Comparer) tables {
 
 // index prepares what is looked up while the run goes on.
 func (t *tables) index() {
-	t.byStrand = byStrand(t.tree.Lines)
-	t.inCalls = slices.Clone(t.tree.Lines)
-	slices.SortFunc(t.inCalls, func(a, b *adk.Crossing) int {
-		return cmp.Or(compareSteps(stepOf(a), stepOf(b)), cmp.Compare(a.Seq, b.Seq))
-	})
+	t.lines = lines.Of(t.tree.Lines)
 	for _, x := range t.tree.Lines {
 		t.aborts = t.aborts || wire.Aborts(x)
 		if wire.IsCancel(x) || wire.Aborts(x) {
@@ -62,55 +56,6 @@ func (t *tables) index() {
 		}
 	}
 	t.listen()
-}
-
-// byStrand are the lines of each strand, all in one piece of memory: a turn may have as many
-// strands as it has calls of tools.
-func byStrand(lines []*adk.Crossing) map[int][]*adk.Crossing {
-	counts := map[int]int{}
-	for _, x := range lines {
-		counts[x.Strand]++
-	}
-	of := make(map[int][]*adk.Crossing, len(counts))
-	room := make([]*adk.Crossing, len(lines))
-	for _, x := range lines {
-		if of[x.Strand] == nil {
-			n := counts[x.Strand]
-			of[x.Strand], room = room[:0:n], room[n:]
-		}
-		of[x.Strand] = append(of[x.Strand], x)
-	}
-	return of
-}
-
-// stepOf is the step that made a recorded line.
-func stepOf(x *adk.Crossing) adk.Step {
-	return adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
-}
-
-// compareSteps orders steps call by call, and those of a call so that all of one strand, kind
-// and phase stand together.
-func compareSteps(a, b adk.Step) int {
-	return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Strand, b.Strand), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Phase, b.Phase))
-}
-
-// nextLike is the first recorded line behind a place that a step like another made; nil if
-// there is none.
-func (t *tables) nextLike(step adk.Step, behind int) *adk.Crossing {
-	at, _ := slices.BinarySearchFunc(t.inCalls, step, func(x *adk.Crossing, step adk.Step) int {
-		return cmp.Or(compareSteps(stepOf(x), step), cmp.Compare(x.Seq, behind+1))
-	})
-	if at == len(t.inCalls) || stepOf(t.inCalls[at]) != step {
-		return nil
-	}
-	return t.inCalls[at]
-}
-
-// isUsed reports whether anything was done through the handle of a recorded call, within it
-// or behind it.
-func (t *tables) isUsed(c *calls.Call) bool {
-	_, is := slices.BinarySearchFunc(t.inCalls, c.Begin.ID, func(x *adk.Crossing, call int) int { return cmp.Compare(x.Call, call) })
-	return is
 }
 
 // listen finds the events at which recorded listeners were loud. Those that settle
@@ -186,13 +131,6 @@ func (t *tables) scope(owner *calls.Call) int {
 // strand is recorded: who asks may have moved, and somebody settled what was asked.
 func (t *tables) gateCause(x *adk.Crossing) adk.Digest {
 	return adk.DigestOf([]byte("gate\n" + compare.ArgumentsText(t.known, x)))
-}
-
-// from are the lines of a recorded strand from a place on.
-func (t *tables) from(strand, seq int) []*adk.Crossing {
-	lines := t.byStrand[strand]
-	at, _ := slices.BinarySearchFunc(lines, seq, func(x *adk.Crossing, seq int) int { return x.Seq - seq })
-	return lines[at:]
 }
 
 // isLive reports whether a recorded call is of a seam that is live now. It is asked while

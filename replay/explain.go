@@ -39,9 +39,10 @@ type replayed struct {
 	redaction *redacting.Writer // what Live.Redact has found in it; nil without rules
 	lines     []trace.Line      // its crossings, with the recorded ids
 	ids       *rename.IDs
-	beside    []beside.Ask  // what was refused
-	lent      []*calls.Step // as causal has it
-	endless   []string      // who waits for whom in a run that never ends, and was left behind
+	beside    []beside.Ask        // what was refused
+	lent      []*calls.Step       // as causal has it
+	shared    map[int]*calls.Step // as asks.Recorded has it
+	endless   []string            // who waits for whom in a run that never ends, and was left behind
 }
 
 // report is the report of a run with live seams.

@@ -58,10 +58,10 @@ type Live struct {
 	// money, and writes nothing of mine. What is not named here is answered from the
 	// recording: an equal request by its own answer, a changed one by that of the request
 	// which is most alike, over HTTP of those with its method and path, where at least half of
-	// the words of the shorter one are in the other, and what was recorded less often than it
-	// is asked, by ErrUnanswered. The report
-	// then says what changed, and of several that are as much alike that this is ambiguous;
-	// it is not as recorded.
+	// the words of the shorter one are in the other, and what a call asks more often than it
+	// did, by ErrUnanswered. Who asks what only another seam call had asked hears what that one
+	// does. The report then says what changed, and of several that are as much alike that this
+	// is ambiguous; it is not as recorded, and Rerecord needs an answer for each.
 	//
 	// A random UUID (version 4 or 7) that live code makes for a request, and that nothing
 	// had brought before, stands for the recorded one in its place, as all ids do that live
@@ -77,7 +77,8 @@ type Live struct {
 	// a later one. Before it they are answered from the recording; 0 is from the
 	// beginning. It goes on from there with the model of today.
 	OutsideFrom int
-	// Strict gives a changed request no answer (ErrUnanswered), and none to storage that
+	// Strict gives a changed request no answer (ErrUnanswered), nor one answer to two who ask
+	// the same, and none to storage that
 	// keeps something else than was recorded, which else says that it has kept it.
 	Strict bool
 	// Redact is what the recording was redacted by, where it was: what live code says is

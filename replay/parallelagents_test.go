@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -114,7 +116,8 @@ func TestChangedParallelSubAgentsAreTold(t *testing.T) {
 				assert.Contains(t, d.String(), c.says)
 				require.NotEmpty(t, d.Place)
 				assert.Contains(t, d.Place, c.code)
-				assert.NotContains(t, d.String(), "what is zig", "%s", recorded)
+				told, _, _ := strings.Cut(d.String(), "agreed before:") // of whoever came before
+				assert.NotContains(t, told, "what is zig", "%s", recorded)
 				if name == "is new" { // nobody has an answer for its tool
 					continue
 				}
@@ -127,19 +130,61 @@ func TestChangedParallelSubAgentsAreTold(t *testing.T) {
 	}
 }
 
+// Which of them is new shows in what it asks, whenever it began: the recorded tool answers the
+// others, as it did.
+func TestTheNewOneOfParallelSubAgents(t *testing.T) {
+	t.Parallel()
+	known := []string{"what is go", "what is rust", "what is zig"}
+	recorded := byTheMachine(t, oneAfterTheOther(known...))
+	late := sub("or java")
+	for name, now := range map[string]adk.Config{
+		"comes first": oneAfterTheOther(slices.Insert(slices.Clone(known), 0, "or java")...),
+		"began first, and asks last": executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var first started
+			begun, others := make(chan struct{}), make(chan struct{})
+			first.Go(func() error {
+				_, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "research", Source: dc, Executor: adk.Executor{Name: late.Name,
+					Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+						close(begun)
+						<-others
+						return late.Run(ctx, dc, h)
+					}}})
+				return err
+			})
+			<-begun
+			err := dispatchedInTurn(ctx, dc, known)
+			close(others)
+			return errors.Join(err, first.Wait(), dc.Ack())
+		}, working("read")...),
+	} {
+		d := inTime(t, recorded, replay.Live{Config: now, Seams: []string{replay.Executor}})
+		require.NotNil(t, d, name)
+		assert.Contains(t, d.String(), `  + dispatch/research, which begins with ask model "or java"`, name)
+		assert.Empty(t, d.Also, name)
+		assert.Contains(t, d.String(), "after it: 90 equal", "%s: all that the others do", name)
+	}
+}
+
+// dispatchedInTurn has one sub-agent after the other look into a question, each dispatched by a
+// goroutine of its own.
+func dispatchedInTurn(ctx context.Context, dc *adk.DispatchContext, questions []string) (err error) {
+	for _, question := range questions {
+		var one started
+		one.Go(dispatched(ctx, dc, question))
+		err = errors.Join(err, one.Wait())
+	}
+	return err
+}
+
+func oneAfterTheOther(questions ...string) adk.Config {
+	return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		return errors.Join(dispatchedInTurn(ctx, dc, questions), dc.Ack())
+	}, working("read")...)
+}
+
 // A changed request of one of them is answered by the recorded one that is most like it, also where
 // it comes first now and the sub-agent that came first then asked something that is alike too.
 func TestChangedParallelSubAgentsHearTheirOwn(t *testing.T) {
-	oneAfterTheOther := func(questions ...string) adk.Config {
-		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
-			for _, question := range questions {
-				var one started
-				one.Go(dispatched(ctx, dc, question))
-				err = errors.Join(err, one.Wait())
-			}
-			return errors.Join(err, dc.Ack())
-		}, working("read")...)
-	}
 	recorded := byTheMachine(t, oneAfterTheOther("what is zig", "what is rust"))
 	d := inTime(t, recorded, replay.Live{Config: oneAfterTheOther("what is rust like", "what is zig"), Seams: []string{replay.Executor}})
 	require.NotNil(t, d)

@@ -162,7 +162,7 @@ func (r *replayed) places(lines []trace.Line) []int {
 		counterparts[seq] = r.want.Lines[i]
 	}
 	places, reached := make([]int, len(lines)+1), map[int]int{}
-	was, is := waits(r.want.Lines), waits(pointers(lines))
+	was, is := waits(r.want.Lines), waits(calls.Crossings(lines))
 	for i := range lines {
 		x := &lines[i].Crossing
 		var at time.Time
@@ -222,7 +222,7 @@ func (r *replayed) answered() error {
 		if wire.AsksForGate(x) {
 			waitsFor[x.Name] = x
 		}
-		if r.unanswered[x.ID] || r.unasked[x.Seq] || stub.Lacks(x.Err) {
+		if r.unanswered[x.ID] || r.unasked[x.Seq] || stub.Lacks(x.Err) || x.Phase == adk.Begin && r.shared[x.Op] != nil {
 			if x.Phase == adk.Done && asked[x.Op] != nil {
 				x = asked[x.Op]
 			}

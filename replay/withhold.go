@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/withhold"
@@ -52,7 +52,7 @@ func (r *replayed) withheld(options trace.Options) (*trace.Trace, error) {
 	}
 	left := *run
 	left.SetLines(slices.Clone(run.Lines()))
-	if err := w.Replace(pointers(left.Lines())); err != nil {
+	if err := w.Replace(calls.Crossings(left.Lines())); err != nil {
 		return nil, err
 	}
 	r.secrets = w.Secrets()
@@ -69,7 +69,7 @@ func (r *replayed) withholding() (*withhold.Run, error) {
 func (r *replayed) hold(w *withhold.Run, run, left *trace.Trace) error {
 	made := r.comparison // of its own: it is made again of what is left
 	made.compare()
-	return w.Hold(made.counterparts, pointers(r.ids.Apply(run.Lines())), pointers(r.ids.Apply(left.Lines())))
+	return w.Hold(made.counterparts, calls.Crossings(r.ids.Apply(run.Lines())), calls.Crossings(r.ids.Apply(left.Lines())))
 }
 
 // saysSecret is an error where what the rules have left of a run still says what the recording
@@ -119,13 +119,6 @@ func (r *replayed) withholdNames(report *Report) {
 			hide(&d.Waiting[i])
 		}
 	}
-}
-
-func pointers(lines []trace.Line) (all []*adk.Crossing) {
-	for i := range lines {
-		all = append(all, &lines[i].Crossing)
-	}
-	return all
 }
 
 // redacted is a run without what rules find, and what knows all that they have found.

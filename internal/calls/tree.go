@@ -88,14 +88,19 @@ func (s *Step) Waits() string {
 	return s.rare.waits
 }
 
+// Crossings are those of lines, which they point into.
+func Crossings(lines []trace.Line) []*adk.Crossing {
+	all := make([]*adk.Crossing, len(lines))
+	for i := range lines {
+		all[i] = &lines[i].Crossing
+	}
+	return all
+}
+
 // New makes the tree of a run that was recorded in a version of the format,
 // or that is held against one.
 func New(version int, info adk.RunInfo, lines []trace.Line) *Tree {
-	crossings := make([]*adk.Crossing, len(lines))
-	for i := range lines {
-		crossings[i] = &lines[i].Crossing
-	}
-	return NewOf(version, info, crossings)
+	return NewOf(version, info, Crossings(lines))
 }
 
 // NewOf is New for crossings that need not stand in one piece of memory. The tree keeps

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -36,13 +37,32 @@ type Recorded struct {
 	Rivals map[int]int
 	// Alone are the new beginnings that have no counterpart, by their operations.
 	Alone map[int]int
+	// Shared are the recorded asks whose answers were given once more, by the operations of new
+	// asks that stand for none.
+	Shared map[int]*calls.Step
+	// afar are those whose answer an equal ask has that is neither of their call nor of their
+	// strand.
+	afar map[equalAsk][]*ask
+	// equalToo are all that asked the same, whoever has their answers, and sharers who heard one
+	// that others have. Both are nil until a run asks more often.
+	equalToo map[equalAsk][]*calls.Step
+	sharers  map[sharer]bool
+	real     map[int]bool // the operations that the world answers
 }
 
 type ask struct {
 	step  *calls.Step
 	like  *likeness.Likeness // made when it is asked for
 	taken int                // the number of the new ask that has its answer; 0 if there is none
+	op    int                // the operation of that
 	gone  bool               // an equal one has it
+}
+
+// sharer is a call of the new run that hears what another one does. It hears it once: a loop that
+// asks the same for ever would be answered for ever.
+type sharer struct {
+	step *calls.Step
+	call int
 }
 
 // equalAsk is what asks have in common that ask the same.
@@ -65,8 +85,8 @@ type Asker struct {
 
 // Take gives the recorded ask whose answer a new one gets; nil is none. It is an equal one, or unless
 // strict one that is alike: of the call where there is one and it is certain, else of the strand, or
-// any.
-func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, got *adk.Crossing) *calls.Step {
+// any. Who asks the same as another call did takes no answer from that: it shares it, unless strict.
+func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, got *adk.Crossing) (s *calls.Step, equal bool) {
 	if !r.known {
 		r.index(t)
 	}
@@ -74,22 +94,27 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 	asked.JSON = ids.InText(got.JSON)
 	if a := r.asNext(by.In, &asked); a != nil {
 		ids.Again(a.step.X.Seq)
-		return r.gives(a, got.Seq)
+		return r.gives(a, got), true
 	}
 	scopes := []func(*ask) bool{
 		func(a *ask) bool { return a.step.In == by.In },
 		func(a *ask) bool { return a.step.In.Strand == by.Strand },
 		func(*ask) bool { return true },
 	}
-	a, recorded := r.asEqual(equalOf(&asked), scopes)
+	key := equalOf(&asked)
+	a, recorded := r.asEqual(key, scopes, strict)
 	if a == nil && !recorded {
 		a = r.asEqualButForIDs(&asked, ids, scopes)
 	}
-	if a != nil {
+	switch {
+	case a != nil:
 		ids.Again(a.step.X.Seq)
-		return r.gives(a, got.Seq)
-	} else if recorded || strict { // its answers have been given: another's would be wrong
-		return r.givesNone(got)
+		return r.gives(a, got), true
+	case recorded && !strict && r.shares(t, key, by, got):
+		return nil, false
+	case recorded || strict: // its answers have been given: another's would be wrong
+		r.givesNone(got)
+		return nil, false
 	}
 	if by.Uncertain {
 		scopes = scopes[1:]
@@ -101,29 +126,40 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 				r.Rivals[got.Seq] = rival.step.X.Seq
 			}
 			ids.PairMembers(a.step.X.JSON, asked.JSON)
-			return r.gives(a, got.Seq)
+			return r.gives(a, got), false
 		}
 	}
-	return r.givesNone(got)
+	r.givesNone(got)
+	return nil, false
 }
 
 // index finds the asks of a run.
 func (r *Recorded) index(t *calls.Tree) {
 	r.known, r.byCall, r.Final = true, map[*calls.Call][]*ask{}, map[*calls.Step]bool{}
 	r.Counterparts, r.Rivals, r.Alone = map[int]int{}, map[int]int{}, map[int]int{}
-	for _, x := range t.Lines {
-		if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
-			continue
-		}
-		for _, s := range t.Calls[x.ID].Steps {
-			if s.IsAsk() {
-				a := &ask{step: s}
-				r.all, r.byCall[s.In] = append(r.all, a), append(r.byCall[s.In], a)
-			}
-		}
+	r.Shared, r.real = map[int]*calls.Step{}, map[int]bool{}
+	for s := range asksOf(t) {
+		a := &ask{step: s}
+		r.all, r.byCall[s.In] = append(r.all, a), append(r.byCall[s.In], a)
 	}
 	for _, asks := range r.byCall {
 		r.finalAmong(asks)
+	}
+}
+
+// asksOf are the asks of a run, those of each call together.
+func asksOf(t *calls.Tree) iter.Seq[*calls.Step] {
+	return func(yield func(*calls.Step) bool) {
+		for _, x := range t.Lines {
+			if x.Kind.Class() != adk.ClassCall || t.Calls[x.ID] == nil || t.Calls[x.ID].Begin != x {
+				continue
+			}
+			for _, s := range t.Calls[x.ID].Steps {
+				if s.IsAsk() && !yield(s) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -180,15 +216,15 @@ func (r *Recorded) asNext(in *calls.Call, asked *adk.Crossing) *ask {
 }
 
 // givesNone notes that a new ask gets no recorded answer.
-func (r *Recorded) givesNone(got *adk.Crossing) *calls.Step {
+func (r *Recorded) givesNone(got *adk.Crossing) {
 	r.Counterparts[got.Seq], r.Alone[got.Op] = 0, got.Seq
-	return nil
 }
 
 // asEqual is the first recorded ask of the narrowest scope that asked the same, and
-// whose answer no other has that did: it is taken out of these. recorded tells whether
-// there was one at all.
-func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool) (first *ask, recorded bool) {
+// whose answer no other has that did: it is taken out of these. One of the same call or strand is
+// also taken, unless strict, from who asked the same from afar, and has heard the answer: it is
+// shared then. recorded tells whether there was one at all.
+func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool, strict bool) (first *ask, recorded bool) {
 	if r.equals == nil {
 		r.sumUp()
 	}
@@ -198,15 +234,57 @@ func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool) (first *ask
 	}
 	left := withoutGone(list)
 	r.equals[asked] = left
-	for _, in := range scopes {
+	for i, in := range scopes {
+		any := i == len(scopes)-1
 		if at := slices.IndexFunc(left, func(a *ask) bool { return !a.gone && in(a) }); at >= 0 {
 			first, left[at].gone = left[at], true
 			copy(left[1:at+1], left[:at]) // mostly none: asks come in their order
 			r.equals[asked] = left[1:]
+			if any {
+				r.afar[asked] = append(r.afar[asked], first)
+			}
+			return first, true
+		}
+		if at := slices.IndexFunc(r.afar[asked], in); at >= 0 && !any && !strict {
+			first = r.afar[asked][at]
+			r.afar[asked] = slices.Delete(r.afar[asked], at, at+1)
+			if !r.real[first.op] {
+				r.Shared[first.op] = first.step
+			}
 			return first, true
 		}
 	}
 	return nil, true
+}
+
+// shares has a new ask, which asks what others do that did in the recording, hear what they heard.
+// What its own call asked is not asked once more: the answer may be another the next time.
+func (r *Recorded) shares(t *calls.Tree, asked equalAsk, by Asker, got *adk.Crossing) bool {
+	if r.equalToo == nil {
+		r.equalToo, r.sharers = map[equalAsk][]*calls.Step{}, map[sharer]bool{}
+		for s := range asksOf(t) {
+			of := equalOf(s.X)
+			r.equalToo[of] = append(r.equalToo[of], s)
+		}
+	}
+	all := r.equalToo[asked]
+	if by.In != nil && !by.Uncertain && slices.ContainsFunc(all, func(s *calls.Step) bool { return s.In == by.In }) {
+		return false
+	}
+	for _, s := range all {
+		if hears := (sharer{s, got.Call}); !r.sharers[hears] {
+			r.sharers[hears], r.Shared[got.Op] = true, s
+			return true
+		}
+	}
+	return false
+}
+
+// Real says that the world answers a new ask, by its operation.
+func (r *Recorded) Real(op int) {
+	delete(r.Counterparts, r.Alone[op])
+	delete(r.Shared, op)
+	r.real[op] = true
 }
 
 // asEqualButForIDs is asEqual up to the random ids that live code makes for a request, which
@@ -228,7 +306,7 @@ func (r *Recorded) asEqualButForIDs(asked *adk.Crossing, ids *rename.IDs, scopes
 
 // sumUp finds the asks that asked the same.
 func (r *Recorded) sumUp() {
-	r.equals = map[equalAsk][]*ask{}
+	r.equals, r.afar = map[equalAsk][]*ask{}, map[equalAsk][]*ask{}
 	for _, a := range r.all {
 		of := equalOf(a.step.X)
 		r.equals[of] = append(r.equals[of], a)
@@ -244,12 +322,12 @@ func withoutGone(list []*ask) []*ask {
 }
 
 // gives notes whose answer a new ask gets.
-func (r *Recorded) gives(a *ask, to int) *calls.Step {
+func (r *Recorded) gives(a *ask, to *adk.Crossing) *calls.Step {
 	if a.taken > 0 {
-		delete(r.Counterparts, a.taken) // it was changed, and got the answer of this one
+		delete(r.Counterparts, a.taken) // it was changed, or from afar, and got the answer of this one
 	}
-	a.taken = to
-	r.Counterparts[to] = a.step.X.Seq
+	a.taken, a.op = to.Seq, to.Op
+	r.Counterparts[to.Seq] = a.step.X.Seq
 	return a.step
 }
 

@@ -1,0 +1,79 @@
+// Package lines finds lines of a recording by the strand and by the step that made them.
+package lines
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+)
+
+// Index has the lines of a recording. Its zero value has none.
+type Index struct {
+	byStrand map[int][]*adk.Crossing
+	inCalls  []*adk.Crossing // all, call by call, as compareSteps orders them
+}
+
+// Of is the index of the lines of a recording, which are in its order.
+func Of(all []*adk.Crossing) Index {
+	inCalls := slices.Clone(all)
+	slices.SortFunc(inCalls, func(a, b *adk.Crossing) int {
+		return cmp.Or(compareSteps(stepOf(a), stepOf(b)), cmp.Compare(a.Seq, b.Seq))
+	})
+	return Index{byStrand(all), inCalls}
+}
+
+// byStrand are the lines of each strand, all in one piece of memory: a turn may have as many
+// strands as it has calls of tools.
+func byStrand(lines []*adk.Crossing) map[int][]*adk.Crossing {
+	counts := map[int]int{}
+	for _, x := range lines {
+		counts[x.Strand]++
+	}
+	of := make(map[int][]*adk.Crossing, len(counts))
+	room := make([]*adk.Crossing, len(lines))
+	for _, x := range lines {
+		if of[x.Strand] == nil {
+			n := counts[x.Strand]
+			of[x.Strand], room = room[:0:n], room[n:]
+		}
+		of[x.Strand] = append(of[x.Strand], x)
+	}
+	return of
+}
+
+// stepOf is the step that made a recorded line.
+func stepOf(x *adk.Crossing) adk.Step {
+	return adk.Step{Kind: x.Kind, Phase: x.Phase, Call: x.Call, Strand: x.Strand}
+}
+
+// compareSteps orders steps call by call, and those of a call so that all of one strand, kind
+// and phase stand together.
+func compareSteps(a, b adk.Step) int {
+	return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Strand, b.Strand), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Phase, b.Phase))
+}
+
+// Like is the first line behind the number of another that a step like this one made; nil if there
+// is none.
+func (n Index) Like(step adk.Step, behind int) *adk.Crossing {
+	at, _ := slices.BinarySearchFunc(n.inCalls, step, func(x *adk.Crossing, step adk.Step) int {
+		return cmp.Or(compareSteps(stepOf(x), step), cmp.Compare(x.Seq, behind+1))
+	})
+	if at == len(n.inCalls) || stepOf(n.inCalls[at]) != step {
+		return nil
+	}
+	return n.inCalls[at]
+}
+
+// AnyIn reports whether anything was done in a call, or behind it through its handle.
+func (n Index) AnyIn(call int) bool {
+	_, is := slices.BinarySearchFunc(n.inCalls, call, func(x *adk.Crossing, call int) int { return cmp.Compare(x.Call, call) })
+	return is
+}
+
+// From are the lines of a strand from a number on.
+func (n Index) From(strand, seq int) []*adk.Crossing {
+	of := n.byStrand[strand]
+	at, _ := slices.BinarySearchFunc(of, seq, func(x *adk.Crossing, seq int) int { return x.Seq - seq })
+	return of[at:]
+}
