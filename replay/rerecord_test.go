@@ -245,7 +245,8 @@ func TestRerecordOfAStepThatAnAbortForestalled(t *testing.T) {
 				report, again := rerecorded(t, trace, replay.Live{})
 				assert.Nil(t, report.Divergence, "%s", report)
 				assert.Equal(t, string(trace), string(again))
-				sameWhenVerified(t, trace, replay.Live{Config: config, Seams: []string{replay.Middleware}})
+				// What may write runs once: no second run in the recorded order makes good what went wrong.
+				sameWhenVerified(t, trace, replay.Live{Config: config, Seams: []string{replay.Middleware}, Writes: true})
 			}
 		})
 	}
