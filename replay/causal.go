@@ -596,7 +596,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	rec := p.take(c, got)
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
-		if s := p.strands[got.Strand]; s != nil && got.Kind.LeadsTo() != "" {
+		if s := p.strands[got.Strand]; s != nil && (got.Kind.LeadsTo() != "" || rec.Failed() && !rec.IsAsk()) { // an ask waits for its turn before it ends
 			op.by = s.present()
 		}
 		if c.apart && got.Kind.LeadsTo() != "" {

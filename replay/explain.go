@@ -537,7 +537,7 @@ func (r *replayed) isUnanswered(got *adk.Crossing) bool {
 // another way than it was recorded: what did not happen any more is a consequence.
 func (r *replayed) endedBy(first *difference) bool {
 	s := r.got.StepOf(first.got)
-	if s != nil && s.Done != nil && s.Done.Err != nil {
+	if s.Failed() {
 		return true
 	}
 	in, call := r.got.Calls[wire.CallOf(first.got)], first.call

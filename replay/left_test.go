@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -104,5 +107,80 @@ func TestTheCallerLeavesInBetween(t *testing.T) {
 			require.NoError(t, err)
 			assert.Nil(t, report.Divergence, "%s", report.Divergence)
 		})
+	}
+}
+
+// ended is a probe that knows in which order sleeps end, by how long they are.
+type ended struct {
+	mu    sync.Mutex
+	moved *sync.Cond
+	long  map[int]time.Duration // by their operations
+	order []time.Duration
+	gone  int           // how many of them somebody has waited for
+	all   chan struct{} // closed as so many have begun as it has room for
+}
+
+func (e *ended) Observe(adk.RunInfo) adk.Observer { return e }
+
+func (*ended) Begin(adk.Step) {}
+
+func (*ended) Park(int, func() bool) {}
+
+func (*ended) Resume(int) {}
+
+func (e *ended) Tell(x *adk.Crossing) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case x.Kind == adk.KindSleep && x.Phase == adk.Begin:
+		if e.long[x.Op] = x.Duration; len(e.long) == cap(e.all) {
+			close(e.all)
+		}
+	case x.Kind == adk.KindSleep:
+		e.order = append(e.order, e.long[x.Op])
+	}
+}
+
+// wait waits until all sleeps that ended before this one have been waited for.
+func (e *ended) wait(long time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.order[e.gone] != long {
+		e.moved.Wait()
+	}
+	e.gone++
+	e.moved.Broadcast()
+}
+
+// When the caller leaves, those of several goroutines that sleep end in the order that they had:
+// whoever joins their errors as they come has the same error.
+func TestWhoSleepsAsTheCallerLeaves(t *testing.T) {
+	t.Parallel()
+	const goroutines = 5
+	agent := func(over func(time.Duration)) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var all started
+			for n := range goroutines {
+				all.Go(func() error {
+					long := time.Duration(n+1) * time.Hour
+					err := dc.Sleep(ctx, long)
+					over(long)
+					return fmt.Errorf("goroutine %d: %w", n, err)
+				})
+			}
+			return all.Wait()
+		})
+	}
+	for range thorough.Of(100, 10, 5) {
+		ctx, leave := context.WithCancel(t.Context())
+		ends := &ended{long: map[int]time.Duration{}, all: make(chan struct{}, goroutines)}
+		ends.moved = sync.NewCond(&ends.mu)
+		var recorded bytes.Buffer
+		config := agent(ends.wait)
+		config.Probe = adk.MultiProbe(replay.Record(&recorded), ends)
+		go func() { <-ends.all; leave() }()
+		require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(ctx, adk.RawTurn{SystemPrompt: "Go."}))
+		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(func(time.Duration) {}), Seams: []string{replay.Executor}})
+		require.Nil(t, d, "%s\n%s", d, recorded.String())
 	}
 }

@@ -80,6 +80,10 @@ func (s *Step) Script() []*Step {
 	return s.rare.script
 }
 
+// Failed reports whether an operation ended with an error, as a sleep does whose context has ended.
+// No operation did not.
+func (s *Step) Failed() bool { return s != nil && s.Done != nil && s.Done.Err != nil }
+
 // Waits is the path of the strand that a step waits for; empty where it waits for none.
 func (s *Step) Waits() string {
 	if s.rare == nil {
