@@ -64,9 +64,8 @@ type causal struct {
 	ops           map[int]*newOp     // the open operations
 	strands       map[int]*newStrand // those that have begun, or were forked
 	unmade        *unmade.Crossings[*newStrand]
-	counterparts  map[int]int          // the recorded numbers of strands, -1 of none, by those of the new run
-	consumed      map[*calls.Step]bool // those that were taken
-	lent          []*calls.Step        // and those of them that asked otherwise, as takeCertain has it
+	counterparts  map[int]int   // the recorded numbers of strands, -1 of none, by those of the new run
+	lent          []*calls.Step // and those of them that asked otherwise, as takeCertain has it
 	ids           *rename.IDs
 	asks          asks.Recorded
 	asksTheWorld  bool                     // the run has come to where that may be (Live.OutsideFrom)
@@ -139,7 +138,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tables: newTables(tree, live, known),
 		calls:  map[int]*newCall{}, ops: map[int]*newOp{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
-		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, consumed: map[*calls.Step]bool{}, newSeq: make([]int, len(tree.Lines)+1),
+		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
 	p.stage = stub.NewStage(p)
@@ -635,7 +634,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
 	s := p.takeByCause(c, got)
 	if s == nil && wire.AsksForGate(got) {
-		s = p.takeNext(p.gateCause(got), func(*calls.Step) bool { return true })
+		s = p.causes.Take(c.rec, p.causes.OfGate(got), func(*calls.Step) bool { return true })
 	}
 	if s == nil {
 		s = p.takeCertain(c, got)
@@ -672,34 +671,17 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 	if want, renamed := p.ids.Wanted(id); renamed {
 		got = rename.WithID(got, want)
 	}
-	if s := p.takeNext(p.cause(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.Subject(s.X), id) }); s != nil {
+	if s := p.causes.Take(c.rec, p.causes.Of(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.Subject(s.X), id) }); s != nil {
 		return s
 	}
 	if id == "" {
 		return nil
 	}
-	s := p.takeNext(p.cause(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.Subject(s.X), id) })
+	s := p.causes.Take(c.rec, p.causes.Of(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.Subject(s.X), id) })
 	if s != nil {
 		p.ids.Pair(rename.Subject(s.X), id)
 	}
 	return s
-}
-
-// takeNext takes the first recorded operation of a cause that nobody took and that
-// will do.
-func (p *causal) takeNext(cause adk.Digest, will func(*calls.Step) bool) *calls.Step {
-	pool := p.byCause[cause]
-	for len(pool) > 0 && p.consumed[pool[0]] {
-		pool = pool[1:]
-	}
-	p.byCause[cause] = pool
-	for _, s := range pool {
-		if !p.consumed[s] && will(s) {
-			p.consumed[s] = true
-			return s
-		}
-	}
-	return nil
 }
 
 // Play performs a scripted call as its counterpart was.

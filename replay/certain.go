@@ -41,7 +41,7 @@ func (p *causal) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
 	if id := rename.IDOf(got); id != "" && id != rename.IDOf(s.X) {
 		p.ids.Pair(rename.IDOf(s.X), id)
 	}
-	p.consumed[s] = true
+	p.causes.Took(s)
 	p.lent = append(p.lent, s)
 	return s
 }
@@ -60,7 +60,7 @@ func (l Live) mayLend(got *adk.Crossing) bool {
 func (p *causal) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
 	var left []*calls.Step
 	for _, s := range c.rec.Steps {
-		if s.X.Kind == got.Kind && s.X.Phase == got.Phase && s.X.Collection == got.Collection && s.X.Kind.Class() == adk.ClassOperation && !p.consumed[s] {
+		if s.X.Kind == got.Kind && s.X.Phase == got.Phase && s.X.Collection == got.Collection && s.X.Kind.Class() == adk.ClassOperation && !p.causes.IsTaken(s) {
 			left = append(left, s)
 		}
 	}

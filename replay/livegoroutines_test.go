@@ -503,3 +503,41 @@ func TestTheUserLeavesWhileGoroutinesRunTools(t *testing.T) {
 		}
 	}
 }
+
+// Tools of one name that run at once do the same, each for its own call: the sleep of one is not
+// that of another, whichever begins first, and neither is the time behind it.
+func TestToolsOfOneNameAtOnce(t *testing.T) {
+	t.Parallel()
+	agent := func(order ...int) adk.Config {
+		running := make(chan struct{}, len(order))
+		waits := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "wait", Description: "Waits.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+				running <- struct{}{}
+				return adk.Text(fmt.Sprint("waited ", args["n"])), dc.Sleep(ctx, 10*time.Millisecond)
+			}}))
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var all started
+			ends := make([]time.Time, len(order))
+			for _, n := range order {
+				all.Go(func() error {
+					_, err := askedFor(ctx, dc, "wait", n)
+					ends[n] = dc.Now()
+					return err
+				})
+				<-running
+				if err := dc.Sleep(ctx, 5*time.Millisecond); err != nil { // they end apart
+					return err
+				}
+			}
+			err := all.Wait()
+			return errors.Join(err, dc.Stash().Set("first", ends[0].String()), dc.Stash().Set("second", ends[1].String()), dc.Ack())
+		}, waits)
+	}
+	for range thorough.Of(20, 5, 3) {
+		recorded := inBubble(t, agent(0, 1), adk.Observability{})
+		for _, order := range [][]int{{0, 1}, {1, 0}} {
+			d := inTime(t, recorded, replay.Live{Config: agent(order...), Seams: []string{replay.Executor, replay.ToolCode}})
+			require.Nil(t, d, "%v: %s\n%s", order, d, recorded)
+		}
+	}
+}
