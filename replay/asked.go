@@ -8,6 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // This file answers what live code asks of the world, as asks.Recorded finds it; the comparison
@@ -121,9 +122,56 @@ func (p *causal) exchange(c *newCall, rec *calls.Call) {
 	}
 }
 
+// earlyID is an id that a call made before it showed which one it is.
+type earlyID struct {
+	id   string
+	seq  int         // the new crossing
+	took *calls.Step // what it stands for until then; nil is none
+}
+
+// shown has the ids that a call made before it showed which one it is stand for those that this one
+// made before the ask; another call that stood for one of these stands for what is left over.
+func (p *causal) shown(c *newCall, ask *calls.Step) {
+	own := ask.MadeBefore()
+	for i := 0; len(own) == len(c.made) && i < len(own); i++ {
+		mine, want := c.made[i], own[i]
+		if p.ids.PairMade(wire.MadeID(want.X), mine.id); mine.took == want {
+			continue
+		}
+		if mine.took != nil {
+			other := p.tookIDs[want]
+			if p.newSeq[mine.took.X.Seq] = 0; other != nil {
+				p.takesID(other, mine.took)
+			}
+		}
+		p.causes.Took(want)
+		p.takesID(mine, want)
+	}
+	c.made = nil
+}
+
+// itsOwn is the step in which the counterpart of a call that has shown which one it is made the id
+// that this one has now; nil of anything else.
+func (p *causal) itsOwn(c *newCall, got, next *adk.Crossing) *calls.Step {
+	if !c.shown || next == nil || !wire.OnlyMakes(got) || wire.MadeID(got) == "" || wire.MadeID(got) != wire.MadeID(next) {
+		return nil
+	}
+	own := p.tree.StepOf(next)
+	if other := p.tookIDs[own]; other != nil {
+		other.took = nil
+		delete(p.tookIDs, own)
+	}
+	p.causes.Took(own)
+	return own
+}
+
+func (p *causal) takesID(made *earlyID, step *calls.Step) {
+	made.took, p.tookIDs[step], p.newSeq[step.X.Seq] = step, made, made.seq
+}
+
 // stands has a new call stand for a recorded one; nil is none.
 func (p *causal) stands(c *newCall, rec *calls.Call) {
-	if c.rec = rec; rec != nil {
+	if c.rec, c.cursor, c.madeTo, c.readTo, c.done = rec, 0, 0, 0, 0; rec != nil {
 		p.newCalls[rec], p.newSeq[rec.Begin.Seq] = c, c.began
 	}
 }

@@ -64,8 +64,9 @@ type causal struct {
 	ops           map[int]*newOp     // the open operations
 	strands       map[int]*newStrand // those that have begun, or were forked
 	unmade        *unmade.Crossings[*newStrand]
-	counterparts  map[int]int   // the recorded numbers of strands, -1 of none, by those of the new run
-	lent          []*calls.Step // and those of them that asked otherwise, as takeCertain has it
+	counterparts  map[int]int              // the recorded numbers of strands, -1 of none, by those of the new run
+	tookIDs       map[*calls.Step]*earlyID // whose recorded ids are those of calls that have not shown which they are
+	lent          []*calls.Step            // and those of them that asked otherwise, as takeCertain has it
 	ids           *rename.IDs
 	asks          asks.Recorded
 	asksTheWorld  bool                     // the run has come to where that may be (Live.OutsideFrom)
@@ -106,6 +107,7 @@ type newCall struct {
 	apart      bool       // goroutines that live code has begun use its handle
 	beside     bool       // it is a dispatch that such a goroutine made, or below one: which of several it is shows later
 	shown      bool       // and that it is this one
+	made       []*earlyID // before that
 	makesApart bool       // such a goroutine makes ids
 	done       int        // how many of what its counterpart did, from the first on, were done
 	cursor     int        // the last recorded crossing that was passed in it
@@ -138,7 +140,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tables: newTables(tree, live, known),
 		calls:  map[int]*newCall{}, ops: map[int]*newOp{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
-		unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, newSeq: make([]int, len(tree.Lines)+1),
+		tookIDs: map[*calls.Step]*earlyID{}, unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
 	p.stage = stub.NewStage(p)
@@ -285,10 +287,11 @@ func (p *causal) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 // mu is held.
 func (p *causal) isOfSeveral(w *waiter) bool {
 	c := p.calls[w.step.Call]
+	oneOfThem := c != nil && c.beside && !c.shown
 	switch {
-	case !wire.MakesID(w.step) || c == nil || !c.apart && !c.beside:
+	case !wire.MakesID(w.step) || c == nil || !c.apart && !oneOfThem:
 		return false
-	case c.beside || w.apart || c.makesApart || c.rec == nil:
+	case oneOfThem || w.apart || c.makesApart || c.rec == nil:
 		return true
 	}
 	return !p.isDoneBefore(c, w.next)
@@ -420,8 +423,9 @@ func (p *causal) called(got *adk.Crossing) {
 			c.owner = parent.owner
 		}
 		parent.below = append(parent.below, c)
-		if c.beside = parent.beside; p.callers.IsApart(got) {
-			c.beside, parent.apart, p.many = true, true, true
+		c.beside, c.shown = parent.beside, parent.shown
+		if p.callers.IsApart(got) {
+			c.beside, c.shown, parent.apart, p.many = true, false, true, true
 			if s := p.strands[got.Strand]; s != nil {
 				s.several = true
 			}
@@ -592,7 +596,16 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	if s := p.strands[got.Strand]; s != nil && p.callers.IsApart(got) {
 		c.apart, s.several, p.many = true, true, true
 	}
-	rec := p.take(c, got)
+	rec := p.itsOwn(c, got, next)
+	if rec == nil {
+		rec = p.take(c, got)
+	}
+	if c.beside && !c.shown && wire.OnlyMakes(got) && wire.MadeID(got) != "" {
+		made := &earlyID{id: wire.MadeID(got), seq: got.Seq}
+		if c.made = append(c.made, made); rec != nil {
+			p.takesID(made, rec)
+		}
+	}
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
 		if s := p.strands[got.Strand]; s != nil && (got.Kind.LeadsTo() != "" || rec.Failed() && !rec.IsAsk()) { // an ask waits for its turn before it ends
@@ -650,9 +663,11 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 	if wire.IsAsk(got) {
 		s, equal := p.asks.Take(p.tree, p.ids, p.live.Strict, asks.Asker{In: c.rec, Strand: c.path, Uncertain: c.beside}, got)
 		switch {
-		case !c.beside:
+		case !c.beside || c.shown:
 		case equal:
-			p.shows(c, s.In)
+			if p.shows(c, s.In); c.shown {
+				p.shown(c, s)
+			}
 		case s == nil && p.asks.Shared[got.Op] == nil:
 			p.shows(c, nil)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -162,6 +163,43 @@ func TestTheNewOneOfParallelSubAgents(t *testing.T) {
 		assert.Contains(t, d.String(), `  + dispatch/research, which begins with ask model "or java"`, name)
 		assert.Empty(t, d.Also, name)
 		assert.Contains(t, d.String(), "after it: 90 equal", "%s: all that the others do", name)
+	}
+}
+
+// An id that one of them makes and does not use, as for an answer that is none, is the recorded one
+// as well; and so are those that it makes once it has shown which one it is, wherever it says them.
+func TestIDsOfParallelSubAgents(t *testing.T) {
+	t.Parallel()
+	writes := func(question string) adk.Executor {
+		return adk.Executor{Name: "researcher", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			id := dc.NewID()
+			found, err := asksTheModel(ctx, fmt.Sprint(question, dc.Iteration()))
+			if err != nil || dc.Iteration() == 0 { // nothing to say yet
+				return err
+			}
+			_, err = h.ReportMessage(id, found, true)
+			note := dc.NewID()
+			return errors.Join(err, dc.Stash().Set(question, "see note "+note), dc.Ack())
+		}}
+	}
+	agent := func(questions ...string) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var all started
+			for _, question := range questions {
+				all.Go(func() error {
+					_, err := adk.Dispatch(ctx, adk.DispatchInput{Name: "research", Source: dc, Executor: writes(question)})
+					return err
+				})
+			}
+			return errors.Join(all.Wait(), dc.Ack())
+		})
+	}
+	for range thorough.Of(50, 5, 3) {
+		recorded := byTheMachine(t, agent("go", "rust", "zig"))
+		for _, now := range []adk.Config{agent("go", "rust", "zig"), agent("zig", "go", "rust")} {
+			d := inTime(t, recorded, replay.Live{Config: now, Seams: []string{replay.Executor}})
+			require.Nil(t, d, "%s\n%s", d, recorded)
+		}
 	}
 }
 

@@ -84,6 +84,16 @@ func (s *Step) Script() []*Step {
 // No operation did not.
 func (s *Step) Failed() bool { return s != nil && s.Done != nil && s.Done.Err != nil }
 
+// MadeBefore are the steps before this one in which its call made an id, for nothing but to have it.
+func (s *Step) MadeBefore() (made []*Step) {
+	for _, other := range s.In.Steps {
+		if other.X.Seq < s.X.Seq && wire.OnlyMakes(other.X) && wire.MadeID(other.X) != "" {
+			made = append(made, other)
+		}
+	}
+	return made
+}
+
 // Waits is the path of the strand that a step waits for; empty where it waits for none.
 func (s *Step) Waits() string {
 	if s.rare == nil {

@@ -178,6 +178,13 @@ func (r *IDs) Wanted(got string) (recorded string, found bool) {
 // Any reports whether an id stands for another one.
 func (r *IDs) Any() bool { return len(r.want) > 0 }
 
+// PairMade makes a new id stand for a recorded one where it may.
+func (r *IDs) PairMade(want, got string) {
+	if r.May(want, got) {
+		r.Pair(want, got)
+	}
+}
+
 // Pair makes a new id stand for a recorded one.
 func (r *IDs) Pair(want, got string) { r.want[got], r.got[want] = want, got }
 
