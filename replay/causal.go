@@ -66,6 +66,7 @@ type causal struct {
 	unmade        *unmade.Crossings[*newStrand]
 	counterparts  map[int]int              // the recorded numbers of strands, -1 of none, by those of the new run
 	tookIDs       map[*calls.Step]*earlyID // whose recorded ids are those of calls that have not shown which they are
+	passed        map[int]bool             // by number, where Tree.Mixed says that it needs them
 	lent          []*calls.Step            // and those of them that asked otherwise, as takeCertain has it
 	ids           *rename.IDs
 	asks          asks.Recorded
@@ -143,6 +144,9 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tookIDs: map[*calls.Step]*earlyID{}, unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
+	if tree.Mixed {
+		p.passed = map[int]bool{}
+	}
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
 	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
@@ -353,6 +357,9 @@ func (p *causal) Tell(got *adk.Crossing) {
 		if c := p.calls[got.Call]; c != nil {
 			c.cursor = max(c.cursor, next.Seq)
 		}
+	}
+	if next != nil && p.passed != nil {
+		p.passed[next.Seq] = true
 	}
 	if next != nil && got.Kind.Class() == adk.ClassEvent {
 		p.listeners.Expect(got, p.faults[next.Seq])

@@ -64,7 +64,11 @@ func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 	if s.several { // of which another one may have come further
 		behind = max(c.cursor, c.rec.Begin.Seq)
 	}
-	return p.lines.Like(adk.Step{Kind: step.Kind, Phase: step.Phase, Call: c.rec.Begin.ID, Strand: s.rec}, behind)
+	step.Call, step.Strand = c.rec.Begin.ID, s.rec
+	if p.passed != nil {
+		return p.lines.First(step, c.rec.Begin.Seq, p.rank, func(seq int) bool { return !p.passed[seq] && p.newSeq[seq] == 0 })
+	}
+	return p.lines.Like(step, behind)
 }
 
 // entersNobody reports whether a next of a call that comes now led to nobody in the

@@ -541,3 +541,52 @@ func TestToolsOfOneNameAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A turn whose goroutines went on one after the other in the recording, and one within the other in
+// the new run, is recorded anew with the times that its code was told. (DET-7)
+func TestRerecordOfGoroutines(t *testing.T) {
+	t.Parallel()
+	agent := func(within bool) adk.Config {
+		second := make(chan struct{})
+		quick := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "quick", Description: "Is quick.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+				if within && fmt.Sprint(args["n"]) == "0" {
+					<-second
+				}
+				return adk.Text(fmt.Sprint("done ", args["n"])), nil
+			}}))
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var all started
+			first := make(chan struct{})
+			all.Go(func() error {
+				defer close(first)
+				_, err := askedFor(ctx, dc, "quick", 0)
+				return err
+			})
+			if !within {
+				<-first
+			}
+			all.Go(func() error {
+				defer close(second)
+				_, err := askedFor(ctx, dc, "quick", 1)
+				return err
+			})
+			err := all.Wait()
+			return errors.Join(err, dc.Stash().Set("end", dc.Now().String()), notes(ctx, dc, "m", "Done."), dc.Ack())
+		}, quick)
+	}
+	for range 5 {
+		recorded := byTheMachine(t, agent(false))
+		live := replay.Live{Turn: adk.RawTurn{SystemPrompt: "Go on."}, Seams: []string{replay.Prompt, replay.Executor, replay.ToolCode}}
+		var accepted bytes.Buffer
+		live.Config = agent(true)
+		_, err := replay.Rerecord(t.Context(), bytes.NewReader(recorded), &accepted, live)
+		require.NoError(t, err, "%s", recorded)
+		for _, within := range []bool{true, false} {
+			live.Config = agent(within)
+			report, err := replay.Verify(t.Context(), bytes.NewReader(accepted.Bytes()), live)
+			require.NoError(t, err)
+			require.Nil(t, report.Divergence, "%s\n%s\n%s", report, recorded, accepted.String())
+		}
+	}
+}

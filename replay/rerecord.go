@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,7 +140,7 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 	}
 	r.compare()
 	tree := calls.Of(trace)
-	tree.Order = r.places(trace.Lines())
+	tree.Order, tree.Mixed = r.places(trace.Lines()), slices.ContainsFunc(tree.Lines, r.callers.IsApart)
 	arranged, err := rerunWhole(ctx, tree, r.known.Sentinels, Live{}, options)
 	if err != nil {
 		return err
@@ -162,7 +163,7 @@ func (r *replayed) places(lines []trace.Line) []int {
 		counterparts[seq] = r.want.Lines[i]
 	}
 	places, reached := make([]int, len(lines)+1), map[int]int{}
-	was, is := waits(r.want.Lines), waits(calls.Crossings(lines))
+	was, is := calls.Durations(r.want.Lines), calls.Durations(calls.Crossings(lines))
 	for i := range lines {
 		x := &lines[i].Crossing
 		var at time.Time
@@ -181,17 +182,6 @@ func (r *replayed) places(lines []trace.Line) []int {
 		}
 	}
 	return places
-}
-
-// waits are how long the operations of a run wait, by their numbers.
-func waits(lines []*adk.Crossing) map[int]time.Duration {
-	all := map[int]time.Duration{}
-	for _, x := range lines {
-		if x.Phase == adk.Begin && x.Kind.Uses(adk.FieldDuration) {
-			all[x.Op] = x.Duration
-		}
-	}
-	return all
 }
 
 // mayRerecord tells what would be lost if another recording took the place of this one.

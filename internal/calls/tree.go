@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
@@ -28,6 +29,9 @@ type Tree struct {
 	// strands take their steps when it is run again, but for what they share, which
 	// stays as it is; nil where they run freely.
 	Order []int
+	// Mixed says that goroutines of live code's own made crossings, which Order may put otherwise
+	// than their numbers do, within one strand too.
+	Mixed bool
 	// Cancels are made behind the crossings of their numbers although they were
 	// not recorded.
 	Cancels []*adk.Crossing
@@ -107,6 +111,17 @@ func Crossings(lines []trace.Line) []*adk.Crossing {
 	all := make([]*adk.Crossing, len(lines))
 	for i := range lines {
 		all[i] = &lines[i].Crossing
+	}
+	return all
+}
+
+// Durations are how long the operations of a run wait, by their numbers.
+func Durations(lines []*adk.Crossing) map[int]time.Duration {
+	all := map[int]time.Duration{}
+	for _, x := range lines {
+		if x.Phase == adk.Begin && x.Kind.Uses(adk.FieldDuration) {
+			all[x.Op] = x.Duration
+		}
 	}
 	return all
 }

@@ -65,6 +65,17 @@ func (n Index) Like(step adk.Step, behind int) *adk.Crossing {
 	return n.inCalls[at]
 }
 
+// First is the line like a step, behind a number, that is left and whose place is the first; nil if
+// there is none: what several goroutines of a strand did may be numbered otherwise than it comes.
+func (n Index) First(step adk.Step, behind int, place func(seq int) int, left func(seq int) bool) (first *adk.Crossing) {
+	for x := n.Like(step, behind); x != nil; x = n.Like(step, x.Seq) {
+		if left(x.Seq) && (first == nil || place(x.Seq) < place(first.Seq)) {
+			first = x
+		}
+	}
+	return first
+}
+
 // AnyIn reports whether anything was done in a call, or behind it through its handle.
 func (n Index) AnyIn(call int) bool {
 	_, is := slices.BinarySearchFunc(n.inCalls, call, func(x *adk.Crossing, call int) int { return cmp.Compare(x.Call, call) })
