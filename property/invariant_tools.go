@@ -83,6 +83,22 @@ func (w *toolsSettled) surplus(s *history) bool {
 	return n > 0
 }
 
+// surplusOf is surplus among those of one checksum: others say nothing of whether it has started.
+func (w *toolsSettled) surplusOf(s *history, key string) bool {
+	n := 0
+	for _, c := range w.courses {
+		if c.call == s.at && c.key == key {
+			n++
+		}
+	}
+	for _, op := range w.open {
+		if op.call == s.at && w.keys[op] == key {
+			n--
+		}
+	}
+	return n > 0
+}
+
 func (w *toolsSettled) starts(s *history, x *adk.Crossing) {
 	w.courses = append(w.courses, &course{call: s.at, key: x.Key, started: s.n})
 	if w.surplus(s) {
@@ -137,7 +153,7 @@ func (w *toolsSettled) done(s *history, x *adk.Crossing) {
 	delete(w.keys, s.op)
 	w.open = slices.DeleteFunc(w.open, func(op *openOp) bool { return op == s.op })
 	refused := errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) || s.cancelled > 0 && x.Err != nil // ABT-7
-	if refused && !w.surplus(s) {
+	if refused && !w.surplusOf(s, key) {
 		return
 	}
 	told := func(c *course) bool { return c.ended > 0 && c.failed == (x.Err != nil) }
