@@ -113,11 +113,11 @@ func (w *forgedUnbound) ends(s *history, d *dispatching) {
 
 func (w *forgedUnbound) end(*history) {}
 
-// repeatedCall: a tool runs again in a dispatch with the same arguments, and
-// gives the same text or bytes as before. It is silent where the results differ,
-// as of something that is polled, and after a failure, which may be tried again.
+// repeatedCall: a tool runs again in a dispatch with the same arguments, once it has
+// given a result for them, and gives the same text or bytes as before. It is silent where the
+// results differ, as of something that is polled, and after a failure, which may be tried again.
 type repeatedCall struct {
-	begun map[*seamCall]string // the call id that was started last
+	begun map[*seamCall]oneCall // the tools that run
 	gave  map[oneCall]earlierResult
 }
 
@@ -127,24 +127,31 @@ type oneCall struct {
 }
 
 type earlierResult struct {
-	result adk.Digest
-	at     int
+	result    adk.Digest
+	at, ended int
 }
 
 func (w *repeatedCall) see(s *history, x *adk.Crossing) {
 	switch {
-	case x.Kind == adk.KindToolExecutionStart:
+	case x.Kind != adk.KindCall && x.Kind != adk.KindReturn || s.called.seam.Label != adk.LabelTool:
+		return
+	case x.Kind == adk.KindCall:
 		if w.begun == nil {
-			w.begun, w.gave = map[*seamCall]string{}, map[oneCall]earlierResult{}
+			w.begun, w.gave = map[*seamCall]oneCall{}, map[oneCall]earlierResult{}
 		}
-		w.begun[s.at] = x.Key
-	case x.Kind == adk.KindReturn && s.called.seam.Label == adk.LabelTool && x.Outcome == adk.OutcomeOK && w.begun != nil:
-		call := oneCall{s.at.dispatch, w.begun[s.at]}
+		if _, id, err := s.fold.Called(s.called.seam.Name, x.Args); err == nil {
+			w.begun[s.called] = oneCall{s.at.dispatch, id}
+		}
+	case x.Kind == adk.KindReturn && x.Outcome == adk.OutcomeOK && w.begun[s.called].id != "":
+		call := w.begun[s.called]
 		result, ok := resultDigest(x.Result)
-		if before, again := w.gave[call]; ok && again && before.result == result {
+		if before, again := w.gave[call]; ok && again && before.result == result && s.called.began > before.ended {
 			s.hint(s.n, s.called, since(before.at), "%s gives again what it gave for the same arguments", s.called.seam)
 		}
-		w.gave[call] = earlierResult{result, s.called.began}
+		w.gave[call] = earlierResult{result, s.called.began, s.n}
+	}
+	if x.Kind == adk.KindReturn {
+		delete(w.begun, s.called)
 	}
 }
 

@@ -5,8 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
@@ -66,4 +69,32 @@ func TestARefusedExecutionBesideOthers(t *testing.T) {
 		}}}
 	_ = tracetest.Must(adk.NewRunner(config)).Run(ctx, adk.RawTurn{SystemPrompt: "Go."})
 	property.Check(t, &recorded)
+}
+
+// Of two equal calls at once neither has the answer of the other yet: the model goes in no circle.
+func TestEqualCallsAtOnceAreNoCircle(t *testing.T) {
+	for _, atOnce := range []bool{true, false} {
+		var running sync.WaitGroup
+		running.Add(2)
+		look := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+				if running.Done(); atOnce {
+					running.Wait()
+				}
+				return adk.Text("seen"), nil
+			}}))
+		hints := strings.Join(hintsOf(t, adk.Config{Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{look},
+			Executor: adk.Executor{Name: "e", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				var all sync.WaitGroup
+				for range 2 {
+					all.Go(func() { _, _ = dc.Execute(ctx, look, map[string]any{}) })
+					if !atOnce {
+						all.Wait()
+					}
+				}
+				all.Wait()
+				return dc.Ack()
+			}}}), "\n")
+		assert.Equal(t, !atOnce, strings.Contains(hints, "gives again what it gave"), hints)
+	}
 }
