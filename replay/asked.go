@@ -31,6 +31,9 @@ func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 	if op == nil || answer == nil || op.rec == nil {
 		return answer
 	}
+	if s := p.strands[op.call.strand]; s != nil && op.rec.IsBesideOthers() {
+		op.call.apart, s.several, p.many = true, true, true // who does the others may not have come yet
+	}
 	if len(op.rec.Notes) == 0 {
 		p.inTurn(op.call, op.rec.Done)
 		return answer

@@ -141,12 +141,9 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tables: newTables(tree, live, known),
 		calls:  map[int]*newCall{}, ops: map[int]*newOp{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
-		tookIDs: map[*calls.Step]*earlyID{}, unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, newSeq: make([]int, len(tree.Lines)+1),
+		tookIDs: map[*calls.Step]*earlyID{}, passed: map[int]bool{}, unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
-	if tree.Mixed {
-		p.passed = map[int]bool{}
-	}
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
 	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving
@@ -358,7 +355,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 			c.cursor = max(c.cursor, next.Seq)
 		}
 	}
-	if next != nil && p.passed != nil {
+	if next != nil && p.tree.Mixed {
 		p.passed[next.Seq] = true
 	}
 	if next != nil && got.Kind.Class() == adk.ClassEvent {

@@ -65,7 +65,7 @@ func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 		behind = max(c.cursor, c.rec.Begin.Seq)
 	}
 	step.Call, step.Strand = c.rec.Begin.ID, s.rec
-	if p.passed != nil {
+	if p.tree.Mixed {
 		return p.lines.First(step, c.rec.Begin.Seq, p.rank, func(seq int) bool { return !p.passed[seq] && p.newSeq[seq] == 0 })
 	}
 	return p.lines.Like(step, behind)

@@ -184,3 +184,33 @@ func TestWhoSleepsAsTheCallerLeaves(t *testing.T) {
 		require.Nil(t, d, "%s\n%s", d, recorded.String())
 	}
 }
+
+// A goroutine that watches a request, and goes when there is an answer, has begun its sleep before
+// the answer comes, as it had: whoever asks hears nothing before.
+func TestAWatchdogBesideAnAsk(t *testing.T) {
+	t.Parallel()
+	agent := func(answer func()) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			watch, over := context.WithCancel(ctx)
+			var dog started
+			dog.Go(func() error {
+				if watch.Err() == nil {
+					_ = adk.Sleep(watch, time.Hour)
+				}
+				return nil
+			})
+			said, err := adk.Ask(ctx, "model", "hello", func(context.Context, string) (string, error) { answer(); return "hi", nil })
+			over()
+			return errors.Join(err, dog.Wait(), dc.Stash().Set("said", said), dc.Ack())
+		})
+	}
+	for range thorough.Of(100, 20, 10) {
+		sleeps := &ended{long: map[int]time.Duration{}, all: make(chan struct{}, 1)}
+		var recorded bytes.Buffer
+		config := agent(func() { <-sleeps.all })
+		config.Probe = adk.MultiProbe(replay.Record(&recorded), sleeps)
+		require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
+		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(func() {}), Seams: []string{replay.Executor}})
+		require.Nil(t, d, "%s\n%s", d, recorded.String())
+	}
+}

@@ -74,6 +74,7 @@ type Step struct {
 type rare struct {
 	script []*Step
 	waits  string
+	beside bool
 }
 
 // Script is what the reader of an opening did, in order.
@@ -83,6 +84,10 @@ func (s *Step) Script() []*Step {
 	}
 	return s.rare.script
 }
+
+// IsBesideOthers reports whether the call of an operation had another one open meanwhile in its
+// strand, as goroutines of user code have.
+func (s *Step) IsBesideOthers() bool { return s.rare != nil && s.rare.beside }
 
 // Failed reports whether an operation ended with an error, as a sleep does whose context has ended.
 // No operation did not.
@@ -551,6 +556,21 @@ func (b *treeBuilder) begins(s *Step) {
 	b.open[s.In] = append(of, s)
 }
 
+// besideOthers notes of an operation and of those that are open as it ends that they were at once.
+func besideOthers(s *Step, open []*Step) {
+	for _, other := range open {
+		if other == s || other.X.Strand != s.X.Strand {
+			continue
+		}
+		for _, one := range []*Step{s, other} {
+			if one.rare == nil {
+				one.rare = &rare{}
+			}
+			one.rare.beside = true
+		}
+	}
+}
+
 // ends ends an operation. Which of several that go on at once an event or a call is of is not
 // told: the one that is over now is one that can be.
 func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
@@ -558,6 +578,7 @@ func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 	delete(b.ops, done.Op)
 	b.reads = state.Without(b.reads, s)
 	of := b.open[s.In]
+	besideOthers(s, of)
 	if label := s.X.Kind.LeadsTo(); len(of) > 1 && (label == adk.LabelTool || label == adk.LabelStorage) {
 		b.exchange(s, of)
 	}
