@@ -321,3 +321,23 @@ func TestWhatIsMissingMayBeDonePastTheContext(t *testing.T) {
 		})
 	}
 }
+
+// A sleep that somebody ended is not done past the context: that sleeps to its end.
+func TestASleepThatWasEndedIsNotDonePastTheContext(t *testing.T) {
+	agent := func(sleeps bool) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if over, end := context.WithCancel(ctx); sleeps {
+				end()
+				_ = dc.Sleep(over, time.Minute)
+			} else {
+				end()
+			}
+			return dc.Ack()
+		})
+	}
+	recorded := turnOf(t, agent(true), adk.RawTurn{})
+	d := inTime(t, recorded, replay.Live{Config: agent(false), Seams: []string{replay.Executor}})
+	require.NotNil(t, d)
+	assert.Equal(t, replay.Missing, d.Class, "%s", d)
+	assert.Empty(t, d.PastBy)
+}
