@@ -57,6 +57,9 @@ func TestOwnGoroutinesAreNoUnsteadiness(t *testing.T) {
 		said = said || h.Invariant == "a run is the same every time"
 	}
 	assert.True(t, said, "%v", result.Hints)
+	log := &recorder{T: t}
+	explore.Test(log, loose, explore.Options{Workers: 1})
+	assert.Contains(t, log.logs[0], "\n  hint: undisturbed: a run is the same every time: ", "the log of a test has it")
 	unsteady := executing("asks in turns", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		all := []string{"tea", "milk"}
 		if turns() {

@@ -242,6 +242,24 @@ func (x *Exploration) brief() string {
 	return safetext.Folded(text, reportColumns)
 }
 
+// shownHints is how many hints the log of a test has.
+const shownHints = 5
+
+// logged is brief, with a line for each hint: the log of a test that passes has no more.
+func (x *Exploration) logged() string {
+	var b strings.Builder
+	b.WriteString(x.brief())
+	for i, f := range x.Hints {
+		if i == shownHints {
+			fmt.Fprintf(&b, "  and %s more: see Exploration.Hints\n", inWords(len(x.Hints)-i, "hint"))
+			break
+		}
+		text, _, _ := strings.Cut(f.Text, "\n")
+		b.WriteString(safetext.Folded(fmt.Sprintf("  hint: %s: %s: %s\n", f.Schedule, f.Invariant, text), reportColumns))
+	}
+	return b.String()
+}
+
 // String says what is violated, by which schedule, where, and how to see it again.
 func (f Breach) String() string {
 	var b strings.Builder

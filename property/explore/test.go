@@ -11,7 +11,7 @@ import (
 
 // Test explores a subject in go test. Each violation fails a subtest that is called for
 // the simplest schedule that shows it, so that -run takes it; the log has the summary,
-// and what was not covered, as where the budget was used up. Of a test that passes go test
+// what was not covered, as where the budget was used up, and a line for each hint. Of a test that passes go test
 // shows the log with -v only: one that has to cover all asks Explore, and that NotCovered is
 // empty.
 //
@@ -23,7 +23,7 @@ func Test[Self property.T[Self]](t Self, subject turn.Subject, options Options) 
 		t.Errorf("%v", err)
 		return
 	}
-	t.Logf("%s", result.brief())
+	t.Logf("%s", result.logged())
 	for _, b := range result.Violations {
 		subtests.Fail(t, b.Schedule.String(), options.known.meet(b, subject.Name))
 	}
