@@ -18,9 +18,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // twoEvents answers with a stream of two events.
@@ -213,4 +215,42 @@ func TestAWatchdogBesideAnAsk(t *testing.T) {
 		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(func() {}), Seams: []string{replay.Executor}})
 		require.Nil(t, d, "%s\n%s", d, recorded.String())
 	}
+}
+
+// Who reads an answer piece by piece, and stores what it says meanwhile, has begun no goroutine;
+// nor has a tool that uses what it was made with.
+func TestWhoDoesAllInTurnIsBesideNobody(t *testing.T) {
+	t.Parallel()
+	note := func(ctx context.Context, dc *adk.DispatchContext, id string) error {
+		return notes(ctx, dc, id, "a piece")
+	}
+	recorded := byTheMachine(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for piece, err := range adk.AskStream(ctx, "model", "hello", func(_ context.Context, _ string, piece func(string) error) error {
+			return errors.Join(piece("m1"), piece("m2"))
+		}) {
+			if err = errors.Join(err, note(ctx, dc, piece)); err != nil {
+				return err
+			}
+		}
+		outer := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "outer", Description: "Notes.", InputSchema: []byte(`{"type":"object"}`),
+			Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				return adk.Text("noted"), note(ctx, dc, "m3")
+			}}))
+		_, err := dc.Execute(ctx, outer, map[string]any{})
+		return errors.Join(err, dc.Ack())
+	}))
+	r, err := trace.NewReader(bytes.NewReader(recorded))
+	require.NoError(t, err)
+	run, err := r.Rest()
+	require.NoError(t, err)
+	spanning := 0
+	for _, c := range calls.Of(run).Calls {
+		for _, s := range c.Steps {
+			if s.Done != nil {
+				spanning++
+				assert.False(t, s.IsBesideOthers(), "%s", s.X.Kind)
+			}
+		}
+	}
+	assert.Greater(t, spanning, 4)
 }

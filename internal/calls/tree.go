@@ -556,10 +556,15 @@ func (b *treeBuilder) begins(s *Step) {
 	b.open[s.In] = append(of, s)
 }
 
-// besideOthers notes of an operation and of those that are open as it ends that they were at once.
+// besideOthers notes of an operation and of those that are open as it ends that goroutines were at
+// work: one of them blocked whoever began it as the other began.
 func besideOthers(s *Step, open []*Step) {
 	for _, other := range open {
-		if other == s || other.X.Strand != s.X.Strand {
+		first, second := other, s
+		if s.X.Seq < other.X.Seq {
+			first, second = s, other
+		}
+		if other == s || first.X.Strand != second.X.Strand || !first.blocksUntil(second.X.Seq) {
 			continue
 		}
 		for _, one := range []*Step{s, other} {
@@ -569,6 +574,12 @@ func besideOthers(s *Step, open []*Step) {
 			one.rare.beside = true
 		}
 	}
+}
+
+// blocksUntil reports whether whoever began an operation can have done nothing else before a
+// crossing: one that leads to a call, or of whose answer there is a piece, goes on in user code.
+func (s *Step) blocksUntil(seq int) bool {
+	return wire.IsPause(s.X) || s.IsAsk() && (len(s.Notes) == 0 || s.Notes[0].Seq > seq)
 }
 
 // ends ends an operation. Which of several that go on at once an event or a call is of is not
