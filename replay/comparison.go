@@ -386,6 +386,7 @@ func (j *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 	case w.Done != nil && g.Done != nil:
 		j.lines(in, w.Done, g.Done)
 		return max(reached, w.Done.Seq)
+	case wire.IsPause(w.X) && (w.Failed() || g.Failed()): // a goroutine that nobody waits for comes to that, or not
 	case w.Done != nil:
 		j.add(&difference{class: Missing, want: w.Done, call: in, at: w.Done.Seq, lines: 1})
 	case g.Done != nil:

@@ -118,7 +118,7 @@ type ended struct {
 	moved *sync.Cond
 	long  map[int]time.Duration // by their operations
 	order []time.Duration
-	gone  int           // how many of them somebody has waited for
+	gone  int           // for how many of them it was done
 	all   chan struct{} // closed as so many have begun as it has room for
 }
 
@@ -143,13 +143,14 @@ func (e *ended) Tell(x *adk.Crossing) {
 	}
 }
 
-// wait waits until all sleeps that ended before this one have been waited for.
-func (e *ended) wait(long time.Duration) {
+// inTurn does something once it was done for all sleeps that ended before this one.
+func (e *ended) inTurn(long time.Duration, do func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for e.order[e.gone] != long {
 		e.moved.Wait()
 	}
+	do()
 	e.gone++
 	e.moved.Broadcast()
 }
@@ -159,18 +160,24 @@ func (e *ended) wait(long time.Duration) {
 func TestWhoSleepsAsTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	const goroutines = 5
-	agent := func(over func(time.Duration)) adk.Config {
+	agent := func(inTurn func(time.Duration, func())) adk.Config {
 		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			var all started
+			var all sync.WaitGroup
+			var mu sync.Mutex
+			var failed error
 			for n := range goroutines {
-				all.Go(func() error {
+				all.Go(func() {
 					long := time.Duration(n+1) * time.Hour
 					err := dc.Sleep(ctx, long)
-					over(long)
-					return fmt.Errorf("goroutine %d: %w", n, err)
+					inTurn(long, func() {
+						mu.Lock()
+						defer mu.Unlock()
+						failed = errors.Join(failed, fmt.Errorf("goroutine %d: %w", n, err))
+					})
 				})
 			}
-			return all.Wait()
+			all.Wait()
+			return failed
 		})
 	}
 	for range thorough.Of(100, 10, 5) {
@@ -178,11 +185,11 @@ func TestWhoSleepsAsTheCallerLeaves(t *testing.T) {
 		ends := &ended{long: map[int]time.Duration{}, all: make(chan struct{}, goroutines)}
 		ends.moved = sync.NewCond(&ends.mu)
 		var recorded bytes.Buffer
-		config := agent(ends.wait)
+		config := agent(ends.inTurn)
 		config.Probe = adk.MultiProbe(replay.Record(&recorded), ends)
 		go func() { <-ends.all; leave() }()
 		require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(ctx, adk.RawTurn{SystemPrompt: "Go."}))
-		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(func(time.Duration) {}), Seams: []string{replay.Executor}})
+		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(func(_ time.Duration, do func()) { do() }), Seams: []string{replay.Executor}})
 		require.Nil(t, d, "%s\n%s", d, recorded.String())
 	}
 }
@@ -253,4 +260,36 @@ func TestWhoDoesAllInTurnIsBesideNobody(t *testing.T) {
 		}
 	}
 	assert.Greater(t, spanning, 4)
+}
+
+// Who sleeps on a goroutine that nobody waits for may not come to the end of it, which was that of
+// its context, before the run is over.
+func TestASleepThatNobodyWaitsFor(t *testing.T) {
+	t.Parallel()
+	agent := func(comes bool, slept <-chan struct{}) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			late, over := context.WithCancel(ctx)
+			t.Cleanup(over)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = adk.Sleep(late, time.Hour)
+			}()
+			said, err := adk.Ask(ctx, "model", "hello", func(context.Context, string) (string, error) { <-slept; return "hi", nil })
+			if comes {
+				over()
+				<-ended
+			}
+			return errors.Join(err, dc.Stash().Set("said", said), dc.Ack())
+		})
+	}
+	for range 5 {
+		sleeps := &ended{long: map[int]time.Duration{}, all: make(chan struct{}, 1)}
+		var recorded bytes.Buffer
+		config := agent(true, sleeps.all)
+		config.Probe = adk.MultiProbe(replay.Record(&recorded), sleeps)
+		require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
+		d := inTime(t, recorded.Bytes(), replay.Live{Config: agent(false, nil), Seams: []string{replay.Executor}})
+		require.Nil(t, d, "%s\n%s", d, recorded.String())
+	}
 }
