@@ -69,30 +69,19 @@ func (w *toolsSettled) pickOf(s *history, key string, is func(*course) bool) *co
 
 // surplus reports whether the present call has more courses than executions.
 func (w *toolsSettled) surplus(s *history) bool {
-	n := 0
-	for _, c := range w.courses {
-		if c.call == s.at {
-			n++
-		}
-	}
-	for _, op := range w.open {
-		if op.call == s.at {
-			n--
-		}
-	}
-	return n > 0
+	return w.surplusOf(s, func(string) bool { return true })
 }
 
-// surplusOf is surplus among those of one checksum: others say nothing of whether it has started.
-func (w *toolsSettled) surplusOf(s *history, key string) bool {
+// surplusOf is surplus among those of some checksums: others say nothing of whether one has started.
+func (w *toolsSettled) surplusOf(s *history, is func(key string) bool) bool {
 	n := 0
 	for _, c := range w.courses {
-		if c.call == s.at && c.key == key {
+		if c.call == s.at && is(c.key) {
 			n++
 		}
 	}
 	for _, op := range w.open {
-		if op.call == s.at && w.keys[op] == key {
+		if op.call == s.at && is(w.keys[op]) {
 			n--
 		}
 	}
@@ -153,7 +142,7 @@ func (w *toolsSettled) done(s *history, x *adk.Crossing) {
 	delete(w.keys, s.op)
 	w.open = slices.DeleteFunc(w.open, func(op *openOp) bool { return op == s.op })
 	refused := errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) || s.cancelled > 0 && x.Err != nil // ABT-7
-	if refused && !w.surplusOf(s, key) {
+	if refused && !w.surplusOf(s, func(of string) bool { return of == key }) {
 		return
 	}
 	told := func(c *course) bool { return c.ended > 0 && c.failed == (x.Err != nil) }

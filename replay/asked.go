@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -64,10 +65,7 @@ func (p *causal) answer(op *newOp, q adk.Question) *adk.Answer {
 	case op == nil:
 		return stub.Unanswered()
 	}
-	rec := op.rec
-	if rec == nil {
-		rec = p.asks.Shared[q.Op] // it is answered at once: nothing was recorded in its place
-	}
+	rec := cmp.Or(op.rec, p.asks.Shared[q.Op]) // a shared one is answered at once: nothing was recorded in its place
 	answer := stub.RecordedAnswer(rec)
 	answer.Final = p.asks.Final[rec]
 	return answer
@@ -141,16 +139,18 @@ func (p *causal) shown(c *newCall, ask *calls.Step) {
 		if p.ids.PairMade(wire.MadeID(want.X), mine.id); mine.took == want {
 			continue
 		}
-		if mine.took != nil {
-			other := p.tookIDs[want]
-			if p.newSeq[mine.took.X.Seq] = 0; other != nil {
-				p.takesID(other, mine.took)
-			}
+		switch other := p.tookIDs[want]; {
+		case other != nil && mine.took != nil:
+			p.takesID(other, mine.took)
+		case other != nil:
+			other.took = nil
+		case mine.took != nil: // nobody's yet
+			delete(p.tookIDs, mine.took)
+			p.newSeq[mine.took.X.Seq] = 0
 		}
 		p.causes.Took(want)
 		p.takesID(mine, want)
 	}
-	c.made = nil
 }
 
 // itsOwn is the step in which the counterpart of a call that has shown which one it is made the id

@@ -38,9 +38,9 @@
 //     where two of them came at the same moment no crossing tells, and there a replay may do
 //     otherwise: give results back and keep them behind the goroutines, or begin strands
 //     (Fork), whose order is that of the recording. What goroutines had begun when the caller
-//     left is chance, too, and the report of a difference there says so. What it draws at random, as the
-//     jitter of a backoff, is another each time, too: draw it with adk.Ask, so that the
-//     recording has it, or from a source that tests fix, as an exploration needs.
+//     left is chance, too, and the report of a difference there says so. What it draws at
+//     random, as the jitter of a backoff, is another each time, too: draw it with adk.Ask, so
+//     that the recording has it, or from a source that tests fix, as an exploration needs.
 //  4. The Report has a Divergence, or none. Its Class says what kind of difference it
 //     is, its Fields in which values, its Place where in your code, and After what else
 //     follows from it. String is written to be read on one screen.

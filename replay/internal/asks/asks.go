@@ -235,17 +235,17 @@ func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool, strict bool
 	left := withoutGone(list)
 	r.equals[asked] = left
 	for i, in := range scopes {
-		any := i == len(scopes)-1
+		anywhere := i == len(scopes)-1
 		if at := slices.IndexFunc(left, func(a *ask) bool { return !a.gone && in(a) }); at >= 0 {
 			first, left[at].gone = left[at], true
 			copy(left[1:at+1], left[:at]) // mostly none: asks come in their order
 			r.equals[asked] = left[1:]
-			if any {
+			if anywhere {
 				r.afar[asked] = append(r.afar[asked], first)
 			}
 			return first, true
 		}
-		if at := slices.IndexFunc(r.afar[asked], in); at >= 0 && !any && !strict {
+		if at := slices.IndexFunc(r.afar[asked], in); at >= 0 && !anywhere && !strict {
 			first = r.afar[asked][at]
 			r.afar[asked] = slices.Delete(r.afar[asked], at, at+1)
 			if !r.real[first.op] {
