@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/internal/siblings"
+	"github.com/adkreplay/adkreplay/replay/internal/subjects"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -276,7 +277,7 @@ func (j *comparison) add(d *difference) { j.found = append(j.found, d) }
 func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 	j.counterparts[want.Seq-1] = got.Seq
 	fields := compare.CompareInputs(j.known, want, got)
-	if engineMakesID(want) { // it is the replay that gives the engine its ids, by who asks first
+	if wire.EngineMakesID(want) { // it is the replay that gives the engine its ids, by who asks first
 		fields = slices.DeleteFunc(fields, func(f compare.FieldDiff) bool { return f.Of == adk.FieldName })
 	}
 	if want.Kind.Uses(adk.FieldDigest) && len(fields) > 0 {
@@ -470,7 +471,7 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 			taken[want[at]] = true
 		}
 	}
-	for _, key := range []func(*calls.Step) string{made, j.whole, identity, kindOnly} {
+	for _, key := range []func(*calls.Step) string{subjects.MadeID, j.whole, subjects.Of, subjects.Kind} {
 		open := map[string][]*calls.Step{}
 		for _, w := range want {
 			if !taken[w] {
@@ -484,13 +485,23 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 				continue
 			}
 			k := key(g)
-			if list := open[k]; k != "" && len(list) > 0 {
+			if list := open[k]; k != "" && len(list) > 0 && !j.isBesides(want, list[0], g, taken) {
 				matched[g], open[k] = list[0], list[1:]
 				taken[list[0]] = true
 			}
 		}
 	}
 	return matched
+}
+
+// isBesides reports whether a new step is about another recorded thing than the recorded one of
+// its kind, and comes before something else that is still to come: it is one more then.
+func (j *comparison) isBesides(want []*calls.Step, w, g *calls.Step, taken map[*calls.Step]bool) bool {
+	key := compare.RecordText(g.X.Record)
+	if first := slices.IndexFunc(want, func(w *calls.Step) bool { return !taken[w] }); want[first] == w || key == compare.RecordText(w.X.Record) {
+		return false
+	}
+	return slices.ContainsFunc(j.want.Lines, func(x *adk.Crossing) bool { return x.Record != nil && compare.RecordText(x.Record) == key })
 }
 
 // endAlike is alike for two steps behind which all are alike, of which each may be done by
@@ -527,25 +538,7 @@ func (j *comparison) isUnanswered(g *calls.Step) bool {
 	return asks && recorded == 0
 }
 
-// made is a step that makes an id, with that.
-func made(s *calls.Step) string {
-	if id := wire.MadeID(s.X); id != "" && wire.OnlyMakes(s.X) {
-		return s.In.Strand + "\n" + id
-	}
-	return ""
-}
-
-// whole is a step with all that user code gave.
-func (j *comparison) whole(s *calls.Step) string {
-	strand := s.In.Strand + "\n"
-	switch {
-	case s.Call != nil:
-		return strand + "call " + s.X.Seam.String() + " " + s.X.Key + compare.RecordText(s.X.Record)
-	case s.X.Kind.Class() == adk.ClassOperation:
-		return strand + compare.ArgumentsText(j.known, s.X) + s.Waits()
-	}
-	return strand + compare.ToldText(j.known, s.X)
-}
+func (j *comparison) whole(s *calls.Step) string { return subjects.Whole(j.known, s) }
 
 // alike reports whether two steps have one key of whole, without making it.
 func (j *comparison) alike(w, g *calls.Step) bool {
@@ -569,39 +562,6 @@ func (j *comparison) alike(w, g *calls.Step) bool {
 		}
 	}
 	return true
-}
-
-// identity is what a step is about: the record, the stream, the gate, the path.
-// Calls are found by their paths or not at all.
-func identity(s *calls.Step) string {
-	x := s.X
-	if s.Call != nil {
-		return ""
-	}
-	key := s.In.Strand + "\n" + x.Kind.String() + " " + string(x.Collection) + " "
-	switch {
-	case x.Record != nil:
-		return key + x.Record.Key()
-	case x.Kind.Class() == adk.ClassFact: // its key says by whom, and not about what
-		return key + x.Name
-	case !x.Kind.Uses(adk.FieldKey) && !x.Kind.Uses(adk.FieldName) || engineMakesID(x): // it is about nothing else
-		return key
-	case x.Key+x.Name == "":
-		return ""
-	}
-	return key + x.Key + " " + x.Name
-}
-
-// engineMakesID reports whether an event brings an id that the engine has made.
-func engineMakesID(x *adk.Crossing) bool {
-	return x.Kind.Class() == adk.ClassEvent && wire.MadeID(x) != ""
-}
-
-func kindOnly(s *calls.Step) string {
-	if s.Call != nil || s.X.Kind.Class() != adk.ClassOperation {
-		return ""
-	}
-	return s.In.Strand + "\n" + s.X.Kind.String() + " " + string(s.X.Collection)
 }
 
 // cameTo is the last recorded crossing of a strand whose counterpart happened

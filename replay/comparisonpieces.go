@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/subjects"
 )
 
 // otherPieces takes the streams out of two lists of steps that say the same text in other
@@ -74,7 +75,7 @@ func streamsOf(steps []*calls.Step) (streams map[string][]*calls.Step, order []s
 		if !wire.IsDelta(s.X) {
 			continue
 		}
-		key := identity(s)
+		key := subjects.Of(s)
 		if streams[key] == nil {
 			order = append(order, key)
 		}

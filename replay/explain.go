@@ -859,7 +859,11 @@ func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing
 		switch want, now := f.Cut(); {
 		case !f.Input, others && isMadeID(w.Kind, f): // made anew, it is another whatever is asked
 		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // else its members differ
-			reasons = append(reasons, fmt.Sprintf("has a %s and not a %s", w.Record.RecordKind(), got.Record.RecordKind()))
+			if was, is := w.Record.RecordKind(), got.Record.RecordKind(); was != is {
+				reasons = append(reasons, fmt.Sprintf("has a %s and not a %s", was, is))
+			} else {
+				reasons = append(reasons, fmt.Sprintf("has another %s", is))
+			}
 		default:
 			reasons = append(reasons, fmt.Sprintf("has the %s %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(now)))
 		}

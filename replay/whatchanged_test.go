@@ -108,6 +108,58 @@ func TestTheRightOneOfTwoIsGone(t *testing.T) {
 	}
 }
 
+// One more write of something kept, before the time and the id of what is written next, is that
+// write, and stands for no other one; in the place of that it is the other.
+func TestOneMoreWriteIsNamed(t *testing.T) {
+	agent := func(again, another bool) adk.Config {
+		return adk.Config{Storage: fakes.NewStorage(tracetest.AMessage("m1", adk.RoleUser, "Hello!"), tracetest.AMessage("m2", adk.RoleUser, "What shall I do?")).Storage(),
+			TurnInput: []adk.TurnMiddleware{{Name: "history", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+				kept, err := tc.Messages().Fetch(ctx)
+				if err != nil {
+					return err
+				}
+				for _, m := range kept {
+					if _, err := tc.Messages().Add(m); err != nil {
+						return err
+					}
+				}
+				if again {
+					if err := tc.Messages().Store(ctx, kept[1]); err != nil {
+						return err
+					}
+				}
+				now := tc.Now()
+				asked, err := adk.NewMessage(adk.MessageInit{ID: tc.NewID(), Role: adk.RoleUser, CreatedAt: now, UpdatedAt: now, Content: "Read it."})
+				if err != nil {
+					return err
+				}
+				if another {
+					return tc.Messages().Store(ctx, kept[1])
+				}
+				if err := tc.Messages().Keep(ctx, asked); err != nil {
+					return err
+				}
+				next(ctx)
+				return nil
+			}}},
+			Executor: adk.Executor{Name: "agent", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }}}
+	}
+	var recorded bytes.Buffer
+	config := fakes.Deterministic(agent(false, false), replay.Record(&recorded))
+	require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
+	for _, again := range []bool{true, false} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: agent(again, !again), Seams: []string{replay.Middleware}})
+		require.NoError(t, err)
+		require.NotNil(t, report.Divergence)
+		class := replay.ChangedInput
+		if again {
+			class = replay.Unanswered
+			assert.Contains(t, report.String(), `+ store m2 user "What shall I do?" in messages`)
+		}
+		assert.Equal(t, class, report.Divergence.Class, report)
+	}
+}
+
 // What is published before it is approved comes before the gate, also where the gate's id is made
 // by the code, which makes others behind it: which of them it is shows when it is used.
 func TestAnAskBeforeItsGateIsAnOrder(t *testing.T) {

@@ -93,6 +93,9 @@ func SaysNothing(x *adk.Crossing) bool { return x.Text == "" && !x.Flag }
 // TellsTime reports whether user code was told the time.
 func TellsTime(x *adk.Crossing) bool { return x.Kind == adk.KindNow }
 
+// EngineMakesID reports whether an event brings an id that the engine has made.
+func EngineMakesID(x *adk.Crossing) bool { return x.Kind.Class() == adk.ClassEvent && MadeID(x) != "" }
+
 // OnlyMakes reports whether a crossing makes an id or a time, for something else to use.
 func OnlyMakes(x *adk.Crossing) bool { return x.Kind.Makes() != "" }
 

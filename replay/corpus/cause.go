@@ -292,8 +292,12 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 			ofLong := hasWord(c.Removed+c.Added) && max(len(was), len(now)) > longestSaid
 			worded = worded && len(changes) == 1 && (both || ofLong)
 		}
-		if alike == 1 && !worded && was != now && max(len(was), len(now)) <= compare.LongestValue {
+		switch {
+		case was == now || max(len(was), len(now)) > compare.LongestValue:
+		case alike == 1 && !worded:
 			changes[i].Was, changes[i].Now = was, now
+		case c.Left+c.Right == "": // it is the whole of it: said where the words are others each time
+			changes[i].alsoAs(Change{Was: was, Now: now})
 		}
 	}
 	return changes
@@ -646,6 +650,21 @@ func spaceName(text string) string {
 // lists are the labels of the pipelines, each of which is a list of names.
 var lists = []string{adk.LabelTurnInput + "[]", adk.LabelTurnOutput + "[]", adk.LabelDispatchInput + "[]", adk.LabelDispatchOutput + "[]"}
 
+// byExample says what no words tell, by what it is in some traces.
+func (c Change) byExample() string {
+	as, another := safetext.Each(c.examples(), safetext.BareJSON), "another "+safetext.Bare(c.Added)
+	if c.Added == maskData || c.Added == "" {
+		another = "another text"
+	}
+	switch {
+	case len(as) == 0:
+		return another
+	case len(as) <= mostChanges:
+		return strings.Join(as, ", ")
+	}
+	return another + ", as " + strings.Join(as[:mostChanges], ", ")
+}
+
 // String is the change in a few words.
 func (c Change) String() string {
 	field := safetext.Bare(c.Field)
@@ -669,6 +688,8 @@ func (c Change) String() string {
 		return fmt.Sprintf("%s: %s → %s", field, safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))
 	case c.Field == fieldLine && !c.Various:
 		return safetext.Shortened(safetext.Bare(c.Removed+c.Added), longestSaid)
+	case c.Various && slices.Contains(masks[1:], c.Added) || c.Various && c.Added == maskData: // no word of it is the same
+		return field + ": " + c.byExample()
 	case c.Various && c.Added != "":
 		if c.Field == fieldErr {
 			return fmt.Sprintf("error %s, where results or other errors were recorded", quoted(c.Added))
@@ -676,21 +697,18 @@ func (c Change) String() string {
 		return fmt.Sprintf("%s: %s in place of whatever was recorded", field, quoted(c.Added))
 	case c.Various && (c.Left != "" || c.Right != ""):
 		return fmt.Sprintf("%s: other words in every trace, between %s and %s", field, quoted(c.Left), quoted(c.Right))
+	case c.Various && len(c.examples()) > 0:
+		return field + ": " + c.byExample()
 	case c.Various:
 		return field + ": another text in every trace"
 	case c.Removed == c.Added && c.Added != "":
-		switch as := safetext.Each(c.examples(), safetext.BareJSON); {
+		switch {
 		case c.Added == maskSpace:
 			return field + ": other white space"
 		case c.Added == maskCapitals || c.Added == maskSmall:
 			return fmt.Sprintf("%s: the same in %s", field, strings.Trim(c.Added, "‹›"))
-		case len(as) == 0:
-			return fmt.Sprintf("%s: another %s", field, safetext.Bare(c.Added))
-		case len(as) <= mostChanges:
-			return fmt.Sprintf("%s: %s", field, strings.Join(as, ", "))
-		default:
-			return fmt.Sprintf("%s: another %s, as %s", field, safetext.Bare(c.Added), strings.Join(as[:mostChanges], ", "))
 		}
+		return field + ": " + c.byExample()
 	case c.Added == "" && (c.Removed == maskData || c.Removed == maskObject):
 		return field + ": gone"
 	case c.Removed == "" && (c.Added == maskData || c.Added == maskObject):

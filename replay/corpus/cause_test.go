@@ -20,6 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/livetest"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
@@ -443,6 +444,28 @@ func TestValuesOfEachTrace(t *testing.T) {
 	assert.Equal(t, "1 → 2, 3 → 4, …", text("1", "2", long(1), long(2), "3", "4"))
 	assert.Equal(t, "another ‹number›", text(long(1), long(2), long(3), long(4)))
 	assert.Equal(t, "another ‹number›, as 1 → 2, 3 → 4, 5 → 6", text("1", "2", "3", "4", "5", "6", "7", "8"))
+}
+
+// Where other words of each trace took the place of others, in several places of one, some of them
+// are said.
+func TestValuesOfTheTracesThemselves(t *testing.T) {
+	r := &corpus.Report{}
+	for i := range 3 {
+		asking := func(ids ...int) *adk.Crossing {
+			var request strings.Builder
+			for _, id := range ids {
+				fmt.Fprintf(&request, `{"tool_call_id":"call%d_%d"},`, i, id)
+			}
+			return &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Name: "model", JSON: json.RawMessage(`{"messages":[` + strings.TrimSuffix(request.String(), ",") + `]}`)}
+		}
+		was, is := asking(0, 1, 2), asking(0, 0, 0)
+		d := &replay.Divergence{Class: replay.ChangedInput, Seam: "executor/agent", Evidence: &replay.Evidence{Recorded: was, Replayed: is}}
+		d.Fields = compare.InDetail(was, is, compare.CompareInputs(wire.Comparer{Sentinels: wire.OnlyCommon}, was, is))
+		r.Traces = append(r.Traces, &corpus.TraceReport{Trace: fmt.Sprint(i), Number: i + 1, Report: replay.Report{Divergence: d}, Cause: corpus.CauseOf(d)})
+	}
+	causes := corpus.Regrouped(r).Causes
+	require.Len(t, causes, 1)
+	assert.Equal(t, `changed input in executor/agent: ask model, request.messages[].tool_call_id: another text, as "call0_1" → "call0_0", "call0_2" → "call0_0", "call1_1" → "call1_0"`, causes[0].Text)
 }
 
 // How often an ask is made once more is other in each trace, and the change is one.

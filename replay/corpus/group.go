@@ -316,6 +316,9 @@ func (c *Change) alsoWas(other Change) {
 		c.alsoAs(*c)
 		c.alsoAs(other)
 	}
+	for _, as := range other.examples() {
+		c.also(as)
+	}
 	if c.Various || c.Now != other.Now {
 		c.Was, c.Now = "", ""
 	} else if c.Was != other.Was {
@@ -328,14 +331,22 @@ func (c *Change) alsoWas(other Change) {
 // alsoAs adds the values of a change to the examples, where they are none of them: long ones as one
 // that is left out.
 func (c *Change) alsoAs(other Change) {
-	as, all := other.Was+" → "+other.Now, strings.Split(c.As, betweenExamples)
-	if c.As == "" {
-		all = nil
-	}
+	as := other.Was + " → " + other.Now
 	if len(as) > longestExample {
 		as = leftOut
 	}
-	if other.Was != "" && !slices.Contains(all, as) && len(all) <= mostChanges {
+	if other.Was != "" {
+		c.also(as)
+	}
+}
+
+// also adds an example where it is none of those that there are, and they are few.
+func (c *Change) also(as string) {
+	var all []string
+	if c.As != "" {
+		all = strings.Split(c.As, betweenExamples)
+	}
+	if !slices.Contains(all, as) && len(all) <= mostChanges {
 		c.As = strings.Join(append(all, as), betweenExamples)
 	}
 }
