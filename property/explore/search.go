@@ -152,6 +152,7 @@ type exploring struct {
 	unsteady bool        // the undisturbed turn is another one every time, and that has been said
 	loose    atomic.Bool // code asks from goroutines of its own
 	looseAt  atomic.Pointer[string]
+	looseIn  sync.Map // the seams in which it does
 	beside   []string // who is asked in the undisturbed turn with a context that is no call's
 	swayed   int      // schedules of which a run went another way than the one that they were made of
 	once     int      // violations that one run of their schedule showed, and no more

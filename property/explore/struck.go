@@ -163,6 +163,24 @@ func (a *attempt) isLoose() bool {
 	return a.loose
 }
 
+// seamsAsked are the seams of the calls in which several goroutines have asked, whichever
+// iteration those are of.
+func (a *attempt) seamsAsked() (all []adk.Seam) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.crossings {
+		if x := &a.crossings[i]; x.Kind == adk.KindCall && len(a.askers[x.ID]) > 1 {
+			all = append(all, anyIteration(x.Seam))
+		}
+	}
+	return all
+}
+
+func anyIteration(s adk.Seam) adk.Seam {
+	s.Iteration = 0
+	return s
+}
+
 // metIn is the call in which a fault came, or was to come.
 func (a *attempt) metIn(f planned) int {
 	for i := range a.faults {

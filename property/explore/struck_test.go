@@ -3,7 +3,9 @@ package explore_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -212,4 +215,60 @@ type counting func()
 func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	c()
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+}
+
+// A body that nobody closes is a violation in a call that one goroutine asks in, and a hint where
+// several do, of which one may yet close it: also in one and the same turn.
+func TestABodyIsClosedByWhoeverAsksInItsCall(t *testing.T) {
+	get := func(ctx context.Context) error {
+		client := &http.Client{Transport: adkhttp.NewTransport(filesServer{})}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://files.example/", nil)
+		if err != nil {
+			return err
+		}
+		_, err = client.Do(req)
+		return err
+	}
+	agent := func(inMiddleware bool) turn.Subject {
+		return turn.Subject{Name: "files", Open: func(context.CancelCauseFunc) turn.Instance {
+			history := func(ctx context.Context, _ *adk.TurnContext, next adk.Next) error {
+				if inMiddleware {
+					if err := get(ctx); err != nil {
+						return err
+					}
+				}
+				next(ctx)
+				return nil
+			}
+			run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				var wg sync.WaitGroup
+				errs := make([]error, 2)
+				for i := range errs {
+					wg.Go(func() {
+						_, errs[i] = adk.Ask(ctx, "model", i, func(context.Context, int) (string, error) { return "well", nil })
+					})
+				}
+				wg.Wait()
+				if !inMiddleware {
+					errs = append(errs, get(ctx))
+				}
+				return errors.Join(append(errs, dc.Ack())...)
+			}
+			return turn.Instance{Config: adk.Config{TurnInput: []adk.TurnMiddleware{{Name: "history", Run: history}},
+				Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, Raw: adk.RawTurn{SystemPrompt: "Help."}}
+		}}
+	}
+	is := func(v property.Violation) bool { return v.Invariant == "unclosed-answer" }
+	for _, inMiddleware := range []bool{true, false} {
+		result := explored(t, agent(inMiddleware), explore.Options{Workers: 1})
+		assert.Equal(t, inMiddleware, slices.ContainsFunc(result.Violations, func(b explore.Breach) bool { return is(b.Violation) }), result)
+		assert.Equal(t, !inMiddleware, slices.ContainsFunc(result.Hints, func(b explore.Breach) bool { return is(b.Violation) }), result)
+	}
+}
+
+// filesServer answers with a file.
+type filesServer struct{}
+
+func (filesServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("a file")), Request: req}, nil
 }
