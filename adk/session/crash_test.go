@@ -17,6 +17,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/fakes"
 	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
 )
@@ -179,7 +180,7 @@ func settlesOnce(t *testing.T, w *world, next *crashing, records adk.Storage, na
 	assert.Equal(t, session.Committed, o.State, name)
 	assert.EqualValues(t, 1, o.Revision, name)
 	assert.Equal(t, "1", w.counted(next.Host, "one"), name)
-	messages, err := records.Messages.Fetch(ctx, adk.Scope{Stash: stash{"storage.tenant": "shop", "storage.session": "one"}})
+	messages, err := records.Messages.Fetch(ctx, storage.Partition{Tenant: "shop", Session: "one"}.Scope())
 	require.NoError(t, err)
 	assert.Len(t, messages, 2, name)
 	assert.NotEmpty(t, w.told, name)

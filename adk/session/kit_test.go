@@ -129,7 +129,7 @@ func delivery(to, id string) session.Delivery {
 
 // said are the texts of the messages of a session, as they are stored.
 func (w *world) said(of string) (texts []string) {
-	scope := adk.Scope{Stash: stash{storage.StashTenant: "shop", storage.StashSession: of}}
+	scope := storage.Partition{Tenant: "shop", Session: of}.Scope()
 	messages, err := w.kept.Storage().Messages.Fetch(context.Background(), scope)
 	require.NoError(w.t, err)
 	for _, m := range messages {
@@ -159,20 +159,6 @@ func (w *world) kinds() (kinds []session.StepKind) {
 	}
 	return kinds
 }
-
-// stash is a stash of texts, by their paths.
-type stash map[string]any
-
-func (s stash) Get(path string, fallback any) any {
-	if value, found := s[path]; found {
-		return value
-	}
-	return fallback
-}
-
-func (s stash) Has(path string) bool { return s[path] != nil }
-func (s stash) Keys() []string       { return nil }
-func (s stash) All() map[string]any  { return nil }
 
 func deliver(t *testing.T, h *session.Host, d session.Delivery) session.Outcome {
 	t.Helper()

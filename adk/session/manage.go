@@ -180,7 +180,7 @@ func (h *Host) eraseRecords(ctx context.Context, id SessionID, shared bool) erro
 	if h.config.Wrap != nil {
 		s = h.config.Wrap(s)
 	}
-	scope := adk.Scope{Stash: pinned{emptyStash{}, id}}
+	scope := storage.Partition(id).Scope()
 	for of, obligations := range storages.Each(s) {
 		if of == adk.Tools || h.shares(of) != shared {
 			continue

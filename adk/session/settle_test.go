@@ -981,7 +981,7 @@ func (silentChannel) State() (json.RawMessage, error) { return nil, nil }
 func (silentChannel) Deliver(context.Context, *adk.TurnContext, session.Delivery) error { return nil }
 
 func fetchAll(t *testing.T, w *world, of string) []*adk.Message {
-	all, err := w.kept.Storage().Messages.Fetch(t.Context(), adk.Scope{Stash: stash{storage.StashTenant: "shop", storage.StashSession: of}})
+	all, err := w.kept.Storage().Messages.Fetch(t.Context(), storage.Partition{Tenant: "shop", Session: of}.Scope())
 	require.NoError(t, err)
 	return all
 }
@@ -1008,7 +1008,7 @@ func TestRecordsElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, session.Committed, found.State, "it counts all the same")
 	assert.Len(t, found.Writes, 2)
-	scope := adk.Scope{Stash: stash{}}
+	scope := storage.Partition{}.Scope()
 	memories, err := c.Agent.Storage.Memories.Fetch(t.Context(), scope)
 	require.NoError(t, err)
 	assert.Len(t, memories, 1)
@@ -1102,7 +1102,7 @@ func TestEraseTenant(t *testing.T) {
 		assert.ErrorIs(t, err, adk.E_SESSION_ERASED)
 	}
 	instructions := func(tenant string) int {
-		all, err := w.kept.Storage().Instructions.Fetch(t.Context(), adk.Scope{Stash: stash{storage.StashTenant: tenant, storage.StashSession: "one"}})
+		all, err := w.kept.Storage().Instructions.Fetch(t.Context(), storage.Partition{Tenant: tenant, Session: "one"}.Scope())
 		require.NoError(t, err)
 		return len(all)
 	}

@@ -54,7 +54,7 @@ func keysOf(t *testing.T, spool artifact.Spool) (keys []string) {
 
 // bodies are those of the tool calls of session one.
 func (w *world) bodies() (bodies []string) {
-	calls, err := w.kept.Storage().ToolCalls.Fetch(context.Background(), adk.Scope{Stash: stash{storage.StashTenant: "shop", storage.StashSession: "one"}})
+	calls, err := w.kept.Storage().ToolCalls.Fetch(context.Background(), storage.Partition{Tenant: "shop", Session: "one"}.Scope())
 	require.NoError(w.t, err)
 	for _, call := range calls {
 		body, err := call.Results().(*adk.Media).Open(context.Background())

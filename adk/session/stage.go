@@ -220,7 +220,8 @@ func (h *Host) apply(ctx context.Context, a Accepted) error {
 		if err != nil {
 			return fmt.Errorf("session: %s: %s %.64q: %w", a.DeliveryID(), of, w.Key, err)
 		}
-		scope := adk.Scope{TurnID: w.TurnID, DispatchID: w.DispatchID, Stash: pinned{emptyStash{}, a.SessionID()}}
+		scope := storage.Partition(a.SessionID()).Scope()
+		scope.TurnID, scope.DispatchID = w.TurnID, w.DispatchID
 		if err := contained(func() error { return obligations.Write(ctx, scope, of, adk.KindByName(w.Verb), record, w.Key) }); err != nil {
 			return fmt.Errorf("session: %s: %s %.64q: %w", a.DeliveryID(), of, w.Key, err)
 		}
@@ -275,14 +276,6 @@ func (p pinned) All() map[string]any {
 	all["storage"] = below
 	return all
 }
-
-// emptyStash is the stash of what no turn does.
-type emptyStash struct{}
-
-func (emptyStash) Get(_ string, fallback any) any { return fallback }
-func (emptyStash) Has(string) bool                { return false }
-func (emptyStash) Keys() []string                 { return nil }
-func (emptyStash) All() map[string]any            { return nil }
 
 // recordsOf are what the writes of a commit did, as a journal says it.
 func recordsOf(writes []Write) []string {

@@ -16,6 +16,8 @@
 //     [StashSession], or say in [Config].Partition where they are. No obligation sees the
 //     records of another tenant, nor those of another session but of the collections that
 //     a tenant's sessions share ([Config].Share).
+//     What a user has said is kept before the turn that answers it, or by a middleware of
+//     its input: outside of turns the obligations are called with [Partition.Scope].
 //  3. A fetch gives records in the order in which their keys came. Replacing one keeps its
 //     place. [Config].Limit bounds how many of a long session are given.
 //  4. Each obligation is done, or it failed and changed nothing. What is fetched is what

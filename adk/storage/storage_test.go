@@ -9,6 +9,7 @@ import (
 	"log"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -398,4 +399,49 @@ func ExampleConfig() {
 	// Output:
 	// <nil>
 	// storage: instructions: store "Be rude.": nobody is logged in
+}
+
+// What a user says is kept before the turn that answers it.
+func ExamplePartition_Scope() {
+	kept, err := memory.New(storage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, ada := context.Background(), storage.Partition{Tenant: "shop", Session: "ada"}.Scope()
+	now := time.Date(2026, 7, 30, 9, 0, 0, 0, time.UTC)
+	said, err := adk.NewMessage(adk.MessageInit{ID: "m1", Role: adk.RoleUser, Content: "Where is my order?", CreatedAt: now, UpdatedAt: now})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := kept.Storage().Messages.Store(ctx, ada, said); err != nil {
+		log.Fatal(err)
+	}
+	for _, session := range []string{"ada", "bob"} {
+		messages, err := kept.Storage().Messages.Fetch(ctx, storage.Partition{Tenant: "shop", Session: session}.Scope())
+		fmt.Println(session, len(messages), err)
+	}
+	// Output:
+	// ada 1 <nil>
+	// bob 0 <nil>
+}
+
+// The scope of a partition says its names where a turn's stash has them, and no others.
+func TestScopeOfAPartition(t *testing.T) {
+	for p, keys := range map[storage.Partition][]string{
+		{Tenant: "shop", Session: "ada"}: {storage.StashSession, storage.StashTenant},
+		{Session: "ada"}:                 {storage.StashSession},
+		{}:                               nil,
+	} {
+		scope := p.Scope()
+		assert.ElementsMatch(t, keys, scope.Stash.Keys())
+		assert.Equal(t, p.Tenant != "", scope.Stash.Has(storage.StashTenant))
+		assert.Equal(t, "none", scope.Stash.Get("storage.user", "none"))
+		all := scope.Stash.All()
+		all["storage"] = "another"
+		turn(t, map[string]any{"storage": map[string]any{"session": p.Session, "tenant": p.Tenant}}, func(of adk.Scope) {
+			for _, path := range []string{storage.StashTenant, storage.StashSession} {
+				assert.Equal(t, of.Stash.Get(path, ""), scope.Stash.Get(path, ""))
+			}
+		})
+	}
 }

@@ -122,7 +122,7 @@ var rooms = []room{
 		because: "a battery is a leaf on the engine"},
 	{name: "adk/tools/...", ours: []string{"adk", "adk/artifact", "adk/tools/...", "internal/canonical", "adk/internal/jsontree"},
 		because: "batteries rest on the engine and on artifacts"},
-	{name: "adk/storage", ours: []string{"adk", "adk/artifact", "internal/storages"},
+	{name: "adk/storage", ours: []string{"adk", "adk/artifact", "internal/plain", "internal/stash", "internal/storages"},
 		others:  []string{"github.com/hashicorp/golang-lru/v2"}, // records that were read lately
 		because: "it makes obligations of rows, whoever keeps them; media get their readers of a spool"},
 	{name: "adk/session", ours: []string{"adk", "adk/storage", "internal/ordered", "internal/schema", "internal/stash", "internal/storages", "internal/unescaped"},
@@ -252,7 +252,7 @@ var rooms = []room{
 		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},
 	{name: "property/explore", ours: []string{"adk", "fakes", "internal/beside", "internal/callers", "property/internal/chatfault", "internal/codeplace", "property/internal/columns", "internal/cues", "internal/ending", "property/internal/footprint", "internal/forging", "internal/httpform", "property/internal/oddtext", "property/internal/oracle", "internal/plain", "internal/race", "internal/reread", "internal/safetext", "property/internal/steady", "internal/storages", "property/internal/strays", "property/internal/subtests", "internal/unescaped", "property/internal/wanted", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/sessions", "replay/trace"},
 		because: "it breaks what it is given, and draws nothing"},
-	{name: "property/sessions", ours: []string{"adk", "adk/session", "adk/storage", "fakes", "internal/compare", "internal/safetext", "internal/stash", "internal/storages", "property/internal/subtests", "internal/watchdog", "property", "property/turn", "replay", "replay/sessions"},
+	{name: "property/sessions", ours: []string{"adk", "adk/session", "adk/storage", "fakes", "internal/compare", "internal/safetext", "internal/storages", "property/internal/subtests", "internal/watchdog", "property", "property/turn", "replay", "replay/sessions"},
 		because: "it breaks what runs turns, and has no part in how a turn is broken but its words"},
 	{name: "property/shrink", ours: []string{"adk", "fakes", "internal/safetext", "internal/samples", "internal/wire", "property", "property/turn", "replay/trace", "replay/transcript"},
 		because: "it makes a turn smaller, whoever found it"},

@@ -23,24 +23,12 @@ func Stash(tenant, session string) map[string]any {
 	return map[string]any{"storage": map[string]any{"tenant": tenant, "session": session}}
 }
 
-// ScopeOf is a scope with a stash of a tenant's session.
+// ScopeOf is a scope of a turn with a stash of a tenant's session.
 func ScopeOf(tenant, session string) adk.Scope {
-	return adk.Scope{TurnID: "turn", DispatchID: "dispatch", Stash: stash{storage.StashTenant: tenant, storage.StashSession: session}}
+	scope := storage.Partition{Tenant: tenant, Session: session}.Scope()
+	scope.TurnID, scope.DispatchID = "turn", "dispatch"
+	return scope
 }
-
-// stash is a stash of texts, by their paths.
-type stash map[string]any
-
-func (s stash) Get(path string, fallback any) any {
-	if value, found := s[path]; found {
-		return value
-	}
-	return fallback
-}
-
-func (s stash) Has(path string) bool { return s[path] != nil }
-func (s stash) Keys() []string       { return nil }
-func (s stash) All() map[string]any  { return nil }
 
 // Others are scopes of other partitions than that of Stash("shop%", "s_1"), whose names
 // are easily taken for its own, in storages that share as usual.

@@ -125,7 +125,7 @@ func (r *run) recordsBefore() map[storage.Place][]row {
 
 // stored are the records of a collection that a session has.
 func stored(plan storage.Plan, id session.SessionID, of adk.CollectionName) (place storage.Place, rows []row, err error) {
-	scope := scopeOf(id)
+	scope := storage.Partition(id).Scope()
 	change, err := plan.Change(scope, of, adk.KindByName("delete"), nil, "any")
 	if err != nil {
 		return place, nil, err
@@ -194,7 +194,7 @@ func (r *run) sameRows(id session.SessionID, of adk.CollectionName, want, got []
 // within holds a storage that may not tell sessions apart against what was committed: what
 // the session has written is there, and nothing that nobody has.
 func (r *run) within(id session.SessionID, of adk.CollectionName, want map[storage.Place][]row) {
-	got, err := fetch(storages.Each(r.host("a").config.Agent.Storage), scopeOf(id), of)
+	got, err := fetch(storages.Each(r.host("a").config.Agent.Storage), storage.Partition(id).Scope(), of)
 	if err != nil {
 		r.wrong(records, "fetching %s of session %q: %v", of, id.Session, err)
 		return

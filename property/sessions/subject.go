@@ -9,7 +9,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
-	"github.com/adkreplay/adkreplay/internal/stash"
 	journals "github.com/adkreplay/adkreplay/replay/sessions"
 )
 
@@ -73,7 +72,7 @@ type Run struct {
 }
 
 // Scope is the scope in which the records of a session are fetched.
-func (r Run) Scope(id session.SessionID) adk.Scope { return scopeOf(id) }
+func (r Run) Scope(id session.SessionID) adk.Scope { return storage.Partition(id).Scope() }
 
 // Values are those of a session in the end, by their keys.
 func (r Run) Values(id session.SessionID) (map[string]json.RawMessage, error) {
@@ -84,27 +83,6 @@ func (r Run) Values(id session.SessionID) (map[string]json.RawMessage, error) {
 	}
 	return values, err
 }
-
-func scopeOf(id session.SessionID) adk.Scope {
-	var tree stash.Tree
-	_ = tree.Set(storage.StashTenant, id.Tenant) // a path of two safe segments
-	_ = tree.Set(storage.StashSession, id.Session)
-	return adk.Scope{Stash: scopeStash{&tree}}
-}
-
-// scopeStash is a stash that is read alone.
-type scopeStash struct{ tree *stash.Tree }
-
-func (s scopeStash) Get(path string, fallback any) any {
-	if value, found := stash.Find(s.tree.Root(), path); found {
-		return value
-	}
-	return fallback
-}
-
-func (s scopeStash) Has(path string) bool { return s.Get(path, nil) != nil }
-func (s scopeStash) Keys() []string       { return s.tree.Keys() }
-func (s scopeStash) All() map[string]any  { return s.tree.Root() }
 
 // Validate reports what keeps the subject from being run, or nil.
 func (s Subject) Validate() error {
