@@ -427,7 +427,7 @@ func TestGatesThatNobodySettles(t *testing.T) {
 				adk.RawTurn{SystemPrompt: "Help.", Observability: adk.Observability{TurnGateOpen: listen}}
 		}}
 	}
-	uncovered := `what comes behind an answer to gate "g": nobody settled it in the undisturbed run. Give the turn somebody who does: ` +
+	uncovered := `what comes behind an answer to gate "g": nobody settled it in the undisturbed run. Give the turn somebody who does, and at once, as nobody waits for a goroutine that sleeps: ` +
 		`Observability.TurnGateOpen of its RawTurn, or what session.Config.Listen gives`
 	brief, endless := adk.Gate{ID: "g", Reason: "may it?", Timeout: time.Hour}, adk.Gate{ID: "g", Reason: "may it?"}
 	answered := func(e adk.TurnGateOpen) { e.Gate.Resolve("ada", true) }

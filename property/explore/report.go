@@ -303,7 +303,7 @@ func (e *exploring) notCovered() (all []string) {
 		all = append(all, "which schedule leaves goroutines behind, as one of those tried does: "+e.whyOver())
 	}
 	if len(e.unanswered) > 0 {
-		all = append(all, fmt.Sprintf("what comes behind an answer to gate %s: nobody settled it in the undisturbed run. Give the turn somebody who does: "+
+		all = append(all, fmt.Sprintf("what comes behind an answer to gate %s: nobody settled it in the undisturbed run. Give the turn somebody who does, and at once, as nobody waits for a goroutine that sleeps: "+
 			"Observability.TurnGateOpen of its RawTurn, or what session.Config.Listen gives", strings.Join(e.unanswered, ", ")))
 	}
 	if len(e.beside) > 0 {
