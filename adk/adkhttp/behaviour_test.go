@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -530,5 +531,40 @@ func TestReadingBehindTheEnd(t *testing.T) {
 		runner, err := adk.NewRunner(config)
 		require.NoError(t, err)
 		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	}
+}
+
+// WLD-1: who makes a response by hand, as RoundTrippers in tests do, leaves out its length, which is 0
+// then, and its protocol: its body is told, and replayed, all the same, also where it is read in
+// portions. One that says that nothing comes has none.
+func TestResponsesMadeByHand(t *testing.T) {
+	for name, c := range map[string]struct {
+		header http.Header
+		proto  int
+		want   string
+	}{
+		"no length":           {nil, 0, "It rains."},
+		"a type":              {http.Header{"Content-Type": {"text/plain"}}, 1, "It rains."},
+		"events":              {http.Header{"Content-Type": {"text/event-stream"}}, 1, "It rains."},
+		"a length of nothing": {http.Header{"Content-Length": {"0"}}, 1, ""},
+		"ended with its head": {nil, 2, ""},
+	} {
+		run := func(base http.RoundTripper) func(context.Context) {
+			return func(ctx context.Context) {
+				resp, err := (&http.Client{Transport: adkhttp.NewTransport(base)}).Do(get(ctx, "http://weather.example/"))
+				require.NoError(t, err)
+				all, err := io.ReadAll(iotest.OneByteReader(resp.Body))
+				require.NoError(t, err)
+				assert.Equal(t, c.want, string(all), name)
+				assert.NoError(t, resp.Body.Close())
+			}
+		}
+		written := recorded(t, run(roundTrip(func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, ProtoMajor: c.proto, Header: c.header, Request: req, Body: io.NopCloser(strings.NewReader(c.want))}, nil
+		})))
+		assert.Equal(t, c.want != "", strings.Contains(string(written), c.want) && c.want != "", name)
+		report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.LiveExecutor(turn(run(never(t))).Executor.Run))
+		require.NoError(t, err)
+		assert.Nil(t, report.Divergence, "%s: %s", name, report)
 	}
 }

@@ -36,6 +36,9 @@ type body struct {
 func newBody(x *adk.Exchange, resp *http.Response, most int64) io.ReadCloser {
 	b := &body{x: x, resp: resp, from: resp.Body, form: httpform.FormOf(resp.Header.Get("Content-Type")), left: resp.ContentLength, most: most, piece: holder{most: most}}
 	b.split.Form = b.form
+	if b.left == 0 { // nobody has said it: see hasNoBody
+		b.left = -1
+	}
 	return b
 }
 

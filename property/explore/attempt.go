@@ -105,6 +105,7 @@ type attempt struct {
 
 	unran   []int // the calls whose code a lasting fault kept from running
 	unasked []int // the asks that reached nobody, by their operations
+	misled  []int // those that a fault answered
 
 	// What judging uses again from run to run.
 	checker property.Checker
@@ -151,7 +152,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	if n.askers {
 		a.askers = map[int]map[int]bool{}
 	}
-	a.unran, a.unasked = a.unran[:0], a.unasked[:0]
+	a.unran, a.unasked, a.misled = a.unran[:0], a.unasked[:0], a.misled[:0]
 }
 
 // run runs the turn, on the caller's goroutine.

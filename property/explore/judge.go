@@ -73,7 +73,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 
 // read is the run as oracles see it. It is good until the next one is read.
 func (a *attempt) read() *oracle.Run {
-	run := oracle.Run{Crossings: a.crossings, Unran: a.unran, Unasked: a.unasked, Waited: a.waited(), TooLong: a.endless != ""}
+	run := oracle.Run{Crossings: a.crossings, Unran: a.unran, Unasked: a.unasked, Broken: a.misled, Waited: a.waited(), TooLong: a.endless != ""}
 	for i := range a.faults {
 		if f := &a.faults[i]; f.fired {
 			run.Faults = append(run.Faults, f.seen())

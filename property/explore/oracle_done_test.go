@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -265,8 +267,9 @@ func TestCallDropped(t *testing.T) {
 func TestEndedContextsAreRefusedBehindAFault(t *testing.T) {
 	refused := false
 	subject := turn.Subject{Name: "two asks", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		client := &http.Client{Transport: adkhttp.NewTransport(plainAnswers{})}
 		ask := func(ctx context.Context, n int) error {
-			_, err := adk.Ask(ctx, "source", n, func(context.Context, int) (int, error) { return n, nil }, adk.AskOptions{})
+			_, err := got(ctx, client, fmt.Sprint("http://source.example/", n))
 			return err
 		}
 		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

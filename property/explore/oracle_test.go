@@ -17,6 +17,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -242,9 +244,50 @@ func TestFailedWriteOfAnAsk(t *testing.T) {
 	}))
 	assert.Empty(t, paying(func(context.Context, *adk.DispatchContext, *adk.Helpers) string { return "It is not paid." }))
 	assert.Empty(t, paying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) string {
-		_ = pay(ctx, "again")
+		if pay(ctx, "again") == nil {
+			return "It is paid."
+		}
+		return "It is not paid."
+	}))
+	assert.NotEmpty(t, paying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) string {
+		_ = pay(ctx, "k") // which fails too, where the bank is down
 		return "It is paid."
 	}))
+	assert.Empty(t, paying(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) string {
+		_, _ = adk.Ask(ctx, "outbox", "k", said, adk.AskOptions{Effect: adk.EffectWrites})
+		return "It is paid."
+	}), "it is to be paid later")
+	assert.Empty(t, paying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) string {
+		_ = dc.Memories().Store(ctx, tracetest.AMemory("to-do", "Pay."))
+		return "It is paid."
+	}))
+}
+
+func said(context.Context, string) (string, error) { return "well", nil }
+
+// What one tool failed to write is not made good by what another one asks of the same bank.
+func TestFailedWriteBeforeOthers(t *testing.T) {
+	tool := func(name string, ask func(ctx context.Context) error) *adk.Tool {
+		return samples.Must(adk.NewTool(adk.ToolInit{Name: name, Description: "Does it.", InputSchema: json.RawMessage(`{"type":"object"}`), Effect: adk.EffectWrites,
+			Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				return adk.Text("done"), ask(ctx)
+			}}))
+	}
+	exploring := func(kept bool) []string {
+		return breaches(exploredAll(t, turn.Subject{Name: "pays", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{
+				tool("pay", func(ctx context.Context) error {
+					if err := pay(ctx, "a"); kept {
+						return err
+					}
+					return nil
+				}),
+				tool("close", func(ctx context.Context) error { return pay(ctx, "b") }),
+			}, Executor: fakes.Script{{fakes.Call("pay", "{}")}, {fakes.Call("close", "{}")}, {fakes.Ack()}}.Executor("model")}, adk.RawTurn{SystemPrompt: "Help."}
+		}}).Violations, "nothing fails in silence")
+	}
+	assert.Empty(t, exploring(true))
+	assert.NotEmpty(t, exploring(false))
 }
 
 // What was shown is kept: a message of user code's own making in every case, one in the

@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/unescaped"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
@@ -29,7 +30,7 @@ import (
 // handed to adk.Ask is called all the same where what was asked for is done: it may count.
 // A client over HTTP asks nobody then, and what stands in the world's place in a test, a
 // script of answers say, stays where it was; so who is asked next is answered from that run
-// too, as long as that has answers.
+// too, as long as that has answers to it: one question is never given another's that is read.
 
 // The reasons for which a fault of the world is not tried.
 const (
@@ -181,7 +182,13 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 		}
 	}
 	if broken != nil {
-		return a.breaks(broken, q)
+		answer := a.breaks(broken, q)
+		if broken.Kind == turn.AskSlow && a.isApart() {
+			a.mu.Unlock()
+			watchdog.AtRest(a.label, false)
+			a.mu.Lock()
+		}
+		return answer
 	}
 	for i := range a.faults {
 		f := &a.faults[len(a.faults)-1-i]
@@ -194,6 +201,9 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 		if f.world.of == q.Of {
 			if f.left == 0 && string(q.Request) == string(f.world.request) {
 				f.hits++
+			}
+			if !f.world.http {
+				continue // the world is asked, and is where it was
 			}
 			if next := f.next(q.Request); next != nil {
 				a.script.skip(q.Of)
@@ -210,6 +220,7 @@ func (a *attempt) breaks(f *planned, q adk.Question) *adk.Answer {
 	if worldFaults[f.Kind].given {
 		a.script.skip(q.Of)
 	}
+	a.misled = append(a.misled, q.Op)
 	if worldFaults[f.Kind].refused {
 		a.unasked = append(a.unasked, q.Op)
 	}
@@ -236,16 +247,24 @@ func (f *planned) begins() {
 	}
 }
 
-// next is the answer that was not given yet to that request, or to the next other one; nil
-// is the world's.
+// next is the answer that was not given yet to that request. Where there is none, of what is
+// read alone it is the last one to that request, and of all else, such as what a model is asked,
+// that to the next other one of the same method and path; nil is the world's.
 func (f *planned) next(request json.RawMessage) (next *asked) {
+	method, path, _ := httpform.RequestLine(request)
+	reads := method == http.MethodGet || method == http.MethodHead
 	for _, one := range f.world.others {
+		given := f.given[one]
 		switch {
-		case f.given[one] || !one.done:
-		case string(one.request) == string(request):
+		case !one.done:
+		case string(one.request) != string(request):
+			if m, p, _ := httpform.RequestLine(one.request); !reads && !given && next == nil && one != f.world && m == method && p == path {
+				next = one
+			}
+		case !given:
 			f.given[one] = true
 			return one
-		case next == nil && one != f.world:
+		case reads:
 			next = one
 		}
 	}

@@ -25,7 +25,7 @@ func partTold(r, undisturbed *Run) []exhibit {
 	}
 	for _, f := range r.Faults {
 		x := r.failedAsk(f)
-		if x == nil || r.tells(x.Seq) || r.askedTheSame(x) {
+		if x == nil || r.tells(x.Seq, undisturbed) || r.askedTheSame(x) {
 			continue
 		}
 		if tool := r.toolOf(x.Call); tool > 0 && r.gaveNothing(tool, undisturbed) {
@@ -53,7 +53,7 @@ func unheardOf(r, undisturbed *Run) (found []exhibit) {
 	}
 	for call, end := range r.failedBelow() {
 		c := r.calls[call]
-		if r.tells(c.ended) || r.succeeded(c.seam.Name) >= undisturbed.succeeded(c.seam.Name) {
+		if r.tells(c.ended, undisturbed) || r.succeeded(c.seam.Name) >= undisturbed.succeeded(c.seam.Name) {
 			continue
 		}
 		said, usual, by := r.said(), undisturbed.said(), "the answer"
@@ -132,7 +132,7 @@ func panicHidden(r, undisturbed *Run) (found []exhibit) {
 		return nil
 	}
 	for _, f := range r.Faults {
-		if f.Kind != turn.Panic || !f.BrokenOff || f.Call >= len(r.calls) || r.calls[f.Call].outcome != adk.OutcomeOK || r.tells(f.At-1) {
+		if f.Kind != turn.Panic || !f.BrokenOff || f.Call >= len(r.calls) || r.calls[f.Call].outcome != adk.OutcomeOK || r.tells(f.At-1, undisturbed) {
 			continue
 		}
 		if f.Call >= len(undisturbed.calls) || undisturbed.calls[f.Call].seam != r.calls[f.Call].seam || f.At > len(undisturbed.Crossings) {
@@ -195,6 +195,24 @@ func Text(result adk.ToolResult) string {
 	return ""
 }
 
+// saidOf is what a result says: a text, and of media what is told of them, with the digests of
+// their bytes, which a text of package chat is as well.
+func saidOf(result adk.ToolResult) string {
+	switch result := result.(type) {
+	case *adk.Media:
+		return string(result.AppendJSON(nil))
+	case adk.MediaList:
+		var all strings.Builder
+		for _, m := range result {
+			all.WriteString(saidOf(m))
+		}
+		return all.String()
+	case adk.Bytes:
+		return string(result)
+	}
+	return Text(result)
+}
+
 // numbers are what differs between texts that say the same of other amounts.
 var numbers = regexp.MustCompile(`\d+`)
 
@@ -212,7 +230,7 @@ func (r *Run) failedAsk(f Fault) *adk.Crossing {
 	}
 	refused := slices.Contains([]turn.FaultKind{turn.AskBusy, turn.AskFailed, turn.AskUnavailable, turn.AskUnauthorized}, f.Kind)
 	at := slices.IndexFunc(r.Crossings, func(x adk.Crossing) bool {
-		return x.Kind == adk.KindAsk && x.Op == f.Op && x.Phase == adk.Done && (x.Err != nil || refused)
+		return x.Kind == adk.KindAsk && x.Op == f.Op && x.Phase == adk.Done && (isFailure(x.Err) || refused)
 	})
 	if at < 0 {
 		return nil
@@ -289,7 +307,7 @@ func callDropped(r, undisturbed *Run) []exhibit {
 		at := slices.IndexFunc(r.Crossings, func(x adk.Crossing) bool {
 			return f.Kind == turn.ChatSeveral && x.Kind == adk.KindAsk && x.Op == f.Op && x.Phase == adk.Done
 		})
-		if at < 0 || r.tells(at) || slices.ContainsFunc(r.Crossings[at+1:], func(x adk.Crossing) bool { return isOfTwin(&x) }) {
+		if at < 0 || r.tells(at, undisturbed) || slices.ContainsFunc(r.Crossings[at+1:], func(x adk.Crossing) bool { return isOfTwin(&x) }) {
 			continue
 		}
 		return []exhibit{r.exhibit(&r.Crossings[at], "%s wanted a tool twice at once, and what follows is what follows of one call: no second one, no result, no error", f.Of)}

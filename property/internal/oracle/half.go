@@ -28,7 +28,7 @@ const nobodyAnswered = "there was no answer"
 // off: then it is no beginning of the whole.
 func halfKept(r, undisturbed *Run) (found []exhibit) {
 	broke := slices.IndexFunc(r.Faults, func(f Fault) bool { return notWhole[f.Kind] != "" })
-	if broke < 0 || r.status != adk.StatusAck || r.cancelled > 0 || r.tells(min(r.Faults[broke].At, len(r.Crossings))) {
+	if broke < 0 || r.status != adk.StatusAck || r.cancelled > 0 || r.tells(min(r.Faults[broke].At, len(r.Crossings)), undisturbed) {
 		return nil
 	}
 	whole := undisturbed.keptTexts()

@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -61,6 +63,7 @@ var oracles = []oracle{
 	{"somebody answers", "The turn, and all that it holds, waits for ever: nobody is there to cancel it.", stoodStill, false},
 	{"an abort is heeded", "The caller has left, and the agent goes on at its cost.", deafToAbort, false},
 	{"what writes is done once", "A retry repeats what had happened: a payment, a mail, a deletion.", doneTwice, false},
+	{"an answer stays with what it was asked for", "Whoever reads it takes one thing for another.", mispaired, false},
 	{"a call has its result before the model is asked again", "Providers refuse a call without its result, and this conversation is stuck.", openCalls, false},
 	historyOracle,
 	crashOracle,
@@ -74,6 +77,7 @@ type Run struct {
 	Faults    []Fault         // those that came
 	Unran     []int           // the calls that a lasting fault kept from running
 	Unasked   []int           // the asks that reached nobody, by their operations
+	Broken    []int           // the asks that a fault gave an answer of its own, by their operations
 	Hints     []property.Hint // of the run; none of one that followed
 	Waited    bool            // until the caller cancelled
 	TooLong   bool            // because it had too many crossings
@@ -221,21 +225,22 @@ func (r *Run) hasAdvice(name string) bool {
 // swallowed: the storage failed, or what was to be written by asking, the turn was acked as
 // if nothing had happened, and nobody was told. It is silent where something was logged, an
 // error event told, a tool answered with an error, the same was tried again with success,
-// or the model or the user was told something else than in the undisturbed turn; and about
-// what is fetched beside the conversation itself, which a turn can do without.
+// something is written in its place, or the model or the user was told something else than in
+// the undisturbed turn; and about what is fetched beside the conversation itself, which a turn
+// can do without.
 func swallowed(r, undisturbed *Run) (found []exhibit) {
 	if r.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
 	}
 	for _, f := range r.Faults {
-		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq) && !r.askedAgain(f.Of, x.Seq) {
+		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq, undisturbed) && !r.madeGood(x, undisturbed) {
 			found = append(found, r.exhibit(x, "what %s was asked to write failed, the turn was acked, and nobody was told: no error event, no log, no other answer", f.Of))
 		}
 		if f.Kind != turn.StorageBefore && f.Kind != turn.StorageAfter || f.Call >= len(r.calls) {
 			continue
 		}
 		c := r.calls[f.Call]
-		if c.seam.Effect() == adk.EffectReads && c.seam.Name != "messages.fetch" || r.tells(c.began) || r.triedAgain(f.Call) {
+		if c.seam.Effect() == adk.EffectReads && c.seam.Name != "messages.fetch" || r.tells(c.began, undisturbed) || r.triedAgain(f.Call) {
 			continue
 		}
 		found = append(found, exhibit{c.ended + 1, r.calls[c.parent].seam.String(),
@@ -250,27 +255,49 @@ func swallowed(r, undisturbed *Run) (found []exhibit) {
 // failedWrite is where an ask that writes failed because of a fault of the world; nil where
 // the fault is none such.
 func (r *Run) failedWrite(f Fault) *adk.Crossing {
-	if f.Of == "" {
-		return nil
-	}
-	writes := false
-	for i := range r.Crossings {
-		switch x := &r.Crossings[i]; {
-		case x.Kind != adk.KindAsk || x.Op != f.Op:
-		case x.Phase == adk.Begin:
-			writes = x.Status == string(adk.EffectWrites)
-		case writes && x.Err != nil:
-			return x
-		}
+	if x := r.failedAsk(f); x != nil && r.begun(x).Status == string(adk.EffectWrites) {
+		return x
 	}
 	return nil
 }
 
-// askedAgain reports whether somebody was asked once more, behind a crossing.
-func (r *Run) askedAgain(of string, behind int) bool {
-	return slices.ContainsFunc(r.Crossings[behind:], func(x adk.Crossing) bool {
-		return x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Name == of
-	})
+// isFailure reports whether an ask came to nothing: who reads no further has had enough.
+func isFailure(err error) bool { return err != nil && !errors.Is(err, adk.E_ASK_STOPPED) }
+
+// begun is where an ask began that has ended.
+func (r *Run) begun(done *adk.Crossing) *adk.Crossing {
+	return &r.Crossings[slices.IndexFunc(r.Crossings, func(x adk.Crossing) bool {
+		return x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Op == done.Op
+	})]
+}
+
+// madeGood reports whether, behind an ask that failed to write, its call asked whom it had asked
+// once more, or anybody the same, with success, or something was written that usually is not: in
+// its place, or for later.
+func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
+	first := r.begun(failed)
+	for i := range r.Crossings[failed.Seq:] {
+		x := &r.Crossings[failed.Seq+i]
+		if x.Kind != adk.KindAsk || x.Phase != adk.Done || isFailure(x.Err) || slices.Contains(r.Broken, x.Op) {
+			continue
+		}
+		if b := r.begun(x); b.Name == first.Name && (b.Call == first.Call || string(b.JSON) == string(first.JSON)) {
+			return true
+		}
+	}
+	usual := undisturbed.writes()
+	for what, all := range r.writes() {
+		if len(all) > len(usual[what]) && slices.ContainsFunc(all, func(x *adk.Crossing) bool { return x.Seq > failed.Seq && !slices.Contains(r.Broken, x.Op) }) {
+			return true
+		}
+	}
+	kept := undisturbed.keptTexts()
+	for ref, x := range r.keptTexts() {
+		if x.Seq > failed.Seq && (kept[ref] == nil || textOf(kept[ref].Record) != textOf(x.Record)) {
+			return true
+		}
+	}
+	return false
 }
 
 // said is all that was told to whoever reads the answer, or the model.
@@ -280,9 +307,7 @@ func (r *Run) said() string {
 		switch x := &r.Crossings[i]; x.Kind {
 		case adk.KindReportMessage, adk.KindReportToolCall, adk.KindEmitMessage:
 			all.WriteString(x.Text)
-			if x.Result != nil {
-				fmt.Fprint(&all, x.Result)
-			}
+			all.WriteString(saidOf(x.Result))
 		case adk.KindStore:
 			if m, ok := x.Record.(*adk.Message); ok && m.Content() != nil && x.Phase == adk.Begin {
 				all.WriteString(m.Content().String())
@@ -292,11 +317,28 @@ func (r *Run) said() string {
 	return all.String()
 }
 
-// tells reports whether anybody was told of a failure behind a crossing.
-func (r *Run) tells(from int) bool {
-	return slices.ContainsFunc(r.Crossings[from:], func(x adk.Crossing) bool {
-		return x.Kind == adk.KindErrorEvent || x.Kind == adk.KindReportLog || x.Kind == adk.KindNack || x.Kind == adk.KindToolExecutionEnd && x.IsError
-	})
+// tells reports whether anybody was told of a failure behind a crossing. What is told in the
+// undisturbed turn too says nothing of one: many log whatever they do.
+func (r *Run) tells(from int, undisturbed *Run) bool {
+	usual := undisturbed.told(0)
+	for text, times := range r.told(from) {
+		if times > usual[text] {
+			return true
+		}
+	}
+	return false
+}
+
+// told is how often each of what tells of failures was said from a crossing on.
+func (r *Run) told(from int) map[string]int {
+	all := map[string]int{}
+	for i := range r.Crossings[from:] {
+		switch x := &r.Crossings[from+i]; {
+		case x.Kind == adk.KindErrorEvent, x.Kind == adk.KindReportLog, x.Kind == adk.KindNack, x.Kind == adk.KindToolExecutionEnd && x.IsError:
+			all[compare.ToldText(wire.Comparer{Sentinels: wire.OnlyCommon}, x)]++
+		}
+	}
+	return all
 }
 
 // triedAgain reports whether the storage did later what had failed.

@@ -1,0 +1,174 @@
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// mispaired: an answer came late, and nothing else went wrong; and a tool gave the words that it
+// gives when none is late, put together otherwise, or the results of several calls are kept with
+// the calls of one another. It is silent where another word is said, and where lines, or members of
+// lists, come in another order, numbered or not: who tells them as they come may mean that.
+func mispaired(r, undisturbed *Run) (found []exhibit) {
+	isLate := func(f Fault) bool { return f.Kind == turn.AskSlow }
+	if len(r.Faults) == 0 || r.cancelled > 0 || r.status != undisturbed.status || slices.ContainsFunc(r.Faults, func(f Fault) bool { return !isLate(f) }) {
+		return nil
+	}
+	usual := undisturbed.toolResults()
+	for what, mine := range r.toolResults() {
+		if theirs := usual[what]; len(mine) == 1 && len(theirs) == 1 && isRecombined(Text(mine[0].Result), Text(theirs[0].Result)) {
+			found = append(found, r.exhibit(mine[0], "%s gives the usual words, and not together as usual: %s, where it is %s when no answer is late", r.calls[mine[0].ID].seam, safetext.Said(Text(mine[0].Result), longestClip), safetext.Said(Text(theirs[0].Result), longestClip)))
+		}
+	}
+	if x := r.keptOfAnother(undisturbed); x != nil {
+		call := x.Record.(*adk.ToolCall)
+		found = append(found, r.exhibit(x, "the result of another call is kept with %s %s: %s", call.Tool(), safetext.Arguments(call.Args()), safetext.Said(contentOf(call.Results()), longestClip)))
+	}
+	slices.SortFunc(found, func(a, b exhibit) int { return a.at - b.at })
+	return found
+}
+
+// toolResults are the returns of tools that gave something, by tool and arguments.
+func (r *Run) toolResults() map[string][]*adk.Crossing {
+	all, asked := map[string][]*adk.Crossing{}, map[int]string{}
+	for i := range r.Crossings {
+		switch x := &r.Crossings[i]; {
+		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTool:
+			asked[x.ID] = x.Seam.Name + " " + argumentsOf(x)
+		case x.Kind == adk.KindReturn && asked[x.ID] != "" && x.Outcome == adk.OutcomeOK:
+			all[asked[x.ID]] = append(all[asked[x.ID]], x)
+		}
+	}
+	return all
+}
+
+// keptOfAnother is where a tool call is kept whose result is that of another one in the
+// undisturbed run, which keeps the same results of the same calls; nil where there is none.
+func (r *Run) keptOfAnother(undisturbed *Run) (first *adk.Crossing) {
+	mine, usual := r.keptCalls(), undisturbed.keptCalls()
+	var ours, theirs []string
+	for what, x := range usual {
+		if mine[what] == nil || len(mine) != len(usual) {
+			return nil
+		}
+		here, there := contentOf(mine[what].Record.(*adk.ToolCall).Results()), contentOf(x.Record.(*adk.ToolCall).Results())
+		if here != there && (first == nil || mine[what].Seq < first.Seq) {
+			first = mine[what]
+		}
+		ours, theirs = append(ours, here), append(theirs, there)
+	}
+	if !isPermuted(ours, theirs) {
+		return nil
+	}
+	return first
+}
+
+// keptCalls are the last writes of tool calls with a result, by their checksums; nil where two
+// are of the same.
+func (r *Run) keptCalls() map[string]*adk.Crossing {
+	all, keys := map[string]*adk.Crossing{}, map[string]string{}
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
+		call, is := x.Record.(*adk.ToolCall)
+		if !is || x.Phase != adk.Begin || x.Kind != adk.KindStore && x.Kind != adk.KindMutate || call.Results() == nil {
+			continue
+		}
+		what := call.Checksum()
+		if key, known := keys[what]; known && key != call.Key() {
+			return nil
+		}
+		all[what], keys[what] = x, call.Key()
+	}
+	return all
+}
+
+// contentOf is what a result says, whatever the id of a media is, which may be that of its call.
+func contentOf(result adk.ToolResult) string {
+	switch result := result.(type) {
+	case *adk.Media:
+		stash, err := json.Marshal(result.Stash())
+		if err != nil {
+			return ""
+		}
+		return result.MIMEType() + string(stash)
+	case adk.MediaList:
+		var all strings.Builder
+		for _, m := range result {
+			all.WriteString(contentOf(m))
+		}
+		return all.String()
+	}
+	return saidOf(result)
+}
+
+// isRecombined reports whether a text has the words of another one, and not in the same lines; of
+// JSON the same names and values, and not in the same objects.
+func isRecombined(text, than string) bool {
+	if text == than {
+		return false
+	}
+	mine, usual := partsOf(text), partsOf(than)
+	return isPermuted(mine.words, usual.words) && (!isPermuted(mine.members, usual.members) || !isPermuted(mine.units, usual.units))
+}
+
+// isPermuted reports whether two lists have the same elements.
+func isPermuted(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
+}
+
+// parts are what a text consists of: its words, what stands together in a member, and in a line or
+// an object.
+type parts struct{ words, members, units []string }
+
+func partsOf(text string) (p parts) {
+	var tree any
+	if json.Unmarshal([]byte(text), &tree) == nil {
+		p.addTree("", tree)
+		return p
+	}
+	for line := range strings.Lines(text) {
+		p.words = append(p.words, strings.Fields(line)...)
+		p.units = append(p.units, number.ReplaceAllString(strings.TrimSpace(line), ""))
+	}
+	if len(p.units) == 1 { // of one line nobody knows what stands together
+		p.units = nil
+	}
+	return p
+}
+
+// number is what lines are numbered with.
+var number = regexp.MustCompile(`^[\[(#]?\d+[\]).:]*\s+`)
+
+func (p *parts) addTree(name string, tree any) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		var flat []string
+		for name, member := range tree {
+			p.words = append(p.words, name)
+			switch member.(type) {
+			case map[string]any, []any:
+			default:
+				flat = append(flat, fmt.Sprintf("%s=%v", name, member))
+			}
+			p.addTree(name, member)
+		}
+		slices.Sort(flat)
+		p.units = append(p.units, strings.Join(flat, "\n"))
+	case []any:
+		for _, element := range tree {
+			p.addTree(name, element)
+		}
+	default:
+		value := fmt.Sprint(tree)
+		p.words = append(p.words, value)
+		p.members = append(p.members, name+"="+value)
+	}
+}
