@@ -406,6 +406,9 @@ func (p *causal) keepsOrder() bool { return p.many && !p.rest.Over() }
 func (p *causal) inTurn(asks *newCall, x *adk.Crossing) {
 	if x != nil && (asks.apart || asks.beside) && !p.comesAtOnce(asks, x) {
 		p.rest.Hold(x, p.rank(x.Seq))
+		if s := p.strands[asks.strand]; p.live.rerecords && s != nil {
+			s.now = later(s.now, x.At) // what was recorded before, and has not come, is not done any more
+		}
 	}
 }
 

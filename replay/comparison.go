@@ -465,6 +465,11 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 	for g, w := range j.siblings(want, got) {
 		matched[g], taken[w] = w, true
 	}
+	if was, is := subjects.Pauses(want), subjects.Pauses(got); len(was) == len(is) && !slices.ContainsFunc(is, func(g *calls.Step) bool { return j.callers.IsApart(g.X) }) {
+		for i, g := range is { // how long they are says nothing of which they are: 20, 40, 80 may be 40, 80, 160 now
+			matched[g], taken[was[i]] = was[i], true
+		}
+	}
 	for _, g := range got {
 		if at := slices.IndexFunc(want, func(w *calls.Step) bool { return w.IsAsk() && w.X.Seq == j.asks[g.X.Seq] }); at >= 0 {
 			matched[g] = want[at]

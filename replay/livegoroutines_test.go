@@ -590,3 +590,52 @@ func TestRerecordOfGoroutines(t *testing.T) {
 		}
 	}
 }
+
+// A turn whose goroutines look at the clock less often than they did is recorded anew with times
+// that do not go back behind what they have heard meanwhile: a trace could not hold them, and what
+// is kept with such a time would be another one in every replay. (DET-7, EVT-6)
+func TestRerecordOfGoroutinesThatReadTheClockLess(t *testing.T) {
+	t.Parallel()
+	agent := func(often bool) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			quickOver := make(chan struct{})
+			looks := func() {
+				if often {
+					adk.Now(ctx)
+				}
+				adk.Now(ctx)
+			}
+			var all started
+			for _, of := range []string{"slow", "quick"} {
+				all.Go(func() error {
+					if of == "quick" {
+						defer close(quickOver)
+					}
+					looks()
+					_, err := adk.Ask(ctx, of, of, func(context.Context, string) (string, error) {
+						if of == "slow" {
+							<-quickOver
+						}
+						return of, nil
+					})
+					looks()
+					return err
+				})
+			}
+			err := all.Wait()
+			return errors.Join(err, dc.Stash().Set("end", dc.Now().String()), notes(ctx, dc, "m", "Done."), dc.Ack())
+		})
+	}
+	for range 5 {
+		recorded := byTheMachine(t, agent(true))
+		live := replay.Live{Config: agent(false), Turn: adk.RawTurn{SystemPrompt: "Go."}, Seams: []string{replay.Executor}}
+		var accepted bytes.Buffer
+		_, err := replay.Rerecord(t.Context(), bytes.NewReader(recorded), &accepted, live)
+		require.NoError(t, err, "%s", recorded)
+		for range 3 {
+			report, err := replay.Verify(t.Context(), bytes.NewReader(accepted.Bytes()), live)
+			require.NoError(t, err)
+			require.Nil(t, report.Divergence, "%s\n%s\n%s", report, recorded, accepted.String())
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,34 @@ func TestOneMoreWriteIsNamed(t *testing.T) {
 			assert.Contains(t, report.String(), `+ store m2 user "What shall I do?" in messages`)
 		}
 		assert.Equal(t, class, report.Divergence.Class, report)
+	}
+}
+
+// Pauses that are longer now, and among which some are as long as others were, are the same pauses.
+func TestALongerBackoffIsNamed(t *testing.T) {
+	agent := func(pause time.Duration) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for range 3 {
+				if _, err := adk.Ask(ctx, "metrics", "load", func(context.Context, string) (string, error) { return "", errors.New("busy") }); err == nil {
+					return dc.Ack()
+				}
+				if err := dc.Sleep(ctx, pause); err != nil {
+					return err
+				}
+				pause *= 2
+			}
+			return dc.Nack(errors.New("busy"))
+		})
+	}
+	config := agent(20 * time.Millisecond)
+	config.Clock = fakes.NewClockAt(fakes.Epoch)
+	recorded := turnOf(t, config, adk.RawTurn{})
+	for _, pause := range []time.Duration{10 * time.Millisecond, 30 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{Config: agent(pause), Seams: []string{replay.Executor}})
+		require.NoError(t, err)
+		require.NotNil(t, report.Divergence)
+		assert.Equal(t, replay.ChangedInput, report.Divergence.Class, report)
+		assert.Contains(t, report.String(), fmt.Sprintf("for: expected \"20ms\", got %q", pause.String()))
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package subjects says what a step of a run is about: two steps of two runs that are about one
 // thing are held against each other.
 //
-// Each function gives a key, which two steps have in common that are alike in that; it is empty
+// Each function of a step gives a key, which two steps have in common that are alike in that; it is empty
 // for a step that is not told by this.
 package subjects
 
@@ -60,4 +60,14 @@ func Kind(s *calls.Step) string {
 		return ""
 	}
 	return s.In.Strand + "\n" + s.X.Kind.String() + " " + string(s.X.Collection)
+}
+
+// Pauses are those of some steps that sleep.
+func Pauses(steps []*calls.Step) (all []*calls.Step) {
+	for _, s := range steps {
+		if s.Call == nil && wire.IsPause(s.X) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
