@@ -98,3 +98,51 @@ func TestNobodyGetsTheAnswerOfAnother(t *testing.T) {
 		}
 	}
 }
+
+// A turn that stands still with nothing gone wrong, until its caller cancels, does not come to its
+// end: at whoever is asked last, or in user code. At a gate that nobody settles it is a person who
+// is waited for.
+func TestATurnThatStandsStill(t *testing.T) {
+	never := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+	asks := func(ctx context.Context) error {
+		_, err := adk.Ask(ctx, "db", "SELECT 1", func(ctx context.Context, _ string) (string, error) { return "", never(ctx) })
+		return err
+	}
+	gate := func(ctx context.Context, dc *adk.DispatchContext) error {
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "may it?"})
+		return err
+	}
+	for name, c := range map[string]struct {
+		run  func(ctx context.Context, dc *adk.DispatchContext) error
+		says string
+	}{
+		"an ask":       {func(ctx context.Context, _ *adk.DispatchContext) error { return asks(ctx) }, "the turn stood still while db was asked, and did not answer, until its caller cancelled"},
+		"user code":    {func(ctx context.Context, _ *adk.DispatchContext) error { return never(ctx) }, "the turn stood still until its caller cancelled"},
+		"an open gate": {gate, ""},
+		"behind a gate": {func(ctx context.Context, dc *adk.DispatchContext) error {
+			if err := gate(ctx, dc); err != nil {
+				return err
+			}
+			return asks(ctx)
+		}, "the turn stood still while db was asked, and did not answer, until its caller cancelled"},
+		"nowhere": {func(context.Context, *adk.DispatchContext) error { return nil }, ""},
+	} {
+		subject := turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			raw := adk.RawTurn{SystemPrompt: "Help."}
+			if name == "behind a gate" {
+				raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { e.Gate.Resolve("ada", true) }
+			}
+			return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				return errors.Join(c.run(ctx, dc), dc.Ack())
+			}}}, raw
+		}}
+		result, err := Explore(t.Context(), subject, Options{Faults: []turn.FaultKind{}, UsualInput: true})
+		require.NoError(t, err)
+		found := breaches(result.Violations, "a turn comes to its end")
+		if c.says == "" {
+			assert.Empty(t, found, name)
+		} else if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0], c.says, name)
+		}
+	}
+}

@@ -47,6 +47,9 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	} else {
 		t.violations = append(t.violations, said...)
 	}
+	if n.cost == 0 && a.waited() {
+		t.violations = append(t.violations, a.read().StoodStill()...)
+	}
 	switch {
 	case e.undisturbed == nil || a.passed():
 	case n.cost == 0:

@@ -180,6 +180,45 @@ func (r *Run) Alone() (found []property.Violation) {
 	return found
 }
 
+// endOracle is held against the undisturbed run alone: with a fault it is somebody answers.
+var endOracle = oracle{"a turn comes to its end", "Whoever began it waits for ever, and so does all that it holds.", nil, false}
+
+// StoodStill says of an undisturbed run that it stood still until its caller cancelled, and in
+// what. It is silent at a gate that nobody settles: that is what turns wait at for a person.
+func (r *Run) StoodStill() []property.Violation {
+	if !r.Waited || r.TooLong {
+		return nil
+	}
+	until := len(r.Crossings)
+	if r.cancelled > 0 {
+		until = r.cancelled - 1
+	}
+	open := map[int]*adk.Crossing{}
+	var last *adk.Crossing
+	for i := range r.Crossings[:until] {
+		last = &r.Crossings[i]
+		switch {
+		case last.Phase == adk.Begin && (last.Kind == adk.KindAsk || last.Kind == adk.KindWaitFor):
+			open[last.Op] = last
+		case last.Phase == adk.Done:
+			delete(open, last.Op)
+		}
+	}
+	in := ""
+	for _, x := range open {
+		switch {
+		case x.Kind == adk.KindWaitFor:
+			return nil
+		case in == "" || x.Seq > last.Seq:
+			last, in = x, " while "+x.Name+" was asked, and did not answer,"
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	return []property.Violation{endOracle.violation(r.exhibit(last, "with nothing gone wrong the turn stood still%s until its caller cancelled: what it waits for never comes", in))}
+}
+
 // Behold holds a run against all oracles.
 func (r *Run) Behold(undisturbed *Run) (found, hints []property.Violation) {
 	for _, o := range oracles {
