@@ -86,8 +86,8 @@ func TestExploreOne(t *testing.T) {
 	assert.Empty(t, got.err)
 	lines := strings.Split(elapsed.ReplaceAllString(got.out, "0.02 s"), "\n")
 	assert.Equal(t, "hello: 99 schedules, bound 1, 0 violations, 0.02 s", lines[0])
-	assert.Regexp(t, `^  crossing +cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice  down  flaky  down-one  crash$`, lines[2])
-	assert.Contains(t, got.out, "\n  report-message          1             a         1      m      1    1               d              d          e           f          g           g     h      h         h      i\n")
+	assert.Regexp(t, `^  crossing +cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice  gate-unanswered  down  flaky  down-one  crash$`, lines[2])
+	assert.Contains(t, got.out, "\n  report-message          1             a         1      n      1    1               d              d          e           f          g           g                h     i      i         i      j\n")
 	assert.Contains(t, got.out, "\n  d  only obligations are storage faults' matter\n")
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -143,6 +144,48 @@ func TestATurnThatStandsStill(t *testing.T) {
 			assert.Empty(t, found, name)
 		} else if assert.Len(t, found, 1, name) {
 			assert.Contains(t, found[0], c.says, name)
+		}
+	}
+}
+
+// A gate with a timeout is left unanswered too, also where the listener of the turn answers it: what
+// is done then as after a yes is a hint. One without a timeout is not, since it would never close.
+func TestSilenceIsNoYes(t *testing.T) {
+	agent := func(timeout time.Duration, silence error) turn.Subject {
+		return turn.Subject{Name: "pages", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				yes, err := adk.WaitFor[bool](ctx, dc, adk.Gate{ID: "g", Reason: "page?", Timeout: timeout})
+				if errors.Is(err, adk.E_TURN_GATE_TIMEOUT) {
+					yes, err = silence == nil, silence
+				}
+				if err != nil {
+					return dc.Nack(err)
+				}
+				if yes {
+					err = pay(ctx, "k")
+				}
+				if err != nil {
+					return dc.Nack(err)
+				}
+				return dc.Ack()
+			}
+			return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()},
+				adk.RawTurn{SystemPrompt: "Help.", Observability: adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) { e.Gate.Resolve("lead", true) }}}
+		}}
+	}
+	for name, c := range map[string]struct {
+		subject turn.Subject
+		hinted  bool
+	}{
+		"silence is a yes": {agent(time.Minute, nil), true},
+		"silence is a no":  {agent(time.Minute, errors.New("nobody answered")), false},
+		"no timeout":       {agent(0, nil), false},
+	} {
+		result := exploredAll(t, c.subject)
+		hints := breaches(result.Hints, "silence is no yes")
+		assert.Empty(t, result.Violations, name)
+		if assert.Equal(t, c.hinted, len(hints) == 1, "%s: %s", name, result) && c.hinted {
+			assert.Contains(t, hints[0], `the gate "g" was closed, with no answer in its time, at crossing`)
 		}
 	}
 }

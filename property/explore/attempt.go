@@ -190,6 +190,10 @@ func (a *attempt) run(subject turn.Subject) {
 	if slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.GateEarly }) {
 		runner.Observe(adk.Observability{TurnGateOpen: a.settleEarly})
 	}
+	raw := a.instance.Raw
+	if slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.GateUnanswered }) {
+		raw.Observability.TurnGateOpen = a.unanswering(raw.Observability.TurnGateOpen)
+	}
 	present := a.present.Load()
 	present.start = clock.Now()
 	present.began.Store(&present.start)
@@ -198,7 +202,7 @@ func (a *attempt) run(subject turn.Subject) {
 		clock.AfterFunc(patience, a.standsStill)
 	})
 	defer func() { a.panicked = recover() }()
-	a.answer = runner.Run(&a.present.Load().outside, a.instance.Raw)
+	a.answer = runner.Run(&a.present.Load().outside, raw)
 }
 
 // make makes what the run needs: of the subject, or of the run that it follows.
@@ -480,6 +484,20 @@ func (a *attempt) settleEarly(e adk.TurnGateOpen) {
 	}
 }
 
+// unanswering is a listener that does not hear of the gates which nobody is to answer.
+func (a *attempt) unanswering(listen func(adk.TurnGateOpen)) func(adk.TurnGateOpen) {
+	return func(e adk.TurnGateOpen) {
+		for i := range a.faults {
+			if f := &a.faults[i]; f.Kind == turn.GateUnanswered && f.At == int(a.told.Load()) && a.fires(f) {
+				return
+			}
+		}
+		if listen != nil {
+			listen(e)
+		}
+	}
+}
+
 // Tell keeps the crossing, and makes what comes right behind it: ending a context
 // calls nobody back.
 func (a *attempt) Tell(x *adk.Crossing) {
@@ -674,15 +692,18 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 		var asks map[int]*asked
 		seams := make([]adk.Seam, 0, 64)
 		calls := &callsOf{crossings: a.crossings}
-		loose := a.isApart()
+		loose, timed := a.isApart(), map[string]bool{}
 		for i := range a.crossings {
 			x := &a.crossings[i]
 			if x.Kind == adk.KindCall {
 				seams = reach(seams, x.ID)
 				seams[x.ID] = x.Seam
 			}
+			if wire.AsksForGate(x) {
+				timed[x.Name] = x.Duration > 0
+			}
 			over := s.ended || wire.IsCancel(x)
-			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls, loose: loose}
+			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls, loose: loose, timed: timed[x.Name]}
 			a.describe(&s, seams)
 			if x.Kind.Uses(adk.FieldJSON) {
 				if asks == nil {

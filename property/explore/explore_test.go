@@ -155,22 +155,22 @@ func TestExplorationText(t *testing.T) {
 	assert.Equal(t, shortCircuitTable, result.Table.String())
 }
 
-const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice  down  flaky  down-one  crash
-  call run                1             a         1      b      b    c               d              d          e           f          g           g     h      h         h      i
-  call storage            1             1         1      j      1    c               1              d          e           f          g           g     1      1         k      i
-  call turn-input         2             2         2      2      2    c               d              d          e           f          g           g     h      h         h      i
-  return run              1             a         1      b      b    c               d              d          e           f          g           g     h      h         h      i
-  return storage          1             a         1      j      1    c               d              l          e           f          g           g     h      h         h      i
-  return turn-input       2             a         2      2      2    c               d              d          e           f          g           g     h      h         h      i
-  next                    1             a         1      m      1    c               d              d          e           f          g           g     h      h         h      i
-  next done               1             1         1      m      n    c               d              d          e           f          g           g     h      h         h      i
-  add                     1             1         1      m      1    c               d              d          e           f          g           g     h      h         h      i
-  fetch                   1             a         1      m      1    c               d              d          e           f          g           g     h      h         h      i
-  fetch done              1             1         1      m      n    c               d              d          e           f          g           g     h      h         h      i
-  turnStart               1             a         1      b      b    c               d              d          e           f          g           g     h      h         h      i
-  turnEnd                 1             a         1      b      b    c               d              d          e           f          g           g     h      h         h      i
-  error                   1             a         1      b      b    c               d              d          e           f          g           g     h      h         h      i
-  state                   1             a         1      b      b    c               d              d          e           f          g           g     h      h         h      i
+const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice  gate-unanswered  down  flaky  down-one  crash
+  call run                1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
+  call storage            1             1         1      k      1    c               1              d          e           f          g           g                h     1      1         l      j
+  call turn-input         2             2         2      2      2    c               d              d          e           f          g           g                h     i      i         i      j
+  return run              1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
+  return storage          1             a         1      k      1    c               d              m          e           f          g           g                h     i      i         i      j
+  return turn-input       2             a         2      2      2    c               d              d          e           f          g           g                h     i      i         i      j
+  next                    1             a         1      n      1    c               d              d          e           f          g           g                h     i      i         i      j
+  next done               1             1         1      n      o    c               d              d          e           f          g           g                h     i      i         i      j
+  add                     1             1         1      n      1    c               d              d          e           f          g           g                h     i      i         i      j
+  fetch                   1             a         1      n      1    c               d              d          e           f          g           g                h     i      i         i      j
+  fetch done              1             1         1      n      o    c               d              d          e           f          g           g                h     i      i         i      j
+  turnStart               1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
+  turnEnd                 1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
+  error                   1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
+  state                   1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
   26 schedules with another conversation or prompt
   a  the engine goes on to the next crossing, before which a cancel is tried
   b  no user code runs that could fail there
@@ -179,13 +179,14 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
   e  only a tool's call can be deaf to its context
   f  only a gate that opens can be settled early
   g  only a gate whose waiter wakes can be settled again
-  h  only a storage or a tool can be down
-  i  the subject makes no turn that follows
-  j  what fails there is a storage, and that fault is storage-before or storage-after
-  k  it is called for no record, and with no arguments
-  l  it writes nothing
-  m  an operation answers with what the storage or the tool behind it does, where that fault is tried
-  n  the operation is under way: what can fail in it is a call of its own
+  h  only a gate that opens, and has a timeout, can be left unanswered
+  i  only a storage or a tool can be down
+  j  the subject makes no turn that follows
+  k  what fails there is a storage, and that fault is storage-before or storage-after
+  l  it is called for no record, and with no arguments
+  m  it writes nothing
+  n  an operation answers with what the storage or the tool behind it does, where that fault is tried
+  o  the operation is under way: what can fail in it is a call of its own
 `
 
 // A violation says how to see it again, and that shows it.

@@ -30,6 +30,7 @@ const (
 	onlyTools    = "only a tool's call can be deaf to its context"
 	onlyOpening  = "only a gate that opens can be settled early"
 	onlyWaking   = "only a gate whose waiter wakes can be settled again"
+	onlyTimed    = "only a gate that opens, and has a timeout, can be left unanswered"
 	inTime       = "the gate was settled in time"
 	onlyDown     = "only a storage or a tool can be down"
 	ofNoOne      = "it is called for no record, and with no arguments"
@@ -53,6 +54,7 @@ type faultPoint struct {
 	follows bool // the subject makes a turn that follows
 	world   *asked
 	calls   *callsOf // of all that can be down
+	timed   bool     // the gate that opens has a timeout
 	loose   bool     // goroutines of user code ask: what comes has the order of the system
 }
 
@@ -68,29 +70,30 @@ const (
 // faultTable says for each kind of fault, of a crossing, whether it can be tried
 // there: with an empty reason it can. Those of the world have a table of their own.
 var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
-	turn.Cancel:        (*faultPoint).refusesEnd,
-	turn.Deadline:      (*faultPoint).refusesEnd,
-	turn.CancelAfter:   (*faultPoint).refusesEndBehind,
-	turn.Fail:          (*faultPoint).refusesFailure,
-	turn.Panic:         (*faultPoint).refusesPanic,
-	turn.Cut:           (*faultPoint).refusesCut,
-	turn.StorageBefore: (*faultPoint).refusesStorageBefore,
-	turn.StorageAfter:  (*faultPoint).refusesStorageAfter,
-	turn.LateTool:      (*faultPoint).refusesLateTool,
-	turn.GateEarly:     (*faultPoint).refusesEarly,
-	turn.GateLate:      func(s *faultPoint) string { return s.refusesWaking(wokeUnsettled, inTime) },
-	turn.Down:          (*faultPoint).refusesDown,
-	turn.Flaky:         (*faultPoint).refusesDown,
-	turn.DownOne:       (*faultPoint).refusesDownOne,
-	turn.Crash:         (*faultPoint).refusesCrash,
-	turn.GateTwice:     func(s *faultPoint) string { return s.refusesWaking(wokeSettled, notInTime) },
-	turn.MediaFails:    (*faultPoint).refusesMedia,
-	turn.MediaShort:    (*faultPoint).refusesUnmarked,
-	turn.MediaOther:    (*faultPoint).refusesUnmarked,
-	turn.ResultEmpty:   (*faultPoint).refusesText,
-	turn.ResultCut:     (*faultPoint).refusesResult,
-	turn.ResultLong:    (*faultPoint).refusesMore,
-	turn.ResultOdd:     (*faultPoint).refusesText,
+	turn.Cancel:         (*faultPoint).refusesEnd,
+	turn.Deadline:       (*faultPoint).refusesEnd,
+	turn.CancelAfter:    (*faultPoint).refusesEndBehind,
+	turn.Fail:           (*faultPoint).refusesFailure,
+	turn.Panic:          (*faultPoint).refusesPanic,
+	turn.Cut:            (*faultPoint).refusesCut,
+	turn.StorageBefore:  (*faultPoint).refusesStorageBefore,
+	turn.StorageAfter:   (*faultPoint).refusesStorageAfter,
+	turn.LateTool:       (*faultPoint).refusesLateTool,
+	turn.GateEarly:      (*faultPoint).refusesEarly,
+	turn.GateLate:       func(s *faultPoint) string { return s.refusesWaking(wokeUnsettled, inTime) },
+	turn.Down:           (*faultPoint).refusesDown,
+	turn.Flaky:          (*faultPoint).refusesDown,
+	turn.DownOne:        (*faultPoint).refusesDownOne,
+	turn.Crash:          (*faultPoint).refusesCrash,
+	turn.GateTwice:      func(s *faultPoint) string { return s.refusesWaking(wokeSettled, notInTime) },
+	turn.GateUnanswered: (*faultPoint).refusesNoAnswer,
+	turn.MediaFails:     (*faultPoint).refusesMedia,
+	turn.MediaShort:     (*faultPoint).refusesUnmarked,
+	turn.MediaOther:     (*faultPoint).refusesUnmarked,
+	turn.ResultEmpty:    (*faultPoint).refusesText,
+	turn.ResultCut:      (*faultPoint).refusesResult,
+	turn.ResultLong:     (*faultPoint).refusesMore,
+	turn.ResultOdd:      (*faultPoint).refusesText,
 }
 
 // refuses says why a fault cannot be tried at the spot; it is empty where it can.
@@ -269,6 +272,13 @@ func (s *faultPoint) refusesLateTool() string {
 func (s *faultPoint) refusesEarly() string {
 	if !wire.OpensGate(s.x) {
 		return onlyOpening
+	}
+	return ""
+}
+
+func (s *faultPoint) refusesNoAnswer() string {
+	if !wire.OpensGate(s.x) || !s.timed {
+		return onlyTimed
 	}
 	return ""
 }

@@ -96,6 +96,7 @@ func TestFaults(t *testing.T) {
 		{tools, "error", "call tool/weather", 1, []string{"call tool/weather", "return error " + broken}},
 		{gates, "gate-early", "turnGateOpen", 1, []string{"turnGateOpen delete-file", "settle delete-file explorer rejected " + broken, "turnGateClosed delete-file rejected"}},
 		{gates, "gate-late", "timer", 1, []string{"timer", "settle delete-file timeout"}},
+		{named(t, "gate-approved"), "gate-unanswered", "turnGateOpen", 1, []string{"turnGateOpen delete-file", "timer", "settle delete-file timeout"}},
 		{named(t, "gate-approved"), "gate-twice", "turnGateClosed", 1, []string{"turnGateClosed delete-file resolved"}},
 	}
 	for _, c := range cases {

@@ -372,7 +372,7 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.MediaFails: "the reader fails in the middle of", turn.MediaShort: "the reader ends early in", turn.MediaOther: "the reader gives other bytes in",
 	turn.ResultEmpty: "the tool gives nothing at", turn.ResultCut: "the tool gives half a text at",
 	turn.ResultLong: "the tool gives far more at", turn.ResultOdd: "the tool gives something odd behind it at",
-	turn.GateLate: "somebody settles the gate with a no, too late, at", turn.GateTwice: "somebody settles the gate again, with a no, at",
+	turn.GateLate: "somebody settles the gate with a no, too late, at", turn.GateTwice: "somebody settles the gate again, with a no, at", turn.GateUnanswered: "nobody answers the gate in its time at",
 }
 
 // conclude fills in the result.

@@ -43,6 +43,9 @@ const (
 	GateLate
 	// GateTwice settles a gate that somebody has settled.
 	GateTwice
+	// GateUnanswered keeps a gate that has a timeout from the turn's listener
+	// (Observability.TurnGateOpen of the raw turn): nobody settles it in its time.
+	GateUnanswered
 	// Down makes a storage collection or a tool fail before it did anything, at this
 	// call and at every later one.
 	Down
@@ -125,7 +128,7 @@ const (
 var faultNames = [FaultKindEnd]string{
 	Cancel: "cancel", CancelAfter: "cancel-after", Deadline: "deadline", Fail: "error", Panic: "panic", Cut: "cut",
 	StorageBefore: "storage-before", StorageAfter: "storage-after", LateTool: "late-tool",
-	GateEarly: "gate-early", GateLate: "gate-late", GateTwice: "gate-twice",
+	GateEarly: "gate-early", GateLate: "gate-late", GateTwice: "gate-twice", GateUnanswered: "gate-unanswered",
 	Down: "down", Flaky: "flaky", DownOne: "down-one", Crash: "crash",
 	AskRefused: "ask-refused", AskTimeout: "ask-timeout", AskStalled: "ask-stalled",
 	AskBusy: "ask-429", AskFailed: "ask-500", AskUnavailable: "ask-503", AskUnauthorized: "ask-401",

@@ -250,17 +250,27 @@ func (r *Run) askedTheSame(done *adk.Crossing) bool {
 // noUnheeded: somebody settled a gate with a no that is usually settled with a yes, and all
 // that the turn writes behind it, with tools and asks, is written as usual, and the same is
 // said. It is silent where nothing is written behind it: a gate may ask for less.
-func noUnheeded(r, undisturbed *Run) (found []exhibit) {
+func noUnheeded(r, undisturbed *Run) []exhibit {
+	return r.unheeded(undisturbed, turn.GateEarly, "was settled with a no")
+}
+
+// silenceIsYes is noUnheeded for a gate that nobody answers in its time: who asks whether anybody
+// minds may mean that.
+func silenceIsYes(r, undisturbed *Run) []exhibit {
+	return r.unheeded(undisturbed, turn.GateUnanswered, "was closed, with no answer in its time,")
+}
+
+func (r *Run) unheeded(undisturbed *Run, by turn.FaultKind, was string) (found []exhibit) {
 	if r.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
 	}
 	for _, f := range r.Faults {
 		no, yes := r.settled(f.At), undisturbed.settled(f.At)
-		if f.Kind != turn.GateEarly || no == nil || yes == nil || no.Status == yes.Status {
+		if f.Kind != by || no == nil || yes == nil || no.Status == yes.Status {
 			continue
 		}
 		if x := r.wroteAllTheSame(undisturbed, no.Seq); x != nil && r.said() == undisturbed.said() {
-			found = append(found, r.exhibit(x, "the gate %q was settled with a no at crossing %d, and what is written behind it is written as after a yes", no.Name, no.Seq))
+			found = append(found, r.exhibit(x, "the gate %q %s at crossing %d, and what is written behind it is written as after a yes", no.Name, was, no.Seq))
 		}
 	}
 	return found

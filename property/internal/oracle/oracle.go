@@ -58,6 +58,7 @@ var oracles = []oracle{
 	{"what failed is not told as done", "The reader takes it for all there is, and nobody knows better.", partTold, false},
 	{"a sub-agent that failed is heard of", "Whoever asked takes what is left for all there is, and nobody knows better.", unheardOf, false},
 	{"a no makes a difference", "Whoever was asked said no, and it was done all the same.", noUnheeded, false},
+	{"silence is no yes", "Whoever was asked may not even have read it, and it is done.", silenceIsYes, true},
 	{"a call that a model wants is done", "The model goes on as if it were, or waits for a result for ever.", callDropped, false},
 	{"a turn that failed leaves no memory", "The next turn remembers what never came to be.", memoryOfFailure, true},
 	{"somebody answers", "The turn, and all that it holds, waits for ever: nobody is there to cancel it.", stoodStill, false},
