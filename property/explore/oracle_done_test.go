@@ -47,7 +47,7 @@ func saysAndAcks(ctx context.Context, dc *adk.DispatchContext, text string) erro
 }
 
 // A sum without what failed is told as the sum of all, and nothing is told as an answer. Who
-// says so in other words, in the log, or asks again is not meant.
+// says so in other words or in the log, or asks again and is answered, is not meant.
 func TestPartTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		tries   int
@@ -61,7 +61,8 @@ func TestPartTold(t *testing.T) {
 			h.Log(adk.LevelWarn, "orders", "one is missing", nil)
 			return fmt.Sprintf("You paid %d.", sum)
 		}, false},
-		"another try, in vain": {2, func(_ *adk.Helpers, sum int) string { return fmt.Sprintf("You paid %d.", sum) }, false},
+		"another try, in vain":  {2, func(_ *adk.Helpers, sum int) string { return fmt.Sprintf("You paid %d.", sum) }, true},
+		"another try, or words": {2, func(_ *adk.Helpers, sum int) string { return fmt.Sprintf("You paid %d, and more.", sum) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := finds(t, "what failed is not told as done", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -88,6 +89,51 @@ func TestPartTold(t *testing.T) {
 			})
 			assert.Equal(t, c.accused, found)
 		})
+	}
+}
+
+// A tool that gives the usual words with other figures, where what it asked failed, tells that some
+// are missing to nobody. Who is answered by another one, says so, or hands the error on is not meant.
+func TestToolsThatGiveOtherFigures(t *testing.T) {
+	ask := func(ctx context.Context, of string, page int) (int, error) {
+		return adk.Ask(ctx, of, page, func(context.Context, int) (int, error) { return 10 * page, nil })
+	}
+	for name, c := range map[string]struct {
+		failed  func(ctx context.Context, page int, err error) (n int, says string, handedOn error)
+		accused bool
+	}{
+		"dropped":   {func(context.Context, int, error) (int, string, error) { return 0, "", nil }, true},
+		"handed on": {func(_ context.Context, _ int, err error) (int, string, error) { return 0, "", err }, false},
+		"said":      {func(context.Context, int, error) (int, string, error) { return 0, ", and more", nil }, false},
+		"another one": {func(ctx context.Context, page int, _ error) (int, string, error) {
+			n, err := ask(ctx, "replica", page)
+			return n + 1, "", err
+		}, false},
+	} {
+		tool, err := adk.NewTool(adk.ToolInit{Name: "paid", Description: "Sums up.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				sum, more := 0, ""
+				for page := range 3 {
+					n, err := ask(ctx, "orders", page)
+					if err != nil {
+						var says string
+						if n, says, err = c.failed(ctx, page, err); err != nil {
+							return nil, err
+						}
+						more += says
+					}
+					sum += n
+				}
+				return adk.Text(fmt.Sprintf("paid %d%s", sum, more)), ctx.Err()
+			}})
+		require.NoError(t, err)
+		found := breaches(exploredAll(t, turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{tool},
+				Executor: fakes.Script{{fakes.Call("paid", "{}")}, {fakes.Ack()}}.Executor("model")}, adk.RawTurn{SystemPrompt: "Help."}
+		}}).Violations, "what failed is not told as done")
+		if assert.Equal(t, c.accused, len(found) > 0, "%s: %s", name, found) && c.accused {
+			assert.Contains(t, found[0], `gives the usual words with other figures, "paid `)
+		}
 	}
 }
 

@@ -17,8 +17,9 @@ import (
 
 // partTold: what was asked for failed, the turn was acked, nobody was told, and the reader is
 // given nothing, or the usual words with other figures: a sum of some of its parts; or the tool
-// that asked gave nothing in the place of something. It is silent where the same was asked once
-// more, and where the words are others: those may say that something is missing.
+// that asked gave nothing in the place of something, or the usual words with other figures. It is
+// silent where the same was asked once more and answered, where as many answers came as usual, from
+// somebody else then, and where the words are others: those may say that something is missing.
 func partTold(r, undisturbed *Run) []exhibit {
 	if r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
@@ -31,11 +32,16 @@ func partTold(r, undisturbed *Run) []exhibit {
 		if tool := r.toolOf(x.Call); tool > 0 && r.gaveNothing(tool, undisturbed) {
 			return []exhibit{r.exhibit(x, "%s failed, and %s gives nothing, as if there were nothing: nobody was told", f.Of, r.calls[tool].seam)}
 		}
+		if tool := r.toolOf(x.Call); tool > 0 && r.gaveOtherFigures(tool, undisturbed) && r.answeredIn(tool) < undisturbed.answeredIn(tool) {
+			mine, usual, _ := r.gave(tool, undisturbed)
+			return []exhibit{r.exhibit(x, "%s failed, and %s gives the usual words with other figures, %s in the place of %s: nobody was told that something is missing", f.Of, r.calls[tool].seam,
+				safetext.Said(Text(mine), longestClip), safetext.Said(Text(usual), longestClip))}
+		}
 		switch said, usual := r.said(), undisturbed.said(); {
 		case said == usual:
 		case said == "":
 			return []exhibit{r.exhibit(x, "%s failed, the turn was acked, and the reader was told nothing: no answer, no error event, no log", f.Of)}
-		case numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usual, "#"):
+		case numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usual, "#") && r.answeredIn(0) < undisturbed.answeredIn(0):
 			return []exhibit{r.exhibit(x, "%s failed, and the answer is the usual one with other figures: nobody was told that something is missing", f.Of)}
 		}
 	}
@@ -156,6 +162,28 @@ func (r *Run) gaveNothing(tool int, undisturbed *Run) bool {
 	return both && isNothing(mine) && !isNothing(usual)
 }
 
+// gaveOtherFigures reports whether a call of a tool gave the words that it gives in the undisturbed
+// run, with other numbers.
+func (r *Run) gaveOtherFigures(tool int, undisturbed *Run) bool {
+	mine, usual, both := r.gave(tool, undisturbed)
+	return both && Text(mine) != Text(usual) && numbers.ReplaceAllString(Text(mine), "#") == numbers.ReplaceAllString(Text(usual), "#")
+}
+
+// answeredIn is how many asks in a call of a tool were answered, or in all of the run for 0.
+func (r *Run) answeredIn(tool int) (n int) {
+	for i := range r.Crossings {
+		if x := &r.Crossings[i]; r.answers(x) && (tool == 0 || r.toolOf(x.Call) == tool) {
+			n++
+		}
+	}
+	return n
+}
+
+// answers reports whether a crossing is the end of an ask that was answered by whom it asked.
+func (r *Run) answers(x *adk.Crossing) bool {
+	return x.Kind == adk.KindAsk && x.Phase == adk.Done && !isFailure(x.Err) && !slices.Contains(r.Broken, x.Op)
+}
+
 // gave is what a call of a tool gave, here and in the undisturbed run, if it did in both.
 func (r *Run) gave(tool int, undisturbed *Run) (mine, usual adk.ToolResult, both bool) {
 	if tool >= len(undisturbed.calls) {
@@ -238,13 +266,18 @@ func (r *Run) failedAsk(f Fault) *adk.Crossing {
 	return &r.Crossings[at]
 }
 
-// askedTheSame reports whether what an ask that has ended asked for was asked for again.
-func (r *Run) askedTheSame(done *adk.Crossing) bool {
-	begins := func(x adk.Crossing) bool { return x.Kind == adk.KindAsk && x.Phase == adk.Begin }
-	first := slices.IndexFunc(r.Crossings, func(x adk.Crossing) bool { return begins(x) && x.Op == done.Op })
-	return first >= 0 && slices.ContainsFunc(r.Crossings[done.Seq:], func(x adk.Crossing) bool {
-		return begins(x) && x.Name == r.Crossings[first].Name && string(x.JSON) == string(r.Crossings[first].JSON)
-	})
+// askedTheSame reports whether what an ask that has failed asked for was asked for again, and
+// answered.
+func (r *Run) askedTheSame(failed *adk.Crossing) bool {
+	first := r.begun(failed)
+	for i := range r.Crossings[failed.Seq:] {
+		if x := &r.Crossings[failed.Seq+i]; r.answers(x) {
+			if b := r.begun(x); b.Name == first.Name && string(b.JSON) == string(first.JSON) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // noUnheeded: somebody settled a gate with a no that is usually settled with a yes, and all

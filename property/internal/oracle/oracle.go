@@ -318,7 +318,7 @@ func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
 	first := r.begun(failed)
 	for i := range r.Crossings[failed.Seq:] {
 		x := &r.Crossings[failed.Seq+i]
-		if x.Kind != adk.KindAsk || x.Phase != adk.Done || isFailure(x.Err) || slices.Contains(r.Broken, x.Op) {
+		if !r.answers(x) {
 			continue
 		}
 		if b := r.begun(x); b.Name == first.Name && (b.Call == first.Call || string(b.JSON) == string(first.JSON)) {
