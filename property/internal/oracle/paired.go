@@ -24,12 +24,12 @@ func mispaired(r, undisturbed *Run) (found []exhibit) {
 	usual := undisturbed.toolResults()
 	for what, mine := range r.toolResults() {
 		if theirs := usual[what]; len(mine) == 1 && len(theirs) == 1 && isRecombined(Text(mine[0].Result), Text(theirs[0].Result)) {
-			found = append(found, r.exhibit(mine[0], "%s gives the usual words, and not together as usual: %s, where it is %s when no answer is late", r.calls[mine[0].ID].seam, safetext.Said(Text(mine[0].Result), longestClip), safetext.Said(Text(theirs[0].Result), longestClip)))
+			found = append(found, r.exhibit(mine[0], "%s gives the usual words, and not together as usual\n%s is what it gives here, and %s when no answer is late", r.calls[mine[0].ID].seam, safetext.Said(Text(mine[0].Result), longestClip), safetext.Said(Text(theirs[0].Result), longestClip)))
 		}
 	}
 	if x := r.keptOfAnother(undisturbed); x != nil {
 		call := x.Record.(*adk.ToolCall)
-		found = append(found, r.exhibit(x, "the result of another call is kept with %s %s: %s", call.Tool(), safetext.Arguments(call.Args()), safetext.Said(contentOf(call.Results()), longestClip)))
+		found = append(found, r.exhibit(x, "the result of another call is kept with a call of %s\nwith the arguments %s it is %s", call.Tool(), safetext.Arguments(call.Args()), safetext.Said(contentOf(call.Results()), longestClip)))
 	}
 	slices.SortFunc(found, func(a, b exhibit) int { return a.at - b.at })
 	return found
