@@ -1,0 +1,163 @@
+package zoo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/chat"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// assistant is an agent of package chat, whose model wants a tool and then says that it is done. The
+// package logs at each turn's end, and makes a media of what the tool gives.
+func assistant(effect adk.Effect, handler handles) turn.Instance {
+	model := must(chat.New(chat.Options{BaseURL: "https://model.example/v1", APIKey: "key", Model: "small",
+		Transport: fakes.NewTransport(fakes.Converse(fakes.StreamToolCall("call_1", "work", "{}"), fakes.StreamReply("It is ", "done.")))}))
+	finish := func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		if next(ctx); dc.Iteration() == 0 {
+			return nil
+		}
+		return dc.Ack()
+	}
+	return turn.Instance{
+		Config: adk.Config{TurnInput: []adk.TurnMiddleware{{Name: "load", Run: load}}, Executor: model.Executor("model"),
+			DispatchOutput: []adk.DispatchMiddleware{{Name: "finish", Run: finish}}, Storage: conversation().Storage(), Tools: []*adk.Tool{tool("work", effect, handler)}},
+		Raw: adk.RawTurn{SystemPrompt: "You help."},
+	}
+}
+
+// gave is what the tool gave in the end, as a text; empty where it failed.
+func gave(r turn.Run) (text string) {
+	for x := range r.Crossings {
+		if result, is := x.Result.(*adk.Tokenizable); is && x.Kind == adk.KindReturn {
+			text = result.String()
+		}
+	}
+	return text
+}
+
+var cities = []string{"Oslo", "Rome", "Lima"}
+
+// answeredIn is what a city's weather is.
+func answeredIn(city string) string { return fmt.Sprintf("%d degrees", 3*len(city)+int(city[0])%7) }
+
+// talking are agents that people write with package chat: what the package does in every turn hides
+// nothing of what their tools do.
+var talking = []family{
+	{"a booking whose error the tool keeps to itself", true, func(broken bool) turn.Instance {
+		booked := false
+		i := assistant(adk.EffectWrites, func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			_, err := adk.Ask(ctx, "bookings", map[string]string{"room": "12", "key": dc.NewID()}, func(context.Context, map[string]string) (string, error) {
+				booked = true
+				return "booked", nil
+			}, adk.AskOptions{Effect: adk.EffectWrites})
+			if err != nil && (!broken || ctx.Err() != nil) {
+				return nil, err
+			}
+			return adk.Text("room 12 is booked"), nil
+		})
+		i.Check = func(r turn.Run) error {
+			if strings.Contains(gave(r), "is booked") && !booked {
+				return errors.New("the room is said to be booked, and is not")
+			}
+			return nil
+		}
+		return i
+	}},
+	{"a sum without the page that failed", true, func(broken bool) turn.Instance {
+		short := false
+		i := assistant(adk.EffectReads, func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			sum, missing := 0, false
+			for page := range 3 {
+				n, err := adk.Ask(ctx, "invoices", page, func(context.Context, int) (int, error) { return 10, nil })
+				missing = missing || err != nil
+				if err != nil && (!broken || ctx.Err() != nil) {
+					return nil, err
+				}
+				sum += n
+			}
+			short = short || missing
+			return adk.Text(fmt.Sprintf("the invoices are %d in sum", sum)), nil
+		})
+		i.Check = func(turn.Run) error {
+			if short {
+				return errors.New("a page has failed, and the sum is told as one of all")
+			}
+			return nil
+		}
+		return i
+	}},
+	{"answers paired with questions as they come", true, func(broken bool) turn.Instance {
+		i := assistant(adk.EffectReads, func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			var mu sync.Mutex
+			var came []string
+			answers, errs := make([]string, len(cities)), make([]error, len(cities))
+			var wg sync.WaitGroup
+			for n, city := range cities {
+				wg.Go(func() {
+					answers[n], errs[n] = adk.Ask(ctx, "weather", city, func(context.Context, string) (string, error) { return answeredIn(city), nil })
+					mu.Lock()
+					defer mu.Unlock()
+					came = append(came, answers[n])
+				})
+			}
+			wg.Wait()
+			if err := errors.Join(errs...); err != nil {
+				return nil, err
+			}
+			if broken {
+				answers = came
+			}
+			lines := make([]string, len(cities))
+			for n, city := range cities {
+				lines[n] = city + ": " + answers[n]
+			}
+			return adk.Text(strings.Join(lines, "\n")), nil
+		})
+		i.Check = func(r turn.Run) error {
+			for line := range strings.Lines(gave(r)) {
+				city, answer, _ := strings.Cut(strings.TrimSpace(line), ": ")
+				if slices.ContainsFunc(cities, func(other string) bool { return other != city && answeredIn(other) == answer }) {
+					return fmt.Errorf("%s has the weather of another city", city)
+				}
+			}
+			return nil
+		}
+		return i
+	}},
+	{"no answer taken for a yes", false, func(broken bool) turn.Instance {
+		i := assistant(adk.EffectWrites, func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			yes, err := adk.WaitFor[bool](ctx, dc, adk.Gate{ID: dc.NewID(), Reason: "delete the folder?", Timeout: time.Hour})
+			if errors.Is(err, adk.E_TURN_GATE_TIMEOUT) {
+				yes, err = broken, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			if !yes {
+				return adk.Text("it stays"), nil
+			}
+			_, err = adk.Ask(ctx, "files", "delete the folder", func(context.Context, string) (string, error) { return "deleted", nil }, adk.AskOptions{Effect: adk.EffectWrites})
+			return adk.Text("it is deleted"), err
+		})
+		i.Raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { _, _ = e.Gate.Resolve("ada", true) }
+		i.Check = func(r turn.Run) error {
+			yes := false
+			for x := range r.Crossings {
+				yes = yes || x.Status == adk.GateResolved && x.Value == true
+				if x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Name == "files" && !yes {
+					return errors.New("the folder is deleted, and nobody has said yes")
+				}
+			}
+			return nil
+		}
+		return i
+	}},
+}
