@@ -30,6 +30,8 @@ type Cause struct {
 	// Seam is the path of the seam call, without the iteration. It is empty for a
 	// state: where something is first seen, nobody changed it.
 	Seam string `json:"seam,omitempty"`
+	// AlsoIn are the other seams in which the same line of code made the same difference.
+	AlsoIn []string `json:"alsoIn,omitempty"`
 	// Kind is the kind of the crossing, or the seam that it enters or leaves. Where a
 	// crossing is missing or extra, the names in it that stand in the code are beside.
 	Kind string `json:"kind,omitempty"`
@@ -525,6 +527,9 @@ func (c Cause) String() string {
 	text := string(c.Class)
 	if c.Seam != "" {
 		text += " in " + safetext.Bare(c.Seam)
+	}
+	if n := len(c.AlsoIn); n > 0 {
+		text += " and " + safetext.List(c.AlsoIn[:min(n, mostChanges)], safetext.Bare)
 	}
 	said := []string{}
 	if kind, _ := strings.CutPrefix(c.Kind+" ", c.Seam+" "); kind != "" { // the seam is said

@@ -468,6 +468,31 @@ func TestValuesOfTheTracesThemselves(t *testing.T) {
 	assert.Equal(t, `changed input in executor/agent: ask model, request.messages[].tool_call_id: another text, as "call0_1" → "call0_0", "call0_2" → "call0_0", "call1_1" → "call1_0"`, causes[0].Text)
 }
 
+// What one line of code does otherwise is one cause, in however many tools it is: another line, or
+// another change, is another.
+func TestOneLineIsOneCause(t *testing.T) {
+	causes := func(places ...string) (all []string) {
+		r := &corpus.Report{}
+		for i, place := range places {
+			seam, rest, _ := strings.Cut(place, " ")
+			line, now, _ := strings.Cut(rest, " ")
+			d := &replay.Divergence{Class: replay.ChangedInput, Seam: "tool/" + seam, Place: line, Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindAsk, Name: "shop"}},
+				Fields: []compare.FieldDiff{{Field: "request.team", Got: `"` + now + `"`, Input: true}}}
+			r.Traces = append(r.Traces, &corpus.TraceReport{Trace: fmt.Sprint(i), Number: i + 1, Report: replay.Report{Divergence: d}, Cause: corpus.CauseOf(d)})
+		}
+		for _, c := range corpus.Regrouped(r).Causes {
+			all = append(all, fmt.Sprint(len(c.Traces), " ", c.Text))
+		}
+		return all
+	}
+	said := func(text string) string { return " changed input in " + text + `: ask, request.team: nothing → "red"` }
+	assert.Equal(t, []string{"3" + said("tool/buy and tool/sell")}, causes("buy shop.go:7 red", "sell shop.go:7 red", "buy shop.go:7 red"))
+	assert.Equal(t, []string{"3" + said("tool/buy and tool/sell, tool/look")}, causes("buy shop.go:7 red", "sell shop.go:7 red", "look shop.go:7 red"))
+	assert.Equal(t, []string{"1" + said("tool/buy"), "1" + said("tool/sell")}, causes("buy shop.go:7 red", "sell shop.go:9 red"))
+	assert.Len(t, causes("buy shop.go:7 red", "sell shop.go:7 blue"), 2)
+	assert.Len(t, causes("buy  red", "sell  red"), 2, "where no line is known")
+}
+
 // How often an ask is made once more is other in each trace, and the change is one.
 func TestAsksOnceMoreAreOneCause(t *testing.T) {
 	d := func(fields ...compare.FieldDiff) *replay.Divergence {

@@ -27,6 +27,7 @@ func (r *Report) group() {
 	}
 	r.joinGone(reports)
 	r.joinOrders(reports)
+	r.joinSeams(reports)
 	r.mostHitFirst()
 	r.joinErrors(reports)
 	for _, c := range r.Causes {
@@ -100,6 +101,32 @@ func (r *Report) joinOrders(reports map[string]*TraceReport) {
 			return false
 		}
 		first[key].join(c, reports)
+		return true
+	})
+}
+
+// joinSeams makes one cause of what one line of code does otherwise in several seams: two tools that
+// share a client share its change.
+func (r *Report) joinSeams(reports map[string]*TraceReport) {
+	first := map[string]*CauseReport{}
+	r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
+		line, _, _ := strings.Cut(c.First.Divergence.Place, " (")
+		if line == "" || c.Seam == "" || c.Class == replay.Panicked || c.Class == replay.ChangedError { // those have lines and words of their own
+			return false
+		}
+		key := []string{string(c.Class), c.Kind, line}
+		for _, change := range c.Changes {
+			key = append(key, change.identity())
+		}
+		same := first[fmt.Sprintf("%q", key)]
+		if same == nil || same.Seam == c.Seam {
+			first[fmt.Sprintf("%q", key)] = cmp.Or(same, c)
+			return false
+		}
+		if !slices.Contains(same.AlsoIn, c.Seam) {
+			same.AlsoIn = append(same.AlsoIn, c.Seam)
+		}
+		same.join(c, reports)
 		return true
 	})
 }
