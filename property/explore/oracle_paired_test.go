@@ -111,7 +111,8 @@ func TestAnswersOfSeveralAtOnce(t *testing.T) {
 	}
 }
 
-// Results of tools that run at once are kept with their calls, or with whose turn it is.
+// Results of tools that run at once are kept with their calls, or with whose turn it is, on goroutines
+// or on strands.
 func TestResultsOfSeveralToolsAtOnce(t *testing.T) {
 	tool := samples.Must(adk.NewTool(adk.ToolInit{Name: "weather", Description: "Tells it.", InputSchema: json.RawMessage(`{"type":"object"}`), Effect: adk.EffectReads,
 		Handler: func(ctx context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
@@ -119,43 +120,60 @@ func TestResultsOfSeveralToolsAtOnce(t *testing.T) {
 			return adk.Text(value), err
 		}}))
 	for _, wrong := range []bool{true, false} {
-		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			type ended struct {
-				of     int
-				result adk.ToolResult
-			}
-			var mu sync.Mutex
-			var all []ended
-			var errs error
-			var wg sync.WaitGroup
-			for i, city := range cities {
-				wg.Go(func() {
-					result, err := dc.Execute(ctx, tool, fmt.Sprintf(`{"city":%q}`, city))
-					mu.Lock()
-					defer mu.Unlock()
-					all, errs = append(all, ended{i, result}), errors.Join(errs, err)
-				})
-			}
-			if wg.Wait(); errs != nil {
-				return errs
-			}
-			for n, e := range all {
-				of := e.of
-				if wrong {
-					of = n
+		for _, strands := range []bool{true, false} {
+			run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				type ended struct {
+					of     int
+					result adk.ToolResult
 				}
-				now := dc.Now()
-				call, err := adk.NewToolCall(adk.ToolCallInit{ID: fmt.Sprint("call", of), Tool: "weather", Args: map[string]any{"city": cities[of]}, Results: e.result, CreatedAt: now, UpdatedAt: now, CompletedAt: now})
-				if err != nil {
-					return err
+				var mu sync.Mutex
+				var all []ended
+				var errs error
+				var wg sync.WaitGroup
+				var forked []*adk.Strand
+				for i, city := range cities {
+					ask := func(ctx context.Context, dc *adk.DispatchContext) error {
+						result, err := dc.Execute(ctx, tool, fmt.Sprintf(`{"city":%q}`, city))
+						mu.Lock()
+						defer mu.Unlock()
+						all, errs = append(all, ended{i, result}), errors.Join(errs, err)
+						return nil
+					}
+					if !strands {
+						wg.Go(func() { _ = ask(ctx, dc) })
+						continue
+					}
+					s, err := dc.Fork(ctx, "city", ask)
+					if err != nil {
+						return err
+					}
+					forked = append(forked, s)
 				}
-				if err := dc.ToolCalls().Store(ctx, call); err != nil {
-					return err
+				wg.Wait()
+				for _, s := range forked {
+					errs = errors.Join(errs, s.Wait())
 				}
+				if errs != nil {
+					return errs
+				}
+				for n, e := range all {
+					of := e.of
+					if wrong {
+						of = n
+					}
+					now := dc.Now()
+					call, err := adk.NewToolCall(adk.ToolCallInit{ID: fmt.Sprint("call", of), Tool: "weather", Args: map[string]any{"city": cities[of]}, Results: e.result, CreatedAt: now, UpdatedAt: now, CompletedAt: now})
+					if err != nil {
+						return err
+					}
+					if err := dc.ToolCalls().Store(ctx, call); err != nil {
+						return err
+					}
+				}
+				return dc.Ack()
 			}
-			return dc.Ack()
+			found := breaches(exploredAll(t, executor("tools", run)).Violations, pairing)
+			assert.Equal(t, wrong, len(found) > 0, "%v, %v: %s", wrong, strands, found)
 		}
-		found := breaches(exploredAll(t, executor("tools", run)).Violations, pairing)
-		assert.Equal(t, wrong, len(found) > 0, "%v: %s", wrong, found)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // atOnce are the families of work that is done at once.
 var atOnce = []family{
-	{"results paired by the order in which they come", false, func(broken bool) turn.Instance {
+	{"results paired by the order in which they come", true, func(broken bool) turn.Instance {
 		storage := conversation()
 		look := tool("look", adk.EffectReads, func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 			if _, err := dc.Retrievables().Fetch(ctx); err != nil {

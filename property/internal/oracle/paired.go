@@ -12,19 +12,19 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// mispaired: an answer came late, and nothing else went wrong; and a tool gave the words that it
-// gives when none is late, put together otherwise, or the results of several calls are kept with
+// mispaired: an answer came late, or strands went on in another order, and nothing went wrong; and a
+// tool gave the words that it usually gives, put together otherwise, or the results of several calls are kept with
 // the calls of one another. It is silent where another word is said, and where lines, or members of
 // lists, come in another order, numbered or not: who tells them as they come may mean that.
 func mispaired(r, undisturbed *Run) (found []exhibit) {
 	isLate := func(f Fault) bool { return f.Kind == turn.AskSlow }
-	if len(r.Faults) == 0 || r.cancelled > 0 || r.status != undisturbed.status || slices.ContainsFunc(r.Faults, func(f Fault) bool { return !isLate(f) }) {
+	if len(r.Faults) == 0 && !r.Reordered || r.cancelled > 0 || r.status != undisturbed.status || slices.ContainsFunc(r.Faults, func(f Fault) bool { return !isLate(f) }) {
 		return nil
 	}
 	usual := undisturbed.toolResults()
 	for what, mine := range r.toolResults() {
 		if theirs := usual[what]; len(mine) == 1 && len(theirs) == 1 && isRecombined(Text(mine[0].Result), Text(theirs[0].Result)) {
-			found = append(found, r.exhibit(mine[0], "%s gives the usual words, and not together as usual\n%s is what it gives here, and %s when no answer is late", r.calls[mine[0].ID].seam, safetext.Said(Text(mine[0].Result), longestClip), safetext.Said(Text(theirs[0].Result), longestClip)))
+			found = append(found, r.exhibit(mine[0], "%s gives the usual words, and not together as usual\n%s is what it gives here, and %s usually", r.calls[mine[0].ID].seam, safetext.Said(Text(mine[0].Result), longestClip), safetext.Said(Text(theirs[0].Result), longestClip)))
 		}
 	}
 	if x := r.keptOfAnother(undisturbed); x != nil {
