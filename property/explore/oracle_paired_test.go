@@ -150,11 +150,14 @@ func TestResultsOfSeveralToolsAtOnce(t *testing.T) {
 					forked = append(forked, s)
 				}
 				wg.Wait()
+				var ends error
 				for _, s := range forked {
-					errs = errors.Join(errs, s.Wait())
+					ends = errors.Join(ends, s.Wait())
 				}
-				if errs != nil {
-					return errs
+				mu.Lock() // a strand that an abort has left behind may still be at it
+				defer mu.Unlock()
+				if err := errors.Join(ends, errs); err != nil {
+					return err
 				}
 				for n, e := range all {
 					of := e.of
