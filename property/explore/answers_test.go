@@ -189,3 +189,98 @@ func TestSilenceIsNoYes(t *testing.T) {
 		}
 	}
 }
+
+// refusing refuses whoever asks.
+type refusing struct{}
+
+func (refusing) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusServiceUnavailable, Status: "503", Header: http.Header{}, Body: io.NopCloser(strings.NewReader("later")), Request: req}, nil
+}
+
+// What fails in the undisturbed turn too is no matter of a fault: who says in which way it did, keeps it
+// for later, or answers otherwise then, is not meant.
+func TestWhatAlwaysFails(t *testing.T) {
+	ask := func(ctx context.Context, method string) error {
+		client := &http.Client{Transport: adkhttp.NewTransport(refusing{}, adkhttp.Effect(func(req *http.Request) adk.Effect {
+			if req.Method == http.MethodPost {
+				return adk.EffectWrites
+			}
+			return adk.EffectReads
+		}))}
+		req, err := http.NewRequestWithContext(ctx, method, "http://mail.example/send", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		if err := resp.Body.Close(); err != nil {
+			return err
+		}
+		if resp.StatusCode >= 400 {
+			return fmt.Errorf("status %d", resp.StatusCode)
+		}
+		return nil
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		result := exploredAll(t, talking(t, func(ctx context.Context, _ *adk.DispatchContext) (string, error) {
+			err := ask(ctx, method)
+			if err == nil {
+				return "sent", nil
+			}
+			var text string
+			if _, failed := fmt.Sscanf(err.Error(), "status %s", &text); failed != nil {
+				return "", err
+			}
+			if method == http.MethodPost {
+				return "it is sent later", nil
+			}
+			return "it is sent later, as there was a status of " + text, nil
+		}))
+		for _, oracle := range []string{"nothing fails in silence", "what failed is not told as done"} {
+			assert.Empty(t, breaches(result.Violations, oracle), method)
+		}
+		assert.Empty(t, breaches(result.Hints, "a record has one key"), "the model has said the same twice")
+	}
+}
+
+// A no to a question whose answer is a text, and one at a gate that nobody settles otherwise, make no
+// difference where there is an answer without anybody.
+func TestANoToAQuestion(t *testing.T) {
+	agent := func(answer, otherwise any) turn.Subject {
+		return turn.Subject{Name: "asks", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+			run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				value, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "where?", Timeout: time.Minute})
+				if err != nil && ctx.Err() == nil {
+					value, err = otherwise, nil
+				}
+				if err == nil {
+					err = pay(ctx, fmt.Sprint(value))
+				}
+				if err != nil {
+					return dc.Nack(err)
+				}
+				return dc.Ack()
+			}
+			raw := adk.RawTurn{SystemPrompt: "Help."}
+			if answer != nil {
+				raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) { e.Gate.Resolve("ada", answer) }
+			}
+			return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, raw
+		}}
+	}
+	for name, c := range map[string]struct {
+		subject turn.Subject
+		accused bool
+	}{
+		"a text":                   {agent("eu", "eu"), false},
+		"nobody settles it":        {agent(nil, "eu"), false},
+		"a yes, and no difference": {agent(true, true), true},
+		"a yes, and a difference":  {agent(true, false), false},
+	} {
+		result := exploredAll(t, c.subject)
+		assert.Equal(t, c.accused, len(breaches(result.Violations, "a no makes a difference")) > 0, name)
+		assert.Equal(t, c.accused, len(breaches(result.Hints, "silence is no yes")) > 0, name)
+	}
+}

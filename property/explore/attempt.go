@@ -93,6 +93,7 @@ type attempt struct {
 	askers  map[int]map[int]bool
 	loose   bool
 	looseAt string       // where in user code it was seen
+	asked   bool         // by a goroutine that user code has begun
 	apart   *atomic.Bool // the exploration has seen it; nil is never
 	played  []answer     // iterations of scripts; where askers are wanted
 
@@ -148,7 +149,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
 	a.lines, a.places = n.lines, nil
-	a.askers, a.loose, a.looseAt, a.played = nil, false, "", nil
+	a.askers, a.loose, a.looseAt, a.asked, a.played = nil, false, "", false, nil
 	if n.askers {
 		a.askers = map[int]map[int]bool{}
 	}

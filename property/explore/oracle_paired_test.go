@@ -84,6 +84,7 @@ func TestAnswersOfSeveralAtOnce(t *testing.T) {
 		}, true},
 		"lines as they come":         {lines(func(_ int, a arrived) string { return cities[a.of] + ": " + a.value }), false},
 		"numbered lines":             {lines(func(n int, a arrived) string { return fmt.Sprintf("%d. %s: %s", n+1, cities[a.of], a.value) }), false},
+		"lines of workers":           {lines(func(n int, a arrived) string { return fmt.Sprintf("worker %d: %s: %s", n+1, cities[a.of], a.value) }), false},
 		"objects as they come":       {list(func(_ int, a arrived) string { return object(cities[a.of], a.value) }), false},
 		"one line":                   {func(all []arrived) string { return fmt.Sprint(all) }, false},
 		"the first one, and no more": {func(all []arrived) string { return cities[all[0].of] + ": " + all[0].value }, false},

@@ -134,6 +134,7 @@ func (a *attempt) knowAsker(step adk.Step) {
 	id := watchdog.ID()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.asked = a.asked || apart
 	if apart && a.looseAt == "" {
 		a.looseAt = watchdog.Here().Where()
 	}
@@ -161,6 +162,13 @@ func (a *attempt) isLoose() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.loose
+}
+
+// asksApart reports whether a goroutine that code of the run has begun itself asks.
+func (a *attempt) asksApart() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked
 }
 
 // seamsAsked are the seams of the calls in which several goroutines have asked, whichever

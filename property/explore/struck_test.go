@@ -272,3 +272,40 @@ type filesServer struct{}
 func (filesServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("a file")), Request: req}, nil
 }
+
+// Where one goroutine that code has begun asks for what several may, as a worker that happens to be the
+// first each time, a run that is another one the next time is a hint: who asks is chance.
+func TestOneWorkerOfSeveral(t *testing.T) {
+	for _, apart := range []bool{true, false} {
+		runs := 0
+		subject := turn.Subject{Name: "workers", Open: func(context.CancelCauseFunc) turn.Instance {
+			runs++
+			worker := runs % 2
+			tool := samples.Must(adk.NewTool(adk.ToolInit{Name: "look", Description: "Looks.", InputSchema: []byte(`{"type":"object"}`), Effect: adk.EffectReads,
+				Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (result adk.ToolResult, err error) {
+					ask := func() {
+						_, err = adk.Ask(ctx, "model", worker, func(context.Context, int) (string, error) { return "well", nil })
+					}
+					if apart {
+						var wg sync.WaitGroup
+						wg.Go(ask)
+						wg.Wait()
+					} else {
+						ask()
+					}
+					return adk.Text("seen"), err
+				}}))
+			return turn.Instance{Raw: adk.RawTurn{SystemPrompt: "Help."}, Config: adk.Config{Tools: []*adk.Tool{tool}, Storage: fakes.NewStorage().Storage(),
+				Executor: fakes.Script{{fakes.Call("look", "{}")}, {fakes.Ack()}}.Executor("model")}}
+		}}
+		result, err := explore.Explore(t.Context(), subject, explore.Options{Workers: 1, UsualInput: true, Faults: []turn.FaultKind{}})
+		require.NoError(t, err)
+		found := result.Violations
+		if apart {
+			found = result.Hints
+			assert.Empty(t, result.Violations, result)
+		}
+		require.Len(t, found, 1, result)
+		assert.Equal(t, "a run is the same every time", found[0].Invariant)
+	}
+}

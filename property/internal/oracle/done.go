@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
@@ -26,7 +27,7 @@ func partTold(r, undisturbed *Run) []exhibit {
 	}
 	for _, f := range r.Faults {
 		x := r.failedAsk(f)
-		if x == nil || r.tells(x.Seq, undisturbed) || r.askedTheSame(x) {
+		if x == nil || r.tells(x.Seq, undisturbed) || r.askedTheSame(x) || !undisturbed.isAnswered(r, x) {
 			continue
 		}
 		if tool := r.toolOf(x.Call); tool > 0 && r.gaveNothing(tool, undisturbed) {
@@ -179,9 +180,37 @@ func (r *Run) answeredIn(tool int) (n int) {
 	return n
 }
 
-// answers reports whether a crossing is the end of an ask that was answered by whom it asked.
+// answers reports whether a crossing is the end of an ask that was answered by whom it asked, and
+// over HTTP with success.
 func (r *Run) answers(x *adk.Crossing) bool {
-	return x.Kind == adk.KindAsk && x.Phase == adk.Done && !isFailure(x.Err) && !slices.Contains(r.Broken, x.Op)
+	return x.Kind == adk.KindAsk && x.Phase == adk.Done && !isFailure(x.Err) && !slices.Contains(r.Broken, x.Op) && !r.isRefused(x)
+}
+
+// leastFailure is the least status over HTTP that says that it is none of a success.
+const leastFailure = 400
+
+// isRefused reports whether what an ask got over HTTP has a status of failure.
+func (r *Run) isRefused(done *adk.Crossing) bool {
+	for i := range r.Crossings[:done.Seq] {
+		if x := &r.Crossings[i]; x.Kind == adk.KindPiece && x.Op == done.Op { // the first has the head
+			status, _, err := httpform.ReadHead(x.JSON)
+			return err == nil && status >= leastFailure
+		}
+	}
+	return false
+}
+
+// isAnswered reports whether what an ask that failed in another run asked for is answered here: what
+// always fails is no matter of a fault.
+func (r *Run) isAnswered(other *Run, failed *adk.Crossing) bool {
+	first := other.begun(failed)
+	return slices.ContainsFunc(r.Crossings, func(x adk.Crossing) bool {
+		if !r.answers(&x) {
+			return false
+		}
+		b := r.begun(&x)
+		return b.Name == first.Name && string(b.JSON) == string(first.JSON)
+	})
 }
 
 // gave is what a call of a tool gave, here and in the undisturbed run, if it did in both.
@@ -299,7 +328,7 @@ func (r *Run) unheeded(undisturbed *Run, by turn.FaultKind, was string) (found [
 	}
 	for _, f := range r.Faults {
 		no, yes := r.settled(f.At), undisturbed.settled(f.At)
-		if f.Kind != by || no == nil || yes == nil || no.Status == yes.Status {
+		if f.Kind != by || no == nil || yes == nil || no.Status == yes.Status || !isYes(yes) {
 			continue
 		}
 		if x := r.wroteAllTheSame(undisturbed, no.Seq); x != nil && r.said() == undisturbed.said() {
@@ -307,6 +336,16 @@ func (r *Run) unheeded(undisturbed *Run, by turn.FaultKind, was string) (found [
 		}
 	}
 	return found
+}
+
+// isYes reports whether a gate was settled with a yes: a text or a number answers another question,
+// to which there may be an answer without anybody.
+func isYes(x *adk.Crossing) bool {
+	switch x.Value.(type) {
+	case string, float64:
+		return false
+	}
+	return x.Status == adk.GateResolved
 }
 
 // settled is how the gate was settled that opened at a crossing; nil where it was not.

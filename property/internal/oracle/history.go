@@ -171,8 +171,12 @@ func crashOf(x *adk.Crossing) string {
 }
 
 // twoKeys: two records that say the same were written under different keys, and none of
-// both was deleted again, where the undisturbed turn writes one.
+// both was deleted again, where the undisturbed turn writes one. It is silent where the world said
+// it twice.
 func twoKeys(r, undisturbed *Run) (found []exhibit) {
+	if slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Repeats }) {
+		return nil
+	}
 	usual := undisturbed.usual.written
 	for what, all := range r.written() {
 		if most := max(1, len(usual[what])); len(all) > most {

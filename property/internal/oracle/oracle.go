@@ -273,7 +273,7 @@ func swallowed(r, undisturbed *Run) (found []exhibit) {
 		return nil
 	}
 	for _, f := range r.Faults {
-		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq, undisturbed) && !r.madeGood(x, undisturbed) {
+		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq, undisturbed) && !r.madeGood(x, undisturbed) && undisturbed.isAnswered(r, x) {
 			found = append(found, r.exhibit(x, "what %s was asked to write failed, the turn was acked, and nobody was told: no error event, no log, no other answer", f.Of))
 		}
 		if f.Kind != turn.StorageBefore && f.Kind != turn.StorageAfter || f.Call >= len(r.calls) {
@@ -349,8 +349,15 @@ func (r *Run) said() string {
 			all.WriteString(x.Text)
 			all.WriteString(saidOf(x.Result))
 		case adk.KindStore:
-			if m, ok := x.Record.(*adk.Message); ok && m.Content() != nil && x.Phase == adk.Begin {
-				all.WriteString(m.Content().String())
+			switch record := x.Record.(type) {
+			case *adk.Message:
+				if record.Content() != nil && x.Phase == adk.Begin {
+					all.WriteString(record.Content().String())
+				}
+			case *adk.ToolCall:
+				if x.Phase == adk.Begin {
+					fmt.Fprint(&all, saidOf(record.Results()), record.IsError())
+				}
 			}
 		}
 	}

@@ -144,8 +144,9 @@ func partsOf(text string) (p parts) {
 	return p
 }
 
-// number is what lines are numbered with.
-var number = regexp.MustCompile(`^[\[(#]?\d+[\]).:]*\s+`)
+// number is what lines are numbered with, or those who gave them: which of several workers did
+// something is chance.
+var number = regexp.MustCompile(`^(?:[\[(#]?\d+[\]).:]*|\pL+ #?\d+[\]).:]+)\s+`)
 
 func (p *parts) addTree(name string, tree any) {
 	switch tree := tree.(type) {
