@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -42,11 +40,6 @@ func gave(r turn.Run) (text string) {
 	}
 	return text
 }
-
-var cities = []string{"Oslo", "Rome", "Lima"}
-
-// answeredIn is what a city's weather is.
-func answeredIn(city string) string { return fmt.Sprintf("%d degrees", 3*len(city)+int(city[0])%7) }
 
 // talking are agents that people write with package chat: what the package does in every turn hides
 // nothing of what their tools do.
@@ -89,44 +82,6 @@ var talking = []family{
 		i.Check = func(turn.Run) error {
 			if short {
 				return errors.New("a page has failed, and the sum is told as one of all")
-			}
-			return nil
-		}
-		return i
-	}},
-	{"answers paired with questions as they come", true, func(broken bool) turn.Instance {
-		i := assistant(adk.EffectReads, func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
-			var mu sync.Mutex
-			var came []string
-			answers, errs := make([]string, len(cities)), make([]error, len(cities))
-			var wg sync.WaitGroup
-			for n, city := range cities {
-				wg.Go(func() {
-					answers[n], errs[n] = adk.Ask(ctx, "weather", city, func(context.Context, string) (string, error) { return answeredIn(city), nil })
-					mu.Lock()
-					defer mu.Unlock()
-					came = append(came, answers[n])
-				})
-			}
-			wg.Wait()
-			if err := errors.Join(errs...); err != nil {
-				return nil, err
-			}
-			if broken {
-				answers = came
-			}
-			lines := make([]string, len(cities))
-			for n, city := range cities {
-				lines[n] = city + ": " + answers[n]
-			}
-			return adk.Text(strings.Join(lines, "\n")), nil
-		})
-		i.Check = func(r turn.Run) error {
-			for line := range strings.Lines(gave(r)) {
-				city, answer, _ := strings.Cut(strings.TrimSpace(line), ": ")
-				if slices.ContainsFunc(cities, func(other string) bool { return other != city && answeredIn(other) == answer }) {
-					return fmt.Errorf("%s has the weather of another city", city)
-				}
 			}
 			return nil
 		}
