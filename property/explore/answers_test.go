@@ -284,3 +284,13 @@ func TestANoToAQuestion(t *testing.T) {
 		assert.Equal(t, c.accused, len(breaches(result.Hints, "silence is no yes")) > 0, name)
 	}
 }
+
+// Code is broken off where it asks for an operation, and not where the engine ends one: the order of
+// goroutines may have that come where the other was.
+func TestCodeIsNotBrokenOffWithinTheEngine(t *testing.T) {
+	for phase, broken := range map[adk.Phase]bool{adk.Begin: true, adk.Whole: true, adk.Done: false} {
+		f := &planned{Fault: turn.Fault{Kind: turn.Panic, At: 1}, moment: amidBody, call: 3}
+		newAttempt().before(f, adk.Step{Kind: adk.KindAck, Phase: phase, Call: 3})
+		assert.Equal(t, broken, f.fired, phase)
+	}
+}

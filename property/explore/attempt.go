@@ -384,7 +384,7 @@ func (a *attempt) before(f *planned, step adk.Step) {
 		a.present.Load().end(context.DeadlineExceeded, nil)
 	case f.Kind == turn.Crash && a.fires(f):
 		a.crash()
-	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation && a.fires(f):
+	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done && a.fires(f): // in the order of goroutines it may be another step than it was
 		a.breakHere(f, step)
 	}
 }
