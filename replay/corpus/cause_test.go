@@ -485,7 +485,9 @@ func TestOneLineIsOneCause(t *testing.T) {
 		}
 		return all
 	}
-	said := func(text string) string { return " changed input in " + text + `: ask, request.team: nothing → "red"` }
+	said := func(text string) string {
+		return " changed input in " + text + `: ask, request.team: nothing → "red"`
+	}
 	assert.Equal(t, []string{"3" + said("tool/buy and tool/sell")}, causes("buy shop.go:7 red", "sell shop.go:7 red", "buy shop.go:7 red"))
 	assert.Equal(t, []string{"3" + said("tool/buy and tool/sell, tool/look")}, causes("buy shop.go:7 red", "sell shop.go:7 red", "look shop.go:7 red"))
 	assert.Equal(t, []string{"1" + said("tool/buy"), "1" + said("tool/sell")}, causes("buy shop.go:7 red", "sell shop.go:9 red"))
