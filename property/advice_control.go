@@ -115,10 +115,12 @@ func (w *forgedUnbound) end(*history) {}
 
 // repeatedCall: a tool runs again in a dispatch with the same arguments, once it has
 // given a result for them, and gives the same text or bytes as before. It is silent where the
-// results differ, as of something that is polled, and after a failure, which may be tried again.
+// results differ, as of something that is polled, after a failure, which may be tried again, and
+// where another tool was to write in between: who looks again sees whether it did.
 type repeatedCall struct {
 	begun map[*seamCall]oneCall // the tools that run
 	gave  map[oneCall]earlierResult
+	wrote map[*dispatching]map[string]int // when a tool that writes was asked for last, by its name
 }
 
 type oneCall struct {
@@ -133,6 +135,17 @@ type earlierResult struct {
 
 func (w *repeatedCall) see(s *history, x *adk.Crossing) {
 	switch {
+	case x.Kind == adk.KindExecute && x.Phase == adk.Begin:
+		if tool, is := x.Record.(*adk.Tool); is && tool.Effect() == adk.EffectWrites {
+			if w.wrote == nil {
+				w.wrote = map[*dispatching]map[string]int{}
+			}
+			if w.wrote[s.at.dispatch] == nil {
+				w.wrote[s.at.dispatch] = map[string]int{}
+			}
+			w.wrote[s.at.dispatch][tool.Name()] = s.n
+		}
+		return
 	case x.Kind != adk.KindCall && x.Kind != adk.KindReturn || s.called.seam.Label != adk.LabelTool:
 		return
 	case x.Kind == adk.KindCall:
@@ -145,7 +158,7 @@ func (w *repeatedCall) see(s *history, x *adk.Crossing) {
 	case x.Kind == adk.KindReturn && x.Outcome == adk.OutcomeOK && w.begun[s.called].id != "":
 		call := w.begun[s.called]
 		result, ok := resultDigest(x.Result)
-		if before, again := w.gave[call]; ok && again && before.result == result && s.called.began > before.ended {
+		if before, again := w.gave[call]; ok && again && before.result == result && s.called.began > before.ended && !w.othersWrote(s.called.seam.Name, call.of, before.ended) {
 			s.hint(s.n, s.called, since(before.at), "%s gives again what it gave for the same arguments", s.called.seam)
 		}
 		w.gave[call] = earlierResult{result, s.called.began, s.n}
@@ -153,6 +166,16 @@ func (w *repeatedCall) see(s *history, x *adk.Crossing) {
 	if x.Kind == adk.KindReturn {
 		delete(w.begun, s.called)
 	}
+}
+
+// othersWrote reports whether another tool was to write in a dispatch, behind a crossing.
+func (w *repeatedCall) othersWrote(than string, in *dispatching, behind int) bool {
+	for name, at := range w.wrote[in] {
+		if name != than && at > behind {
+			return true
+		}
+	}
+	return false
 }
 
 // resultDigest tells results apart; of several media at once it says nothing.

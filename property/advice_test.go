@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -688,4 +689,35 @@ func runningTool(name string, args ...string) adk.Config {
 
 func answering(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 	return adk.Text("done"), nil
+}
+
+// Who looks again behind a tool that was to write sees whether it did, whatever came of that; behind
+// one that reads, and in a turn that only writes the same again, it goes in a circle.
+func TestWhoLooksAgainBehindAWrite(t *testing.T) {
+	tool := func(name string, effect adk.Effect, fails error) *adk.Tool {
+		return sure(adk.NewTool(adk.ToolInit{Name: name, Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Effect: effect,
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+				return adk.Text("done"), fails
+			}}))
+	}
+	list, read := tool("list", adk.EffectReads, nil), tool("read", adk.EffectReads, nil)
+	remove, removeInVain := tool("remove", adk.EffectWrites, nil), tool("remove", adk.EffectWrites, errors.New("it is locked"))
+	for name, c := range map[string]struct {
+		calls  []*adk.Tool
+		circle bool
+	}{
+		"a write between":          {[]*adk.Tool{list, remove, list}, false},
+		"a write that failed":      {[]*adk.Tool{list, removeInVain, list}, false},
+		"something read between":   {[]*adk.Tool{list, read, list}, true},
+		"a write before":           {[]*adk.Tool{remove, list, list}, true},
+		"the write, and the write": {[]*adk.Tool{remove, list, remove}, true},
+	} {
+		hints := hintsOf(t, saying(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			for _, tool := range c.calls {
+				_, _ = dc.Execute(ctx, tool, "{}")
+			}
+			return nil
+		}))
+		assert.Equal(t, c.circle, slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(h, "gives again what it gave") }), "%s: %s", name, hints)
+	}
 }

@@ -294,3 +294,37 @@ func TestCodeIsNotBrokenOffWithinTheEngine(t *testing.T) {
 		assert.Equal(t, broken, f.fired, phase)
 	}
 }
+
+// Who undoes what was done when the turn is aborted, and logs each thing that could not be, is not deaf
+// to the abort; who says nothing of it, or tries the same again and again, is.
+func TestUndoingInAnAbortedTurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		logs, again, deaf bool
+	}{"logged": {true, false, false}, "not logged": {false, false, true}, "the same, and logged": {true, true, true}} {
+		handle := func(ctx context.Context, dc *adk.DispatchContext) (string, error) {
+			steps, done := []string{"flight", "hotel", "car", "boat", "train", "horse"}, []string{}
+			for _, step := range steps {
+				err := ctx.Err()
+				if err == nil {
+					err = pay(ctx, step)
+				}
+				if err != nil {
+					for _, undo := range done {
+						what := "undo " + undo
+						if c.again {
+							what = "undo all"
+						}
+						if failed := pay(ctx, what); failed != nil && c.logs {
+							dc.Log(adk.LevelError, "saga", undo+" could not be undone", nil)
+						}
+					}
+					return "", err
+				}
+				done = append(done, step)
+			}
+			return "booked", nil
+		}
+		found := breaches(exploredAll(t, talking(t, handle)).Violations, "an abort is heeded")
+		assert.Equal(t, c.deaf, len(found) > 0, "%s: %s", name, found)
+	}
+}

@@ -559,7 +559,7 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 		return nil
 	}
 	refused, asked, told, said, points, requests := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}, map[int]bool{}, map[int]string{}
-	begun, beside := map[int]int{}, map[int]int{}
+	begun, beside, logged := map[int]int{}, map[int]int{}, map[int]bool{}
 	each := func(call int) int {
 		if beside[call] == 0 {
 			beside[call] = max(1, undisturbed.askersOf(r.calls[call].seam))
@@ -579,7 +579,7 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 		case x.Kind == adk.KindAsk && (points[x.Op] || strings.HasPrefix(x.Name, adk.FaultPoints)):
 			points[x.Op] = true // nobody hears of what refuses it
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
-			if x.Status != string(adk.EffectWrites) {
+			if x.Status != string(adk.EffectWrites) || logged[x.Call] {
 				requests[x.Op] = x.Name + string(x.JSON)
 			}
 			if begun[x.Call]++; begun[x.Call] == deafTells*each(x.Call) {
@@ -594,8 +594,9 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 			if asked[what]++; asked[what] == deafAsks*each(x.Call) && x.Kind != adk.KindExecute {
 				say(x, "%s was refused %d times since the turn was aborted", x.Kind, asked[what])
 			}
-		case x.Kind == adk.KindReportLog:
+		case x.Kind == adk.KindReportLog: // who undoes what was done, and says where that fails, writes several things
 			delete(refused, x.Call)
+			logged[x.Call] = true
 		case x.Kind == adk.KindAck && x.Phase == adk.Begin && refused[x.Call] != "":
 			say(x, "%s was refused since the turn was aborted, and the dispatch is acked all the same", refused[x.Call])
 		case x.Kind == adk.KindReportMessage && x.Text != "":
