@@ -40,6 +40,7 @@ type comparison struct {
 	equal        []int // the recorded crossings that agreed
 	counterparts []int // for each recorded crossing the number of its counterpart, 0 if it has none
 	views        compare.Views
+	records      map[string]bool // of the recording, as compare.RecordText has them; made where they are asked for
 }
 
 // difference is one place where the runs part.
@@ -476,6 +477,7 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 			taken[want[at]] = true
 		}
 	}
+	first := 0 // of those that are not taken
 	for _, key := range []func(*calls.Step) string{subjects.MadeID, j.whole, subjects.Of, subjects.Kind} {
 		open := map[string][]*calls.Step{}
 		for _, w := range want {
@@ -489,8 +491,11 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 			if matched[g] != nil || j.isUnanswered(g) {
 				continue
 			}
+			for first < len(want) && taken[want[first]] {
+				first++
+			}
 			k := key(g)
-			if list := open[k]; k != "" && len(list) > 0 && !j.isBesides(want, list[0], g, taken) {
+			if list := open[k]; k != "" && len(list) > 0 && (list[0] == want[first] || !j.isBesides(list[0], g)) {
 				matched[g], open[k] = list[0], list[1:]
 				taken[list[0]] = true
 			}
@@ -500,13 +505,16 @@ func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 }
 
 // isBesides reports whether a new step is about another recorded thing than the recorded one of
-// its kind, and comes before something else that is still to come: it is one more then.
-func (j *comparison) isBesides(want []*calls.Step, w, g *calls.Step, taken map[*calls.Step]bool) bool {
-	key := compare.RecordText(g.X.Record)
-	if first := slices.IndexFunc(want, func(w *calls.Step) bool { return !taken[w] }); want[first] == w || key == compare.RecordText(w.X.Record) {
-		return false
+// its kind. Where that comes before something else that is still to come, it is one more.
+func (j *comparison) isBesides(w, g *calls.Step) bool {
+	if j.records == nil {
+		j.records = map[string]bool{}
+		for _, x := range j.want.Lines {
+			j.records[compare.RecordText(x.Record)] = x.Record != nil
+		}
 	}
-	return slices.ContainsFunc(j.want.Lines, func(x *adk.Crossing) bool { return x.Record != nil && compare.RecordText(x.Record) == key })
+	key := compare.RecordText(g.X.Record)
+	return key != compare.RecordText(w.X.Record) && j.records[key]
 }
 
 // endAlike is alike for two steps behind which all are alike, of which each may be done by

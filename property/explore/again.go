@@ -42,8 +42,8 @@ const byChance = "some runs of this schedule show it, and others do not"
 
 // isLoose takes in whether code asks from goroutines of its own.
 func (e *exploring) isLoose(a *attempt) {
-	if a.asksApart() {
-		e.apart.Store(true)
+	if a.hasOwnAsks() {
+		e.ownAsks.Store(true)
 	}
 	if a.isLoose() {
 		at := a.looseAt // which the next run forgets
@@ -73,7 +73,7 @@ func (e *exploring) loosen(t *tried) {
 	rest := t.violations[:0:0]
 	for _, v := range t.violations {
 		switch {
-		case v.Invariant == unsteadyRun && e.apart.Load(), loose && v.Invariant == plainGoroutines, v.Invariant == unclosedAnswer && e.mayClose(v.Seam):
+		case v.Invariant == unsteadyRun && e.ownAsks.Load(), loose && v.Invariant == plainGoroutines, v.Invariant == unclosedAnswer && e.mayClose(v.Seam):
 			v.Text += "\n" + looseOrder
 		case v.Invariant == unsteadyRun && t.candidate.endsContextBefore(v.Crossing):
 			v.Text += "\n" + anyCase

@@ -93,7 +93,7 @@ type attempt struct {
 	askers  map[int]map[int]bool
 	loose   bool
 	looseAt string       // where in user code it was seen
-	asked   bool         // by a goroutine that user code has begun
+	ownAsks bool         // a goroutine that user code has begun asks
 	apart   *atomic.Bool // the exploration has seen it; nil is never
 	played  []answer     // iterations of scripts; where askers are wanted
 
@@ -149,7 +149,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
 	a.lines, a.places = n.lines, nil
-	a.askers, a.loose, a.looseAt, a.asked, a.played = nil, false, "", false, nil
+	a.askers, a.loose, a.looseAt, a.ownAsks, a.played = nil, false, "", false, nil
 	if n.askers {
 		a.askers = map[int]map[int]bool{}
 	}
@@ -384,7 +384,8 @@ func (a *attempt) before(f *planned, step adk.Step) {
 		a.present.Load().end(context.DeadlineExceeded, nil)
 	case f.Kind == turn.Crash && a.fires(f):
 		a.crash()
-	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done && a.fires(f): // in the order of goroutines it may be another step than it was
+	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done && a.fires(f):
+		// in the order of goroutines it may be another step than it was
 		a.breakHere(f, step)
 	}
 }

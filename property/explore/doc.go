@@ -26,8 +26,9 @@
 // A check reads what went to the outside in Run.Crossings. Over HTTP the transport of a subject
 // is called until a fault breaks an answer; from there on the host that gave it is not, and what
 // is asked of it is answered from the undisturbed run, but for what is read there and was not
-// asked in that. What is asked by a function is asked of that, always. So a server that Subject.Open makes has
-// not seen all: a check may look into what Open made for what goes otherwise, as to a database.
+// asked in that. Behind the broken answer a function that is given to adk.Ask answers itself. So a
+// server that Subject.Open makes has not seen all: a check may look into what Open made for what
+// goes otherwise, as to a database.
 //
 // Goroutines that user code has begun itself, and which ask or dispatch, come in the order of
 // the system: other orders are not tried, and NotCovered says so. Strands (Fork) are.

@@ -151,7 +151,7 @@ type exploring struct {
 	unfound  bool        // which schedule leaves them behind there was no time to find
 	unsteady bool        // the undisturbed turn is another one every time, and that has been said
 	loose    atomic.Bool // code asks from goroutines of its own
-	apart    atomic.Bool // a goroutine that code has begun asks: where it is the only one in its call, another may be next time
+	ownAsks  atomic.Bool // a goroutine that code has begun asks: where it is the only one in its call, another may be next time
 	looseAt  atomic.Pointer[string]
 	looseIn  sync.Map // the seams in which it does
 	beside   []string // who is asked in the undisturbed turn with a context that is no call's

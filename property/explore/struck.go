@@ -134,7 +134,7 @@ func (a *attempt) knowAsker(step adk.Step) {
 	id := watchdog.ID()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.asked = a.asked || apart
+	a.ownAsks = a.ownAsks || apart
 	if apart && a.looseAt == "" {
 		a.looseAt = watchdog.Here().Where()
 	}
@@ -164,11 +164,11 @@ func (a *attempt) isLoose() bool {
 	return a.loose
 }
 
-// asksApart reports whether a goroutine that code of the run has begun itself asks.
-func (a *attempt) asksApart() bool {
+// hasOwnAsks reports whether a goroutine that code of the run has begun itself asks.
+func (a *attempt) hasOwnAsks() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.asked
+	return a.ownAsks
 }
 
 // seamsAsked are the seams of the calls in which several goroutines have asked, whichever

@@ -27,7 +27,10 @@ func partTold(r, undisturbed *Run) []exhibit {
 	}
 	for _, f := range r.Faults {
 		x := r.failedAsk(f)
-		if x == nil || r.tells(x.Seq, undisturbed) || r.askedTheSame(x) || !undisturbed.isAnswered(r, x) {
+		if x == nil || r.tells(x.Seq, undisturbed) {
+			continue
+		}
+		if same := sameAs(r.asks()[x.Op].begun); r.isAnswered(x.Seq, same) || !undisturbed.isAnswered(0, same) { // what always fails is no matter of a fault
 			continue
 		}
 		if tool := r.toolOf(x.Call); tool > 0 && r.gaveNothing(tool, undisturbed) {
@@ -172,45 +175,66 @@ func (r *Run) gaveOtherFigures(tool int, undisturbed *Run) bool {
 
 // answeredIn is how many asks in a call of a tool were answered, or in all of the run for 0.
 func (r *Run) answeredIn(tool int) (n int) {
-	for i := range r.Crossings {
-		if x := &r.Crossings[i]; r.answers(x) && (tool == 0 || r.toolOf(x.Call) == tool) {
+	for _, one := range r.asks() {
+		if one.answered && (tool == 0 || r.toolOf(one.begun.Call) == tool) {
 			n++
 		}
 	}
 	return n
 }
 
-// answers reports whether a crossing is the end of an ask that was answered by whom it asked, and
-// over HTTP with success.
-func (r *Run) answers(x *adk.Crossing) bool {
-	return x.Kind == adk.KindAsk && x.Phase == adk.Done && !isFailure(x.Err) && !slices.Contains(r.Broken, x.Op) && !r.isRefused(x)
+// oneAsk is an ask of a run.
+type oneAsk struct {
+	begun    *adk.Crossing
+	done     *adk.Crossing // nil where it never was
+	answered bool          // by whom it asked, and over HTTP with success
 }
 
 // leastFailure is the least status over HTTP that says that it is none of a success.
 const leastFailure = 400
 
-// isRefused reports whether what an ask got over HTTP has a status of failure.
-func (r *Run) isRefused(done *adk.Crossing) bool {
-	for i := range r.Crossings[:done.Seq] {
-		if x := &r.Crossings[i]; x.Kind == adk.KindPiece && x.Op == done.Op { // the first has the head
+// collectAsks are the asks of the run, by their operations.
+func (r *Run) collectAsks() map[int]*oneAsk {
+	all, refused, headed := map[int]*oneAsk{}, map[int]bool{}, map[int]bool{}
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
+		one := all[x.Op]
+		switch {
+		case x.Kind == adk.KindPiece && !headed[x.Op]: // the first has the head
+			headed[x.Op] = true
 			status, _, err := httpform.ReadHead(x.JSON)
-			return err == nil && status >= leastFailure
+			refused[x.Op] = err == nil && status >= leastFailure
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
+			all[x.Op] = &oneAsk{begun: x}
+		case x.Kind == adk.KindAsk && one != nil:
+			one.done, one.answered = x, !isFailure(x.Err) && !refused[x.Op] && !slices.Contains(r.Broken, x.Op)
+		}
+	}
+	return all
+}
+
+// asks are those of collectAsks, which are made once.
+func (r *Run) asks() map[int]*oneAsk {
+	if r.asked == nil {
+		r.asked = r.collectAsks()
+	}
+	return r.asked
+}
+
+// isAnswered reports whether any of the asks that ended behind a crossing, and that are like this,
+// was answered.
+func (r *Run) isAnswered(behind int, is func(begun *adk.Crossing) bool) bool {
+	for _, one := range r.asks() {
+		if one.answered && one.done.Seq > behind && is(one.begun) {
+			return true
 		}
 	}
 	return false
 }
 
-// isAnswered reports whether what an ask that failed in another run asked for is answered here: what
-// always fails is no matter of a fault.
-func (r *Run) isAnswered(other *Run, failed *adk.Crossing) bool {
-	first := other.begun(failed)
-	return slices.ContainsFunc(r.Crossings, func(x adk.Crossing) bool {
-		if !r.answers(&x) {
-			return false
-		}
-		b := r.begun(&x)
-		return b.Name == first.Name && string(b.JSON) == string(first.JSON)
-	})
+// sameAs tells asks that ask the same as another one.
+func sameAs(first *adk.Crossing) func(begun *adk.Crossing) bool {
+	return func(b *adk.Crossing) bool { return b.Name == first.Name && string(b.JSON) == string(first.JSON) }
 }
 
 // gave is what a call of a tool gave, here and in the undisturbed run, if it did in both.
@@ -252,12 +276,13 @@ func Text(result adk.ToolResult) string {
 	return ""
 }
 
-// saidOf is what a result says: a text, and of media what is told of them, with the digests of
-// their bytes, which a text of package chat is as well.
+// saidOf is what a result says: a text, and of media what is told of them but for the id, which may
+// be that of their call. What they hold stands in the marks of package chat, as a digest.
 func saidOf(result adk.ToolResult) string {
 	switch result := result.(type) {
 	case *adk.Media:
-		return string(result.AppendJSON(nil))
+		size, _ := result.Size()
+		return fmt.Sprint(result.MIMEType(), " ", result.Filename(), " ", size, " ", result.Stash())
 	case adk.MediaList:
 		var all strings.Builder
 		for _, m := range result {
@@ -293,20 +318,6 @@ func (r *Run) failedAsk(f Fault) *adk.Crossing {
 		return nil
 	}
 	return &r.Crossings[at]
-}
-
-// askedTheSame reports whether what an ask that has failed asked for was asked for again, and
-// answered.
-func (r *Run) askedTheSame(failed *adk.Crossing) bool {
-	first := r.begun(failed)
-	for i := range r.Crossings[failed.Seq:] {
-		if x := &r.Crossings[failed.Seq+i]; r.answers(x) {
-			if b := r.begun(x); b.Name == first.Name && string(b.JSON) == string(first.JSON) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // noUnheeded: somebody settled a gate with a no that is usually settled with a yes, and all

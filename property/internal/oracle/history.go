@@ -45,6 +45,7 @@ func refusedHistory(r, undisturbed *Run) []exhibit {
 type usual struct {
 	refused []exhibit
 	written map[string][]*adk.Crossing
+	told    map[string]int
 }
 
 // refused are the conversations that providers refuse: of the run, and of the one that

@@ -86,10 +86,11 @@ type Run struct {
 	Askers    map[int]int     // how many goroutines asked in a call, by its number; of the undisturbed run alone
 	Next      *Run            // that followed; nil is none
 
-	calls     []calling // by number
-	cancelled int       // the crossing of the cancel; 0 is none
-	status    string    // how the turn's own dispatch ended
-	usual     usual     // of the undisturbed one
+	calls     []calling       // by number
+	cancelled int             // the crossing of the cancel; 0 is none
+	status    string          // how the turn's own dispatch ended
+	usual     usual           // of the undisturbed one
+	asked     map[int]*oneAsk // see asks
 }
 
 // Fault is one that was broken into a run.
@@ -143,7 +144,9 @@ func (o *Reader) Read(run Run) *Run {
 }
 
 // Keep makes the run the undisturbed one: what it is asked for again and again is made once.
-func (r *Run) Keep() { r.usual = usual{r.refused(), r.written()} }
+func (r *Run) Keep() {
+	r.usual, r.asked = usual{r.refused(), r.written(), r.told(0)}, r.collectAsks()
+}
 
 // isOwn reports whether a call is the turn's own dispatch.
 func (r *Run) isOwn(call int) bool {
@@ -273,7 +276,7 @@ func swallowed(r, undisturbed *Run) (found []exhibit) {
 		return nil
 	}
 	for _, f := range r.Faults {
-		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq, undisturbed) && !r.madeGood(x, undisturbed) && undisturbed.isAnswered(r, x) {
+		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq, undisturbed) && !r.madeGood(x, undisturbed) && undisturbed.isAnswered(0, sameAs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
 			found = append(found, r.exhibit(x, "what %s was asked to write failed, the turn was acked, and nobody was told: no error event, no log, no other answer", f.Of))
 		}
 		if f.Kind != turn.StorageBefore && f.Kind != turn.StorageAfter || f.Call >= len(r.calls) {
@@ -295,7 +298,7 @@ func swallowed(r, undisturbed *Run) (found []exhibit) {
 // failedWrite is where an ask that writes failed because of a fault of the world; nil where
 // the fault is none such.
 func (r *Run) failedWrite(f Fault) *adk.Crossing {
-	if x := r.failedAsk(f); x != nil && r.begun(x).Status == string(adk.EffectWrites) {
+	if x := r.failedAsk(f); x != nil && r.asks()[x.Op].begun.Status == string(adk.EffectWrites) {
 		return x
 	}
 	return nil
@@ -304,26 +307,14 @@ func (r *Run) failedWrite(f Fault) *adk.Crossing {
 // isFailure reports whether an ask came to nothing: who reads no further has had enough.
 func isFailure(err error) bool { return err != nil && !errors.Is(err, adk.E_ASK_STOPPED) }
 
-// begun is where an ask began that has ended.
-func (r *Run) begun(done *adk.Crossing) *adk.Crossing {
-	return &r.Crossings[slices.IndexFunc(r.Crossings, func(x adk.Crossing) bool {
-		return x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Op == done.Op
-	})]
-}
-
 // madeGood reports whether, behind an ask that failed to write, its call asked whom it had asked
 // once more, or anybody the same, with success, or something was written that usually is not: in
 // its place, or for later.
 func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
-	first := r.begun(failed)
-	for i := range r.Crossings[failed.Seq:] {
-		x := &r.Crossings[failed.Seq+i]
-		if !r.answers(x) {
-			continue
-		}
-		if b := r.begun(x); b.Name == first.Name && (b.Call == first.Call || string(b.JSON) == string(first.JSON)) {
-			return true
-		}
+	first := r.asks()[failed.Op].begun
+	same := sameAs(first)
+	if r.isAnswered(failed.Seq, func(b *adk.Crossing) bool { return b.Name == first.Name && b.Call == first.Call || same(b) }) {
+		return true
 	}
 	usual := undisturbed.writes()
 	for what, all := range r.writes() {
@@ -367,7 +358,7 @@ func (r *Run) said() string {
 // tells reports whether anybody was told of a failure behind a crossing. What is told in the
 // undisturbed turn too says nothing of one: many log whatever they do.
 func (r *Run) tells(from int, undisturbed *Run) bool {
-	usual := undisturbed.told(0)
+	usual := undisturbed.usual.told
 	for text, times := range r.told(from) {
 		if times > usual[text] {
 			return true

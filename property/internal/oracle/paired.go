@@ -13,12 +13,12 @@ import (
 )
 
 // mispaired: an answer came late, or strands went on in another order, and nothing went wrong; and a
-// tool gave the words that it usually gives, put together otherwise, or the results of several calls are kept with
-// the calls of one another. It is silent where another word is said, and where lines, or members of
-// lists, come in another order, numbered or not: who tells them as they come may mean that.
+// tool gave the words that it usually gives, put together otherwise, or the results of several
+// calls are kept with the calls of one another. It is silent where another word is said, and where
+// lines, or members of lists, come in another order, numbered or not: who tells them as they come
+// may mean that.
 func mispaired(r, undisturbed *Run) (found []exhibit) {
-	isLate := func(f Fault) bool { return f.Kind == turn.AskSlow }
-	if len(r.Faults) == 0 && !r.Reordered || r.cancelled > 0 || r.status != undisturbed.status || slices.ContainsFunc(r.Faults, func(f Fault) bool { return !isLate(f) }) {
+	if len(r.Faults) == 0 && !r.Reordered || r.cancelled > 0 || r.status != undisturbed.status || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Kind != turn.AskSlow }) {
 		return nil
 	}
 	usual := undisturbed.toolResults()
@@ -29,7 +29,7 @@ func mispaired(r, undisturbed *Run) (found []exhibit) {
 	}
 	if x := r.keptOfAnother(undisturbed); x != nil {
 		call := x.Record.(*adk.ToolCall)
-		found = append(found, r.exhibit(x, "the result of another call is kept with a call of %s\nwith the arguments %s it is %s", call.Tool(), safetext.Arguments(call.Args()), safetext.Said(contentOf(call.Results()), longestClip)))
+		found = append(found, r.exhibit(x, "the result of another call is kept with a call of %s\nwith the arguments %s it is %s", call.Tool(), safetext.Arguments(call.Args()), safetext.Said(saidOf(call.Results()), longestClip)))
 	}
 	slices.SortFunc(found, func(a, b exhibit) int { return a.at - b.at })
 	return found
@@ -58,7 +58,7 @@ func (r *Run) keptOfAnother(undisturbed *Run) (first *adk.Crossing) {
 		if mine[what] == nil || len(mine) != len(usual) {
 			return nil
 		}
-		here, there := contentOf(mine[what].Record.(*adk.ToolCall).Results()), contentOf(x.Record.(*adk.ToolCall).Results())
+		here, there := saidOf(mine[what].Record.(*adk.ToolCall).Results()), saidOf(x.Record.(*adk.ToolCall).Results())
 		if here != there && (first == nil || mine[what].Seq < first.Seq) {
 			first = mine[what]
 		}
@@ -87,25 +87,6 @@ func (r *Run) keptCalls() map[string]*adk.Crossing {
 		all[what], keys[what] = x, call.Key()
 	}
 	return all
-}
-
-// contentOf is what a result says, whatever the id of a media is, which may be that of its call.
-func contentOf(result adk.ToolResult) string {
-	switch result := result.(type) {
-	case *adk.Media:
-		stash, err := json.Marshal(result.Stash())
-		if err != nil {
-			return ""
-		}
-		return result.MIMEType() + string(stash)
-	case adk.MediaList:
-		var all strings.Builder
-		for _, m := range result {
-			all.WriteString(contentOf(m))
-		}
-		return all.String()
-	}
-	return saidOf(result)
 }
 
 // isRecombined reports whether a text has the words of another one, and not in the same lines; of
