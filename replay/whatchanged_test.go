@@ -143,7 +143,9 @@ func TestOneMoreWriteIsNamed(t *testing.T) {
 				next(ctx)
 				return nil
 			}}},
-			Executor: adk.Executor{Name: "agent", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }}}
+			Executor: adk.Executor{Name: "agent", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				return errors.Join(dc.Messages().Store(ctx, tracetest.AMessage("m4", adk.RoleAssistant, "What shall I do?")), dc.Ack())
+			}}}
 	}
 	var recorded bytes.Buffer
 	config := fakes.Deterministic(agent(false, false), replay.Record(&recorded))
@@ -156,6 +158,7 @@ func TestOneMoreWriteIsNamed(t *testing.T) {
 		if again {
 			class = replay.Unanswered
 			assert.Contains(t, report.String(), `+ store m2 user "What shall I do?" in messages`)
+			assert.Contains(t, strings.Join(strings.Fields(report.String()), " "), "and has another message, and differs in 1 more")
 		}
 		assert.Equal(t, class, report.Divergence.Class, report)
 	}

@@ -528,8 +528,8 @@ func (c Cause) String() string {
 	if c.Seam != "" {
 		text += " in " + safetext.Bare(c.Seam)
 	}
-	if n := len(c.AlsoIn); n > 0 {
-		text += " and " + safetext.List(c.AlsoIn[:min(n, mostChanges)], safetext.Bare)
+	if len(c.AlsoIn) > 0 {
+		text += " and " + safetext.Names(safetext.Each(c.AlsoIn, safetext.Bare), mostChanges)
 	}
 	said := []string{}
 	if kind, _ := strings.CutPrefix(c.Kind+" ", c.Seam+" "); kind != "" { // the seam is said

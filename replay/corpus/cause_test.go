@@ -490,6 +490,7 @@ func TestOneLineIsOneCause(t *testing.T) {
 	}
 	assert.Equal(t, []string{"3" + said("tool/buy and tool/sell")}, causes("buy shop.go:7 red", "sell shop.go:7 red", "buy shop.go:7 red"))
 	assert.Equal(t, []string{"3" + said("tool/buy and tool/sell, tool/look")}, causes("buy shop.go:7 red", "sell shop.go:7 red", "look shop.go:7 red"))
+	assert.Equal(t, []string{"5" + said("tool/buy and tool/a, tool/b, tool/c and 1 more")}, causes("buy shop.go:7 red", "a shop.go:7 red", "b shop.go:7 red", "c shop.go:7 red", "d shop.go:7 red"))
 	assert.Equal(t, []string{"1" + said("tool/buy"), "1" + said("tool/sell")}, causes("buy shop.go:7 red", "sell shop.go:9 red"))
 	assert.Len(t, causes("buy shop.go:7 red", "sell shop.go:7 blue"), 2)
 	assert.Len(t, causes("buy  red", "sell  red"), 2, "where no line is known")
