@@ -26,6 +26,11 @@ type AskOptions struct {
 	// told it (Crossing.Key), and no trace holds it: it may be another one in each run.
 	// Empty is none.
 	Key string
+	// AfterAbort asks in an aborted turn too, for what takes back what was done, or has to be
+	// known all the same: with a context that has not ended with the turn, as one of
+	// context.WithoutCancel. With one that has, the turn's refusal stands. Crossings of such
+	// asks say so (Crossing.Flag).
+	AfterAbort bool
 }
 
 // Ask asks the world: do runs outside the engine; what it was asked and what it
@@ -36,9 +41,9 @@ type AskOptions struct {
 // (WLD-1). The caller gets what do gave, as it is; the trace holds its JSON. Refused with
 // E_INVALID_ANSWER are answers of a type whose values JSON does not give back, and requests
 // of one whose values it does not hold (WLD-2). do is called at most once; its panic is a
-// *PanicError (WLD-3). In an aborted turn it is not called, and the error is the abort's
-// cause; after the seam call it is E_CONTEXT_ENDED (WLD-5). Of several options the last
-// counts.
+// *PanicError (WLD-3). In an aborted turn it is not called, unless the options say that it is
+// (AskOptions.AfterAbort), and the error is the abort's cause; after the seam call it is
+// E_CONTEXT_ENDED (WLD-5). Of several options the last counts.
 func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(context.Context, Req) (Res, error), options ...AskOptions) (Res, error) {
 	x, err := openAsk[Req, Res](ctx, do != nil, false, of, request, options)
 	switch {
@@ -56,11 +61,10 @@ func ask[Req, Res any](x *Exchange, request Req, do func(context.Context, Req) (
 	err = errGoexit // stands if do ends the goroutine
 	defer func() { x.conclude(heldAnswer(x, &res, err), err) }()
 	if x.answer == nil || x.answer.Asked {
-		err = guarded(func() (err error) {
+		err = x.Failure(guarded(func() (err error) {
 			res, err = do(x.ctx, request)
 			return err
-		})
-		err = x.Failure(err)
+		}))
 	}
 	if x.answer != nil {
 		res, err = served[Res](x)

@@ -35,7 +35,7 @@ func asked(told []adk.Crossing) (lines []string) {
 	for _, x := range told {
 		switch {
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
-			lines = append(lines, words("ask", x.Name, string(x.JSON), x.Status))
+			lines = append(lines, words("ask", x.Name, string(x.JSON), x.Status, flag(x.Flag, "after the abort")))
 		case x.Kind == adk.KindAsk:
 			lines = append(lines, words("done", string(x.JSON), code(x.Err)))
 		case x.Kind == adk.KindPiece:
@@ -385,6 +385,45 @@ func TestAskInAnAbortedTurn(t *testing.T) {
 		}
 	})
 	assert.Equal(t, []string{`ask slow ""`, `done "all the same"`, `ask late ""`, "done boom", `ask late ""`, "done boom"}, lines)
+}
+
+// WLD-5, ABT-7: what takes back what was done is asked in an aborted turn too, where the caller
+// says so and gives a context that goes on; the trace says so. After the call it is refused as
+// all is.
+func TestAskAfterTheAbort(t *testing.T) {
+	undo := func(ctx context.Context, request string) error {
+		_, err := adk.Ask(ctx, "desk", request, func(ctx context.Context, _ string) (string, error) { return "undone", ctx.Err() },
+			adk.AskOptions{Effect: adk.EffectWrites, AfterAbort: true})
+		return err
+	}
+	var kept context.Context
+	rec := &recorder{}
+	config := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		kept = context.WithoutCancel(ctx)
+		assert.NoError(t, undo(kept, "before"))
+		require.NoError(t, dc.Abort(errBoom))
+		assert.Same(t, errBoom, undo(ctx, "ended"))
+		assert.NoError(t, undo(kept, "after"))
+		for piece, err := range adk.AskStream(kept, "desk", "all", func(_ context.Context, _ string, give func(int) error) error { return give(1) },
+			adk.AskOptions{AfterAbort: true}) {
+			assert.NoError(t, err)
+			assert.Equal(t, 1, piece)
+		}
+		_, err := adk.Ask(kept, "desk", "other", cold, adk.AskOptions{})
+		assert.Same(t, errBoom, err)
+		return nil
+	})
+	config.Probe = rec
+	require.NoError(t, newRunner(t, config).Run(context.Background(), hello))
+	holdsInvariants(t, rec)
+	assert.ErrorIs(t, undo(kept, "late"), adk.E_CONTEXT_ENDED)
+	assert.Equal(t, []string{
+		`ask desk "before" writes`, `done "undone"`,
+		`ask desk "ended" writes`, "done boom",
+		`ask desk "after" writes after the abort`, `done "undone"`,
+		`ask desk "all" after the abort`, "piece 1", "done",
+		`ask desk "other"`, "done boom",
+	}, asked(rec.crossings()))
 }
 
 // WLD-5, DET-5: the return of a call ends its asks, which go on untold; what asks later

@@ -48,7 +48,7 @@ type Crossing struct {
 	Status     string          // how a dispatch or a gate ended
 	Err        error           // what an operation or a call answered
 	Cause      error           // a reason that user code gave
-	Flag       bool            // complete, replaced, found, overwrite
+	Flag       bool            // complete, replaced, found, overwrite, after the abort, open
 	IsError    bool            // a tool failed
 	N          int             // an iteration, a number of iterations
 	Duration   time.Duration   // of a sleep, of a gate's timeout
@@ -413,9 +413,10 @@ var kindTable = [kindEnd]kindRow{
 	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), outDone(FieldErr, "err")).touching(TouchNothing).pastBy("time.Sleep"),
 	KindOpenMedia: spanRow("open-media", inBegin(FieldRecord, "media"), inDone(FieldValue, "bytes").repeating(RepeatsBytes), inDone(FieldErr, "err")).touching(TouchMedia),
 
-	// User code asks the world: whom, what, and whether that changes anything; then
+	// User code asks the world: whom, what, whether that changes anything, and whether
+	// the run was aborted before, which refuses what is not asked all the same (WLD-5); then
 	// what was answered, unless it came in pieces.
-	KindAsk: spanRow("ask", inBegin(FieldName, "of"), inBegin(FieldJSON, "request").repeating(RepeatsRun), inBegin(FieldStatus, "effect"),
+	KindAsk: spanRow("ask", inBegin(FieldName, "of"), inBegin(FieldJSON, "request").repeating(RepeatsRun), inBegin(FieldStatus, "effect"), inBegin(FieldFlag, "afterAbort"),
 		inDone(FieldJSON, "answer"), inDone(FieldErr, "err")).touching(TouchSeam),
 
 	// Events: what no earlier line gives. The rest of a payload follows from

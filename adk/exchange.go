@@ -76,8 +76,7 @@ type Exchange struct {
 	op     int
 	of     string
 	ctx    context.Context
-	effect Effect
-	key    string
+	with   AskOptions
 	answer *Answer
 	limits timelimit.Limiter
 	over   bool // guarded by run.mu: it is done, or is an upload that is not told yet
@@ -86,8 +85,9 @@ type Exchange struct {
 // OpenExchange begins an ask of whom it names (WLD-1). request makes the JSON of what
 // is asked, and is called only where somebody is told it; where it fails, the ask goes
 // on without (WLD-2). The Exchange is nil where ctx carries no handle. In a turn that
-// is aborted the error is the abort's cause; after the seam call whose handle it is has
-// returned it is E_CONTEXT_ENDED. An Exchange has to be ended with Done.
+// is aborted the error is the abort's cause, but for AskOptions.AfterAbort; after the seam
+// call whose handle it is has returned it is E_CONTEXT_ENDED. An Exchange has to be ended
+// with Done.
 func OpenExchange(ctx context.Context, of string, request func() (json.RawMessage, error), options ...AskOptions) (*Exchange, error) {
 	return openExchange(ctx, true, of, request, options)
 }
@@ -108,7 +108,7 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 	if request != nil && (c.run.observed() || c.run.config.Outside != nil) {
 		asked.Request = unheld.Line(request())
 	}
-	if err := x.begin(&asked); err != nil {
+	if err := x.begin(ctx, &asked); err != nil {
 		return nil, err
 	}
 	return x.start(ctx, asked), nil
@@ -117,13 +117,13 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 func newExchange(c *call, of string, options []AskOptions) *Exchange {
 	x := &Exchange{call: c, of: of}
 	for _, with := range options { // the last one counts
-		x.key, x.effect, x.limits.Limits, x.limits.Late = with.Key, with.Effect, timelimit.Limits(with.Limits), x.errLate
+		x.with, x.limits.Limits, x.limits.Late = with, timelimit.Limits(with.Limits), x.errLate
 	}
 	return x
 }
 
 func (x *Exchange) question(stream bool) Question {
-	return Question{Of: x.of, Effect: x.effect, Stream: stream, Call: x.call.id, Strand: x.call.strand}
+	return Question{Of: x.of, Effect: x.with.Effect, Stream: stream, Call: x.call.id, Strand: x.call.strand}
 }
 
 // start asks who may answer in the world's place, and lets the limits run where the
@@ -161,11 +161,12 @@ func OpenUpload(ctx context.Context, of string, options ...AskOptions) *Exchange
 func (x *Exchange) Asked(request json.RawMessage, err error) {
 	asked := x.question(true)
 	asked.Request = unheld.Line(request, err)
-	_ = x.begin(&asked)
+	_ = x.begin(x.ctx, &asked)
 }
 
-// begin tells the ask, unless the turn is over or aborted (ABT-7).
-func (x *Exchange) begin(asked *Question) error {
+// begin tells the ask, unless the turn is over. In an aborted turn it is refused (ABT-7), but
+// where it may be asked then, and ctx goes on.
+func (x *Exchange) begin(ctx context.Context, asked *Question) error {
 	c := x.call
 	if err := c.enter(KindAsk); err != nil {
 		return err
@@ -178,13 +179,15 @@ func (x *Exchange) begin(asked *Question) error {
 	at := c.now()
 	x.op, x.over = r.nextOp(), false
 	asked.Op = x.op
-	if line := r.crossing(c, KindAsk, Begin, at); line != nil {
-		line.Op, line.Name, line.JSON, line.Status, line.Key = x.op, asked.Of, asked.Request, string(asked.Effect), x.key
+	line, refused := r.crossing(c, KindAsk, Begin, at), r.refusal() // in this order: a crossing finds the abort
+	late := x.with.AfterAbort && refused != nil && ctx.Err() == nil
+	if line != nil {
+		line.Op, line.Name, line.JSON, line.Status, line.Key, line.Flag = x.op, asked.Of, asked.Request, string(asked.Effect), x.with.Key, late
 		r.tell(line)
 	}
-	if err := r.refusal(); err != nil {
-		x.tellDone(at, nil, err)
-		return err
+	if refused != nil && !late {
+		x.tellDone(at, nil, refused)
+		return refused
 	}
 	c.asks = append(c.asks, x)
 	return nil

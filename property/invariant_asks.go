@@ -30,9 +30,11 @@ func (w *asksEndWithCalls) see(s *history, _ *adk.Crossing) {
 
 func (w *asksEndWithCalls) end(*history) {}
 
-// abortAsksNothing: what is asked in an aborted run is refused at once: nobody answers
-// it (WLD-5, ABT-7).
-type abortAsksNothing struct{}
+// abortAsksNothing: what is asked in an aborted run is refused at once, and nobody answers
+// it; but for what says that it is asked all the same, as it says nowhere else (WLD-5, ABT-7).
+type abortAsksNothing struct {
+	late map[int]bool // by operation
+}
 
 func (w *abortAsksNothing) see(s *history, x *adk.Crossing) {
 	op := s.op
@@ -40,7 +42,14 @@ func (w *abortAsksNothing) see(s *history, x *adk.Crossing) {
 		op = s.openOp(x.Op)
 	}
 	switch {
-	case op == nil || s.cancelled == 0 || op.began < s.cancelled || x.Phase == adk.Begin:
+	case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Flag && s.cancelled == 0:
+		s.breaks(nil, "an ask says that the run was aborted before, and it was not")
+	case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Flag:
+		if w.late == nil {
+			w.late = map[int]bool{}
+		}
+		w.late[x.Op] = true
+	case op == nil || s.cancelled == 0 || op.began < s.cancelled || x.Phase == adk.Begin || w.late[x.Op]:
 	case x.Kind == adk.KindPiece, x.Err == nil, x.JSON != nil:
 		s.breaks(since(s.cancelled, op.began), "what is asked is answered, although the run was aborted before")
 	}

@@ -211,6 +211,42 @@ func TestEachInvariantAlone(t *testing.T) {
 	}
 }
 
+// ABT-7: an ask that says that it is made all the same may be answered.
+func TestAsksAfterAnAbortAreAnswered(t *testing.T) {
+	hand := hands["abort-asks-nothing"]
+	r := recorded(t, hand.fixture)
+	hand.edit(&r)
+	for i := range r.lines {
+		if x := &r.lines[i]; x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Op == 90 {
+			x.Flag = true
+		}
+	}
+	assert.Empty(t, property.Violations(r.info, r.told()))
+}
+
+// ABT-7: an ask that says that the run was aborted before, in one that was not, is wrong.
+func TestAsksThatWereNoneAfterAnAbort(t *testing.T) {
+	said := 0
+	for _, r := range recordings(t) {
+		for i := range r.lines {
+			switch x := &r.lines[i]; {
+			case x.Kind == adk.KindCancel:
+				continue
+			case x.Kind != adk.KindAsk || x.Phase != adk.Begin || slices.ContainsFunc(r.lines[:i], func(x adk.Crossing) bool { return x.Kind == adk.KindCancel }):
+				continue
+			}
+			lines := slices.Clone(r.lines)
+			lines[i].Flag = true
+			one := recording{info: r.info, lines: lines}
+			found := property.Violations(one.info, one.told())
+			require.Len(t, found, 1)
+			assert.Equal(t, "abort-asks-nothing", found[0].Invariant)
+			said++
+		}
+	}
+	assert.Positive(t, said)
+}
+
 // An edit of whole lines is noticed by some invariant, in these shares of the
 // cases at least. What is not is legal: most of it is two steps that a plain
 // goroutine could have taken the other way round, two states that are the same,

@@ -3,8 +3,11 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/property"
@@ -86,3 +90,61 @@ func TestAfterTheAbortReplays(t *testing.T) {
 		})
 	}
 }
+
+// WLD-5, ABT-7: what a tool takes back when the caller has left, over HTTP and with adk.Ask, is
+// recorded with its answer, and answered from there, with scripted seams and with the tool of
+// today; nobody is asked.
+func TestUndoingAfterTheAbortReplays(t *testing.T) {
+	asked, mayAsk := []string{}, true
+	see := func(what string) {
+		assert.True(t, mayAsk, what)
+		asked = append(asked, what)
+	}
+	client := &http.Client{Transport: adkhttp.NewTransport(answering(func(r *http.Request) *http.Response {
+		see(r.Method + " " + r.URL.Path)
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("cancelled")), Request: r}
+	}))}
+	config := func(leave func()) adk.Config {
+		book := adk.ToolInit{Name: "book", Description: "Books.", Effect: adk.EffectWrites, InputSchema: json.RawMessage(`{"type":"object"}`), Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			leave()
+			after := context.WithoutCancel(ctx)
+			request, err := http.NewRequestWithContext(after, http.MethodDelete, "https://air.example/flight", nil)
+			if err != nil {
+				return nil, err
+			}
+			var told []byte
+			response, err := client.Do(request)
+			if err == nil {
+				told, err = io.ReadAll(response.Body)
+				err = errors.Join(err, response.Body.Close())
+			}
+			desk, asks := adk.Ask(after, "desk", "room", func(context.Context, string) (string, error) { see("desk"); return "free", nil },
+				adk.AskOptions{Effect: adk.EffectWrites, AfterAbort: true})
+			dc.Log(adk.LevelWarn, "trip", string(told)+", "+desk, nil)
+			return nil, errors.Join(err, asks, context.Cause(ctx))
+		}}
+		return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{tracetest.Must(adk.NewTool(book))},
+			Executor: fakes.Script{{fakes.Call("book", `{}`)}, {fakes.Ack()}}.Executor("model")}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var trace bytes.Buffer
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config(func() { cancel(errStopped) }), replay.Record(&trace))))
+	require.NoError(t, runner.Run(ctx, adk.RawTurn{SystemPrompt: "Help."}))
+	assert.Equal(t, []string{"DELETE /flight", "desk"}, asked)
+	assert.Contains(t, trace.String(), `"message":"cancelled, free"`)
+	assert.Equal(t, 2, strings.Count(trace.String(), `"afterAbort":true`))
+	property.Check(t, bytes.NewReader(trace.Bytes()))
+
+	mayAsk = false
+	for _, live := range []replay.Live{{}, {Config: config(func() {}), Writes: true, Seams: []string{replay.ToolCode, replay.Executor}}} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), live)
+		require.NoError(t, err)
+		assert.Nil(t, report.Divergence, report)
+	}
+}
+
+// answering is a world that answers every request.
+type answering func(*http.Request) *http.Response
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }

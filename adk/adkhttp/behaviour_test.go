@@ -273,8 +273,9 @@ func TestPassedBy(t *testing.T) {
 	}
 }
 
-// WLD-5: after its call, and in an aborted turn, a request whose context goes on is
-// made, and told as passed by; one whose context has ended is not.
+// WLD-5: a request whose context goes on is made in an aborted turn too, as what takes back
+// what was done is, and told with its answer; after its call it is made, and told as passed
+// by. One whose context has ended is not made.
 func TestLateRequests(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
@@ -289,15 +290,22 @@ func TestLateRequests(t *testing.T) {
 		assert.Equal(t, 200, look(client, get(context.WithoutCancel(ctx), server.URL+"/json")).Status)
 		_, err := client.Do(get(ctx, server.URL+"/json"))
 		assert.ErrorIs(t, err, boom)
+		undo := must(http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, server.URL+"/echo", io.MultiReader(strings.NewReader("undo")))) // a body that is not given twice
+		undo.ContentLength = 4
+		assert.Equal(t, "POST 4 undo", look(client, undo).Body)
 		return nil
 	}}}
 	require.NoError(t, must(adk.NewRunner(fakes.Deterministic(config, replay.Record(&written)))).Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
 	lines := told(t, written.Bytes())
 	ask := `ask {"method":"GET","path":"/json"} reads`
-	require.Len(t, lines, 7)
+	require.Len(t, lines, 12)
 	assert.Contains(t, lines[0], "contained late ask")
 	assert.Contains(t, lines[1], "contained passed by localhost: GET /json: E_CONTEXT_ENDED")
-	assert.Equal(t, []string{ask, "done enough", "contained passed by localhost: GET /json: enough", ask, "done enough"}, lines[2:])
+	assert.Equal(t, ask+" after the abort", lines[2])
+	assert.Contains(t, lines[3], `piece {"status":200`)
+	assert.Equal(t, []string{"done", ask, "done enough"}, lines[5:8])
+	assert.Equal(t, `ask {"method":"POST","path":"/echo","text":"undo"} after the abort`, lines[8])
+	assert.Equal(t, `piece {"text":"POST 4 undo"}`, lines[10])
 }
 
 // WLD-3, WLD-8: limits end a request, and a body that stalls.

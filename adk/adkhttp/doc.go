@@ -20,6 +20,12 @@
 //
 // Each retry of a client, and each hop of a redirect, is a request of its own.
 //
+// # In an aborted turn
+//
+// A request with the context of the call is refused with the abort's cause. What takes back what
+// was done, since the caller has left, is asked with context.WithoutCancel of it: that is made,
+// told and answered in a replay as any other, as long as its call lasts.
+//
 // # What is not told
 //
 // Secrets in headers, queries and forms, by their names (key, token, auth, cookie and so on),

@@ -97,7 +97,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if hasBody(req) && req.GetBody == nil {
 		out = req.WithContext(ctx) // the body is exchanged, and not the caller's request
 	}
-	options := adk.AskOptions{Effect: t.effect(req), Limits: t.limits, Key: idempotencyKey(req.Header)}
+	options := adk.AskOptions{Effect: t.effect(req), Limits: t.limits, Key: idempotencyKey(req.Header), AfterAbort: true}
 	if hasBody(req) && req.GetBody == nil && req.ContentLength <= t.maxBody {
 		if x := adk.OpenUpload(ctx, of, options); x != nil {
 			return t.upload(x, req, out)

@@ -255,7 +255,9 @@ func told(t *testing.T, written []byte) (lines []string) {
 		switch {
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
 			assert.Equal(t, "localhost", x.Name)
-			text("ask", ports(string(x.JSON)), x.Status)
+			if text("ask", ports(string(x.JSON)), x.Status); x.Flag {
+				lines[len(lines)-1] += " after the abort"
+			}
 		case x.Kind == adk.KindAsk && x.Err != nil:
 			text("done", plainError(x.Err))
 		case x.Kind == adk.KindAsk:

@@ -308,7 +308,7 @@ func (n *Namer) Operation(x *adk.Crossing) string {
 		return verb + " " + n.record(x.Record)
 	case adk.KindAsk:
 		if x.Phase == adk.Begin {
-			return strings.TrimRight(verb+" "+safetext.PlainName(x.Name)+" "+askedWords(x, adk.Begin), " ")
+			return flagged(strings.TrimRight(verb+" "+safetext.PlainName(x.Name)+" "+askedWords(x, adk.Begin), " "), x.Flag, " after the abort")
 		}
 	case adk.KindWaitFor:
 		return verb + " " + n.gate(x)

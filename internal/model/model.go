@@ -720,7 +720,7 @@ func (m *model) onHandle(h *modelHandle, op *turn.Op) error {
 	case turn.OpAsk: // WLD-3, WLD-5
 		switch {
 		case op.Asked == nil:
-		case m.aborted:
+		case m.aborted && !op.Asked.AfterAbort:
 			return errAborted
 		case !op.Flag || len(op.Asked.Pieces) == 0 || op.Asked.Answer != nil: // else the reader was content
 			return op.Cause.Err()

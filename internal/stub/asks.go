@@ -27,7 +27,10 @@ func IsScripted(ctx context.Context) bool { return ctx.Value(scriptedKey{}) != n
 // ask performs the beginning of a recorded ask. It asks nobody.
 func (s *Stage) ask(ctx context.Context, x *adk.Crossing) {
 	request := func() (json.RawMessage, error) { return x.JSON, nil }
-	exchange, err := adk.OpenExchange(scripted(ctx), x.Name, request, adk.AskOptions{Effect: adk.Effect(x.Status)})
+	if x.Flag { // it was asked with a context that the abort did not end
+		ctx = context.WithoutCancel(ctx)
+	}
+	exchange, err := adk.OpenExchange(scripted(ctx), x.Name, request, adk.AskOptions{Effect: adk.Effect(x.Status), AfterAbort: x.Flag})
 	if err != nil {
 		s.director.Answered(x, err)
 		return

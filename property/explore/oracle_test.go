@@ -37,9 +37,15 @@ func exploredAll(t *testing.T, s turn.Subject) *Exploration {
 }
 
 // pay asks the bank for a payment.
-func pay(ctx context.Context, note string) error {
+func pay(ctx context.Context, note string) error { return payOr(ctx, note, false) }
+
+// payOr pays, also in an aborted turn.
+func payOr(ctx context.Context, note string, late bool) error {
+	if late {
+		ctx = context.WithoutCancel(ctx)
+	}
 	_, err := adk.Ask(ctx, "bank", map[string]string{"to": "Ada", "note": note}, func(context.Context, map[string]string) (string, error) { return "paid", nil },
-		adk.AskOptions{Effect: adk.EffectWrites})
+		adk.AskOptions{Effect: adk.EffectWrites, AfterAbort: late})
 	return err
 }
 

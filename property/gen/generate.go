@@ -383,7 +383,7 @@ func (d *drawing) op(kind string, depth int) turn.Op {
 // ask draws who is asked, what, and how that answers: as a whole, or in pieces.
 func (d *drawing) ask(op *turn.Op) {
 	op.Name = oneOf(d, services)
-	op.Asked = &turn.Asked{Request: oneOf(d, requests), Effect: oneOf(d, effects)}
+	op.Asked = &turn.Asked{Request: oneOf(d, requests), Effect: oneOf(d, effects), AfterAbort: d.once(4)}
 	if d.once(3) {
 		op.Cause = oneOf(d, failures)
 	}

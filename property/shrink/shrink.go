@@ -337,6 +337,7 @@ func (e *editing) asked(op *turn.Op) {
 	less := *op.Asked
 	op.Asked = &less
 	zero(e, less.Effect == "", &op.Asked.Effect)
+	zero(e, !less.AfterAbort, &op.Asked.AfterAbort)
 	for _, text := range []*json.RawMessage{&op.Asked.Request, &op.Asked.Answer} {
 		e.edit(len(*text) > len(`0`), func() { *text = json.RawMessage(`0`) })
 	}

@@ -480,7 +480,7 @@ func (tr *translation) operation(x *adk.Crossing) {
 	case adk.KindOpenMedia:
 		return
 	case adk.KindAsk:
-		op.Asked = &turn.Asked{Request: orNull(x.JSON), Effect: adk.Effect(x.Status)}
+		op.Flag, op.Asked = false, &turn.Asked{Request: orNull(x.JSON), Effect: adk.Effect(x.Status), AfterAbort: x.Flag}
 	case adk.KindWait:
 		op.Kind = turn.OpJoin
 	case adk.KindFork:

@@ -447,8 +447,12 @@ func (g *goWriter) ask(op *turn.Op, ctx string) (string, int) {
 	}
 	raw := func(text json.RawMessage) string { return "json.RawMessage(" + quotedRaw(string(text)) + ")" }
 	g.use("encoding/json")
-	asked := fmt.Sprintf("%s, %q, %s", ctx, op.Name, raw(op.Asked.Request))
 	options := fmt.Sprintf("adk.AskOptions{Effect: %q}", op.Asked.Effect)
+	if op.Asked.AfterAbort {
+		ctx = "context.WithoutCancel(" + ctx + ")"
+		options = fmt.Sprintf("adk.AskOptions{Effect: %q, AfterAbort: true}", op.Asked.Effect)
+	}
+	asked := fmt.Sprintf("%s, %q, %s", ctx, op.Name, raw(op.Asked.Request))
 	if op.Asked.Answer != nil {
 		answer := raw(op.Asked.Answer) + ", nil"
 		if op.Cause != nil {

@@ -14,16 +14,20 @@ func (a *actor) ask(op *Op) error {
 	if op.Asked == nil {
 		return nil
 	}
-	options := adk.AskOptions{Effect: op.Asked.Effect}
+	options := adk.AskOptions{Effect: op.Asked.Effect, AfterAbort: op.Asked.AfterAbort}
+	ctx := a.ctx
+	if op.Asked.AfterAbort {
+		ctx = context.WithoutCancel(ctx)
+	}
 	if op.Asked.Answer == nil {
-		for _, err := range adk.AskStream(a.ctx, op.Name, op.Asked.Request, op.hand, options) {
+		for _, err := range adk.AskStream(ctx, op.Name, op.Asked.Request, op.hand, options) {
 			if err != nil || op.Flag {
 				return err
 			}
 		}
 		return nil
 	}
-	_, err := adk.Ask(a.ctx, op.Name, op.Asked.Request, op.answer, options)
+	_, err := adk.Ask(ctx, op.Name, op.Asked.Request, op.answer, options)
 	return err
 }
 

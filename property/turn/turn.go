@@ -174,6 +174,8 @@ type Op struct {
 type Asked struct {
 	Request json.RawMessage `json:"request"`
 	Effect  adk.Effect      `json:"effect,omitempty"`
+	// AfterAbort asks with a context that goes on, and so in an aborted turn too.
+	AfterAbort bool `json:"afterAbort,omitempty"`
 	// Answer is that of adk.Ask. Where there is none adk.AskStream asks, and Pieces are
 	// what comes, which may be nothing.
 	Answer json.RawMessage   `json:"answer,omitempty"`

@@ -2,6 +2,7 @@ package zoo_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -102,6 +103,77 @@ var strange = []family{
 		i.Check = func(turn.Run) error {
 			if undoneFor != "Ada" {
 				return fmt.Errorf("the booking is undone for %q", undoneFor)
+			}
+			return nil
+		}
+		return i
+	}},
+	{"half a trip when the caller leaves", false, func(broken bool) turn.Instance {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+		client := &http.Client{Transport: adkhttp.NewTransport(server.Client().Transport)}
+		send := func(ctx context.Context, method, what string) error {
+			req, err := http.NewRequestWithContext(ctx, method, "http://example.com"+what, nil) // the server's name, whatever its port
+			if err != nil {
+				return err
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode >= http.StatusBadRequest {
+				return errors.New(resp.Status)
+			}
+			return nil
+		}
+		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			undo := func(what string) {
+				if broken {
+					_ = send(ctx, http.MethodDelete, what)
+					return
+				}
+				if err := send(context.WithoutCancel(ctx), http.MethodDelete, what); err != nil { // the caller may have left
+					dc.Log(adk.LevelError, "trip", what+" may be booked: "+err.Error(), nil)
+				}
+			}
+			whole := false
+			for _, what := range []string{"/flight", "/hotel"} {
+				defer func() {
+					if !whole {
+						undo(what) // the answer of the last one may be lost
+					}
+				}()
+				if err := send(ctx, http.MethodPost, what); err != nil {
+					return err
+				}
+			}
+			whole = true
+			if err := say(ctx, dc, h, "m0", "You go."); err != nil {
+				return err
+			}
+			return dc.Ack()
+		})
+		i.Close = func() { client.CloseIdleConnections(); server.Close() }
+		i.Check = func(r turn.Run) error {
+			booked, asked, left := map[string]bool{}, map[int]string{}, false // asked: what is cancelled, by operation
+			for x := range r.Crossings {
+				var q struct{ Method, Path string }
+				switch {
+				case x.Kind == adk.KindReportLog && x.Name == "trip", x.Kind == adk.KindErrorEvent:
+					return nil // somebody will see to it
+				case x.Kind == adk.KindCancel:
+					left = true
+				case x.Kind != adk.KindAsk || json.Unmarshal(x.JSON, &q) != nil && x.Phase == adk.Begin:
+				case x.Phase == adk.Begin && q.Method == http.MethodPost:
+					booked[q.Path] = !left || x.Flag // or it is refused
+				case x.Phase == adk.Begin:
+					asked[x.Op] = q.Path
+				case x.Err == nil:
+					delete(booked, asked[x.Op])
+				}
+			}
+			if booked["/flight"] != booked["/hotel"] {
+				return errors.New("half of a trip is booked")
 			}
 			return nil
 		}

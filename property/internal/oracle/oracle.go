@@ -542,14 +542,15 @@ const (
 // deafToAbort: user code was refused something since the turn was aborted, and then
 // acks as if nothing had happened, or asks for the same again and again; or it goes
 // on to stream. It is silent about what is stored, which may be what there was, about
-// tools and sleeps, whose errors are a result like others, where it was logged, and in a tool that
-// the explorer keeps from noticing the abort. Of goroutines that user code has begun in a call each
+// tools and sleeps, whose errors are a result like others, where it was logged, in a tool that
+// the explorer keeps from noticing the abort, and about what is asked on purpose since then and
+// writes. Of goroutines that user code has begun in a call each
 // may ask once more: as many as there are where nothing goes wrong.
 func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
 	}
-	refused, asked, told, said, points, requests := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}, map[int]bool{}, map[int]string{}
+	refused, asked, told, said, apart, requests := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}, map[int]bool{}, map[int]string{}
 	begun, beside, logged := map[int]int{}, map[int]int{}, map[int]bool{}
 	each := func(call int) int {
 		if beside[call] == 0 {
@@ -567,8 +568,8 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 		x := &r.Crossings[i]
 		switch {
 		case x.Kind.Class() != adk.ClassOperation || !r.known(x.Call) || r.isDeafened(x.Call):
-		case x.Kind == adk.KindAsk && (points[x.Op] || strings.HasPrefix(x.Name, adk.FaultPoints)):
-			points[x.Op] = true // nobody hears of what refuses it
+		case x.Kind == adk.KindAsk && (apart[x.Op] || strings.HasPrefix(x.Name, adk.FaultPoints) || x.Flag && x.Status == string(adk.EffectWrites)):
+			apart[x.Op] = true // nobody hears of what refuses it, or it is asked on purpose, to take back what was done
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
 			if x.Status != string(adk.EffectWrites) || logged[x.Call] {
 				requests[x.Op] = x.Name + string(x.JSON)
@@ -714,7 +715,7 @@ func (r *Run) neverRan(call int) bool {
 // neverAsked reports whether an ask did not reach anybody, or was turned away: an aborted
 // turn asks nothing.
 func (r *Run) neverAsked(x *adk.Crossing) bool {
-	return slices.Contains(r.Unasked, x.Op) || r.cancelled > 0 && x.Seq > r.cancelled
+	return slices.Contains(r.Unasked, x.Op) || r.cancelled > 0 && x.Seq > r.cancelled && !x.Flag
 }
 
 // openCalls: the model asked for a tool, and is asked again in the same dispatch
