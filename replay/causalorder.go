@@ -404,8 +404,8 @@ func (p *causal) keepsOrder() bool { return p.many && !p.rest.Over() }
 
 // inTurn holds an answer back to one who asks beside others, until it is its turn. mu is held.
 func (p *causal) inTurn(asks *newCall, x *adk.Crossing) {
-	if x != nil && (asks.apart || asks.beside) && !p.comesAtOnce(asks, x) {
-		p.rest.Hold(x, p.rank(x.Seq))
+	if x != nil && (asks.apart || asks.beside) && (p.live.late[x.Seq] > 0 || !p.comesAtOnce(asks, x)) {
+		p.rest.Hold(x, cmp.Or(p.live.late[x.Seq], p.rank(x.Seq)))
 		if s := p.strands[asks.strand]; p.live.rerecords && s != nil {
 			s.now = later(s.now, x.At) // what was recorded before, and has not come, is not done any more
 		}

@@ -92,6 +92,9 @@ type Live struct {
 	// rerecords is set where a turn is recorded again: gates that ask otherwise are settled
 	// as those in their place were (takeCertain).
 	rerecords bool
+	// late has the places in which recorded answers come, where those are others than they were
+	// recorded in.
+	late map[int]int
 	// Twice allows running live code a second time where the replay differs, to
 	// tell code that never does the same from code that does something else. It
 	// is done unasked where only middlewares, input and reading seams are live, and

@@ -10,13 +10,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/beside"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/describe"
-	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/again"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/internal/tape"
+	"github.com/adkreplay/adkreplay/replay/internal/withhold"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -73,7 +73,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	}
 	comparer := wire.Comparer{Sentinels: known, Format: want.Version()}
 	p := newCausal(want, live, comparer)
-	runCtx := stub.NewRunContext(withRedactedSizes(ctx, want))
+	runCtx := stub.NewRunContext(withhold.WithSizes(ctx, want.Lines))
 	p.cancel = runCtx.End
 	defer context.AfterFunc(ctx, func() { p.fail(stub.Interrupted(ctx)) })()
 
@@ -114,33 +114,6 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
 	}
 	return again, nil
-}
-
-// withRedactedSizes has those who make artifacts of tool calls again leave out what
-// redaction took from their marks (ART-25).
-func withRedactedSizes(ctx context.Context, want *calls.Tree) context.Context {
-	var sizes map[string]forging.Size
-	for _, x := range want.Lines {
-		call, _ := x.Record.(*adk.ToolCall)
-		if call == nil {
-			continue
-		}
-		media, _ := call.Results().(*adk.Media)
-		if media == nil {
-			continue
-		}
-		mark, _ := media.Stashed(forging.StashKey)
-		if size, unhashed := forging.Unhashed(mark.Value); unhashed {
-			if sizes == nil {
-				sizes = map[string]forging.Size{}
-			}
-			sizes[call.ID()] = size
-		}
-	}
-	if sizes == nil {
-		return ctx
-	}
-	return forging.WithSizes(ctx, sizes)
 }
 
 // holds makes a run the one that is held against the recording, with the recorded ids.

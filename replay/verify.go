@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
@@ -12,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/alone"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
+	"github.com/adkreplay/adkreplay/replay/internal/ties"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -133,8 +135,8 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	report := again.report()
 	if d := report.Divergence; d != nil && again.endless == nil && len(again.found) > 0 {
 		some, may := live.again(again.found[0].call)
-		if ordered, same := again.inOrder(ctx, want, some, may, r.Options()); same != nil {
-			again, report = ordered, same
+		if other, same := again.otherwiseOrdered(ctx, want, some, may, r.Options()); same != nil {
+			again, report = other, same
 		} else if !may {
 			d.Once = d.isOfAnOrder()
 			d.Writes = d.isOfAResult() && !live.onlyReads(again.found[0].call.Begin.Seam)
@@ -149,25 +151,52 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	return report, err
 }
 
-// inOrder is the report of one more run, whose strands take their steps in the recorded order:
-// where code of the user's waits at a lock, or for a place among a few, each has its turn when it
-// had it. some is what may be run again. It is nil where that is not all that was, or makes a
-// difference too.
-func (r *replayed) inOrder(ctx context.Context, recorded *calls.Tree, some Live, may bool, options trace.Options) (*replayed, *Report) {
-	if !may || len(recorded.Strands) < 2 || some.only != "" && r.ranBeside(some.only) {
+// otherwiseOrdered is the report of one more run that is as recorded, in another order of what goes
+// on at once: none of those can be told from a trace, and one of them is the recorded one. Strands
+// take their steps in the recorded order: where code of the user's waits at a lock, or for a place
+// among a few, each has its turn when it had it. Goroutines have the answers that came together the
+// other way round, and then whatever order they come in by chance. some is what may be run again.
+// It is nil where nothing goes on at once, and where all runs make a difference.
+func (r *replayed) otherwiseOrdered(ctx context.Context, recorded *calls.Tree, some Live, may bool, options trace.Options) (*replayed, *Report) {
+	if !may || some.only != "" && r.ranBeside(some.only) {
 		return nil, nil
 	}
-	tree := *recorded
-	tree.Order = recorded.AsLate()
-	run, err := rerun(ctx, &tree, r.known.Sentinels, some.anew(), options)
-	if err != nil || run.endless != nil {
-		return nil, nil
+	type order struct {
+		steps []int
+		late  map[int]int
 	}
-	run.live.only = "" // of all that is live nothing else has run
-	if report := run.report(); report.Divergence == nil {
-		return run, report
+	var orders []order
+	if len(recorded.Strands) > 1 {
+		orders = append(orders, order{steps: recorded.AsLate()})
+	}
+	if in := r.found[0].call; r.asksAtOnce(r.pairs[in]) {
+		for _, late := range ties.Orders(in) {
+			orders = append(orders, order{late: late})
+		}
+		orders = append(orders, slices.Repeat([]order{{}}, runsByChance)...)
+	}
+	for _, o := range orders {
+		tree := *recorded
+		tree.Order, some.late = o.steps, o.late
+		run, err := rerun(ctx, &tree, r.known.Sentinels, some.anew(), options)
+		if err != nil || run.endless != nil {
+			continue
+		}
+		run.live.only = "" // of all that is live nothing else has run
+		if report := run.report(); report.Divergence == nil {
+			return run, report
+		}
 	}
 	return nil, nil
+}
+
+// runsByChance is how often goroutines are run again that have come in another order than they were
+// recorded in, where no trace tells what that hangs on.
+const runsByChance = 2
+
+// asksAtOnce reports whether goroutines of live code's own ask the world in a new call.
+func (r *replayed) asksAtOnce(in *calls.Call) bool {
+	return in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Asks(s.X) && r.callers.IsApart(s.X) })
 }
 
 // isTooLarge reports whether a recording goes on behind where it was read to: live code, which

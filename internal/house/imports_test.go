@@ -192,7 +192,8 @@ var rooms = []room{
 	{name: "replay/internal/siblings", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/subjects", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it names steps, and pairs none"},
 	{name: "replay/internal/varying", ours: []string{"replay", "replay/trace"}, because: "it runs a turn again, and does not know what is accepted"},
-	{name: "replay/internal/withhold", ours: []string{"adk", "internal/redacting", "internal/state", "internal/wire", "replay/redact"}, because: "it knows the texts of two runs, and not how they are made"},
+	{name: "replay/internal/ties", ours: []string{"internal/calls", "internal/wire"}, because: "it reads a run that is over"},
+	{name: "replay/internal/withhold", ours: []string{"adk", "internal/forging", "internal/redacting", "internal/state", "internal/wire", "replay/redact"}, because: "it knows the texts of two runs, and not how they are made"},
 	{name: "replay/internal/atrest", ours: []string{"adk", "internal/state", "internal/watchdog"}, because: "it holds answers back, and knows neither who asks nor what came before"},
 	{name: "replay/internal/unmade", ours: []string{"adk", "internal/calls", "internal/wire"}, because: "it knows a recording, and of strands how far they are"},
 	{name: "replay/internal/circle", because: "a leaf: numbers that lead to numbers"},
@@ -214,7 +215,7 @@ var rooms = []room{
 	{name: "replay/internal/alone", because: "a leaf: a place that one has at a time"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
 	{name: "replay", ours: []string{"adk", "replay/internal/align", "replay/internal/alone", "replay/internal/asks", "replay/internal/atrest", "replay/internal/causes", "internal/beside", "internal/calls", "internal/canonical", "replay/internal/circle", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "replay/internal/likeness", "replay/internal/lines", "replay/internal/makers", "replay/internal/moved", "replay/internal/optional", "replay/internal/outlet", "internal/plain", "internal/redacting", "replay/internal/rename", "replay/internal/siblings", "replay/internal/subjects", "internal/safetext", "internal/shell",
-		"internal/state", "internal/storages", "internal/stub", "replay/internal/tape", "replay/internal/unmade", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/internal/withhold", "replay/internal/written", "replay/redact", "replay/trace"},
+		"internal/state", "internal/storages", "internal/stub", "replay/internal/tape", "replay/internal/ties", "replay/internal/unmade", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/internal/withhold", "replay/internal/written", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "internal/jsonfault", "internal/safetext", "internal/wire", "replay", "replay/trace"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML

@@ -6,6 +6,7 @@
 package atrest
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -82,7 +83,7 @@ func (q *Queue) Next() (x *adk.Crossing, place int) {
 
 func (q *Queue) next() (first *answer) {
 	for _, held := range q.answers {
-		if !held.turn && (first == nil || held.place < first.place) {
+		if !held.turn && (first == nil || cmp.Or(cmp.Compare(held.place, first.place), cmp.Compare(held.x.Seq, first.x.Seq)) < 0) {
 			first = held
 		}
 	}

@@ -1,0 +1,60 @@
+// Package ties finds answers of the world that were recorded so close to one another that no
+// trace tells which of them user code saw first: what a goroutine does with its answer is no
+// crossing, and another one may have overtaken it.
+package ties
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// near is how far two answers are apart at most that may have been seen the other way round.
+const near = 2 * time.Millisecond
+
+// most is how many of the other orders are worth a run each.
+const most = 8
+
+// Orders gives other orders in which the answers of what a recorded call asked may have been
+// seen, those first whose answers came closest: in each, one of them comes before those just
+// before it. Of the end of such an ask it says in which place that comes now.
+func Orders(in *calls.Call) []map[int]int {
+	type order struct {
+		apart time.Duration
+		late  map[int]int
+	}
+	var orders []order
+	asks := ended(in)
+	for i, first := range asks {
+		one := order{late: map[int]int{}}
+		for _, other := range asks[:i] {
+			if apart := first.Done.At.Sub(other.Done.At); apart <= near {
+				one.late[other.Done.Seq] = first.Done.Seq + 1
+				one.apart = max(one.apart, apart)
+			}
+		}
+		if len(one.late) > 0 {
+			orders = append(orders, one)
+		}
+	}
+	slices.SortStableFunc(orders, func(a, b order) int { return cmp.Compare(a.apart, b.apart) })
+	late := make([]map[int]int, min(most, len(orders)))
+	for i := range late {
+		late[i] = orders[i].late
+	}
+	return late
+}
+
+// ended are the asks of a call that have an end, in the order of that.
+func ended(in *calls.Call) (asks []*calls.Step) {
+	for _, s := range in.Script {
+		if wire.Asks(s.X) && s.Done != nil {
+			asks = append(asks, s)
+		}
+	}
+	slices.SortFunc(asks, func(a, b *calls.Step) int { return cmp.Compare(a.Done.Seq, b.Done.Seq) })
+	return asks
+}

@@ -1,0 +1,82 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// mirrored is a turn whose tool asks three mirrors at once and takes the first answer. answers
+// is what a mirror does before it answers, and told what a goroutine does when it has its answer,
+// before it says so.
+func mirrored(says string, answers func(mirror string), told func(asking context.Context, mirror string)) adk.Config {
+	fast := adk.ToolInit{Name: "fast", Description: "Asks mirrors.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			asking, enough := context.WithCancel(ctx)
+			mirrors := []string{"a", "b", "c"}
+			first := make(chan string, len(mirrors))
+			var all sync.WaitGroup
+			defer all.Wait()
+			defer enough()
+			for _, mirror := range mirrors {
+				all.Go(func() {
+					said, err := adk.Ask(asking, mirror, "size", func(context.Context, string) (string, error) { answers(mirror); return "big", nil })
+					if err == nil {
+						told(asking, mirror)
+						first <- mirror + says + said
+					}
+				})
+			}
+			return adk.Text(<-first), nil
+		}}
+	return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{tracetest.Must(adk.NewTool(fast))},
+		Executor: fakes.Script{{fakes.Call("fast", `{}`)}, {fakes.Ack()}}.Executor("model")}
+}
+
+// WLD-5: what a goroutine does with its answer is no crossing. Of answers that came together
+// another one than the first that was told may have been the first that user code saw: a run
+// that has them the other way round is as recorded.
+func TestAnswersThatCameTogetherComeInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for _, seen := range []string{"a", "b", "c"} { // last told, and first seen
+		var others sync.WaitGroup
+		others.Add(2)
+		recorded := mirrored(" says ", func(mirror string) {
+			if mirror == seen {
+				others.Wait()
+			}
+		}, func(asking context.Context, mirror string) {
+			if mirror != seen {
+				others.Done()
+				<-asking.Done()
+			}
+		})
+		var trace bytes.Buffer
+		runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(recorded, replay.Record(&trace))))
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
+		require.Contains(t, trace.String(), seen+" says big")
+
+		nothing := func(context.Context, string) {}
+		today := func(says string) *replay.Report {
+			live := replay.Live{Config: mirrored(says, func(string) { t.Error("a mirror was asked") }, nothing), Seams: []string{replay.ToolCode}}
+			report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), live)
+			require.NoError(t, err)
+			return report
+		}
+		for range 5 {
+			report := today(" says ")
+			assert.Nil(t, report.Divergence, report)
+		}
+		assert.NotNil(t, today(" said ").Divergence, "another text is another text")
+	}
+}
