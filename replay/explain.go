@@ -911,9 +911,7 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 			}
 		}
 		alone = next
-		if came != "" {
-			d.Class = NonDeterministic
-			d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: came})
+		if d.comesOtherwise(came) {
 			return nil
 		}
 	}
@@ -923,6 +921,16 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 		d.Strands = d.Class != Order && in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Forks(s.X) })
 	}
 	return nil
+}
+
+// comesOtherwise says of a difference that another run of the same live code did otherwise, unless
+// that is nothing, and reports whether it is something.
+func (d *Divergence) comesOtherwise(came string) bool {
+	if came != "" {
+		d.Class = NonDeterministic
+		d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: came})
+	}
+	return came != ""
 }
 
 // otherwise is what another run, of the same live code, did otherwise first; empty for nothing.

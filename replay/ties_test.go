@@ -80,3 +80,35 @@ func TestAnswersThatCameTogetherComeInAnyOrder(t *testing.T) {
 		assert.NotNil(t, today(" said ").Divergence, "another text is another text")
 	}
 }
+
+// What goroutines that ask in one order do otherwise each time is no matter of their order, though
+// one time is as recorded.
+func TestGoroutinesThatDoOtherwiseEachTime(t *testing.T) {
+	t.Parallel()
+	runs := 0
+	config := func() adk.Config {
+		count := adk.ToolInit{Name: "count", Description: "Counts.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				for _, n := range []string{"one", "two"} { // each in a goroutine of its own, and one after the other
+					var one sync.WaitGroup
+					one.Go(func() {
+						_, err := adk.Ask(ctx, "counter", n, func(context.Context, string) (string, error) { return "counted", nil })
+						assert.NoError(t, err)
+					})
+					one.Wait()
+				}
+				runs++
+				return adk.Text([]string{"even", "odd"}[runs%2]), nil
+			}}
+		return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{tracetest.Must(adk.NewTool(count))},
+			Executor: fakes.Script{{fakes.Call("count", `{}`)}, {fakes.Ack()}}.Executor("model")}
+	}
+	var trace bytes.Buffer
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config(), replay.Record(&trace))))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
+	report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.Live{Config: config(), Seams: []string{replay.ToolCode}})
+	require.NoError(t, err)
+	require.NotNil(t, report.Divergence, report)
+	assert.Equal(t, replay.NonDeterministic, report.Divergence.Class)
+	assert.Greater(t, runs, 2)
+}

@@ -135,13 +135,17 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	report := again.report()
 	if d := report.Divergence; d != nil && again.endless == nil && len(again.found) > 0 {
 		some, may := live.again(again.found[0].call)
-		if other, same := again.otherwiseOrdered(ctx, want, some, may, r.Options()); same != nil {
+		other, same := again.otherwiseOrdered(ctx, d, want, some, may, r.Options())
+		switch {
+		case same != nil:
 			again, report = other, same
-		} else if !may {
+		case !may:
 			d.Once = d.isOfAnOrder()
 			d.Writes = d.isOfAResult() && !live.onlyReads(again.found[0].call.Begin.Seam)
-		} else if err := again.repeat(d, func() (*replayed, error) { return rerun(ctx, want, known, some.anew(), r.Options()) }); err != nil {
-			return nil, err
+		case d.Class != NonDeterministic:
+			if err := again.repeat(d, func() (*replayed, error) { return rerun(ctx, want, known, some.anew(), r.Options()) }); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if report.Divergence != nil || unread != nil || again.isRecorded() {
@@ -154,26 +158,29 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 // otherwiseOrdered is the report of one more run that is as recorded, in another order of what goes
 // on at once: none of those can be told from a trace, and one of them is the recorded one. Strands
 // take their steps in the recorded order: where code of the user's waits at a lock, or for a place
-// among a few, each has its turn when it had it. Goroutines have the answers that came together the
-// other way round, and then whatever order they come in by chance. some is what may be run again.
-// It is nil where nothing goes on at once, and where all runs make a difference.
-func (r *replayed) otherwiseOrdered(ctx context.Context, recorded *calls.Tree, some Live, may bool, options trace.Options) (*replayed, *Report) {
+// among a few, each has its turn when it had it. Goroutines come as chance has it, and then have the
+// answers that came together the other way round. some is what may be run again. It is nil where
+// nothing goes on at once, where all runs make a difference, and where goroutines that ask in one
+// order do not do the same each time, which d says then.
+func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded *calls.Tree, some Live, may bool, options trace.Options) (*replayed, *Report) {
 	if !may || some.only != "" && r.ranBeside(some.only) {
 		return nil, nil
 	}
 	type order struct {
-		steps []int
-		late  map[int]int
+		byChance bool
+		steps    []int
+		late     map[int]int
 	}
 	var orders []order
 	if len(recorded.Strands) > 1 {
 		orders = append(orders, order{steps: recorded.AsLate()})
 	}
-	if in := r.found[0].call; r.asksAtOnce(r.pairs[in]) {
+	in := r.found[0].call
+	if r.asksAtOnce(in) {
+		orders = append(orders, slices.Repeat([]order{{byChance: true}}, runsByChance)...)
 		for _, late := range ties.Orders(in) {
 			orders = append(orders, order{late: late})
 		}
-		orders = append(orders, slices.Repeat([]order{{}}, runsByChance)...)
 	}
 	for _, o := range orders {
 		tree := *recorded
@@ -183,19 +190,23 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, recorded *calls.Tree, s
 			continue
 		}
 		run.live.only = "" // of all that is live nothing else has run
-		if report := run.report(); report.Divergence == nil {
+		switch report := run.report(); {
+		case o.byChance && slices.Equal(ties.Asked(r.pairs[in]), ties.Asked(run.pairs[in])) && d.comesOtherwise(r.otherwise(run)):
+			return nil, nil
+		case report.Divergence == nil:
 			return run, report
 		}
 	}
 	return nil, nil
 }
 
-// runsByChance is how often goroutines are run again that have come in another order than they were
-// recorded in, where no trace tells what that hangs on.
+// runsByChance is how often goroutines are run again whose order is that of chance.
 const runsByChance = 2
 
-// asksAtOnce reports whether goroutines of live code's own ask the world in a new call.
+// asksAtOnce reports whether goroutines of live code's own ask the world in the new call that stands
+// for a recorded one.
 func (r *replayed) asksAtOnce(in *calls.Call) bool {
+	in = r.pairs[in]
 	return in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Asks(s.X) && r.callers.IsApart(s.X) })
 }
 

@@ -48,6 +48,19 @@ func Orders(in *calls.Call) []map[int]int {
 	return late
 }
 
+// Asked is what a call asks, whom and what, in the order of that. A nil call asks nothing.
+func Asked(in *calls.Call) (all []string) {
+	if in == nil {
+		return nil
+	}
+	for _, s := range in.Script {
+		if wire.Asks(s.X) {
+			all = append(all, s.X.Name+" "+string(s.X.JSON))
+		}
+	}
+	return all
+}
+
 // ended are the asks of a call that have an end, in the order of that.
 func ended(in *calls.Call) (asks []*calls.Step) {
 	for _, s := range in.Script {

@@ -31,6 +31,14 @@ func TestOrders(t *testing.T) {
 	assert.Empty(t, ties.Orders(&calls.Call{Script: []*calls.Step{asked(10, 0), asked(20, time.Second)}}))
 }
 
+// What is asked is told in its order.
+func TestAsked(t *testing.T) {
+	first, second := asked(4, 0), asked(3, 0)
+	first.X.Name, second.X.Name, second.X.JSON = "a", "b", []byte(`1`)
+	assert.Equal(t, []string{"a ", "b 1"}, ties.Asked(&calls.Call{Script: []*calls.Step{first, {X: &adk.Crossing{Kind: adk.KindNow}}, second}}))
+	assert.Empty(t, ties.Asked(nil))
+}
+
 // Of many that came together some orders are enough.
 func TestFewOrders(t *testing.T) {
 	in := &calls.Call{}
