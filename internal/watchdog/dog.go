@@ -545,8 +545,8 @@ func (g Goroutine) doing() string {
 // none on its stack it is a library's, and the line of user code is named from which it
 // comes; empty where nobody knows that, and where it is the engine's.
 func (g Goroutine) Where() string {
-	if calls := g.userCalls(); calls != "" || g.starter == "" || len(g.Stack) == 0 || isOurs(g.Stack[len(g.Stack)-1].Function) {
-		return calls
+	if g.starter == "" { // as it is where nobody needs it
+		return g.userCalls()
 	}
 	return "a goroutine of " + g.library() + ", started by " + g.starter
 }

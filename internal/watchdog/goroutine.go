@@ -142,10 +142,16 @@ func Here() Goroutine {
 	text := make([]byte, 1<<14)
 	g := readTraceback(string(text[:runtime.Stack(text, false)]))
 	g.Stack = g.Stack[min(1, len(g.Stack)):]
-	if g.userCalls() == "" {
+	if g.needsStarter() { // a look at all goroutines is dear
 		g.starter = starterOf(g, byID(All()))
 	}
 	return g
+}
+
+// needsStarter reports whether it takes who started the goroutine to say where it is in user
+// code: it is in none itself, and not the engine's either.
+func (g Goroutine) needsStarter() bool {
+	return g.userCalls() == "" && len(g.Stack) > 0 && !isOurs(g.Stack[len(g.Stack)-1].Function)
 }
 
 // ID is the runtime's number of the present goroutine.
@@ -273,7 +279,7 @@ func apart(labels []Label) (all, others []Goroutine) {
 // withStarters fills in where goroutines without user code come from.
 func withStarters(all []Goroutine, alive map[int]Goroutine) []Goroutine {
 	for i := range all {
-		if all[i].userCalls() == "" {
+		if all[i].needsStarter() {
 			all[i].starter = starterOf(all[i], alive)
 		}
 	}
