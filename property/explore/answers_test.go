@@ -105,6 +105,7 @@ func TestNobodyGetsTheAnswerOfAnother(t *testing.T) {
 // end: at whoever is asked last, or in user code. At a gate that nobody settles it is a person who
 // is waited for.
 func TestATurnThatStandsStill(t *testing.T) {
+	t.Parallel() // it waits
 	never := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
 	asks := func(ctx context.Context) error {
 		_, err := adk.Ask(ctx, "db", "SELECT 1", func(ctx context.Context, _ string) (string, error) { return "", never(ctx) })

@@ -329,6 +329,7 @@ func TestRandomOrders(t *testing.T) {
 // Few strands that touch nothing in common that is seen may share a lock: by chance one reads
 // again while the other waits to write, in an order that no search among all would try.
 func TestOrdersOfStrandsThatShareALock(t *testing.T) {
+	t.Parallel() // it waits
 	s := executing("reads again", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var lock sync.RWMutex
 		reader, err := dc.Fork(ctx, "reader", func(ctx context.Context, dc *adk.DispatchContext) error {

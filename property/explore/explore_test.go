@@ -116,7 +116,6 @@ func TestScenariosWithOneFault(t *testing.T) {
 
 // The result is the same whatever the number of workers.
 func TestWorkersDoNotShow(t *testing.T) {
-	t.Parallel()
 	for name, limit := range map[string]int{"hello": 0, "parallel-tools": thorough.Of(1300, 1300, 600)} { // a chunk and more
 		var results []string
 		for _, workers := range []int{1, 5} {
@@ -191,7 +190,6 @@ const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  
 
 // A violation says how to see it again, and that shows it.
 func TestViolationsAreReproduced(t *testing.T) {
-	t.Parallel()
 	s := named(t, "gates-aborted")
 	s.Check = func(r turn.Run) error { // every schedule is another violation
 		if err := noCancel(r); err != nil {

@@ -54,6 +54,7 @@ func readAll(body io.ReadCloser) error {
 // keeps and of one that a run makes. A response that nobody reads keeps its
 // connection, and is named.
 func TestConnectionsKeptAlive(t *testing.T) {
+	t.Parallel() // it waits
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 1<<20))
 	}))
@@ -69,7 +70,10 @@ func TestConnectionsKeptAlive(t *testing.T) {
 	result = explored(t, executing("a pool for every run", asks(fresh)), explore.Options{Schedules: 20})
 	assert.Empty(t, result.Violations, result)
 
-	forgets := func(io.ReadCloser) error { return nil }
+	forgets := func(body io.ReadCloser) error {
+		t.Cleanup(func() { _ = body.Close() }) // every look of the tests behind it would see who reads it
+		return nil
+	}
 	result = explored(t, executing("forgets", asks(get(server.Client(), server.URL, forgets))), explore.Options{Workers: 1})
 	require.Len(t, result.Violations, 1, result)
 	assert.Equal(t, "nothing is left behind", result.Violations[0].Invariant)
@@ -121,6 +125,7 @@ func TestNobodyIsLookedForBehindTheBudget(t *testing.T) {
 // standard library's, and nothing that user code could end. A body that nobody closes leaves
 // the same, and is found.
 func TestClientsWithATimeout(t *testing.T) {
+	t.Parallel() // it waits
 	timing := func(read func(io.ReadCloser) error) turn.Subject {
 		return executing("timing", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			client := &http.Client{Timeout: time.Hour, Transport: adkhttp.NewTransport(okay{})}
@@ -138,7 +143,10 @@ func TestClientsWithATimeout(t *testing.T) {
 	result := explored(t, timing(readAll), explore.Options{Faults: []turn.FaultKind{turn.Fail, turn.Panic}})
 	assert.Empty(t, result.Violations, result)
 
-	forgetful := func(body io.ReadCloser) error { return nil }
+	forgetful := func(body io.ReadCloser) error {
+		t.Cleanup(func() { _ = body.Close() })
+		return nil
+	}
 	result = explored(t, timing(forgetful), explore.Options{Faults: []turn.FaultKind{turn.Fail, turn.Panic}})
 	assert.NotEmpty(t, says(result, "http.setRequestCancel at net/http/client.go:"), result)
 }
@@ -223,6 +231,7 @@ func TestPoolsOfDatabases(t *testing.T) {
 
 // What a driver keeps for a connection can be named as what may stay.
 func TestGoroutinesOfTheBackground(t *testing.T) {
+	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := executing("watched", asks(func(context.Context) error {

@@ -339,6 +339,7 @@ func TestShownInTheMidstOfAStream(t *testing.T) {
 // A run that does not come to its end is shown as others are: what the schedule does in
 // words, and the crossings before it stood still.
 func TestWhatAHangShows(t *testing.T) {
+	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	result := exploredAll(t, executor("hangs", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

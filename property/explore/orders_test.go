@@ -151,7 +151,6 @@ func orderEndings(t require.TestingT, s turn.Subject, all bool) (found map[strin
 // The orders that are left out make no difference: small turns end in the same ways
 // when all orders are tried.
 func TestReductionIsSound(t *testing.T) {
-	t.Parallel()
 	acts := make([]string, 0, len(strandActs))
 	for _, act := range []string{"store", "fetch", "stash", "sleep", "log", "report", "own report", "new id", "tool", "gate", "read", "abort", "ack"} {
 		require.Contains(t, strandActs, act)

@@ -171,6 +171,7 @@ func TestStrandsThatWaitForOneAnother(t *testing.T) {
 // RUN-5: two locks that are taken in two orders are a deadlock, with the lines that
 // wait.
 func TestDeadlockOfLocks(t *testing.T) {
+	t.Parallel() // it waits
 	s := pair("lock order", func() *locked { return &locked{} }, func(ctx context.Context, dc *adk.DispatchContext, l *locked, n int) error {
 		first, second := &l.first, &l.second
 		if n == 1 {
@@ -211,6 +212,7 @@ func headOf(stack string) string {
 
 // RUN-5: what was given up while it was made is not run when it has been made after all.
 func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
+	t.Parallel() // it waits
 	var made, ran atomic.Bool
 	over := make(chan struct{})
 	s := turn.Subject{Name: "made too late", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
@@ -306,11 +308,14 @@ func TestExplorationsEnd(t *testing.T) {
 		}), "deadlock: ", "stall_test.go:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait, and take no core
-			if name == spinning {
+			var options explore.Options
+			if name == spinning { // before the others, who wait longer beside it, and in one run: it takes a core
+				options.Workers = 1
 				defer over.Store(true)
+			} else {
+				t.Parallel() // they wait, and take no core
 			}
-			result := endsOfItself(t, c.subject, explore.Options{})
+			result := endsOfItself(t, c.subject, options)
 			found := says(result, c.want)
 			require.NotEmpty(t, found, result)
 			assert.Contains(t, found[0].Text, c.where)
@@ -346,7 +351,7 @@ func TestWhatHangsBesideTheRuns(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s := executing("is checked for ever", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
-	result := within(t, checked(s, func(turn.Run) error { <-never; return nil }), 5*time.Second, explore.Options{})
+	result := within(t, checked(s, func(turn.Run) error { <-never; return nil }), 3*time.Second, explore.Options{})
 	require.NotEmpty(t, result.Violations)
 	assert.Equal(t, "a check comes to its end", result.Violations[0].Invariant)
 
@@ -400,6 +405,7 @@ func TestNoRunBeginsBehindTheBudget(t *testing.T) {
 		"waits for ever":     func() { <-never },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var late atomic.Bool
 			var behind atomic.Int64
 			s := executing(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -438,6 +444,7 @@ func TestUndisturbedHang(t *testing.T) {
 // A run that was left behind may keep what the next one needs. That is said, and no
 // run accused of what another one did.
 func TestStateOfALostRun(t *testing.T) {
+	t.Parallel() // it waits
 	var global sync.Mutex
 	s := executing("global", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		global.Lock()
