@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"io/fs"
 	"iter"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,15 +17,7 @@ import (
 )
 
 // FixtureNamed is the fixture of that name.
-func FixtureNamed(t testing.TB, name string) Fixture {
-	for _, f := range AllFixtures(t) {
-		if f.Name == name {
-			return f
-		}
-	}
-	require.Fail(t, "there is no fixture "+name)
-	return Fixture{}
-}
+func FixtureNamed(t testing.TB, name string) Fixture { return readFixture(t, name+".jsonl") }
 
 // AllFixtures are the embedded traces, read.
 func AllFixtures(t testing.TB) []Fixture {
@@ -31,26 +26,39 @@ func AllFixtures(t testing.TB) []Fixture {
 	require.NotEmpty(t, names)
 	all := make([]Fixture, len(names))
 	for i, name := range names {
-		data, err := fixtures.Traces.ReadFile(name)
-		require.NoError(t, err)
-		recorded, err := trace.Read(bytes.NewReader(data))
-		require.NoError(t, err, name)
-		all[i] = Fixture{strings.TrimSuffix(name, ".jsonl"), data, recorded}
+		all[i] = readFixture(t, name)
 	}
 	return all
+}
+
+func readFixture(t testing.TB, file string) Fixture {
+	data, err := fixtures.Traces.ReadFile(file)
+	require.NoError(t, err)
+	recorded, err := trace.Read(bytes.NewReader(data))
+	require.NoError(t, err, file)
+	return Fixture{strings.TrimSuffix(file, ".jsonl"), data, recorded}
 }
 
 // ForEachFixture runs test for every fixture, several at a time, and returns
 // when all are done.
 func ForEachFixture(t *testing.T, test func(t *testing.T, f Fixture)) {
-	t.Run("fixtures", func(t *testing.T) {
-		for _, f := range AllFixtures(t) {
-			t.Run(f.Name, func(t *testing.T) {
-				t.Parallel()
-				test(t, f)
-			})
-		}
-	})
+	t.Run("fixtures", func(t *testing.T) { sideBySide(t, AllFixtures(t), func(f Fixture) string { return f.Name }, test) })
+}
+
+// sideBySide runs a test of each, as many at a time as there are cores. None of the others has
+// been begun, as it would have been with Parallel, and waits for its turn: who looks at what
+// every goroutine of the program does would look at all of them each time.
+func sideBySide[T any](t *testing.T, all []T, name func(T) string, test func(t *testing.T, one T)) {
+	var group sync.WaitGroup
+	var begun atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := begun.Add(1) - 1; i < int64(len(all)); i = begun.Add(1) - 1 {
+				t.Run(name(all[i]), func(t *testing.T) { test(t, all[i]) })
+			}
+		})
+	}
+	group.Wait()
 }
 
 // EachFixture runs a test for every embedded trace, side by side.
@@ -58,16 +66,9 @@ func EachFixture(t *testing.T, run func(t *testing.T, recorded *trace.Trace)) {
 	files, err := fs.Glob(fixtures.Traces, "*.jsonl")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(file, ".jsonl"), func(t *testing.T) {
-			t.Parallel()
-			data, err := fixtures.Traces.ReadFile(file)
-			require.NoError(t, err)
-			recorded, err := trace.Read(bytes.NewReader(data))
-			require.NoError(t, err)
-			run(t, recorded)
-		})
-	}
+	sideBySide(t, files, func(file string) string { return strings.TrimSuffix(file, ".jsonl") }, func(t *testing.T, file string) {
+		run(t, readFixture(t, file).Trace)
+	})
 }
 
 // Prefixes are the beginnings of a fixture, by how many crossings they have: from none
