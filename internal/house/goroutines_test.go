@@ -39,6 +39,7 @@ var goroutines = map[string]string{
 	"internal/storagetest/sessions.go":  "senders of deliveries, to see that each counts once",
 	"internal/storagetest/processes.go": "processes that open one storage at once",
 	"internal/stub/watcher.go":          "the replayed run, which a recorded Goexit ends",
+	"internal/tracetest/fixtures.go":    "tests of fixtures, as many at a time as there are cores",
 	"internal/tracetest/fold.go":        "a turn of a test, which a Goexit ends",
 	"replay/corpus/corpus.go":           "the replays of several traces",
 	"example/chat/standin.go":           "the server that plays a model, until it is closed",

@@ -10,7 +10,7 @@ import (
 // mostAtOnce is how many of the tests that may do so run beside one another: they wait for what
 // hangs, and take no core meanwhile. A test that works does not run beside them: whoever might
 // wait for it is given longer.
-const mostAtOnce = 8
+const mostAtOnce = 4
 
 func TestMain(m *testing.M) {
 	const parallel = "test.parallel"
