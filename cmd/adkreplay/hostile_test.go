@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -31,7 +32,7 @@ var ofTrace = [][]string{
 // internal failure. A normal run tries a sample, and all that end in a wait; with the
 // variable all are tried.
 func TestCommandsEndOnEveryPrefix(t *testing.T) {
-	every := tracetest.AllMutants()
+	every, of := tracetest.AllMutants(), thorough.Of[uint32](64, 256, 1024)
 	if !every {
 		t.Logf("a sample: `make mutants` (%s=all) tries all", tracetest.MutantsVariable)
 	}
@@ -39,7 +40,7 @@ func TestCommandsEndOnEveryPrefix(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "turn.jsonl")
 		for n, prefix := range tracetest.Prefixes(f) {
 			name := fmt.Sprintf("%s after %d crossings", f.Name, n)
-			if !every && n > 0 && !endsInWait(f, n) && crc32.ChecksumIEEE([]byte(name))%64 != 0 {
+			if !every && n > 0 && !endsInWait(f, n) && crc32.ChecksumIEEE([]byte(name))%of != 0 {
 				continue
 			}
 			require.NoError(t, os.WriteFile(path, prefix, 0o644))
