@@ -3,6 +3,9 @@ package replay_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,43 +18,52 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// counting is a turn that logs how long what it was given is, and a little more.
-func counting(more int) adk.Config {
+// counting is a turn that logs how long what it was given is, and a little more, and keeps that
+// where it is no line of a log.
+func counting(more int, keeps bool, words string) adk.Config {
 	return adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		text, _ := dc.Stash().Get("given", "").(string)
-		h.Log(adk.LevelInfo, "length", "counted", map[string]any{"bytes": len(text) + more})
+		n := len(text) + more
+		h.Log(adk.LevelInfo, "length", fmt.Sprint(words, n), map[string]any{"bytes": n})
+		if keeps {
+			return errors.Join(dc.Stash().Set("length", n), dc.Ack())
+		}
 		return dc.Ack()
 	}}}
 }
 
-// A report on a redacted trace says beside a difference that live code counts placeholders, which
-// may be why; it says so nowhere else.
+// What a line of the log counts of a redacted text is no difference, and a report says so. Beside
+// any other difference it says that live code counts placeholders, which may be why; it says so
+// nowhere else.
 func TestCountsOfWhatWasRedacted(t *testing.T) {
+	const numbers, counts = "the numbers in lines of the log, which may count it",
+		"what live code counts of a redacted text: it has the length and the tokens of its placeholder, " +
+			"so that a budget, for one, may decide otherwise than it did though its code is the same"
 	rules := &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `key-[a-z-]+`}}}
 	for name, c := range map[string]struct {
-		given string
-		rules *redact.Rules
-		more  int
-		says  bool
+		given         string
+		rules         *redact.Rules
+		more          int
+		keeps         bool
+		words         string // of today's log
+		differs, says bool
 	}{
-		"redacted":             {"it is key-of-the-house-and-much-longer-yet", rules, 0, true},
-		"redacted and as long": {"it is key-of-the-house", rules, 0, false},
-		"not redacted":         {"it is key-of-the-house", nil, 1, false},
-		"nothing to redact":    {"it is nothing", rules, 1, false},
+		"redacted, and kept":    {given: "it is key-of-the-house-and-much-longer-yet", rules: rules, keeps: true, differs: true, says: true},
+		"redacted, and logged":  {given: "it is key-of-the-house-and-much-longer-yet", rules: rules, says: true},
+		"logged in other words": {given: "it is key-of-the-house-and-much-longer-yet", rules: rules, words: "bytes: ", differs: true, says: true},
+		"redacted and as long":  {given: "it is key-of-the-house", rules: rules, keeps: true, says: true},
+		"not redacted":          {given: "it is key-of-the-house", more: 1, differs: true},
+		"nothing to redact":     {given: "it is nothing", rules: rules, more: 1, differs: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var recorded bytes.Buffer
-			runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(counting(0), replay.Record(&recorded, replay.RecordOptions{Redact: c.rules}))))
+			runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(counting(0, c.keeps, ""), replay.Record(&recorded, replay.RecordOptions{Redact: c.rules}))))
 			require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Count.", Stash: map[string]any{"given": c.given}}))
-			report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: counting(c.more), Seams: []string{replay.Executor}})
+			report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: counting(c.more, c.keeps, c.words), Seams: []string{replay.Executor}})
 			require.NoError(t, err)
-			assert.Equal(t, c.says || c.more > 0, report.Divergence != nil, "%s", report)
-			said := false
-			for _, what := range report.NotCompared {
-				said = said || what == "what live code counts of a redacted text: it has the length and the tokens of its placeholder, "+
-					"so that a budget, for one, may decide otherwise than it did though its code is the same"
-			}
-			assert.Equal(t, c.says, said, "%s", report)
+			assert.Equal(t, c.differs, report.Divergence != nil, "%s", report)
+			assert.Equal(t, c.says, slices.Contains(report.NotCompared, numbers), "%s", report)
+			assert.Equal(t, c.says && c.differs, slices.Contains(report.NotCompared, counts), "%s", report)
 		})
 	}
 }

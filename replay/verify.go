@@ -14,13 +14,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/alone"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/internal/ties"
+	"github.com/adkreplay/adkreplay/replay/internal/withhold"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
-
-// countsOfPlaceholders is said beside what differs in the replay of a redacted trace: that may
-// be why, and nobody can tell.
-const countsOfPlaceholders = "what live code counts of a redacted text: it has the length and the tokens of its placeholder, " +
-	"so that a budget, for one, may decide otherwise than it did though its code is the same"
 
 // Verify re-runs the turn that a trace holds on today's engine, with the seams
 // in live as user code and every other seam doing what was recorded, and
@@ -64,8 +60,10 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 	}
 	if report != nil {
 		notes := wire.RedactedNote(r.Footer())
-		if len(notes) > 0 && report.Divergence != nil && live.any() {
-			notes = append(notes, countsOfPlaceholders)
+		if len(notes) > 0 && live.any() {
+			if notes = append(notes, withhold.NumbersInLogs); report.Divergence != nil {
+				notes = append(notes, withhold.Counts)
+			}
 		}
 		report.NotCompared = append(report.NotCompared, notes...)
 	}
@@ -85,11 +83,10 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 // callFor says who called for the replay where nothing else is known of the code in which
 // it diverged: what a run is given was made there.
 func (d *Divergence) callFor(live Live) {
-	const ofVerify = 2
 	if d.Place != "" || !live.any() || d.Scripted {
 		return
 	}
-	d.Place = codeplace.Here(ofVerify).User().HandedIn()
+	d.Place = codeplace.Here(2).User().HandedIn() // above Verify
 }
 
 // verifyScripted is Verify without live seams. What follows from a divergence is

@@ -3,6 +3,7 @@ package compare
 import (
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -39,5 +40,14 @@ func withoutPorts(text string) string {
 			return "localhost"
 		}
 		return host + ":" + port
+	})
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
+
+// DifferInNumbers reports whether fields differ in nothing but the numbers in them.
+func DifferInNumbers(fields []FieldDiff) bool {
+	return len(fields) > 0 && !slices.ContainsFunc(fields, func(f FieldDiff) bool {
+		return numbers.ReplaceAllString(f.Want, "0") != numbers.ReplaceAllString(f.Got, "0")
 	})
 }

@@ -225,12 +225,18 @@ func (r *redactor) hunt(kind string, texts ...string) {
 // is hunted.
 const beforeRules = 1 << 30
 
+// KindHash is the kind of what stands for the hash of a body, of which no rule says anything.
+const KindHash = "hash"
+
+// LeastHash is how many digits of a hash are the fewest that ids and keys have of it.
+const LeastHash = 16
+
 // huntHash has the hash of a body looked for everywhere, and the beginnings of it that
 // are a part of ids and keys.
 func (r *redactor) huntHash(hash string) {
-	for _, digits := range []int{len(hash), 32, 16} {
+	for _, digits := range []int{len(hash), 32, LeastHash} {
 		if digits <= len(hash) {
-			r.hunt("hash", hash[:digits])
+			r.hunt(KindHash, hash[:digits])
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -31,6 +32,18 @@ const (
 	ErrorCause    = "cause"
 	ErrorCauses   = "causes"
 )
+
+// IsOfErrorsFormat reports whether a place within the JSON of an error holds a word of the format:
+// nothing else has a meaning there, and is an error without one.
+func IsOfErrorsFormat(place string) bool {
+	at := strings.Split(place, "/")
+	switch last := at[len(at)-1]; last {
+	case ErrorCode, ErrorSentinel, ErrorStage, ErrorType:
+		return true
+	default:
+		return len(at) > 1 && at[len(at)-2] == ErrorIs
+	}
+}
 
 // The members of a fault.
 const (

@@ -26,6 +26,15 @@ const leastWithheld = 4
 // labelPiece is the name of the field that holds a piece of an answer.
 const labelPiece = "piece"
 
+// What a report says that is not compared in the replay of a redacted recording.
+const (
+	// NumbersInLogs is said always: a line of the log may count what was redacted.
+	NumbersInLogs = "the numbers in lines of the log, which may count it"
+	// Counts is said beside what differs: that may be why, and nobody can tell.
+	Counts = "what live code counts of a redacted text: it has the length and the tokens of its placeholder, " +
+		"so that a budget, for one, may decide otherwise than it did though its code is the same"
+)
+
 // Run is the new run of a redacted recording, and what of it is secret.
 type Run struct {
 	fields    wire.Apart
@@ -109,7 +118,11 @@ func (w *Run) texts(x *adk.Crossing, give func(use adk.FieldUse, place, text str
 		}
 		raw, err := w.fields.Append(use.Field, x)
 		if err == nil {
-			err = wire.EachText(raw, "", func(place, text string) { give(use, place, text) })
+			err = wire.EachText(raw, "", func(place, text string) {
+				if use.Field != adk.FieldErr && use.Field != adk.FieldCause || !wire.IsOfErrorsFormat(place) {
+					give(use, place, text)
+				}
+			})
 		}
 		if err != nil {
 			return fmt.Errorf("replay: crossing %d: %s: %w", x.Seq, use.Label, err)
