@@ -120,10 +120,10 @@ func jsonMethods() []Method {
 	return []Method{
 		{"json_type", "Returns the format: json, json5 or jsonl.", nil, func(ctx context.Context, a *Artifact, _ map[string]any) (any, error) { return a.JSON().Type(ctx) }},
 		{"json_keys", "Returns the keys of the root object, or of all records.", nil, func(ctx context.Context, a *Artifact, _ map[string]any) (any, error) { return a.JSON().keys(ctx) }},
-		{"json_length", "Returns the number of records; 1 for one document.", nil, func(ctx context.Context, a *Artifact, _ map[string]any) (any, error) { return a.JSON().Length(ctx) }},
+		{"json_length", "Returns the number of records, which are the lines of jsonl. One document counts 1, also where it is an array.", nil, func(ctx context.Context, a *Artifact, _ map[string]any) (any, error) { return a.JSON().Length(ctx) }},
 		{"json_get", "Returns what a JSON path selects, as a list.", json.RawMessage(pathArgs), path(func(q JSONQuestions, ctx context.Context, path string) (any, error) { return q.get(ctx, "get", path) })},
-		{"json_filter", "Returns the records in which a JSON path selects anything.", json.RawMessage(pathArgs), path(JSONQuestions.filter)},
-		{"json_slice", "Returns the records from start up to, and without, end.", json.RawMessage(rangeArgs), func(ctx context.Context, a *Artifact, args map[string]any) (any, error) {
+		{"json_filter", "Returns the records in which a JSON path selects anything. One document is one record and given whole, also where it is an array: get its elements by a JSON path such as $[?@.price < 10].", json.RawMessage(pathArgs), path(JSONQuestions.filter)},
+		{"json_slice", "Returns the records from start up to, and without, end. One document is given whole whatever is asked, also where it is an array: get a part of that by a JSON path such as $[0:5].", json.RawMessage(rangeArgs), func(ctx context.Context, a *Artifact, args map[string]any) (any, error) {
 			return a.JSON().slice(ctx, intAt(args, "start"), intAt(args, "end"))
 		}},
 		{"json_pluck", "Returns what a JSON path selects in all records, as one list.", json.RawMessage(pathArgs), path(func(q JSONQuestions, ctx context.Context, path string) (any, error) { return q.get(ctx, "pluck", path) })},

@@ -336,6 +336,37 @@ func BenchmarkForge(b *testing.B) {
 	}
 }
 
+// ART-16, FRG-4: an array is one document, which is given whole; the tools that would count, cut
+// or choose among records say so, and the path that they name instead gives its elements.
+func TestForgedOfAnArray(t *testing.T) {
+	array := []*adk.ToolCall{call(t, "j", made(t, artifact.JSON, `[{"price":20},{"price":1},{"price":2},{"price":3},{"price":30},{"price":4}]`))}
+	holding(t, array, func(ctx context.Context, dc *adk.DispatchContext) {
+		forged := forge(t, dc, artifact.Config{})
+		ask := func(tool, args string) string {
+			got, err := answer(ctx, dc, forged, "artifact_json_"+tool, `{"callId":"j"`+args+`}`)
+			require.NoError(t, err)
+			return got
+		}
+		whole := ask("get", `,"path":"$"`)
+		for tool, c := range map[string]struct {
+			args, gives, says, path string
+			elements                int
+		}{
+			"length": {"", "1", "One document counts 1, also where it is an array.", "", 0},
+			"slice":  {`,"start":0,"end":5`, whole, "One document is given whole whatever is asked, also where it is an array:", "$[0:5]", 5},
+			"filter": {`,"path":"$[?@.price < 10]"`, whole, "One document is one record and given whole, also where it is an array:", "$[?@.price < 10]", 4},
+		} {
+			assert.Equal(t, c.gives, ask(tool, c.args), tool)
+			told, _ := forged.Get("artifact_json_" + tool)
+			assert.Contains(t, told.Description(), c.says)
+			if c.path != "" {
+				assert.Contains(t, told.Description(), "by a JSON path such as "+c.path+".")
+				assert.Equal(t, c.elements, strings.Count(ask("get", `,"path":"`+c.path+`"`), "price"), c.path)
+			}
+		}
+	})
+}
+
 // FRG-4, ART-5: what a prompt says of a flavour is what is forged for it, in that order.
 func TestOffers(t *testing.T) {
 	names := func(flavour string, config artifact.Config) (string, []string) {

@@ -184,7 +184,7 @@ func (q JSONQuestions) Type(ctx context.Context) (string, error) {
 	return valueOf[string](q.ask(ctx, "type", nil, func(d *document) (any, error) { return d.format, nil }))
 }
 
-// Length is the number of records, 1 for one document.
+// Length is the number of records: 1 for one document, also where that is an array.
 func (q JSONQuestions) Length(ctx context.Context) (int, error) {
 	return valueOf[int](q.ask(ctx, "length", nil, func(d *document) (any, error) { return float64(d.count), nil }))
 }
@@ -240,13 +240,15 @@ func (q JSONQuestions) Pluck(ctx context.Context, path string) ([]json.RawMessag
 	return raws(q.get(ctx, "pluck", path))
 }
 
-// Filter gives the records, or the one document, in which a path selects anything.
+// Filter gives the records, or the one document, in which a path selects anything. The
+// elements of an array are no records: Get $[?@.price < 10].
 func (q JSONQuestions) Filter(ctx context.Context, path string) ([]json.RawMessage, error) {
 	return raws(q.filter(ctx, path))
 }
 
 // Slice gives the records from one, counted from 0, to the one before another; nil is
-// the first, and the end. One document is given whatever is asked.
+// the first, and the end. One document is given whole whatever is asked, also where it is
+// an array: Get $[0:5] gives some of its elements.
 func (q JSONQuestions) Slice(ctx context.Context, from, to *int) ([]json.RawMessage, error) {
 	return raws(q.slice(ctx, from, to))
 }
