@@ -23,7 +23,11 @@ type HandleOptions struct {
 // reads what the body is, and with which forged tools to ask it. It changes the set of the
 // dispatch alone, and never the storage, so that another bound is good for what was stored
 // before. What forged tools answer stays inline. Put it behind the middlewares that add tool
-// calls, and a budget that counts before the dispatch counts the bodies all the same.
+// calls to the dispatch.
+//
+// A turn-input middleware runs before it, and sees the bodies: budget.Shed takes messages away
+// to make room for what no prompt will hold, unless its options have HandleOptions.Shown of the
+// same options.
 //
 // Nothing shows a handle by itself: without Handles, or a tool or middleware of one's own
 // that makes its calls with Inline false, every body stands in the prompt (ART-6).
@@ -39,21 +43,43 @@ func Handles(options HandleOptions) adk.DispatchMiddleware {
 	}}
 }
 
+// Shown is a tool call as a prompt shows it behind Handles with the same options: not inline
+// where its result is an artifact that is large enough, and else the call itself. It is for
+// what counts before the dispatch (budget.ShedOptions).
+//
+// It fails with E_INVALID_ARTIFACT_CONFIG where the options are wrong.
+func (o HandleOptions) Shown(call *adk.ToolCall) (*adk.ToolCall, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	mark, is := eligible(call)
+	if !is || !call.Inline() || mark.Bytes < o.From {
+		return call, nil
+	}
+	init := call.Init()
+	init.Inline = new(false)
+	return adk.NewToolCall(init)
+}
+
+func (o HandleOptions) check() error {
+	if o.From >= 0 {
+		return nil
+	}
+	fault := adk.Fault{Path: "From", Message: fmt.Sprintf("is %d, want 0 or more bytes", o.From)}
+	return &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: fault.Path + ": " + fault.Message, Faults: []adk.Fault{fault}}
+}
+
 func (o HandleOptions) show(dc *adk.DispatchContext) error {
-	if o.From < 0 {
-		fault := adk.Fault{Path: "From", Message: fmt.Sprintf("is %d, want 0 or more bytes", o.From)}
-		return &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: fault.Path + ": " + fault.Message, Faults: []adk.Fault{fault}}
+	if err := o.check(); err != nil {
+		return err
 	}
 	for _, call := range dc.ToolCalls().All() {
-		mark, is := eligible(call)
-		if !is || !call.Inline() || mark.Bytes < o.From {
-			continue
-		}
-		init := call.Init()
-		init.Inline = new(false)
-		shown, err := adk.NewToolCall(init)
+		shown, err := o.Shown(call)
 		if err != nil {
 			return err
+		}
+		if shown == call {
+			continue
 		}
 		if _, err := dc.ToolCalls().Add(shown); err != nil {
 			return err

@@ -32,6 +32,10 @@ func TestHandles(t *testing.T) {
 		shown := map[string]bool{}
 		for i, c := range dc.ToolCalls().All() {
 			assert.Equal(t, calls[i].ID(), c.ID())
+			before, err := artifact.HandleOptions{From: 5}.Shown(calls[i])
+			require.NoError(t, err)
+			assert.Equal(t, c.Inline(), before.Inline(), "who counts before the dispatch knows")
+			assert.Equal(t, before.Inline(), before == calls[i])
 			shown[c.ID()] = !c.Inline()
 		}
 		assert.Equal(t, map[string]bool{"large": true, "small": false, "words": false, "list": false, "query": false}, shown)
@@ -43,6 +47,8 @@ func TestHandles(t *testing.T) {
 func TestHandlesRefuse(t *testing.T) {
 	inTurn(t, fakes.NewStorage().Storage(), func(ctx context.Context, dc *adk.DispatchContext) {
 		err := artifact.Handles(artifact.HandleOptions{From: -1}).Run(ctx, dc, func(context.Context) { t.Error("it went on") })
+		assert.EqualError(t, err, "E_INVALID_ARTIFACT_CONFIG: From: is -1, want 0 or more bytes")
+		_, err = artifact.HandleOptions{From: -1}.Shown(call(t, "words", adk.Text("a")))
 		assert.EqualError(t, err, "E_INVALID_ARTIFACT_CONFIG: From: is -1, want 0 or more bytes")
 	})
 }

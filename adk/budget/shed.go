@@ -25,6 +25,11 @@ type ShedOptions struct {
 	// Prompt says how results of tools are rendered, for they count as they are shown. Its
 	// Opener is the turn's context where it is nil.
 	Prompt prompt.Options
+	// Shown is a tool call as the prompt will show it: what a middleware of the dispatch, which
+	// runs later, has it show by a handle counts as that. Where artifact.Handles stands in the
+	// dispatch input it is Shown of the same artifact.HandleOptions. nil is each call as the
+	// turn holds it, a large artifact with all of its body.
+	Shown func(call *adk.ToolCall) (*adk.ToolCall, error)
 }
 
 // shedding is what goes of a turn that does not fit, by the ids of the records, in the
@@ -40,9 +45,13 @@ type shedding struct {
 // confidence and importance first; then messages, the oldest first. It takes them out of
 // the turn's sets alone, never out of the storage, and no more than is needed. A turn that
 // did not fit as it was has one log of the kind ShedName: what went, by id, what was counted
-// before and after, and whether that fits. Put it behind the middlewares that fill the turn.
+// before and after, and whether that fits.
 //
-// It fails with what the rendering of results fails with, and with
+// Put it behind the middlewares that fill the turn: what comes later is not counted. It stands
+// before artifact.Handles, which is of the dispatch: without Shown it counts the bodies that
+// Handles will hide, and the messages go for nothing.
+//
+// It fails with what the rendering of results and Shown fail with, and with
 // E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS where the options are wrong.
 func Shed(options ShedOptions) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: ShedName, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
@@ -61,7 +70,10 @@ func (o ShedOptions) shed(ctx context.Context, tc *adk.TurnContext) error {
 	if !o.Enforced() {
 		return nil
 	}
-	view := prompt.ViewOf(tc.Handle)
+	view, err := o.view(tc)
+	if err != nil {
+		return err
+	}
 	if o.Prompt.Opener == nil {
 		o.Prompt.Opener = tc
 	}
@@ -78,7 +90,7 @@ func (o ShedOptions) shed(ctx context.Context, tc *adk.TurnContext) error {
 		return err
 	}
 	if plan.before.Total()+o.Reserve > o.Window {
-		o.log(tc, plan)
+		o.log(tc, plan, view)
 	}
 	return nil
 }
@@ -96,13 +108,17 @@ func (o ShedOptions) Faults() []adk.Fault {
 }
 
 // log says what went.
-func (o ShedOptions) log(tc *adk.TurnContext, s shedding) {
+func (o ShedOptions) log(tc *adk.TurnContext, s shedding, view prompt.View) {
 	level, outcome := adk.LevelInfo, "fits now"
 	if !s.fits {
 		level, outcome = adk.LevelWarn, "does not fit all the same"
 	}
 	gone := len(s.retrievables) + len(s.memories) + len(s.messages)
-	tc.Log(level, ShedName, fmt.Sprintf("the turn %s: %d of its records went", outcome, gone), map[string]any{
+	message := fmt.Sprintf("the turn %s: %d of its records went", outcome, gone)
+	if o.hasDocuments(view) {
+		message += "; documents that tools gave counted with their bodies: ShedOptions.Shown says for which a handle stands"
+	}
+	tc.Log(level, ShedName, message, map[string]any{
 		"retrievables": s.retrievables, "memories": s.memories, "messages": s.messages, "fits": s.fits,
 		"before": s.before.Total(), "after": s.after.Total(), "limit": o.Window, "reserve": o.Reserve, "encoding": o.Encoding,
 	})

@@ -3,6 +3,7 @@ package budget_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/budget"
 	"github.com/adkreplay/adkreplay/adk/prompt"
 	"github.com/adkreplay/adkreplay/fakes"
@@ -135,6 +137,71 @@ func TestShed(t *testing.T) {
 			assert.Nil(t, report.Divergence)
 		})
 	}
+}
+
+// BUD-4, BUD-10, ART-5: a result that Handles will hide counts as the handle that is shown, so
+// that no message goes for it, and the executor counts the same; without Shown its body counts,
+// messages go, and the log says what would help.
+func TestShedBeforeHandles(t *testing.T) {
+	k := kit{t}
+	view, text := prompt.View{}, strings.Repeat("word ", 10)
+	for i := range 20 {
+		view.Messages = append(view.Messages, k.message(fmt.Sprint("m", i), text, i))
+	}
+	body, err := artifact.Text(t.Context(), adk.Text(strings.Repeat("word ", 5000)))
+	require.NoError(t, err)
+	earlier, handles := k.call("earlier", body, true), artifact.HandleOptions{From: 1000}
+	for name, c := range map[string]struct {
+		shown    func(*adk.ToolCall) (*adk.ToolCall, error)
+		messages int
+		logs     []string
+	}{
+		"what is shown counts": {handles.Shown, 20, nil},
+		"the body counts":      {nil, 2, []string{"the turn does not fit all the same: 18 of its records went; documents that tools gave counted with their bodies: ShedOptions.Shown says for which a handle stands"}},
+		"another is shown":     {artifact.HandleOptions{From: 1 << 20}.Shown, 2, []string{"the turn does not fit all the same: 18 of its records went"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits, counted := budget.Limits{Encoding: "words", Window: 1000, Counter: words}, 0
+			executor := adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				shown := prompt.ViewOf(dc.Handle)
+				counted = budget.Measure(shown, results(t, shown), "words", words).Total()
+				assert.Len(t, shown.Messages, c.messages)
+				return dc.Ack()
+			}}
+			config := loaded(t, view, budget.ShedOptions{Limits: limits, KeepMessages: 2, Shown: c.shown}, executor)
+			config.DispatchInput = []adk.DispatchMiddleware{artifact.Handles(handles)}
+			config.TurnInput = slices.Insert(config.TurnInput, 0, adk.TurnMiddleware{Name: "earlier", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+				_, err := tc.ToolCalls().Add(earlier)
+				next(ctx)
+				return err
+			}})
+			recorded, failures := run(t, config)
+			assert.Empty(t, failures)
+			assert.Less(t, counted, limits.Window, "what the model is asked with fits")
+			var logs []string
+			for _, x := range crossings(t, recorded, adk.KindReportLog) {
+				logs = append(logs, x.Text)
+			}
+			assert.Equal(t, c.logs, logs)
+			property.Check(t, bytes.NewReader(recorded))
+		})
+	}
+}
+
+// ART-6, BUD-10: what Shown fails with, the turn fails with, and nothing goes.
+func TestShedWithoutWhatIsShown(t *testing.T) {
+	k := kit{t}
+	view := prompt.View{Messages: []*adk.Message{k.message("a", "one two", 0), k.message("b", "three", 1)}}
+	config := loaded(t, view, budget.ShedOptions{Limits: budget.Limits{Encoding: "words", Window: 1, Counter: words}, Shown: artifact.HandleOptions{From: -1}.Shown}, adk.Executor{})
+	config.TurnInput = slices.Insert(config.TurnInput, 0, adk.TurnMiddleware{Name: "earlier", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+		_, err := tc.ToolCalls().Add(k.call("c", adk.Text("word"), true))
+		next(ctx)
+		return err
+	}})
+	recorded, failures := run(t, config)
+	require.Len(t, failures, 1)
+	assert.ErrorIs(t, failures[0], adk.E_INVALID_ARTIFACT_CONFIG)
+	assert.Empty(t, keys(t, recorded, adk.KindRemove))
 }
 
 // BUD-1, BUD-10: without limits nothing is measured, and wrong ones fail the turn.
