@@ -23,7 +23,12 @@ type KeyInit struct {
 	// Schema is the JSON Schema of the value; nil is that of T. An object that lists its
 	// properties refuses others, as with tools.
 	Schema json.RawMessage
-	// Version is that of the value's shape; 0 means 1.
+	// Version is that of the value's shape; 0 means 1. It rises with every new field too, also
+	// an optional one, while hosts of an earlier release run: such a host reads the value into
+	// its own type and writes it back without the field, and nothing says so. Of a higher
+	// version it leaves the session alone (E_SESSION_STATE_NEWER), for hosts that know it. To
+	// roll a field out with nobody waiting, and under the same version, have a first release
+	// carry it and a second one, when no host is without it, set it.
 	Version int
 	// Upgrade makes a value of version from one of version from+1. It is required above
 	// version 1, and a value may pass through it several times.
