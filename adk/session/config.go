@@ -22,7 +22,8 @@ type Channel interface {
 	// belong into a key (SES-18).
 	State() (json.RawMessage, error)
 	// Deliver is called first in each turn. It sees the session's values, may set them,
-	// adds records and stores them.
+	// adds records and stores them. Its error ends the attempt and never the delivery at once:
+	// that is tried again as long as Config.Attempts allow, whatever the error wraps.
 	Deliver(ctx context.Context, tc *adk.TurnContext, d Delivery) error
 }
 

@@ -500,6 +500,38 @@ func TestFatalFailure(t *testing.T) {
 	assert.Equal(t, adk.E_INPUT_PIPELINE_ERROR, deliver(t, w.host(c), delivery("one", "b")).Code)
 }
 
+// SES-21: the error of a channel is the failure of its stage, whatever it wraps: the delivery is
+// tried as often as any, and is then failed for good.
+func TestChannelCannotEndADelivery(t *testing.T) {
+	w := newWorld(t)
+	c, tried := w.config(counting), 0
+	c.NoWait, c.Attempts = true, 2
+	c.Channels["chat"] = func(state json.RawMessage) (session.Channel, error) {
+		return unusable{state, func() { tried++ }}, nil
+	}
+	h := w.host(c)
+	_, err := h.Deliver(t.Context(), delivery("one", "a"))
+	for ; errors.Is(err, adk.E_SESSION_BUSY); _, err = h.Deliver(t.Context(), delivery("one", "a")) {
+		w.clock.Advance(time.Second)
+	}
+	require.NoError(t, err)
+	o := deliver(t, h, delivery("one", "a"))
+	assert.Equal(t, []any{2, session.Failed, adk.E_INPUT_PIPELINE_ERROR, true}, []any{tried, o.State, o.Code, o.Duplicate})
+}
+
+// unusable is a channel that fails with a fatal code.
+type unusable struct {
+	state json.RawMessage
+	told  func()
+}
+
+func (r unusable) State() (json.RawMessage, error) { return r.state, nil }
+
+func (r unusable) Deliver(context.Context, *adk.TurnContext, session.Delivery) error {
+	r.told()
+	return &adk.Error{Code: adk.E_INVALID_SESSION_VALUE, Message: "nobody can use this"}
+}
+
 // SES-21: a retry that a clock has put off which was far ahead is due when that is set right.
 func TestRetryOfAClockThatRanBack(t *testing.T) {
 	w := newWorld(t)
