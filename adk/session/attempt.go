@@ -54,7 +54,8 @@ func (a *attempt) run(ctx context.Context) error {
 // Begin is what the host begins the turn of an attempt with, at the next delivery of a
 // session: prompt, instructions and stash. It is for who replays sessions, and for who
 // explores their turns. The listeners of Config.Listen are not in it, since they are to hear
-// of no replay; a turn that waits at gates needs them in its Functional and Observability.
+// of no replay: who has the turn run sets Functional and Observability of what this gives. A
+// turn that waits at gates needs a TurnGateOpen there that settles them.
 func (h *Host) Begin(seed Seed, l Loaded) (raw adk.RawTurn, err error) {
 	err = contained(func() (err error) {
 		raw.SystemPrompt, raw.Instructions, err = h.config.Prompt(seed)
