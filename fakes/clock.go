@@ -37,7 +37,8 @@ func NewClock() *Clock { return NewClockAt(Epoch) }
 func NewClockAt(start time.Time) *Clock { return &Clock{now: start.Round(0).UTC()} }
 
 // NewTickingClock makes a clock that stands at Epoch and moves by tick before each
-// reading, so that no two readings are alike and it shows who read, and how often.
+// reading, so that no two readings are alike and it shows who read, and how often. Records
+// that are made by it stand in the order in which they were made, where they are sorted by time.
 // A tick fires no timer: one that came due on the way fires when time is moved
 // next. A tick below zero is none.
 func NewTickingClock(tick time.Duration) *Clock {

@@ -9,6 +9,14 @@ import "github.com/adkreplay/adkreplay/adk"
 // What the config has already is kept where it serves: a *Scheduler as Probe
 // (and with it its order), a *Clock, any IDs. Another clock is replaced, since
 // time that moves by itself is never the same twice.
+//
+// The clock that it makes stands still while anything runs: what a turn makes has one time,
+// and where records are sorted by theirs, as in prompts, messages come before tool calls that
+// are older. Give the config NewTickingClock(time.Millisecond) where that matters.
+//
+// When all strands wait, time goes on to what is due next. The scheduler does not know a
+// goroutine that no Fork started: a gate that one settles may have timed out by then. Have the
+// listener of TurnGateOpen settle it before it returns, or an Approver.
 func Deterministic(c adk.Config, extra ...adk.Probe) adk.Config {
 	c, _ = scheduled(c, extra...)
 	return c
