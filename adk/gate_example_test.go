@@ -12,7 +12,9 @@ import (
 
 // A tool asks a person before it writes: the turn waits at a gate, which whoever hears of it
 // settles, now or hours later, and which fails by itself when its time is over. What the tool says
-// meanwhile reaches who watches the turn.
+// meanwhile reaches who watches the turn. The owner of this shop answers at once, as whoever
+// stands in for one in a test has to: under a clock of package fakes, whose time goes on when all
+// wait, a goroutine may come when the gate has timed out.
 func ExampleHandle_WaitFor() {
 	refund, err := adk.NewTool(adk.ToolInit{Name: "refund", Description: "Pays an order back.", Effect: adk.EffectWrites,
 		InputSchema: []byte(`{"type":"object","properties":{"order":{"type":"string"}},"required":["order"]}`),
@@ -38,7 +40,10 @@ func ExampleHandle_WaitFor() {
 	err = runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "Help.", Observability: adk.Observability{
 		TurnGateOpen: func(e adk.TurnGateOpen) {
 			fmt.Println("somebody is asked:", e.Gate.Reason())
-			go e.Gate.Resolve("the shop's owner", true) // of a queue, a mail, a page
+			// For a queue, a mail or a page the gate is kept, and settled when the answer comes.
+			if _, err := e.Gate.Resolve("the shop's owner", true); err != nil {
+				fmt.Println(err)
+			}
 		},
 		Log:              func(e adk.LogEvent) { fmt.Println("progress:", e.Message) },
 		ToolExecutionEnd: func(e adk.ToolExecutionEnd) { fmt.Println(e.ToolName, "has run, failed:", e.IsError) },

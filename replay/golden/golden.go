@@ -47,7 +47,9 @@ type Options struct {
 
 // Turn runs a turn under a fixed clock, counted ids and a scheduler that runs
 // strands one at a time, and holds its transcript against the golden file of
-// that name. See fakes.Deterministic for what of the config is kept.
+// that name. See fakes.Deterministic for what of the config is kept, for records whose times
+// are to differ, and for gates: a goroutine that settles one may come too late, and then it is
+// another turn. A listener settles it before it returns, or a fakes.Approver does.
 //
 // The turn is run twice, to see whether it is the same both times. So build is
 // called twice and makes everything fresh that a run changes: storage, tools
@@ -84,7 +86,9 @@ func newCheck(t TB, name string, options []Options) check {
 // Session is Transcript for a test that has hosts settle deliveries of sessions, the same
 // each time: the golden file has the story of the sessions, as the journals tell it, and
 // below it the transcript of each turn. run is called twice, with what records a host, by a
-// name that no other host of the run has.
+// name that no other host of the run has. A clock of its config's agent that stands still gives
+// the records of all its turns one time, so that the message of a later delivery comes before
+// the tool calls of an earlier one: fakes.NewTickingClock keeps them apart.
 func Session(t TB, name string, run func(record func(host string) *sessions.HostRecorder) error, options ...Options) {
 	t.Helper()
 	c := newCheck(t, name, options)
@@ -136,12 +140,21 @@ func (c check) deterministic(first, second string) bool {
 	if !differ {
 		return true
 	}
+	suspects := "Look for time and ids that user code takes from elsewhere than its context (Now, NewID), for the order\n" +
+		"of a map, for goroutines that no Fork started, and for something that both runs share and the first\n" +
+		"one used up: all that a run changes has to be made for each run."
+	if gateLapses(one) != gateLapses(other) {
+		suspects = "A gate timed out in one of them alone, and is settled by a goroutine, it seems: no run waits for that.\n" +
+			"Have the listener of TurnGateOpen settle it before it returns, or a fakes.Approver."
+	}
 	c.fail("the turn is not deterministic: two runs of it differ first in line %d of the transcript\n"+
-		"first  %s\nsecond %s\n"+
-		"Look for time and ids that user code takes from elsewhere than its context (Now, NewID), for the order\n"+
-		"of a map, for goroutines that no Fork started, and for something that both runs share and the first\n"+
-		"one used up: all that a run changes has to be made for each run.", n, one, other)
+		"first  %s\nsecond %s\n%s", n, one, other, suspects)
 	return false
+}
+
+// gateLapses reports whether a line of a transcript is the end of the time of a gate.
+func gateLapses(line string) bool {
+	return strings.HasPrefix(strings.TrimSpace(line), "! the time of the wait-for is over")
 }
 
 // firstDifference finds the first line, counted from 1, in which two texts

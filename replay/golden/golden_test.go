@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -126,6 +127,38 @@ func TestTurnIsNotDeterministic(t *testing.T) {
 			assert.Contains(t, said, suspect)
 		}
 		assertNoFile(t, dir)
+	}
+}
+
+// A gate that times out in one of two runs is told from all else that differs: who settles it
+// came too late.
+func TestGateThatTimesOutIsNotDeterministic(t *testing.T) {
+	wait := adk.DispatchMiddleware{Name: "ask", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+		_, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "go on?", Timeout: time.Hour})
+		if errors.Is(err, adk.E_TURN_GATE_TIMEOUT) {
+			err = nil
+		}
+		next(ctx)
+		return err
+	}}
+	for _, settles := range []int{1, 2} {
+		runs := 0
+		said := failure(t, checked(t, t.TempDir(), "false", func() (adk.Config, adk.RawTurn) {
+			runs++
+			run := runs
+			config, raw := greeting("Hello!")()
+			config.DispatchInput = []adk.DispatchMiddleware{wait}
+			raw.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
+				if run == settles { // of the other run a goroutine came too late
+					_, err := e.Gate.Resolve("owner", true)
+					assert.NoError(t, err)
+				}
+			}
+			return config, raw
+		}), "-count=1")
+		assert.Contains(t, said, "! the time of the wait-for is over")
+		assert.Contains(t, said, "\nA gate timed out in one of them alone, and is settled by a goroutine, it seems")
+		assert.NotContains(t, said, "the order\nof a map")
 	}
 }
 
