@@ -57,7 +57,8 @@ func behind(root *cobra.Command, flag string) string {
 }
 
 // setHelp has the help say how the file of --json is given, which the library says in a
-// notation of its own, and lists the limits where nothing else stands.
+// notation of its own, lists the limits where nothing else stands, and has the exit codes
+// behind usage and flags, which are asked for more often.
 func setHelp(root *cobra.Command) {
 	usual := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -70,6 +71,10 @@ func setHelp(root *cobra.Command) {
 		cmd.SetOut(&help)
 		usual(cmd, args)
 		cmd.SetOut(out)
-		_, _ = io.WriteString(out, strings.ReplaceAll(help.String(), `--json file[="-"]`, `--json[=file]    `))
+		text := strings.ReplaceAll(help.String(), `--json file[="-"]`, `--json[=file]    `)
+		if before, behind, found := strings.Cut(text, exitHelp); found {
+			text = before + behind + exitHelp
+		}
+		_, _ = io.WriteString(out, text)
 	})
 }

@@ -245,12 +245,14 @@ func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-// Every command's help says with which codes it ends.
+// Every command's help says with which codes it ends, behind its usage and its flags.
 func TestHelpDocumentsTheExitCodes(t *testing.T) {
 	for _, args := range [][]string{{}, {"verify", "--help"}, {"run", "--help"}, {"show", "-h"}, {"help", "run"}, {"help", "accept"}, {"stale", "--help"}} {
 		got := adkreplay(args...)
 		assert.Equal(t, exitSame, got.code)
-		assert.Contains(t, got.out, exitHelp, "%q", args)
+		assert.True(t, strings.HasSuffix(got.out, exitHelp), "%q", args)
+		assert.Equal(t, 1, strings.Count(got.out, exitHelp), "%q", args)
+		assert.Contains(t, got.out, "\n\nUsage:\n", "%q", args)
 		assert.Empty(t, got.err)
 	}
 	for code := exitSame; code <= exitInternal; code++ {
