@@ -159,7 +159,7 @@ func (r *reviewed) addPending(all []corpus.Pending) {
 			continue
 		}
 		places[cause] = len(r.changes)
-		r.changes = append(r.changes, review.Change{Shown: safetext.Lines(cause + "\n" + p.Shown), Files: []string{p.File}})
+		r.changes = append(r.changes, review.Change{Shown: safetext.Lines(said(p)), Files: []string{p.File}})
 	}
 	for i := range r.changes {
 		c := &r.changes[i]
@@ -167,6 +167,20 @@ func (r *reviewed) addPending(all []corpus.Pending) {
 		c.Shown = safetext.Folded(files, reviewWidth) + "\n" + c.Shown
 	}
 }
+
+// said are the causes of what go test left, and what it shows, which may say them too.
+func said(p corpus.Pending) string {
+	shown := withoutBlanks(p.Shown)
+	for _, line := range strings.Split(strings.Join(p.Causes, "\n"), "\n") {
+		if !strings.Contains(shown, withoutBlanks(line)) {
+			return strings.Join(append(slices.Clip(p.Causes), p.Shown), "\n")
+		}
+	}
+	return p.Shown
+}
+
+// withoutBlanks is a text however its lines are folded.
+func withoutBlanks(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // unreadable says which traces could not be read, and gives the exit code of that.
 func (r *reviewed) unreadable(t *terminal) int {

@@ -139,6 +139,26 @@ func TestReviewOfPending(t *testing.T) {
 	assert.Equal(t, exitUnreadable, adkreplay("review", "--pending", pending).code)
 }
 
+// A cause is said once, also where what is shown says it, folded or as lines of a diff; one
+// that is not shown stands above.
+func TestReviewSaysACauseOnce(t *testing.T) {
+	t.Setenv("CI", "")
+	home, pending := t.TempDir(), t.TempDir()
+	for name, p := range map[string]corpus.Pending{
+		"a.golden": {Causes: []string{"- hello\n+ goodbye"}, Shown: "--- Expected\n+++ Actual\n@@ -1 +1 @@\n-hello\n+goodbye\n"},
+		"b.jsonl":  {Causes: []string{"changed input in run: prompt"}, Shown: "changed input in\n    run: prompt\n  at crossing 1\n"},
+		"c.jsonl":  {Causes: []string{"a new seam", "an old one"}, Shown: "changed input: a new seam\n"},
+	} {
+		p.File, p.Changes, p.Content = filepath.Join(home, name), []string{"from line 1 on"}, []byte("x\n")
+		require.NoError(t, os.WriteFile(p.File, []byte("y\n"), 0o600))
+		require.NoError(t, p.Keep(pending))
+	}
+	out := adkreplay("review", "--pending", pending).out
+	assert.Contains(t, out, "a.golden\n--- Expected\n+++ Actual\n@@ -1 +1 @@\n-hello\n+goodbye\n")
+	assert.Contains(t, out, "b.jsonl\nchanged input in\n    run: prompt\n  at crossing 1\n")
+	assert.Contains(t, out, "c.jsonl\na new seam\nan old one\nchanged input: a new seam\n")
+}
+
 // What cannot be accepted is named, with the reason, and never asked about. A folder that is
 // not there is no folder in which nothing is.
 func TestReviewNamesWhatIsRefused(t *testing.T) {
