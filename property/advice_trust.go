@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/forging"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
@@ -61,8 +62,9 @@ func (o *outsideTexts) addAll(data any, from string, at int) {
 	}
 }
 
-// copied is what of it a text is a copy of, or a part, or has in it.
-func (o *outsideTexts) copied(text string) (from outsideText, is bool) {
+// copied is what of it a text is a copy of, or a part, or has in it, unless what both have is
+// the first party's own.
+func (o *outsideTexts) copied(text string, own *ownTexts) (from outsideText, is bool) {
 	text = strings.TrimSpace(text)
 	if len(text) < leastCopied {
 		return from, false
@@ -71,11 +73,85 @@ func (o *outsideTexts) copied(text string) (from outsideText, is bool) {
 		if o.compared += len(text) + len(one.text); o.compared > mostCompared {
 			return from, false
 		}
-		if one.text == text || !one.whole && (strings.Contains(text, one.text) || strings.Contains(one.text, text)) {
+		both := text
+		switch {
+		case one.text == text, !one.whole && strings.Contains(one.text, text):
+		case !one.whole && strings.Contains(text, one.text):
+			both = one.text
+		default:
+			continue
+		}
+		if o.compared += own.held; !own.has(both) {
 			return one, true
 		}
 	}
 	return from, false
+}
+
+// ownTexts are texts of trusted tools that nobody else had given before. Whoever repeats one,
+// as a model does that was shown it, or a tool that it was handed to, has not written it.
+type ownTexts struct {
+	all       []string
+	held      int
+	artifacts map[string]bool    // whether they are the first party's, by the tool calls that made them
+	asked     map[*seamCall]bool // the calls of forged tools that read one of the first party's
+}
+
+// add adds a text that nobody else has given so far. The oldest are forgotten where there are
+// too many.
+func (o *ownTexts) add(text string) {
+	text = strings.TrimSpace(text)
+	if len(text) < leastCopied || slices.Contains(o.all, text) {
+		return
+	}
+	o.all = append(o.all, text)
+	for o.held += len(text); o.held > mostOutside; o.all = o.all[1:] {
+		o.held -= len(o.all[0])
+	}
+}
+
+// has reports whether a text is one of these, or a part of one.
+func (o *ownTexts) has(text string) bool {
+	return slices.ContainsFunc(o.all, func(one string) bool { return strings.Contains(one, text) })
+}
+
+// seeRecord notes whose the artifact of a tool call is.
+func (o *ownTexts) seeRecord(record adk.Record) {
+	call, is := record.(*adk.ToolCall)
+	if !is {
+		return
+	}
+	media, _ := call.Results().(*adk.Media)
+	if o.artifacts == nil {
+		o.artifacts = map[string]bool{}
+	}
+	o.artifacts[call.ID()] = media != nil && media.TrustTier() == adk.TrustFirstParty
+}
+
+// seeCall notes whether a tool was forged and is asked of an artifact of the first party: what
+// it gives is a part of that, also where an earlier turn has made it.
+func (o *ownTexts) seeCall(c *seamCall, tool *adk.Tool, args any) {
+	members, _ := args.(map[string]any)
+	id, _ := members[forging.CallID].(string)
+	if !forging.IsForged(tool) || !o.artifacts[id] {
+		return
+	}
+	if o.asked == nil {
+		o.asked = map[*seamCall]bool{}
+	}
+	o.asked[c] = true
+}
+
+// seeResult takes in the text that a tool has returned: it is from outside, unless the tool is
+// a trusted one, which has it from nobody else, or has read it in an artifact of such a one.
+func (o *outsideTexts) seeResult(own *ownTexts, c *seamCall, tool *adk.Tool, text string, at int) {
+	switch {
+	case tool.Trusted():
+		own.add(text)
+	case !own.asked[c]:
+		o.add(outsideText{text, c.seam.String(), at, false})
+	}
+	delete(own.asked, c)
 }
 
 // seeRecord adds what a record holds of others: what a user says, whole, and what was
@@ -131,10 +207,11 @@ func resultText(result adk.ToolResult) string {
 // retrievable, or as a standing instruction: what the user said, or what of a third
 // party, or of a tool that is not trusted, makes up all of it or a long part. It is
 // silent about what was fetched before, about memories, whose envelope claims nothing,
-// about what the world was asked, which may be the developers' own, and beyond a gigabyte
-// that was compared.
+// about what the world was asked, which may be the developers' own, about what a trusted
+// tool gave before others did, and beyond a gigabyte that was compared.
 type raisedTrust struct {
 	outside outsideTexts
+	own     ownTexts
 	tools   executedTools
 	fetched map[string]bool // keys of records
 }
@@ -143,6 +220,7 @@ func (w *raisedTrust) see(s *history, x *adk.Crossing) {
 	w.tools.see(x)
 	for _, record := range x.Records {
 		w.outside.seeRecord(record, s.n)
+		w.own.seeRecord(record)
 		w.know(record.Key())
 	}
 	switch x.Kind {
@@ -152,11 +230,24 @@ func (w *raisedTrust) see(s *history, x *adk.Crossing) {
 		}
 		w.look(s, x)
 		w.outside.seeRecord(x.Record, s.n)
+		w.own.seeRecord(x.Record)
 		w.know(x.Record.Key())
-	case adk.KindReturn:
-		if tool, _ := w.tools.of(s.called); tool != nil && !tool.Trusted() && s.called.seam.Label == adk.LabelTool {
-			w.outside.add(outsideText{resultText(x.Result), s.called.seam.String(), s.n, false})
+	case adk.KindCall, adk.KindReturn:
+		tool, c := w.tools.of(s.called)
+		if tool == nil || c != s.called {
+			return
 		}
+		if x.Kind == adk.KindCall {
+			w.own.seeCall(c, tool, x.Args)
+			return
+		}
+		text := resultText(x.Result)
+		if tool.Trusted() {
+			if _, is := w.outside.copied(text, &w.own); is {
+				return // it has it from others
+			}
+		}
+		w.outside.seeResult(&w.own, c, tool, text, s.n)
 	}
 }
 
@@ -182,7 +273,7 @@ func (w *raisedTrust) look(s *history, x *adk.Crossing) {
 	if as == "" || w.fetched[x.Record.Key()] {
 		return
 	}
-	if from, is := w.outside.copied(text); is {
+	if from, is := w.outside.copied(text, &w.own); is {
 		s.hint(s.n, s.at, since(from.at), "%s is a text of %s", as, from.from)
 	}
 }
@@ -192,9 +283,11 @@ func (w *raisedTrust) end(*history) {}
 // needlessTrust: a tool that is trusted returns a text that others have written: what it
 // was answered over HTTP, an argument, what the user said, or what came of a third party
 // or of a tool that is not trusted. It is silent about what was asked of functions, which
-// may be the developers' own, and about short texts.
+// may be the developers' own, about what the tool gave before others did, or they read in its
+// artifact, and about short texts.
 type needlessTrust struct {
 	outside outsideTexts
+	own     ownTexts
 	tools   executedTools
 	asked   map[*seamCall]*outsideTexts // of tools that are trusted
 	overs   map[int]string              // whom the asks of these ask over HTTP, by operation
@@ -204,13 +297,20 @@ func (w *needlessTrust) see(s *history, x *adk.Crossing) {
 	w.tools.see(x)
 	for _, record := range x.Records {
 		w.outside.seeRecord(record, s.n)
+		w.own.seeRecord(record)
 	}
 	switch x.Kind {
 	case adk.KindAdd, adk.KindStore:
 		w.outside.seeRecord(x.Record, s.n)
+		w.own.seeRecord(x.Record)
 	case adk.KindCall:
-		if tool, c := w.tools.of(s.called); tool != nil && tool.Trusted() && c == s.called {
+		tool, c := w.tools.of(s.called)
+		switch {
+		case tool == nil || c != s.called:
+		case tool.Trusted():
 			w.asking(c).addAll(x.Args, "its arguments", s.n)
+		default:
+			w.own.seeCall(c, tool, x.Args)
 		}
 	case adk.KindAsk, adk.KindPiece:
 		if tool, c := w.tools.of(s.at); tool != nil && tool.Trusted() {
@@ -221,10 +321,9 @@ func (w *needlessTrust) see(s *history, x *adk.Crossing) {
 		if tool == nil || c != s.called {
 			return
 		}
-		if tool.Trusted() {
-			w.look(s, x, w.asking(c))
-		} else {
-			w.outside.add(outsideText{resultText(x.Result), c.seam.String(), s.n, false})
+		text := resultText(x.Result)
+		if !tool.Trusted() || !w.look(s, text, w.asking(c)) {
+			w.outside.seeResult(&w.own, c, tool, text, s.n)
 		}
 	}
 }
@@ -254,16 +353,17 @@ func (w *needlessTrust) answer(s *history, c *seamCall, x *adk.Crossing) {
 	}
 }
 
-func (w *needlessTrust) look(s *history, x *adk.Crossing, heard *outsideTexts) {
-	text := resultText(x.Result)
-	from, is := heard.copied(text)
+// look reports whether a trusted tool gives a text of others.
+func (w *needlessTrust) look(s *history, text string, heard *outsideTexts) bool {
+	from, is := heard.copied(text, &w.own)
 	if !is {
-		from, is = w.outside.copied(text)
+		from, is = w.outside.copied(text, &w.own)
 	}
 	if is {
 		s.hint(s.n, s.called, since(from.at), "%s is trusted, and gives a text of %s", s.called.seam, from.from)
 	}
 	delete(w.asked, s.called)
+	return is
 }
 
 func (w *needlessTrust) end(*history) {}

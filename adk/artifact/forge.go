@@ -148,18 +148,18 @@ func forgedSchema(args json.RawMessage, ids []string) (json.RawMessage, error) {
 	given, _ := schema.Get("properties")
 	properties, _ := given.(*jsontree.Object)
 	if properties != nil {
-		if _, taken := properties.Get("callId"); taken {
+		if _, taken := properties.Get(forging.CallID); taken {
 			return nil, errors.New("callId is an argument of every forged tool, and none of a method's own")
 		}
 	}
-	all := jsontree.NewObject(member("callId", jsontree.NewObject(
+	all := jsontree.NewObject(member(forging.CallID, jsontree.NewObject(
 		member("type", "string"), member("enum", textList(ids)), member("description", "the id of the tool call whose artifact is asked"))))
 	if properties != nil {
 		for name, property := range properties.All() {
 			all.Set(name, property)
 		}
 	}
-	required := []any{"callId"}
+	required := []any{forging.CallID}
 	if more, _ := schema.Get("required"); more != nil {
 		list, _ := more.([]any)
 		required = append(required, list...)
@@ -268,7 +268,7 @@ var errNoHandler = errors.New("the tool was described, and not forged")
 // handler finds the call again in the context that it runs in, and asks (FRG-6).
 func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
 	return func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
-		id := textAt(args, "callId")
+		id := textAt(args, forging.CallID)
 		call, found := dc.ToolCalls().Get(id)
 		if !found {
 			return adk.Text(fmt.Sprintf("Error: no tool call with id %s in this turn", id)), nil
@@ -287,7 +287,7 @@ func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
 		}
 		own := map[string]any{}
 		for name, value := range args {
-			if name != "callId" {
+			if name != forging.CallID {
 				own[name] = value
 			}
 		}

@@ -25,6 +25,8 @@ const (
 	Hash = "sha256"
 	// Spool is who is asked of a large body.
 	Spool = "spool"
+	// CallID is the argument of a forged tool that is the tool call which made the artifact.
+	CallID = "callId"
 )
 
 // Size is what a mark says of a body beside its hash.
