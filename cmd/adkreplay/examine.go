@@ -44,15 +44,40 @@ type finding struct {
 	crossing    int
 }
 
-// like is the same for findings that differ in numbers alone.
-func (f finding) like() string { return f.what + ": " + numbers.ReplaceAllString(f.words, "0") }
+// like is the same for findings that differ in numbers, and in what is quoted, alone: ids and names
+// are others in each trace.
+func (f finding) like() string {
+	return f.what + ": " + numbers.ReplaceAllString(quoted.ReplaceAllString(f.words, "#"), "0")
+}
 
-var numbers = regexp.MustCompile(`\d+`)
+// named is the same for findings that differ in numbers and ids alone: two names in one trace are
+// those of two things.
+func (f finding) named() string {
+	return numbers.ReplaceAllString(quoted.ReplaceAllStringFunc(f.words, func(name string) string {
+		if numbers.MatchString(name) {
+			return "#"
+		}
+		return name
+	}), "0")
+}
+
+var (
+	numbers = regexp.MustCompile(`\d+`)
+	quoted  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+)
 
 // repeats are what was shown once, and where else the like was found.
 type repeats struct {
-	shown  []finding
-	places map[string][]string // by what they are like
+	shown []finding
+	found map[string]*repeated // by what they are like
+}
+
+// repeated is one thing that was found again and again.
+type repeated struct {
+	first  string          // the trace in which it was shown
+	names  map[string]bool // those that were shown
+	places []string
+	traces map[string]bool // of the places
 }
 
 // isShown reports whether the like of a finding was shown, and takes down where it is found again.
@@ -60,14 +85,19 @@ func (r *repeats) isShown(f finding, trace string) bool {
 	if r == nil || f.what == "" {
 		return false
 	}
-	places, shown := r.places[f.like()]
-	if shown {
-		places = append(places, fmt.Sprintf("%s (crossing %d)", safetext.Line(trace), f.crossing))
-	} else {
+	again := r.found[f.like()]
+	if again == nil {
+		again = &repeated{first: trace, names: map[string]bool{}, traces: map[string]bool{}}
+		r.found[f.like()] = again
 		r.shown = append(r.shown, f)
 	}
-	r.places[f.like()] = places
-	return shown
+	if trace == again.first && !again.names[f.named()] {
+		again.names[f.named()] = true
+		return false
+	}
+	again.traces[trace] = true
+	again.places = append(again.places, fmt.Sprintf("%s (crossing %d)", safetext.Line(trace), f.crossing))
+	return true
 }
 
 // mostPlaces is how many places are named at which the like of a finding is.
@@ -76,7 +106,8 @@ const mostPlaces = 3
 // print says what was shown once and found several times.
 func (r *repeats) print(t *terminal, q *inquiry) {
 	for _, f := range r.shown {
-		places := r.places[f.like()]
+		again := r.found[f.like()]
+		places := again.places
 		if len(places) == 0 {
 			continue
 		}
@@ -84,7 +115,7 @@ func (r *repeats) print(t *terminal, q *inquiry) {
 		if more := len(places) - mostPlaces; more > 0 {
 			text += fmt.Sprintf(" and %d more, all with --verbose", more)
 		}
-		t.judged(q.colour, q.bad, fmt.Sprintf("%s, %s more: %s", f.what, counted(len(places), "time"), text))
+		t.judged(q.colour, q.bad, fmt.Sprintf("%s, %s more, in %s: %s", f.what, counted(len(places), "time"), counted(len(again.traces), "trace"), text))
 	}
 }
 
@@ -149,7 +180,7 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 	o.list.applyTo(t, len(traces))
 	var again *repeats
 	if !o.list.verbose {
-		again = &repeats{places: map[string][]string{}}
+		again = &repeats{found: map[string]*repeated{}}
 	}
 	defer t.busy("reading " + counted(len(traces), "trace"))()
 	for i, trace := range traces {

@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -87,7 +89,7 @@ func TestLintShowsTheSameOnce(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.jsonl", i)), fixture(t, "loud-listener"), 0o600))
 	}
 	at := func(i int) string { return filepath.Join(folder, fmt.Sprintf("%d.jsonl (crossing 19)", i)) }
-	again := "hint contained-failure in executor/model#0, 4 times more: " + at(1) + ", " + at(2) + ", " + at(3) + " and 1 more, all with --verbose\n"
+	again := "hint contained-failure in executor/model#0, 4 times more, in 4 traces: " + at(1) + ", " + at(2) + ", " + at(3) + " and 1 more, all with --verbose\n"
 	got := adkreplay("lint", folder)
 	assert.Equal(t, exitFound, got.code)
 	assert.Equal(t, 1, strings.Count(got.out, "!! contained"))
@@ -100,6 +102,43 @@ func TestLintShowsTheSameOnce(t *testing.T) {
 	for _, trace := range all.Traces {
 		assert.Len(t, trace.Hints, 1)
 	}
+}
+
+// Ids, and names in another trace, make no other hint: a gate that is called by what it is about has
+// another name in each, and is one line of code. Two names in one trace are two gates.
+func TestLintCountsWhatHasOtherNames(t *testing.T) {
+	folder := t.TempDir()
+	turn := func(file string, gates ...string) {
+		config := adk.Config{Storage: fakes.NewStorage().Storage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			left, leave := context.WithCancel(ctx)
+			leave()
+			for _, id := range gates {
+				_, _ = dc.WaitFor(left, adk.Gate{ID: id, Reason: "refund?"})
+			}
+			return dc.Ack()
+		}}}
+		var trace bytes.Buffer
+		runner, err := adk.NewRunner(fakes.Deterministic(config, replay.Record(&trace)))
+		require.NoError(t, err)
+		require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Be brief."}))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, file), trace.Bytes(), 0o600))
+	}
+	turn("a.jsonl", "refund-ed43d8384ee7", "refund-9c71d7f72f17", "ana", "ben")
+	turn("b.jsonl", "refund-d39a37bc291d", "cleo")
+	turn("c.jsonl", "dora")
+	got := adkreplay("lint", folder)
+	var shown []string
+	for _, line := range strings.Split(got.out, "\n") {
+		if _, text, is := strings.Cut(line, "gate-without-timeout "); is && strings.HasPrefix(line, "hint") {
+			_, text, _ = strings.Cut(text, "executor/model#0")
+			shown = append(shown, strings.ReplaceAll(text, folder+string(filepath.Separator), ""))
+		}
+	}
+	require.Len(t, shown, 4, got.out)
+	assert.Equal(t, []string{`: gate "refund-ed43d8384ee7" has no timeout`, `: gate "ana" has no timeout`, `: gate "ben" has no timeout`}, shown[:3])
+	assert.Regexp(t, `^, 4 times more, in 3 traces: a\.jsonl \(crossing \d+\), b\.jsonl \(crossing \d+\), b\.jsonl \(crossing \d+\) and 1 more, all with --verbose$`, shown[3])
+	assert.Equal(t, 7, strings.Count(adkreplay("lint", "--verbose", folder).out, " has no timeout"))
+	assert.Equal(t, 7, strings.Count(adkreplay("lint", "--json", folder).out, " has no timeout"))
 }
 
 func TestLintEmbedded(t *testing.T) {

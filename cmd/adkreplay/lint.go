@@ -14,8 +14,9 @@ func newLint(t *terminal) *cobra.Command {
 all the same: a message that was reported and never stored, a gate without a
 timeout, a loop without a bound. It runs nothing, and is silent where a trace
 cannot tell. Of each hint it prints why it matters, what to do, and where in the
-transcript it is; what the same seam does again is counted, and shown in full with
---verbose. Of a folder it takes all files that end in .jsonl or .jsonl.zst, at any
+transcript it is; what the same seam does again, with other numbers or, in another
+trace, with other ids and names, is counted, and shown in full with --verbose; --json
+has all of it. Of a folder it takes all files that end in .jsonl or .jsonl.zst, at any
 depth. Without arguments it takes the traces that are part of
 this command. A trace that breaks off is looked at as far as it goes; the
 command then fails.
