@@ -15,29 +15,31 @@ import (
 // closure is the name of a function without one, with the function that it stands in. Where
 // that was put in the place of its call, the compiler names the closure by who called, and
 // the package in front is the caller's: pkg.Caller.Function.func1.
-var closure = regexp.MustCompile(`((?:\(\*?\w+(?:\[\.\.\.\])?\)\.)?\w+(?:\[\.\.\.\])?)((?:\.func\d+|-range\d+|\.\d+)+)$`)
+var closure = regexp.MustCompile(`((?:\(\*?\w+(?:\[\.\.\.\])?\)\.)?\w+(?:\[\.\.\.\])?)((?:\.(?:func|gowrap|deferwrap)\d+|-range\d+|\.\d+)+)$`)
 
 // ofFiles is the path of a program that was built of files and not of a package.
 const ofFiles = "command-line-arguments"
 
-// named is a function with the path of the package that it is written in, which for some
-// closures is another than that in front of its name.
-func named(function, file string) string {
-	if !strings.Contains(function, ".func") {
+// Named is a function with the path of the package that it is written in, which for some
+// closures is another than that in front of the name that the runtime has: the file decides.
+func Named(function, file string) string {
+	if !strings.Contains(function, ".func") && !strings.Contains(function, "-range") && !strings.Contains(function, "wrap") {
 		return function
 	}
 	said, written := packageOf(function), packageOfFile(file)
 	if strings.HasSuffix(said, "_test") && strings.HasSuffix(file, "_test.go") {
 		said = strings.TrimSuffix(said, "_test") // in one folder with the package that it tests
 	}
-	own := closure.FindString(function)
 	if said == "main" {
 		_, said = program()
 	}
-	if written == "" || written == said || own == "" || said == ofFiles {
+	if written == "" || written == "." || written == said || said == ofFiles {
 		return function
 	}
-	return written + "." + own
+	if own := closure.FindString(function); own != "" {
+		return written + "." + own
+	}
+	return function
 }
 
 // packageOfFile is the path of the package that a file is of; empty where nothing says it.

@@ -114,7 +114,7 @@ func OfEntry(pc uintptr) Place {
 		return Place{}
 	}
 	file, line := f.FileLine(f.Entry())
-	name := named(f.Name(), file)
+	name := Named(f.Name(), file)
 	if isEngine(packageOf(name)) {
 		return Place{}
 	}
@@ -125,7 +125,7 @@ func OfEntry(pc uintptr) Place {
 // of ours.
 func OfCaller(pc uintptr) Place {
 	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	name := named(f.Function, f.File)
+	name := Named(f.Function, f.File)
 	if pc == 0 || name == "" || isEngine(packageOf(name)) {
 		return Place{}
 	}
@@ -243,7 +243,7 @@ func PanicFrames(err error) (calls []runtime.Frame) {
 		colon := strings.LastIndexByte(at, ':')
 		line, err := strconv.Atoi(at[colon+1:])
 		if err == nil && !strings.HasPrefix(lines[0], "runtime.") {
-			calls = append(calls, runtime.Frame{Function: lines[0], File: at[:colon], Line: line})
+			calls = append(calls, runtime.Frame{Function: Named(lines[0], at[:colon]), File: at[:colon], Line: line})
 		}
 	}
 	return calls
@@ -255,7 +255,7 @@ func users(next func() (runtime.Frame, bool)) (own []Place) {
 	for more := true; more; {
 		var f runtime.Frame
 		f, more = next()
-		f.Function = named(f.Function, f.File)
+		f.Function = Named(f.Function, f.File)
 		pkg := packageOf(f.Function)
 		switch main, _ := program(); {
 		case f.Function == seamCall, within(pkg, ours+"/internal/stub"), f.Function == "":
@@ -296,7 +296,7 @@ func Package(function any) string {
 	if v := reflect.ValueOf(function); v.Kind() == reflect.Func && !v.IsNil() {
 		f := runtime.FuncForPC(v.Pointer())
 		file, _ := f.FileLine(f.Entry())
-		return packageOf(named(f.Name(), file))
+		return packageOf(Named(f.Name(), file))
 	}
 	return ""
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/adkreplay/adkreplay/internal/codeplace"
 )
 
 // Frame is one call in a stack trace: the function, and its file and line.
@@ -241,13 +243,20 @@ func readTraceback(text string) (g Goroutine) {
 		if creator, is := strings.CutPrefix(lines[i], "created by "); is {
 			creator, parent, _ := strings.Cut(creator, " in goroutine ")
 			g.parent, _ = strconv.Atoi(parent)
-			g.Origin = Frame{creator, place}
+			g.Origin = frameOf(creator, place)
 			continue
 		}
 		function, _, _ := cutLast(lines[i], "(")
-		g.Stack = append(g.Stack, Frame{function, place})
+		g.Stack = append(g.Stack, frameOf(function, place))
 	}
 	return g
+}
+
+// frameOf is a call as a trace has it, which names a closure by who called the function that it
+// stands in: so a library's would pass for user code.
+func frameOf(function, place string) Frame {
+	file, _, _ := cutLast(place, ":")
+	return Frame{codeplace.Named(function, file), place}
 }
 
 // Of are the goroutines that have one of the labels, but for the present one.

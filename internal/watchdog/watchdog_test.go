@@ -457,6 +457,21 @@ func TestWhere(t *testing.T) {
 	assert.Empty(t, starterOf(Goroutine{Origin: client, parent: 9}, nil), "who started it has ended")
 }
 
+// A closure of a library that the compiler put in the place of a call bears the name of who
+// called, and stands in the library's file: it is none of user code.
+func TestWhereOfClosuresInThePlaceOfACall(t *testing.T) {
+	_, here, _, _ := runtime.Caller(0)
+	root := strings.TrimSuffix(here, "internal/watchdog/watchdog_test.go")
+	g := readTraceback("goroutine 7 [running]:\n" +
+		"github.com/adkreplay/adkreplay/adk.(*Stash).Set(...)\n\t" + root + "adk/stash.go:5\n" +
+		"example.com/desk.TestDesk.func1.1({0x1})\n\t/src/desk/desk_test.go:22 +0x1d\n" +
+		"example.com/desk.TestDesk.func1.Script.Executor.3({0x1, 0x2})\n\t" + root + "fakes/script.go:51 +0x1d\n" +
+		"created by example.com/desk.TestDesk.Script.Serve.func2 in goroutine 1\n\t" + root + "fakes/script.go:60 +0x1d\n")
+	assert.Equal(t, "desk.TestDesk.func1.1 at example.com/desk/desk_test.go:22", g.Where())
+	assert.Equal(t, "fakes.Executor.3", g.Stack[2].name())
+	assert.False(t, g.Origin.isUsers())
+}
+
 // Who waits for a connection of a pool waits for whoever has it, and not for the system.
 func TestPoolsAreNotTheSystem(t *testing.T) {
 	waits := func(in ...string) Goroutine {
