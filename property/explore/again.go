@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
@@ -31,6 +32,17 @@ func sameAgain(first []adk.Crossing, b *attempt, s *stall) []property.Violation 
 	}
 	return []property.Violation{{Invariant: unsteadyRun, Rule: "DET-2", Crossing: at + 1, Seam: adk.LabelRun,
 		Text: "a second run of the same schedule made another crossing here" + steady.BothSides(first, second, at)}}
+}
+
+// notFirst holds the first run that is judged, of the undisturbed turn too, against the one before
+// it: where that did something else, what it left is there for all others.
+func (e *exploring) notFirst(n candidate, a *attempt, s *stall) {
+	if e.undisturbed == nil || s != nil || a.passed() || n.cost > 0 || n.number > 0 || !n.input.IsZero() || n.script != nil || n.orders || n.random > 0 || len(n.picks) > 0 {
+		return
+	}
+	if at, _ := steady.PartAt(e.undisturbed.Crossings, a.crossings); at >= 0 {
+		e.first = strings.TrimSpace(steady.BothSides(e.undisturbed.Crossings, a.crossings, at))
+	}
 }
 
 // looseOrder is what is said of a run that is another one because code asks from goroutines

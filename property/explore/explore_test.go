@@ -534,3 +534,29 @@ func TestLinesOfUserCode(t *testing.T) {
 	require.Len(t, result.Violations[0].Code, 1)
 	assert.Regexp(t, `^shows in explore_test\.TestLinesOfUserCode\.func3 at `, result.Violations[0].Code[0])
 }
+
+// What the first run leaves in a variable of a package, all others find: what they do no more, nobody
+// breaks, and that is said. Code that does the same each time hears nothing of it.
+func TestWhatOnlyTheFirstRunDoes(t *testing.T) {
+	const said = "what the first run alone did, which left something to all others"
+	remembers := func(fresh bool) string {
+		cache := map[string]bool{}
+		s := executing("remembers", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			known := cache
+			if fresh {
+				known = map[string]bool{}
+			}
+			if !known["notes"] {
+				known["notes"] = true
+				_, _ = dc.Memories().Fetch(ctx)
+			}
+			return dc.Ack()
+		})
+		return strings.Join(explored(t, s, explore.Options{Workers: 1}).NotCovered, "\n")
+	}
+	assert.Empty(t, remembers(true))
+	got := remembers(false)
+	assert.Contains(t, got, said)
+	assert.Contains(t, got, "- fetch memories")
+	assert.Contains(t, got, "+ ack")
+}

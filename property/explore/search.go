@@ -150,6 +150,7 @@ type exploring struct {
 	left     atomic.Bool // a check or a Close was left behind
 	unfound  bool        // which schedule leaves them behind there was no time to find
 	unsteady bool        // the undisturbed turn is another one every time, and that has been said
+	first    string      // what only the first run of it did; empty where the next one did the same
 	loose    atomic.Bool // code asks from goroutines of its own
 	ownAsks  atomic.Bool // a goroutine that code has begun asks: where it is the only one in its call, another may be next time
 	looseAt  atomic.Pointer[string]
@@ -563,6 +564,7 @@ func (p *part) ran(a *attempt, s *stall) {
 	if n.random > 0 {
 		n.picks, n.pickedAt = decisions(a.order.choices)
 	}
+	p.e.notFirst(n, a, s)
 	p.singles[p.at] = p.e.judge(a, n, s)
 	p.results[p.at] = p.singles[p.at : p.at+1 : p.at+1]
 	if n.again && s == nil && a.after == nil && !a.passed() {
