@@ -67,7 +67,8 @@ func (h *Host) Delegate(from Caller, d Delivery) (DeliveryID, error) {
 	return d.DeliveryID(), nil
 }
 
-// State is a session as a viewer sees it: a copy.
+// State is a session as a viewer sees it: a copy. The auth of each delivery stands in it as it came,
+// which is not for everybody who may see the session.
 type State struct {
 	SessionID
 	Kind         string
