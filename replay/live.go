@@ -103,7 +103,9 @@ type Live struct {
 	// again alone, unless it is that, and all else is played; twice, where other live code
 	// ran in the first run, since nobody knows what that has left in memory. Where the difference is an
 	// order, live code is run up to five times, and where there are strands once more in their
-	// recorded order: who waits at a lock has it when it had it then. golden.Replay sets it.
+	// recorded order: who waits at a lock has it when it had it then. Goroutines that ask at once are
+	// run up to ten times more, for five seconds: twice as chance has it, and with answers that
+	// came together the other way round. golden.Replay sets it.
 	Twice bool
 	// Again makes what Config and Turn hold anew for such a further run, and those of what it
 	// gives are used; nil is the same again. An agent remembers, in a cache say, and would find

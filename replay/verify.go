@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
@@ -173,14 +174,14 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 		orders = append(orders, order{steps: recorded.AsLate()})
 	}
 	in := r.found[0].call
-	if r.asksAtOnce(in) {
+	if ties.AtOnce(r.pairs[in], r.callers.IsApart) {
 		orders = append(orders, slices.Repeat([]order{{byChance: true}}, runsByChance)...)
 		for _, late := range ties.Orders(in) {
 			orders = append(orders, order{late: late})
 		}
 	}
-	for _, o := range orders {
-		tree := *recorded
+	for began, i := time.Now(), 0; i < len(orders) && time.Since(began) < triedFor; i++ {
+		o, tree := orders[i], *recorded
 		tree.Order, some.late = o.steps, o.late
 		run, err := rerun(ctx, &tree, r.known.Sentinels, some.anew(), options)
 		if err != nil || run.endless != nil {
@@ -197,15 +198,12 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 	return nil, nil
 }
 
-// runsByChance is how often goroutines are run again whose order is that of chance.
-const runsByChance = 2
-
-// asksAtOnce reports whether goroutines of live code's own ask the world in the new call that stands
-// for a recorded one.
-func (r *replayed) asksAtOnce(in *calls.Call) bool {
-	in = r.pairs[in]
-	return in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Asks(s.X) && r.callers.IsApart(s.X) })
-}
+// runsByChance is how often goroutines are run again whose order is that of chance, and triedFor how
+// long a turn is run in other orders: one that sleeps is not worth all of them.
+const (
+	runsByChance = 2
+	triedFor     = 5 * time.Second
+)
 
 // isTooLarge reports whether a recording goes on behind where it was read to: live code, which
 // does not know of limits, would be run to its end for a part of what it is held against.

@@ -192,7 +192,7 @@ var rooms = []room{
 	{name: "replay/internal/siblings", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/subjects", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it names steps, and pairs none"},
 	{name: "replay/internal/varying", ours: []string{"replay", "replay/trace"}, because: "it runs a turn again, and does not know what is accepted"},
-	{name: "replay/internal/ties", ours: []string{"internal/calls", "internal/wire"}, because: "it reads a run that is over"},
+	{name: "replay/internal/ties", ours: []string{"adk", "internal/calls", "internal/wire"}, because: "it reads a run that is over"},
 	{name: "replay/internal/withhold", ours: []string{"adk", "internal/forging", "internal/redacting", "internal/state", "internal/wire", "replay/redact"}, because: "it knows the texts of two runs, and not how they are made"},
 	{name: "replay/internal/atrest", ours: []string{"adk", "internal/state", "internal/watchdog"}, because: "it holds answers back, and knows neither who asks nor what came before"},
 	{name: "replay/internal/unmade", ours: []string{"adk", "internal/calls", "internal/wire"}, because: "it knows a recording, and of strands how far they are"},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -59,6 +60,12 @@ func Asked(in *calls.Call) (all []string) {
 		}
 	}
 	return all
+}
+
+// AtOnce reports whether goroutines of user code's own ask the world in a call: of each ask isApart
+// says whether one of them made it. A nil call asks nothing.
+func AtOnce(in *calls.Call, isApart func(*adk.Crossing) bool) bool {
+	return in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Asks(s.X) && isApart(s.X) })
 }
 
 // ended are the asks of a call that have an end, in the order of that.
