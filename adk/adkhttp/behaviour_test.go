@@ -102,6 +102,32 @@ func TestOptions(t *testing.T) {
 	}, lines)
 }
 
+// WLD-6: what a request changes is known by its method, or by the key that it has.
+func TestEffects(t *testing.T) {
+	server := httptest.NewServer(world())
+	t.Cleanup(server.Close)
+	written := recorded(t, func(ctx context.Context) {
+		client := &http.Client{Transport: adkhttp.NewTransport(nil)}
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "DELETE"} {
+			for _, key := range []string{"", "Idempotency-Key", "X-Idempotency-Key"} {
+				req := exchange{method: method, path: "/echo"}.request(ctx, server.URL)
+				if key != "" {
+					req.Header.Set(key, "k")
+				}
+				look(client, req)
+			}
+		}
+	})
+	var effects []string
+	for _, line := range must(trace.Read(bytes.NewReader(written))).Lines() {
+		if x := line.Crossing; x.Kind == adk.KindAsk && x.Phase == adk.Begin {
+			effects = append(effects, x.Status)
+		}
+	}
+	assert.Equal(t, []string{"reads", "reads", "reads", "reads", "reads", "reads", "reads", "reads", "reads",
+		"", "writes", "writes", "", "writes", "writes"}, effects)
+}
+
 // WLD-4: HTTP/2 crosses like HTTP/1.
 func TestHTTP2(t *testing.T) {
 	server := httptest.NewUnstartedServer(world())

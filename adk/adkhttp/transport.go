@@ -24,9 +24,9 @@ func Name(name func(*http.Request) string) Option {
 	return func(t *transport) { t.name = name }
 }
 
-// Effect says what a request changes. Without it GET, HEAD and OPTIONS read, and of
-// everything else nobody knows (WLD-6). Exploration tells of what writes twice, unless both
-// requests have the same Idempotency-Key.
+// Effect says what a request changes. Without it GET, HEAD and OPTIONS read, what has an
+// Idempotency-Key writes, or nobody had given it one, and of everything else nobody knows
+// (WLD-6). Exploration tells of what writes twice, unless both requests have the same key.
 func Effect(effect func(*http.Request) adk.Effect) Option {
 	return func(t *transport) { t.effect = effect }
 }
@@ -200,6 +200,9 @@ func effectOf(req *http.Request) adk.Effect {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
 		return adk.EffectReads
+	}
+	if idempotencyKey(req.Header) != "" {
+		return adk.EffectWrites
 	}
 	return adk.EffectUnknown
 }

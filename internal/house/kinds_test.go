@@ -12,20 +12,21 @@ import (
 // A fact about a kind of crossing stands in the table of package adk. These files may
 // name kinds all the same, as what they say of each is nobody else's to know.
 var kindsByRight = map[string]string{
-	"internal/state/*.go":           "what each kind changes in the state of a run, and what an event has of the lines before it",
-	"internal/perform/*.go":         "each operation is a method of its own",
-	"internal/storages/storages.go": "each obligation is a function of its own in adk.Storage",
-	"internal/wire/course.go":       "what a line says of strands, gates, asks, tools and dispatches",
-	"internal/stub/perform.go":      "what an operation that is made again needs beside its line: a context, a reader, and what a late one is given",
-	"internal/describe/*.go":        "what each is in words, and what of it is a name in the code",
-	"internal/otlp/turns.go":        "it makes crossings of the spans of somebody else",
-	"property/turn/perform.go":      "what a turn as data says of operations that no line says, and the operations that keeping a fetch makes",
-	"property/shrink/turnof.go":     "what of a turn as data each line is",
-	"property/history.go":           "what each kind changes in what invariants ask of a run: it judges the table as well, and so does not ask it",
-	"property/internal/oracle/*.go": "an oracle is about the kinds that it names",
-	"property/invariant*.go":        "an invariant is about the kinds that it names",
-	"property/advice_*.go":          "a piece of advice is about the kinds that it names",
-	"internal/*test/*.go":           "tests alone use it",
+	"internal/state/*.go":               "what each kind changes in the state of a run, and what an event has of the lines before it",
+	"internal/perform/*.go":             "each operation is a method of its own",
+	"internal/storages/storages.go":     "each obligation is a function of its own in adk.Storage",
+	"internal/wire/course.go":           "what a line says of strands, gates, asks, tools and dispatches",
+	"internal/stub/perform.go":          "what an operation that is made again needs beside its line: a context, a reader, and what a late one is given",
+	"internal/describe/*.go":            "what each is in words, and what of it is a name in the code",
+	"internal/otlp/turns.go":            "it makes crossings of the spans of somebody else",
+	"property/turn/perform.go":          "what a turn as data says of operations that no line says, and the operations that keeping a fetch makes",
+	"property/shrink/turnof.go":         "what of a turn as data each line is",
+	"property/history.go":               "what each kind changes in what invariants ask of a run: it judges the table as well, and so does not ask it",
+	"property/internal/wanted/write.go": "an ask is what writes, and an aborted turn makes few of them",
+	"property/internal/oracle/*.go":     "an oracle is about the kinds that it names",
+	"property/invariant*.go":            "an invariant is about the kinds that it names",
+	"property/advice_*.go":              "a piece of advice is about the kinds that it names",
+	"internal/*test/*.go":               "tests alone use it",
 }
 
 // Nobody else names a kind of crossing: what a new kind would need there is a column of the

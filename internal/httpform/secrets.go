@@ -31,12 +31,19 @@ func IsSecretParameter(name string) bool {
 // keyed is a member by whose value who is asked knows a request again, and credential one that is said to
 // be left out: who asks is no key of what is asked.
 var (
-	keyed      = regexp.MustCompile(`(?i)"[^"]*(idempoten|dedup|request.?id|\bkey\b)[^"]*"\s*:`)
-	credential = regexp.MustCompile(`"[^"]*"\s*:\s*"` + LeftOut + `"`)
+	idempotency = regexp.MustCompile(`(?i)("[^"]*(?:idempoten|dedup|request.?id)[^"]*"\s*:\s*)(?:"(?:[^"\\]|\\.)*"|\\"[^"\\]*\\")`)
+	keyed       = regexp.MustCompile(`(?i)"[^"]*(idempoten|dedup|request.?id|\bkey\b)[^"]*"\s*:`)
+	credential  = regexp.MustCompile(`"[^"]*"\s*:\s*"` + LeftOut + `"`)
 )
 
 // HasKey reports whether a request, as JSON, has a member by whose value who is asked knows it again: what
 // has the same is done once.
 func HasKey(request string) bool {
 	return keyed.MatchString(credential.ReplaceAllString(request, ""))
+}
+
+// WithoutKeys is a request, as JSON, without the texts of those of its members that are named as
+// nothing but such a key, in a body that is a text as well: to be compared, and no JSON any more.
+func WithoutKeys(request string) string {
+	return idempotency.ReplaceAllString(request, `$1""`)
 }

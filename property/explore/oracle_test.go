@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -67,6 +68,20 @@ func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	assert.Len(t, paying(func(*adk.DispatchContext, int) string { return "k" }), 1)
 	assert.Empty(t, paying(func(_ *adk.DispatchContext, n int) string { return []string{"deposit", "rest"}[n] }))
 	assert.Empty(t, paying(func(dc *adk.DispatchContext, _ int) string { return dc.TurnID() }))
+	keyed := func(key func(n int) string) []string {
+		return breaches(exploredAll(t, executor("pays", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
+			for n := range 2 {
+				_, err = adk.Ask(ctx, "bank", map[string]string{"to": "Ada", "request_id": key(n)}, func(context.Context, map[string]string) (string, error) { return "paid", nil },
+					adk.AskOptions{Effect: adk.EffectWrites})
+				if err == nil || ctx.Err() != nil {
+					break
+				}
+			}
+			return errors.Join(err, dc.Ack())
+		})).Violations, oracle)
+	}
+	assert.Len(t, keyed(func(n int) string { return fmt.Sprint("order-7-try-", n) }), 1, "a key that counts the attempts")
+	assert.Empty(t, keyed(func(int) string { return "order-7" }))
 	assert.Empty(t, breaches(exploredAll(t, executor("pays two", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		return errors.Join(pay(ctx, dc.NewID()), pay(ctx, dc.NewID()), dc.Ack())
 	})).Violations, oracle), "the undisturbed turn pays twice too")
@@ -99,7 +114,11 @@ func TestWritesWithAKeyBesideThem(t *testing.T) {
 		"another one": {func(dc *adk.DispatchContext, _ string) string { return dc.NewID() }, 1},
 		"none":        {func(*adk.DispatchContext, string) string { return "" }, 1},
 	} {
-		bank := adkhttp.NewTransport(says("paid"), adkhttp.Effect(func(*http.Request) adk.Effect { return adk.EffectWrites }))
+		var options []adkhttp.Option
+		if name == "none" { // with a key a request says by itself that it writes
+			options = append(options, adkhttp.Effect(func(*http.Request) adk.Effect { return adk.EffectWrites }))
+		}
+		bank := adkhttp.NewTransport(says("paid"), options...)
 		s := executor(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
 			key := dc.NewID()
 			for range 2 {

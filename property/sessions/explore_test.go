@@ -404,3 +404,50 @@ func TestTest(t *testing.T) {
 	require.Len(t, test.failures, 1)
 	assert.Contains(t, test.failures[0], "go test -run '^TestShop$'")
 }
+
+// SES-24: attempts at a delivery write the same twice, and whoever is asked can know only by a
+// key that stays. What one attempt writes twice is its own matter.
+func TestWritesInEachAttempt(t *testing.T) {
+	paying := func(name string, key func(dc *adk.DispatchContext, seed session.Seed) string, more ...string) sessions.Subject {
+		return kept(name, func(func() *session.Host) session.Config {
+			return agent(func(ctx context.Context, dc *adk.DispatchContext) error {
+				seed, err := session.SeedOf(dc)
+				for _, note := range append([]string{""}, more...) {
+					if err != nil {
+						return err
+					}
+					_, err = adk.Ask(ctx, "bank", map[string]string{"to": "Ada"}, func(context.Context, map[string]string) (string, error) { return "paid", nil },
+						adk.AskOptions{Effect: adk.EffectWrites, Key: key(dc, seed) + note})
+				}
+				return err
+			})
+		})
+	}
+	const invariant = "what writes is done once"
+	of := func(s sessions.Subject) (all []string) {
+		found, err := sessions.Explore(t.Context(), s, sessions.Options{Schedules: 60, First: true})
+		require.NoError(t, err)
+		for _, b := range found.Violations {
+			all = append(all, b.Invariant+": "+b.Text)
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		key  func(dc *adk.DispatchContext, seed session.Seed) string
+		says string
+	}{
+		"none":    {func(*adk.DispatchContext, session.Seed) string { return "" }, "has no idempotency key"},
+		"made":    {func(dc *adk.DispatchContext, _ session.Seed) string { return dc.NewID() }, "is another"},
+		"turn":    {func(dc *adk.DispatchContext, _ session.Seed) string { return dc.TurnID() }, "is another"},
+		"attempt": {func(_ *adk.DispatchContext, s session.Seed) string { return fmt.Sprint(s.Delivery, s.Attempt) }, "is another"},
+	} {
+		found := of(paying(name, c.key))
+		if assert.Len(t, found, 1, name) {
+			assert.Contains(t, found[0], invariant, name)
+			assert.Contains(t, found[0], c.says, name)
+		}
+	}
+	byDelivery := func(_ *adk.DispatchContext, s session.Seed) string { return s.Delivery }
+	assert.Empty(t, of(paying("by delivery", byDelivery)))
+	assert.Empty(t, of(paying("two by delivery", byDelivery, "-rest")))
+}

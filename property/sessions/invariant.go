@@ -26,6 +26,7 @@ var (
 	inOrder  = &Invariant{"deliveries settle in order", "SES-12", "an answer does not see what was said before it."}
 	epochs   = &Invariant{"one host at a time has a session", "SES-11, SES-20", "two hosts answer one input, and the later write hides the other."}
 	records  = &Invariant{"records are those of commits", "SES-23", "the conversation has messages of attempts that nobody saw, or lacks some."}
+	doneOnce = &Invariant{"what writes is done once", "SES-24", "each attempt at a delivery pays, mails or deletes again."}
 	settles  = &Invariant{"what was accepted is settled", "SES-21, SES-25", "somebody waits for an answer for ever."}
 	told     = &Invariant{"outcomes are told when they are settled", "SES-22", "somebody is told what then is not so, or never told."}
 	apart    = &Invariant{"tenants are kept apart", "STO-3, SES-27", "one customer reads what belongs to another."}
@@ -40,7 +41,7 @@ var (
 // Invariants lists all of them, but for the check that a subject brings.
 func Invariants() []Invariant {
 	var all []Invariant
-	for _, i := range []*Invariant{once, changes, inOrder, epochs, records, settles, told, apart, steady, verifies, channels, fails, hangs} {
+	for _, i := range []*Invariant{once, changes, inOrder, epochs, records, doneOnce, settles, told, apart, steady, verifies, channels, fails, hangs} {
 		all = append(all, *i)
 	}
 	return all

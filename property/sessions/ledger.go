@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 )
 
 // ledger is the dumb twin of a store: what sessions have to hold, made of what calls of the
@@ -58,6 +59,14 @@ type entry struct {
 	unapplied   bool
 	tellings    int
 	answer      *session.Outcome // that Deliver gave
+	ids         wanted.IDs       // that its attempts have made
+	writes      []asking
+}
+
+// asking is a write that an attempt asked for.
+type asking struct {
+	wanted.Write
+	attempt int
 }
 
 // written is a write of a commit.
@@ -280,10 +289,13 @@ func shown(v session.Value, has bool) string {
 
 func (l *ledger) begun(c session.Claim, id string, attempt int) {
 	if l.actor != nil {
-		l.actor.began, l.actor.kept = c.SessionID, map[string]bool{}
+		l.actor.began, l.actor.kept, l.actor.tries = c.SessionID, map[string]bool{}, nil
 	}
 	a := l.holds(c, "an attempt")
 	e := a.entry(id)
+	if l.actor != nil {
+		l.actor.tries, l.actor.attempt = e, attempt
+	}
 	if e == nil {
 		l.wrong(apart, "an attempt was begun at %q, which %s has not", id, a)
 		return
@@ -295,6 +307,39 @@ func (l *ledger) begun(c session.Claim, id string, attempt int) {
 		l.wrong(changes, "attempt %d at %q of %s was begun, want %d", attempt, id, a, e.attempts)
 	}
 	e.epoch = c.Epoch
+}
+
+// made takes in an id that a turn makes.
+func (l *ledger) made(x *adk.Crossing) {
+	if e := l.actor.tries; e != nil {
+		e.ids.Take(x)
+	}
+}
+
+// asked takes in a write. What an attempt before it has asked for is done then, whatever came of that
+// attempt, and who is asked knows it again by its key alone.
+func (l *ledger) asked(w wanted.Write) {
+	e := l.actor.tries
+	if e == nil {
+		return
+	}
+	general, one := e.ids.Apart(w)
+	known, before := false, 0
+	for _, other := range e.writes {
+		same, its := e.ids.Apart(other.Write)
+		known = known || one != "" && its == one
+		if same == general && other.attempt != l.actor.attempt {
+			before = other.attempt
+		}
+	}
+	e.writes = append(e.writes, asking{w, l.actor.attempt})
+	switch {
+	case known || before == 0:
+	case one == "":
+		l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and has no idempotency key to be known by", w.By, l.actor.attempt, e.id, before)
+	default:
+		l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and its idempotency key is another: that of a delivery stays where it is made of session.Seed.Delivery", w.By, l.actor.attempt, e.id, before)
+	}
 }
 
 func (l *ledger) committed(c session.Claim, change session.Commit) {

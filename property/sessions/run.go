@@ -473,6 +473,9 @@ type process struct {
 	trace *bytes.Buffer     // of the turn under way, or the last
 	began session.SessionID // whose turn that is
 	kept  map[string]bool   // what that turn has written, by collection and key
+	tries *entry            // the delivery that it is for
+
+	attempt int // which one at that
 }
 
 // stands is where a process stands still. When it goes on its renewals come first.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/storages"
+	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -23,6 +24,7 @@ type observer struct {
 	p     *process
 	t     *task
 	seams map[int]adk.Seam
+	asks  wanted.Writing
 }
 
 func (p *process) observe(adk.RunInfo) adk.Observer {
@@ -65,6 +67,12 @@ func (o *observer) Tell(x *adk.Crossing) {
 		o.seams[x.ID] = x.Seam
 	case adk.KindReturn:
 		m.seam = o.seams[x.ID]
+	}
+	if write, writes := o.asks.Take(x); writes {
+		o.p.run.ledger.telling(o.p, func(l *ledger) { l.asked(write) })
+	}
+	if x.Kind.Names(adk.MadeID) {
+		o.p.run.ledger.telling(o.p, func(l *ledger) { l.made(x) })
 	}
 	o.t.mu.Lock()
 	o.t.marks = append(o.t.marks, m)

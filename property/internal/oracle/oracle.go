@@ -12,7 +12,6 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
-	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property"
@@ -651,71 +650,42 @@ func doneTwice(r, undisturbed *Run) (found []exhibit) {
 func (r *Run) writes() map[string][]*adk.Crossing {
 	all := map[string][]*adk.Crossing{}
 	writes := map[int]bool{}
-	take := r.collectWrites(all)
+	writing := wanted.Writing{}
+	known := map[string]bool{}
+	ids := wanted.IDs{}
+	for i := range r.Crossings {
+		ids.Take(&r.Crossings[i])
+	}
+	take := func(w wanted.Write, x *adk.Crossing) {
+		general, one := ids.Apart(w)
+		if one != "" && known[general+one] {
+			return
+		}
+		known[general+one] = true
+		all[general] = append(all[general], x)
+	}
 	for i := range r.Crossings {
 		x := &r.Crossings[i]
+		write, asked := writing.Take(x)
 		switch {
+		case asked && !slices.Contains(r.Unasked, x.Op):
+			take(write, x)
 		case x.Kind == adk.KindExecute && x.Phase == adk.Begin:
 			tool, ok := x.Record.(*adk.Tool)
 			writes[x.Call] = ok && tool.Effect() == adk.EffectWrites
 		case x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTool && writes[x.Call] && !r.neverRan(x.ID):
 			args, err := json.Marshal(x.Args)
 			if err == nil {
-				take(x.Seam.Name, string(args), "", x)
+				take(wanted.Write{By: x.Seam.Name, What: string(args)}, x)
 			}
-		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Status == string(adk.EffectWrites) && !r.neverAsked(x):
-			take("ask "+x.Name, string(x.JSON), x.Key, x)
 		}
 	}
 	return all
 }
 
-// collectWrites gives what collects writes in a map, by who writes and by what, but for the ids in it that
-// were made in the run. What has a key, in it or beside it, is one with what has the same.
-func (r *Run) collectWrites(all map[string][]*adk.Crossing) func(by, what, key string, x *adk.Crossing) {
-	var pairs []string
-	for _, id := range r.madeIDs() {
-		pairs = append(pairs, id, "")
-	}
-	withoutIDs := strings.NewReplacer(pairs...)
-	known := map[string]bool{}
-	return func(by, what, key string, x *adk.Crossing) {
-		general := withoutIDs.Replace(what)
-		if general != what || key != "" || httpform.HasKey(what) {
-			same := by + what + "\n" + key
-			if known[same] {
-				return
-			}
-			known[same] = true
-		}
-		all[by+general] = append(all[by+general], x)
-	}
-}
-
-// madeIDs are the ids that were made in the run, the longest first: one may begin with
-// another.
-func (r *Run) madeIDs() (ids []string) {
-	for i := range r.Crossings {
-		switch x := &r.Crossings[i]; x.Kind {
-		case adk.KindNewID, adk.KindTurnStart, adk.KindDispatchStart:
-			if x.Name != "" {
-				ids = append(ids, x.Name)
-			}
-		}
-	}
-	slices.SortFunc(ids, func(a, b string) int { return len(b) - len(a) })
-	return ids
-}
-
 // neverRan reports whether the explorer kept a call's code from running.
 func (r *Run) neverRan(call int) bool {
 	return slices.Contains(r.Unran, call) || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Call == call && f.Before })
-}
-
-// neverAsked reports whether an ask did not reach anybody, or was turned away: an aborted
-// turn asks nothing.
-func (r *Run) neverAsked(x *adk.Crossing) bool {
-	return slices.Contains(r.Unasked, x.Op) || r.cancelled > 0 && x.Seq > r.cancelled && !x.Flag
 }
 
 // openCalls: the model asked for a tool, and is asked again in the same dispatch
