@@ -89,8 +89,11 @@ func (g Goroutine) waitsForOnce() bool {
 	return false
 }
 
-// idleFunctions are those in which servers and pools wait for somebody to ask.
-var idleFunctions = []string{"net.(*TCPListener).Accept", "net.(*UnixListener).Accept", "net/http.(*persistConn).writeLoop",
+// idleFunctions are those in which servers, connections and pools wait for somebody to ask. Who
+// reads for a client is one of them: whoever waits for the answer is on a goroutine of its own.
+var idleFunctions = []string{"net.(*TCPListener).Accept", "net.(*UnixListener).Accept", "net/http.(*persistConn).writeLoop", "net/http.(*persistConn).readLoop",
+	"net/http.(*http2clientConnReadLoop).run", "golang.org/x/net/http2.(*clientConnReadLoop).run",
+	"net/http.(*conn).readRequest", "net/http.(*connReader).backgroundRead", "net/http.(*http2serverConn).readFrames",
 	"database/sql.(*DB).connectionOpener", "database/sql.(*DB).connectionCleaner", "database/sql.(*Tx).awaitDone", "database/sql.(*Rows).awaitDone", "net/http/httptest.(*Server)", "os/signal."}
 
 func isIdle(g Goroutine) bool {
@@ -205,8 +208,9 @@ type Finding struct {
 	// AtWork says that many looks in a row have seen it at work, and nothing else, and that
 	// it could be: the process had processors.
 	AtWork bool
-	// Goroutines are those of the run, if it is to be given up.
-	Goroutines []Goroutine
+	// Goroutines are those of the run, if it is to be given up, and Outside those of them that wait
+	// outside the engine, and for more than that somebody asks.
+	Goroutines, Outside []Goroutine
 }
 
 // Dog watches one run after another. The zero Dog has seen nothing and has the usual
@@ -275,7 +279,7 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 	d.next = now.Add(d.pause)
 	d.pause = min(2*d.pause, rarestLook)
 	condition, all, outside := d.look(now, labels...)
-	f.Goroutines, f.Condition, d.condition = all, condition, condition
+	f.Goroutines, f.Outside, f.Condition, d.condition = all, outside, condition, condition
 	switch {
 	case condition != Running:
 		d.running, d.looks = time.Time{}, 0
@@ -296,9 +300,14 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 		stuck := f.AtWork && now.Sub(d.running) >= d.patience()
 		f.Action = d.when(stuck || d.isRestless() && f.Silence >= patienceOfSleepers*d.patience(), Hang)
 	case Waiting, Unseen:
-		f.Action = d.when(f.Silence >= max(systemPatience, d.patience()), Hang)
+		switch most := max(systemPatience, d.patience()); {
+		case f.Silence >= most && d.done < Cancel: // its caller would not wait for ever
+			d.done, f.Action = Cancel, Cancel
+		case f.Silence >= most+d.patience():
+			f.Action = Hang
+		}
 	default:
-		f.Action = d.blocked(condition, Describe(outside), now)
+		f.Action = d.blocked(condition, strings.Join(described(outside, false), "\n"), now) // however many: some may be left from runs before
 	}
 	return f
 }
@@ -490,8 +499,10 @@ func (g Goroutine) isToSettle() bool {
 // Describe says in a line each what goroutines do, where in user code, and how they
 // came there. Those that do the same are one; of the engine's own, which wait for the
 // others, it says nothing.
-func Describe(all []Goroutine) string {
-	var lines []string
+func Describe(all []Goroutine) string { return strings.Join(described(all, true), "\n") }
+
+// described are the lines of Describe, with how many goroutines each is of, or without.
+func described(all []Goroutine, counted bool) (lines []string) {
 	counts := map[string]int{}
 	for _, g := range all {
 		if g.isHeld() && g.userCalls() == "" {
@@ -503,12 +514,12 @@ func Describe(all []Goroutine) string {
 		}
 	}
 	for i, line := range lines {
-		if n := counts[line]; n > 1 {
+		if n := counts[line]; n > 1 && counted {
 			lines[i] = fmt.Sprintf("%s (%d of them)", line, n)
 		}
 	}
 	slices.Sort(lines)
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 // mostFrames is how many calls of user code String names.

@@ -110,8 +110,8 @@ func TestVisits(t *testing.T) {
 		"a lock":     {func() { lock.Lock(); defer lock.Unlock() }, toTheEnd, lockPatience, "sync.Mutex.Lock"},
 		"a Once":     {func() { once.Do(func() {}) }, toTheEnd, Usual, "sync.Mutex.Lock"},
 		"a channel":  {func() { <-never }, toTheEnd, Usual, "chan receive"},
-		"a deadline": {func() { time.Sleep(time.Hour) }, []Action{Hang}, systemPatience, "sleep"},
-		"the system": {func() { _, _ = connection.Read(make([]byte, 1)) }, []Action{Hang}, systemPatience, "IO wait"},
+		"a deadline": {func() { time.Sleep(time.Hour) }, []Action{Cancel, Hang}, systemPatience + Usual, "sleep"},
+		"the system": {func() { _, _ = connection.Read(make([]byte, 1)) }, []Action{Cancel, Hang}, systemPatience + Usual, "IO wait"},
 	} {
 		label := begin(c.run)
 		arrives(t, c.state, of(label, 1))
@@ -361,8 +361,8 @@ func silent(t *testing.T) net.Conn {
 // begun yet, or has ended and not said so.
 func TestNobodyIsNoDeadlock(t *testing.T) {
 	actions, last := visits(&Dog{}, NewLabel())
-	assert.Equal(t, []Action{Hang}, actions)
-	assert.GreaterOrEqual(t, last.Silence, systemPatience)
+	assert.Equal(t, []Action{Cancel, Hang}, actions)
+	assert.GreaterOrEqual(t, last.Silence, systemPatience+Usual)
 }
 
 // Patience that was in vain once is not had again.

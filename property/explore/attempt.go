@@ -227,6 +227,7 @@ type presentRun struct {
 	start     time.Time
 	began     atomic.Pointer[time.Time] // start by the run's clock, once it is known
 	waited    atomic.Bool               // until the caller gave up
+	stood     atomic.Pointer[string]    // what goroutines of user code did then, as the watcher saw them
 	passed    atomic.Bool               // a strand lost the turn where it was blocked
 	settling  atomic.Bool               // one that has the turn waits for those that it has woken
 }
@@ -247,6 +248,17 @@ func (a *attempt) passed() bool {
 func (a *attempt) waited() bool {
 	run := a.present.Load()
 	return run != nil && run.waited.Load()
+}
+
+// stood is what goroutines of user code waited for when the run's caller gave up; empty where
+// the watcher did not see them.
+func (a *attempt) stood() string {
+	if run := a.present.Load(); run != nil {
+		if stood := run.stood.Load(); stood != nil {
+			return *stood
+		}
+	}
+	return ""
 }
 
 // giveUp is what the caller does when nothing moves, or too much.

@@ -51,7 +51,9 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 		t.violations = append(t.violations, a.read().StoodStill()...)
 	}
 	switch {
-	case e.undisturbed == nil || a.passed():
+	case e.undisturbed == nil:
+	case a.passed():
+		t.hints = append(t.hints, a.read().StoodOutside(e.undisturbed)...)
 	case n.cost == 0:
 		r := a.read()
 		r.Hints = hinted
@@ -76,7 +78,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 
 // read is the run as oracles see it. It is good until the next one is read.
 func (a *attempt) read() *oracle.Run {
-	run := oracle.Run{Crossings: a.crossings, Unran: a.unran, Unasked: a.unasked, Broken: a.misled, Waited: a.waited(), TooLong: a.endless != ""}
+	run := oracle.Run{Crossings: a.crossings, Unran: a.unran, Unasked: a.unasked, Broken: a.misled, Waited: a.waited(), Stood: a.stood(), TooLong: a.endless != ""}
 	for i := range a.faults {
 		if f := &a.faults[i]; f.fired {
 			run.Faults = append(run.Faults, f.seen())

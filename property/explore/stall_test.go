@@ -3,6 +3,9 @@ package explore_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/race"
@@ -457,4 +461,69 @@ func TestStateOfALostRun(t *testing.T) {
 	result := endsOfItself(t, s, explore.Options{Workers: 1})
 	require.Len(t, result.Violations, 1, result)
 	assert.Contains(t, strings.Join(result.NotCovered, "\n"), "keeps what every run needs")
+}
+
+// RUN-5: a connection that nobody asks anything over keeps no run from being at rest. Who waits for
+// a goroutine that has failed, and gives nothing back, waits until its caller leaves: a hint says
+// where, and the exploration goes on.
+func TestWhoStandsStillBesideAConnection(t *testing.T) {
+	t.Parallel() // it waits
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pens") }))
+	t.Cleanup(server.Close)
+	client := &http.Client{Transport: adkhttp.NewTransport(nil)}
+	t.Cleanup(client.CloseIdleConnections)
+	look := func(ctx context.Context) (string, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+		if err != nil {
+			return "", err
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			return "", err
+		}
+		text, err := io.ReadAll(res.Body)
+		return string(text), errors.Join(err, res.Body.Close())
+	}
+	asking := func(name string, room int) turn.Subject {
+		return executing(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			found, failed := make(chan string), make(chan error, room)
+			go func() {
+				text, err := look(ctx)
+				if err != nil {
+					failed <- err
+					return
+				}
+				select {
+				case found <- text:
+				case <-ctx.Done():
+				}
+			}()
+			wait := failed
+			if room == 0 {
+				wait = nil
+			}
+			select {
+			case <-found:
+				return dc.Ack()
+			case err := <-wait:
+				return err
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}
+	const hint = "a turn does not stand still by itself"
+	result := explored(t, asking("hears of no failure", 0), explore.Options{})
+	assert.Greater(t, result.Schedules, 30, result)
+	assert.Empty(t, says(result, "hang: "))
+	found := slices.DeleteFunc(slices.Clone(result.Hints), func(b explore.Breach) bool { return b.Invariant != hint })
+	if assert.Len(t, found, 1, result) {
+		assert.Contains(t, found[0].Text, "chan send in explore_test.TestWhoStandsStillBesideAConnection")
+		assert.Contains(t, found[0].Text, "select in explore_test.TestWhoStandsStillBesideAConnection")
+		assert.NotContains(t, found[0].Text, "persistConn")
+	}
+	result = explored(t, asking("hears of it", 1), explore.Options{})
+	assert.Empty(t, result.Violations, result)
+	assert.Zero(t, result.Waited)
+	assert.False(t, slices.ContainsFunc(result.Hints, func(b explore.Breach) bool { return b.Invariant == hint }), result)
 }

@@ -170,6 +170,8 @@ func (w *watcher) visit(worker int, a *attempt, now time.Time) {
 			run.passOn(began.Add(patience/2), a.label)
 		}
 	case watchdog.Cancel:
+		stood := watchdog.Describe(f.Outside)
+		run.stood.CompareAndSwap(nil, &stood)
 		run.passOn(time.Time{}, a.label)
 		run.giveUp()
 	case watchdog.Deadlock:

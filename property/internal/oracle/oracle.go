@@ -33,6 +33,8 @@ var historyOracle = oracle{"a conversation is one that providers take", "Provide
 
 var crashOracle = oracle{"code does not crash", "What nobody expected ends the turn, and where nobody recovers, the program.", crashing, false}
 
+var standOracle = oracle{"a turn does not stand still by itself", "It waits for ever, unless a timer of the system's ends that: nobody is there to cancel it.", stoodOutside, true}
+
 // violation says what the oracle has found.
 func (o oracle) violation(x exhibit) property.Violation {
 	return property.Violation{Invariant: o.name, Crossing: x.at, Seam: x.seam, Text: x.text + "\n" + o.why}
@@ -80,6 +82,7 @@ type Run struct {
 	Broken    []int           // the asks that a fault gave an answer of its own, by their operations
 	Hints     []property.Hint // of the run; none of one that followed
 	Waited    bool            // until the caller cancelled
+	Stood     string          // what its goroutines waited for outside the engine then; empty where that is not known
 	TooLong   bool            // because it had too many crossings
 	Reordered bool            // its strands did not go on in the usual order
 	Askers    map[int]int     // how many goroutines asked in a call, by its number; of the undisturbed run alone
@@ -235,6 +238,15 @@ func (r *Run) Behold(undisturbed *Run) (found, hints []property.Violation) {
 		}
 	}
 	return append(found, r.advised(undisturbed)...), hints
+}
+
+// StoodOutside are the hints of a run that waited outside the engine, of which nobody knows an order:
+// all else that oracles say needs one.
+func (r *Run) StoodOutside(undisturbed *Run) (hints []property.Violation) {
+	for _, s := range standOracle.look(r, undisturbed) {
+		hints = append(hints, standOracle.violation(s))
+	}
+	return hints
 }
 
 // advised is advice that the undisturbed turn does not get: what is legal and likely a
@@ -490,6 +502,36 @@ func stoodStill(r, undisturbed *Run) []exhibit {
 		}
 	}
 	return nil
+}
+
+// stoodOutside: goroutines of the turn waited for one another, and for nothing that was asked of
+// anybody, until the caller had enough, which undisturbed they do not. It is silent where code was
+// broken off, and where an ask, a sleep, a gate or a storage call was open.
+func stoodOutside(r, undisturbed *Run) []exhibit {
+	if !r.Waited || r.TooLong || r.Stood == "" || r.cancelled == 0 || undisturbed.Waited || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Amid }) {
+		return nil
+	}
+	open := map[int]bool{}
+	var last *adk.Crossing
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
+		if x.Seq >= r.cancelled {
+			break
+		}
+		last = x
+		switch x.Kind {
+		case adk.KindAsk, adk.KindSleep, adk.KindWaitFor:
+			if open[x.Op] = true; x.Phase == adk.Done {
+				delete(open, x.Op)
+			}
+		}
+	}
+	if last == nil || len(open) > 0 || slices.ContainsFunc(r.calls, func(c calling) bool {
+		return c.seam.Label == adk.LabelStorage && c.began < last.Seq && (c.ended == 0 || c.ended >= last.Seq)
+	}) {
+		return nil
+	}
+	return []exhibit{r.exhibit(last, "from here on the turn stood still until its caller cancelled, and nothing that it had asked for was open:\n%s", r.Stood)}
 }
 
 // memoryOfFailure: a memory was stored in a dispatch that was not acked, and is still
