@@ -282,7 +282,14 @@ func (l *lineRedactor) scalar(value []byte) {
 func (l *lineRedactor) json(value []byte) error {
 	switch value[0] {
 	case '{':
-		return l.entries(value, l.json)
+		members, err := wire.ScanMembers(nil, value)
+		if err != nil {
+			return err
+		}
+		if len(l.rules.paths) > 0 && l.by == "" && describesArguments(members) {
+			return l.schema(value)
+		}
+		return l.entriesOf(members, l.json)
 	case '[':
 		return l.list(value, l.json)
 	case '"':
@@ -564,7 +571,7 @@ func (l *lineRedactor) schema(value []byte) error {
 		switch string(m.Name) {
 		case "default", "const":
 			return l.json(m.Value)
-		case "enum", "examples":
+		case "enum", "example", "examples":
 			// Its words are no secrets of their own.
 			quiet := l.quiet
 			l.quiet = true

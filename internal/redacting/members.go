@@ -326,7 +326,9 @@ func (r *redactor) spanned(s streamre.Span, text string) (secret, instead string
 // standsIn is what stands in the place of a secret in a text.
 func (r *redactor) standsIn(s streamre.Span, text string) string {
 	secret, instead := r.spanned(s, text)
-	switch {
+	switch sum := r.sums[secret]; {
+	case sum != "":
+		return sum
 	case instead == "":
 		return r.placeholder(s.Kind, secret)
 	case instead != secret:
@@ -338,7 +340,7 @@ func (r *redactor) standsIn(s streamre.Span, text string) string {
 // learnSpan takes in a secret in a text, and reports whether there is more to look for since.
 func (r *redactor) learnSpan(s streamre.Span, text string) bool {
 	secret, instead := r.spanned(s, text)
-	if instead != "" {
+	if instead != "" || r.sums[secret] != "" {
 		return false
 	}
 	return r.learnNew(s.Kind, secret)

@@ -112,6 +112,7 @@ type redactor struct {
 	hunted   int               // how many secrets have some among those
 	numbered map[string]string // the placeholder of each secret
 	names    map[string]string // of seams, as they were written first
+	sums     map[string]string // of tool calls, as what was redacted has them
 	secrets  int               // how many different ones there are
 	Count    int               // placeholders so far
 	carries  bool              // those that are there already count too
@@ -119,7 +120,7 @@ type redactor struct {
 }
 
 func newRedactor(rules *Compiled) *redactor {
-	r := &redactor{rules: rules, hunting: map[string]bool{}, numbered: map[string]string{}, names: map[string]string{}}
+	r := &redactor{rules: rules, hunting: map[string]bool{}, numbered: map[string]string{}, names: map[string]string{}, sums: map[string]string{}}
 	for _, p := range rules.literals {
 		text, _ := p.Literal()
 		r.Texts.Add(p.Kind, p.Rank, text)
@@ -291,6 +292,17 @@ func (r *redactor) nameAs(name, written string) {
 		r.names[name] = written
 	}
 }
+
+// sumAs has the checksum of a tool call written everywhere as that of what its arguments have become.
+func (r *redactor) sumAs(sum, written string) {
+	if sum != written && r.sums[sum] == "" {
+		r.sums[sum] = written
+		r.hunt(kindSum, sum)
+	}
+}
+
+// kindSum is the kind of the checksums of tool calls, for which no placeholder stands.
+const kindSum = "checksum"
 
 // uncounted is text for what is not written itself.
 func (r *redactor) uncounted(text string) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -51,8 +52,8 @@ type toldLine struct {
 	whole    bool
 	// pieces are the texts of a piece of an answer, in their order.
 	pieces []pieceText
-	// names are those that were told, as namesIn has them.
-	names []string
+	// names are those that were told, as namesIn has them, and sums those that sumsIn has.
+	names, sums []string
 	// derived tells that what the engine says on the line followed from the
 	// crossings before, so that it must follow from the redacted ones. op is the
 	// execution that it belongs to.
@@ -138,7 +139,7 @@ func (r *Writer) take(c *adk.Crossing) error {
 	if err := r.lines.Crossing(c, nil); err != nil {
 		return fmt.Errorf("replay: writing crossing %d of a trace: %w", c.Seq, err)
 	}
-	h := &toldLine{line: bytes.Clone(r.lines.Out[:len(r.lines.Out)-1]), names: namesIn(c)}
+	h := &toldLine{line: bytes.Clone(r.lines.Out[:len(r.lines.Out)-1]), names: namesIn(c), sums: sumsIn(c)}
 	if err := r.begin(h); err != nil {
 		return err
 	}
@@ -180,6 +181,24 @@ func namesIn(c *adk.Crossing) (names []string) {
 		}
 	}
 	return names
+}
+
+// sumsIn are the checksums of the tool calls that a crossing tells, by which texts may name them: one
+// of short arguments, or of few, can be guessed.
+func sumsIn(c *adk.Crossing) (sums []string) {
+	if tool, ok := c.Record.(*adk.Tool); ok && tool != nil && wire.RunsTool(c) {
+		if args, err := canonical.Object(c.Args); err == nil {
+			if sum, err := canonical.Checksum(tool.Name(), args); err == nil {
+				sums = append(sums, sum)
+			}
+		}
+	}
+	for _, record := range append([]adk.Record{c.Record}, c.Records...) {
+		if call, ok := record.(*adk.ToolCall); ok && call != nil {
+			sums = append(sums, call.Checksum())
+		}
+	}
+	return sums
 }
 
 // explain notes what of a crossing follows from those before it.
@@ -327,6 +346,11 @@ func (r *Writer) write(h *toldLine) error {
 	if written := namesIn(c); len(written) == len(h.names) {
 		for i, name := range h.names {
 			r.redactor.nameAs(name, written[i])
+		}
+	}
+	if written := sumsIn(c); len(written) == len(h.sums) {
+		for i, sum := range h.sums {
+			r.redactor.sumAs(sum, written[i])
 		}
 	}
 	r.deltas(h, c)

@@ -40,7 +40,7 @@ package redact
 // comparison. What the engine makes of its inputs (the digests of states, the
 // checksums of calls, the validated arguments) is made anew of the redacted
 // inputs when the trace is written, so that it is what an engine makes of them
-// again. Where what was recorded was not what its inputs lead to, it is kept: a
+// again; a checksum also in texts, in which prompts name calls by it. Where what was recorded was not what its inputs lead to, it is kept: a
 // redacted trace of a broken engine shows the same break.
 //
 // A placeholder may break a tool's schema, or mend arguments that broke it. Then
@@ -57,6 +57,9 @@ package redact
 // recorded of data that need no redaction.
 //
 // # What is left alone
+//
+// What a JSON Schema says of an argument, in a tool or in a request that describes it to a model,
+// is no value of the argument: a path finds defaults, constants and examples there.
 //
 // What the format itself says is no field: kinds, phases, outcomes, roles, error
 // codes, times and digests. Whether a secret shows in something that is made of

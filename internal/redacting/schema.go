@@ -1,0 +1,48 @@
+package redacting
+
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// schemaWords are the keywords of JSON Schema, and those that APIs of models have beside them.
+var schemaWords = []string{
+	"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary",
+	"additionalItems", "additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding", "contentMediaType", "contentSchema",
+	"default", "definitions", "dependencies", "dependentRequired", "dependentSchemas", "deprecated", "description", "discriminator", "else",
+	"enum", "example", "examples", "exclusiveMaximum", "exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength",
+	"maxProperties", "maximum", "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "nullable", "oneOf",
+	"pattern", "patternProperties", "prefixItems", "properties", "propertyNames", "readOnly", "required", "strict", "then", "title", "type",
+	"unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly",
+}
+
+// describesArguments reports whether an object of a request is the JSON Schema of what a model may
+// give: an object of type object that has properties, of which each is one itself. What a member of
+// data holds that is called so has members of its own names.
+func describesArguments(members []wire.ScannedMember) bool {
+	isObject, properties := false, []byte(nil)
+	for _, m := range members {
+		switch string(m.Name) {
+		case "type":
+			isObject = string(m.Value) == `"object"`
+		case "properties":
+			properties = m.Value
+		}
+	}
+	if !isObject || len(properties) == 0 || properties[0] != '{' || !areSchemaWords(members) {
+		return false
+	}
+	each, err := wire.ScanMembers(nil, properties)
+	return err == nil && len(each) > 0 && !slices.ContainsFunc(each, func(m wire.ScannedMember) bool {
+		within, err := wire.ScanMembers(nil, m.Value)
+		return err != nil || !areSchemaWords(within)
+	})
+}
+
+func areSchemaWords(members []wire.ScannedMember) bool {
+	return !slices.ContainsFunc(members, func(m wire.ScannedMember) bool {
+		_, is := slices.BinarySearch(schemaWords, string(m.Name))
+		return !is
+	})
+}
