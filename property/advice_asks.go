@@ -83,7 +83,7 @@ func (w *unseenAsk) end(*history) {}
 
 // repeatedAsk: the same is asked of somebody to the byte who has answered it well. It is
 // silent about what only reads, after an error or a status that is one, of another call of a
-// seam, and about tokens, which do not last.
+// seam, about tokens, which do not last, and where a key tells who is asked that it is the same.
 type repeatedAsk struct {
 	open map[int]*oneAsk // by operation
 	well map[oneRequest]int
@@ -115,7 +115,7 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 	case x.Phase == adk.Begin:
 		one = &oneAsk{request: oneRequest{s.at, x.Name, string(x.JSON)}, at: s.n}
 		w.open[x.Op] = one
-		if earlier := w.well[one.request]; earlier > 0 && !adk.IsUnheld(x.JSON) && !bytes.Contains(x.JSON, []byte("grant_type=")) {
+		if earlier := w.well[one.request]; earlier > 0 && x.Key == "" && !httpform.HasKey(string(x.JSON)) && !adk.IsUnheld(x.JSON) && !bytes.Contains(x.JSON, []byte("grant_type=")) {
 			s.hint(s.n, s.at, since(earlier), "%s is asked again, to the byte, what it has answered", x.Name)
 		}
 	case one != nil:

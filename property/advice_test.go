@@ -511,7 +511,8 @@ func TestAsksThatAreFine(t *testing.T) {
 		`{"text":"Authorization: Bearer 0f6a9c3b7d2e4a1f"}`:                                                                "secret-in-ask",
 		`{"text":"password: hunter2"}`:                                                                                     "secret-in-ask",
 		`{"text":"grant_type=client_credentials&scope=read"}`:                                                              "",
-		`{"text":"scope=read"}`: "repeated-ask",
+		`{"text":"scope=read"}`:                   "repeated-ask",
+		`{"request_id":"r1","text":"scope=read"}`: "",
 	} {
 		times := 1
 		if strings.HasSuffix(request, `scope=read"}`) && !strings.Contains(request, "query") {

@@ -148,6 +148,43 @@ func (a says) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(a))), Request: req}, nil
 }
 
+// What differs in its id, or in its key, is another write where the first was answered, and where both
+// ids are older than either.
+func TestWritesOfTwoThings(t *testing.T) {
+	asks := func(ctx context.Context, of string, what map[string]string, key string) error {
+		_, err := adk.Ask(ctx, of, what, func(context.Context, map[string]string) (string, error) { return "done", nil }, adk.AskOptions{Effect: adk.EffectWrites, Key: key})
+		return err
+	}
+	jobs := func(ids func(dc *adk.DispatchContext) []func() string) turn.Subject {
+		return executor("jobs", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (failed error) {
+			for _, id := range ids(dc) {
+				job := id()
+				err := asks(ctx, "post", map[string]string{"job": job}, job)
+				if err == nil {
+					continue
+				}
+				failed = errors.Join(failed, err)
+				if err := asks(ctx, "marks", map[string]string{"job": job}, "mark-"+job); err != nil {
+					return err
+				}
+			}
+			return errors.Join(failed, dc.Ack())
+		})
+	}
+	late := jobs(func(dc *adk.DispatchContext) []func() string { return []func() string{dc.NewID, dc.NewID} })
+	early := jobs(func(dc *adk.DispatchContext) []func() string {
+		first, second := dc.NewID(), dc.NewID()
+		return []func() string{func() string { return first }, func() string { return second }}
+	})
+	for _, s := range []turn.Subject{late, early} {
+		found, err := Explore(t.Context(), s, Options{Bound: 2})
+		require.NoError(t, err)
+		for _, b := range found.Violations {
+			assert.NotContains(t, b.Text, "marks was asked", "%s", found)
+		}
+	}
+}
+
 // Who asks several things at once is refused each of them once in a turn that was aborted, and
 // so is who waits then in each goroutine; who asks for the same again, goes through a list, or goes on to pay does not heed the abort.
 func TestAsksInAnAbortedTurn(t *testing.T) {

@@ -412,7 +412,7 @@ func TestWritesInEachAttempt(t *testing.T) {
 		return kept(name, func(func() *session.Host) session.Config {
 			return agent(func(ctx context.Context, dc *adk.DispatchContext) error {
 				seed, err := session.SeedOf(dc)
-				for _, note := range append([]string{""}, more...) {
+				for _, note := range append(more, "")[:max(1, len(more))] {
 					if err != nil {
 						return err
 					}
@@ -439,7 +439,7 @@ func TestWritesInEachAttempt(t *testing.T) {
 		"none":    {func(*adk.DispatchContext, session.Seed) string { return "" }, "has no idempotency key"},
 		"made":    {func(dc *adk.DispatchContext, _ session.Seed) string { return dc.NewID() }, "is another"},
 		"turn":    {func(dc *adk.DispatchContext, _ session.Seed) string { return dc.TurnID() }, "is another"},
-		"attempt": {func(_ *adk.DispatchContext, s session.Seed) string { return fmt.Sprint(s.Delivery, s.Attempt) }, "is another"},
+		"attempt": {func(_ *adk.DispatchContext, s session.Seed) string { return fmt.Sprint(s.Delivery, "-", s.Attempt) }, "is another"},
 	} {
 		found := of(paying(name, c.key))
 		if assert.Len(t, found, 1, name) {
@@ -449,5 +449,14 @@ func TestWritesInEachAttempt(t *testing.T) {
 	}
 	byDelivery := func(_ *adk.DispatchContext, s session.Seed) string { return s.Delivery }
 	assert.Empty(t, of(paying("by delivery", byDelivery)))
-	assert.Empty(t, of(paying("two by delivery", byDelivery, "-rest")))
+	two := paying("two by delivery", byDelivery, "-1", "-2")
+	assert.Empty(t, of(two))
+	var q quiet
+	sessions.Reproduce(&q, paying("two without a key", func(*adk.DispatchContext, session.Seed) string { return "" }, "", ""), "a:deliver@1")
+	assert.Empty(t, q.failures, "in one attempt")
+	for at := 1; at < 60; at++ { // between the two as well
+		var q quiet
+		sessions.Reproduce(&q, two, fmt.Sprintf("a:deliver@1+crash@%d", at))
+		assert.Empty(t, q.failures)
+	}
 }

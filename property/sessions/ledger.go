@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -60,6 +62,7 @@ type entry struct {
 	tellings    int
 	answer      *session.Outcome // that Deliver gave
 	ids         wanted.IDs       // that its attempts have made
+	made        map[int]int      // the attempts, by the numbers of their ids
 	writes      []asking
 }
 
@@ -150,7 +153,7 @@ func (l *ledger) accepted(d session.Delivery, got session.Accepted) {
 		l.wrong(channels, "%q was accepted for another channel than the one that %s began with", d.ID, a)
 	}
 	if !known {
-		e = &entry{id: d.ID, payload: d.Digest(), state: session.Unsettled}
+		e = &entry{id: d.ID, payload: d.Digest(), state: session.Unsettled, made: map[int]int{}}
 		if len(a.entries) == 0 {
 			a.kind, a.channel = d.Kind, d.ChannelState
 		}
@@ -312,35 +315,55 @@ func (l *ledger) begun(c session.Claim, id string, attempt int) {
 // made takes in an id that a turn makes.
 func (l *ledger) made(x *adk.Crossing) {
 	if e := l.actor.tries; e != nil {
-		e.ids.Take(x)
+		one := *x
+		one.Seq = len(e.made) + 1 // of all attempts
+		e.made[one.Seq] = l.actor.attempt
+		e.ids.Take(&one)
 	}
 }
 
 // asked takes in a write. What an attempt before it has asked for is done then, whatever came of that
-// attempt, and who is asked knows it again by its key alone.
+// attempt, and who is asked knows it again by its key alone. One with the same key is known, and one
+// with a key that was not made for the attempt is another one.
 func (l *ledger) asked(w wanted.Write) {
 	e := l.actor.tries
 	if e == nil {
 		return
 	}
-	general, one := e.ids.Apart(w)
-	known, before := false, 0
+	this := e.ids.Apart(w)
+	before, attempt := 0, l.actor.attempt
 	for _, other := range e.writes {
-		same, its := e.ids.Apart(other.Write)
-		known = known || one != "" && its == one
-		if same == general && other.attempt != l.actor.attempt {
+		that := e.ids.Apart(other.Write)
+		switch {
+		case this.One != "" && this.One == that.One:
+			return
+		case this.General == that.General && other.attempt != attempt && (this.One == "" || e.isMadeFor(attempt, this, other.attempt, that)):
 			before = other.attempt
 		}
 	}
-	e.writes = append(e.writes, asking{w, l.actor.attempt})
+	e.writes = append(e.writes, asking{w, attempt})
 	switch {
-	case known || before == 0:
-	case one == "":
-		l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and has no idempotency key to be known by", w.By, l.actor.attempt, e.id, before)
+	case before == 0:
+	case this.One == "":
+		l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and has no idempotency key to be known by", w.By, attempt, e.id, before)
 	default:
-		l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and its idempotency key is another: that of a delivery stays where it is made of session.Seed.Delivery", w.By, l.actor.attempt, e.id, before)
+		l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and its idempotency key is another: that of a delivery stays where it is made of session.Seed.Delivery", w.By, attempt, e.id, before)
 	}
 }
+
+// isMadeFor reports whether the key of a write is of its attempt, as that of another write was of
+// another one: both were made in them, or have the attempt's number in the same place.
+func (e *entry) isMadeFor(attempt int, this wanted.Parts, before int, that wanted.Parts) bool {
+	made := func(p wanted.Parts, attempt int) bool { return p.Latest > 0 && e.made[p.Latest] == attempt }
+	numbers, others := wholeNumber.FindAllString(this.One, -1), wholeNumber.FindAllString(that.One, -1)
+	isOfAttempts := wholeNumber.ReplaceAllString(this.One, "#") == wholeNumber.ReplaceAllString(that.One, "#")
+	for i := 0; isOfAttempts && i < len(numbers); i++ {
+		isOfAttempts = numbers[i] == others[i] || numbers[i] == strconv.Itoa(attempt) && others[i] == strconv.Itoa(before)
+	}
+	return isOfAttempts || made(this, attempt) && made(that, before)
+}
+
+var wholeNumber = regexp.MustCompile(`[0-9]+`)
 
 func (l *ledger) committed(c session.Claim, change session.Commit) {
 	a := l.holds(c, "a commit")
@@ -383,7 +406,7 @@ func (l *ledger) child(d session.Delivery) {
 		if len(a.entries) == 0 {
 			a.kind, a.channel = d.Kind, d.ChannelState
 		}
-		a.entries = append(a.entries, &entry{id: d.ID, payload: d.Digest(), state: session.Unsettled})
+		a.entries = append(a.entries, &entry{id: d.ID, payload: d.Digest(), state: session.Unsettled, made: map[int]int{}})
 	}
 }
 

@@ -382,7 +382,7 @@ func (r *Run) wroteAllTheSame(undisturbed *Run, behind int) (first *adk.Crossing
 		}
 		for _, x := range mine[what] {
 			if x.Seq > behind && (first == nil || x.Seq < first.Seq) {
-				first = x
+				first = x.Crossing
 			}
 		}
 	}

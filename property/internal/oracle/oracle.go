@@ -329,7 +329,7 @@ func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
 	}
 	usual := undisturbed.writes()
 	for what, all := range r.writes() {
-		if len(all) > len(usual[what]) && slices.ContainsFunc(all, func(x *adk.Crossing) bool { return x.Seq > failed.Seq && !slices.Contains(r.Broken, x.Op) }) {
+		if len(all) > len(usual[what]) && slices.ContainsFunc(all, func(x written) bool { return x.Seq > failed.Seq && !slices.Contains(r.Broken, x.Op) }) {
 			return true
 		}
 	}
@@ -667,21 +667,26 @@ func (r *Run) known(call int) bool { return call > 0 && call < len(r.calls) }
 // was asked twice to write the same, where the undisturbed turn does it once. It is
 // silent where the first failed before it did anything, about what does not say what it
 // does, where the world's answer itself wants it twice, and about the same with the same
-// key, by which who is asked knows it again. Equal are those too that differ in ids alone
-// that were made in the run: a key that is new each time keeps nobody from doing it again.
+// key, by which who is asked knows it again. Equal are those too that differ in their keys, and in
+// ids that were made in the run, where the first seems to have failed and the key is another one for
+// that: one that is new each time keeps nobody from doing it again.
 func doneTwice(r, undisturbed *Run) (found []exhibit) {
 	if slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Repeats }) {
 		return nil
 	}
 	usual := undisturbed.writes()
-	for what, at := range r.writes() {
-		if most := max(1, len(usual[what])); len(at) > most {
-			x := at[most]
-			seam, said := x.Seam, fmt.Sprintf("%s ran %d times with equal arguments; crossing %d began the first", x.Seam, len(at), at[0].Seq)
+	for what, all := range r.writes() {
+		for n := max(1, len(usual[what])); n < len(all); n++ {
+			x := all[n]
+			if x.One != "" && !slices.ContainsFunc(all[:n], func(before written) bool { return r.isRepeated(before, x) }) {
+				continue
+			}
+			seam, said := x.Seam, fmt.Sprintf("%s ran %d times with equal arguments; crossing %d began the first", x.Seam, len(all), all[0].Seq)
 			if x.Kind != adk.KindCall {
-				seam, said = r.calls[x.Call].seam, fmt.Sprintf("%s was asked %d times to write the same; crossing %d was the first time", x.Name, len(at), at[0].Seq)
+				seam, said = r.calls[x.Call].seam, fmt.Sprintf("%s was asked %d times to write the same; crossing %d was the first time", x.Name, len(all), all[0].Seq)
 			}
 			found = append(found, exhibit{x.Seq, seam.String(), said})
+			break
 		}
 	}
 	return found
@@ -689,22 +694,20 @@ func doneTwice(r, undisturbed *Run) (found []exhibit) {
 
 // writes are the calls of tools that write, by tool and arguments, and the asks that do,
 // by who is asked what.
-func (r *Run) writes() map[string][]*adk.Crossing {
-	all := map[string][]*adk.Crossing{}
+func (r *Run) writes() map[string][]written {
+	all := map[string][]written{}
 	writes := map[int]bool{}
 	writing := wanted.Writing{}
-	known := map[string]bool{}
 	ids := wanted.IDs{}
 	for i := range r.Crossings {
 		ids.Take(&r.Crossings[i])
 	}
 	take := func(w wanted.Write, x *adk.Crossing) {
-		general, one := ids.Apart(w)
-		if one != "" && known[general+one] {
-			return
+		this := written{x, ids.Apart(w)}
+		before := all[this.General]
+		if this.One == "" || !slices.ContainsFunc(before, func(w written) bool { return w.One == this.One }) {
+			all[this.General] = append(before, this)
 		}
-		known[general+one] = true
-		all[general] = append(all[general], x)
 	}
 	for i := range r.Crossings {
 		x := &r.Crossings[i]
@@ -723,6 +726,34 @@ func (r *Run) writes() map[string][]*adk.Crossing {
 		}
 	}
 	return all
+}
+
+// written is a write of a run.
+type written struct {
+	*adk.Crossing
+	wanted.Parts
+}
+
+// isRepeated reports whether a write is another attempt at one before it, of which who asked does not
+// know that it was done, and not another one: its key was made since, or is of the same ids.
+func (r *Run) isRepeated(before, now written) bool {
+	return (now.Latest > before.Seq || now.IDs == before.IDs) && r.hasFailed(before.Crossing, now.Seq)
+}
+
+// hasFailed reports whether a write, or code that it was a part of, had failed by a crossing.
+func (r *Run) hasFailed(x *adk.Crossing, by int) bool {
+	call := x.Call
+	if x.Kind == adk.KindCall {
+		call = x.ID
+	} else if one := r.asks()[x.Op]; one == nil || !one.answered {
+		return true
+	}
+	for ; r.known(call); call = r.calls[call].parent {
+		if c := r.calls[call]; c.ended > 0 && c.ended < by && c.outcome != adk.OutcomeOK {
+			return true
+		}
+	}
+	return false
 }
 
 // neverRan reports whether the explorer kept a call's code from running.

@@ -1,6 +1,7 @@
 package wanted
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,33 +34,64 @@ func (r *Writing) Take(x *adk.Crossing) (w Write, writes bool) {
 // IDs are those that were made in a run, by which an attempt tells itself apart from another. The zero
 // value has none.
 type IDs struct {
-	all  []string
-	gone *strings.Replacer // nil where an id came since
+	at     map[string]int // the crossings that made them
+	marked *strings.Replacer
 }
 
 // Take takes in what a crossing makes.
 func (ids *IDs) Take(x *adk.Crossing) {
-	if x.Kind.Names(adk.MadeID) && x.Name != "" {
-		ids.all, ids.gone = append(ids.all, x.Name), nil
+	if !x.Kind.Names(adk.MadeID) || x.Name == "" {
+		return
 	}
+	if ids.at == nil {
+		ids.at = map[string]int{}
+	}
+	ids.at[x.Name], ids.marked = x.Seq, nil
 }
 
-// Apart parts a write. general is what each attempt at it has in common: all of it but for ids and
-// idempotency keys. Who is asked takes two for one where what sets them apart is the same too, and
-// where that is empty never.
-func (ids *IDs) Apart(w Write) (general, one string) {
-	if ids.gone == nil {
-		slices.SortFunc(ids.all, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
-		pairs := make([]string, 0, 2*len(ids.all))
-		for _, id := range ids.all {
-			pairs = append(pairs, id, "")
-		}
-		ids.gone = strings.NewReplacer(pairs...)
-	}
-	what := ids.gone.Replace(w.What)
-	general = w.By + httpform.WithoutKeys(what)
+// Parts are those of a write.
+type Parts struct {
+	// General is what each attempt at it has in common: all of it but for ids and idempotency keys.
+	General string
+	// One is all of it: who is asked takes two for one where that is the same. It is empty where
+	// nothing sets them apart, who is asked never knows then.
+	One string
+	// IDs are those in it, in their order, and Latest is the crossing that made the last of them;
+	// zero where there are none.
+	IDs    string
+	Latest int
+}
+
+// Apart parts a write.
+func (ids *IDs) Apart(w Write) (p Parts) {
+	what, in, latest := ids.without(w.What)
+	_, beside, later := ids.without(w.Key)
+	p = Parts{General: w.By + httpform.WithoutKeys(what), IDs: in + "\n" + beside, Latest: max(latest, later)}
 	if what != w.What || w.Key != "" || httpform.HasKey(w.What) {
-		one = w.What + "\n" + w.Key
+		p.One = w.What + "\n" + w.Key
 	}
-	return general, one
+	return p
+}
+
+// mark is what no text has that is JSON.
+const mark = "\x00"
+
+// without is a text without its ids, and these.
+func (ids *IDs) without(text string) (rest, in string, latest int) {
+	if ids.marked == nil {
+		all := slices.SortedFunc(maps.Keys(ids.at), func(a, b string) int { return len(b) - len(a) }) // one may begin with another
+		var pairs []string
+		for _, id := range all {
+			pairs = append(pairs, id, mark+id+mark)
+		}
+		ids.marked = strings.NewReplacer(pairs...)
+	}
+	for i, part := range strings.Split(ids.marked.Replace(text), mark) {
+		if i%2 == 0 {
+			rest += part
+			continue
+		}
+		in, latest = in+part+"\n", max(latest, ids.at[part])
+	}
+	return rest, in, latest
 }
