@@ -2,9 +2,11 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
@@ -20,14 +22,23 @@ import (
 // given nothing, or the usual words with other figures: a sum of some of its parts; or the tool
 // that asked gave nothing in the place of something, or the usual words with other figures. It is
 // silent where the same was asked once more and answered, where as many answers came as usual, from
-// somebody else then, and where the words are others: those may say that something is missing.
+// somebody else then, and where the words are others: those may say that something is missing. So
+// it is where the tool failed, and gives such figures later, of what it kept of the failure.
 func partTold(r, undisturbed *Run) []exhibit {
 	if r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
 	}
 	for _, f := range r.Faults {
 		x := r.failedAsk(f)
-		if x == nil || r.tells(x.Seq, undisturbed) {
+		if x == nil {
+			continue
+		}
+		if later := r.gaveOtherFiguresUnasked(r.toolOf(x.Call), undisturbed); later > 0 {
+			mine, usual, _ := r.gave(later, undisturbed)
+			return []exhibit{r.exhibit(&r.Crossings[r.calls[later].ended], "%s had failed, and %s gives the usual words with other figures, %s in the place of %s, and asks nobody for them", f.Of, r.calls[later].seam,
+				safetext.Said(Text(mine), longestClip), safetext.Said(Text(usual), longestClip))}
+		}
+		if r.tells(x.Seq, undisturbed) {
 			continue
 		}
 		if same := sameAs(r.asks()[x.Op].begun); r.isAnswered(x.Seq, same) || !undisturbed.isAnswered(0, same) { // what always fails is no matter of a fault
@@ -82,6 +93,66 @@ func unheardOf(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
+// toolUnheard: a tool failed, the turn was acked, and what was said of it is what is usually said,
+// with less. That its execution ended with an error is for who looks on, and no word to who asked.
+// It is silent where anything is logged, or told as an error, behind it, where tools succeed as
+// often as usual, and where another word is said, to the reader or to anybody who was asked.
+func toolUnheard(r, undisturbed *Run) []exhibit {
+	if len(r.Faults) == 0 || r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 {
+		return nil
+	}
+	succeeds := func(r *Run) (failed, done int) {
+		for call, c := range r.calls {
+			switch {
+			case c.seam.Label != adk.LabelTool || c.ended == 0:
+			case c.outcome == adk.OutcomeOK:
+				done++
+			case failed == 0:
+				failed = call
+			}
+		}
+		return failed, done
+	}
+	failed, done := succeeds(r)
+	if usually, usual := succeeds(undisturbed); failed == 0 || usually > 0 || done >= usual || !isLess(r.said(), undisturbed.said()) {
+		return nil
+	}
+	end := &r.Crossings[r.calls[failed].ended]
+	for i := range r.Crossings[end.Seq:] {
+		switch x := &r.Crossings[end.Seq+i]; {
+		case x.Kind == adk.KindErrorEvent, x.Kind == adk.KindReportLog, x.Kind == adk.KindNack:
+			return nil
+		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && !undisturbed.asksNoOtherWords(x):
+			return nil
+		}
+	}
+	by := r.calls[r.calls[failed].parent].seam // whose tools are many, and whose mistake is one
+	return []exhibit{{end.Seq, by.String(), "a tool failed, the turn was acked, and the answer is the usual one without its part: " + safetext.Said(r.said(), longestClip)}}
+}
+
+// asksNoOtherWords reports whether all words of a request stand in requests of the run.
+func (r *Run) asksNoOtherWords(x *adk.Crossing) bool {
+	words := func(all map[string]bool, x *adk.Crossing) {
+		for _, word := range letters.FindAllString(string(x.JSON), -1) {
+			all[word] = true
+		}
+	}
+	usual, now := map[string]bool{}, map[string]bool{}
+	for _, one := range r.asks() {
+		words(usual, one.begun)
+	}
+	words(now, x)
+	for word := range now {
+		if !usual[word] {
+			return false
+		}
+	}
+	return true
+}
+
+// letters are words, without the figures that tell ids apart.
+var letters = regexp.MustCompile(`\pL+`)
+
 // failedBelow are the ends of the sub-agents that user code called and that failed, by their calls.
 func (r *Run) failedBelow() map[int]*adk.Crossing {
 	failed := map[int]*adk.Crossing{}
@@ -113,14 +184,16 @@ func (r *Run) toolOf(call int) int {
 	return 0
 }
 
-// isLess reports whether a text has no word that another has not, and lacks some of its own.
+// isLess reports whether a text has no word that another has not, and lacks some of its own: without
+// the marks between them, which stay where words go.
 func isLess(text, than string) bool {
+	noWord := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsPunct(c) }
 	has := map[string]bool{}
-	for word := range strings.FieldsSeq(than) {
+	for word := range strings.FieldsFuncSeq(than, noWord) {
 		has[word] = true
 	}
 	left := len(has)
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsFuncSeq(text, noWord) {
 		switch had, known := has[word]; {
 		case !known:
 			return false
@@ -166,6 +239,12 @@ func (r *Run) gaveNothing(tool int, undisturbed *Run) bool {
 	return both && isNothing(mine) && !isNothing(usual)
 }
 
+// gaveTheSame reports whether a call of a tool gave, in words, what it gives in the undisturbed run.
+func (r *Run) gaveTheSame(tool int, undisturbed *Run) bool {
+	mine, usual, both := r.gave(tool, undisturbed)
+	return both && !isNothing(mine) && Text(mine) == Text(usual)
+}
+
 // gaveOtherFigures reports whether a call of a tool gave the words that it gives in the undisturbed
 // run, with other numbers.
 func (r *Run) gaveOtherFigures(tool int, undisturbed *Run) bool {
@@ -181,6 +260,18 @@ func (r *Run) answeredIn(tool int) (n int) {
 		}
 	}
 	return n
+}
+
+// gaveOtherFiguresUnasked is a later call of a tool whose ask has failed, which asks nobody and gives
+// the usual words with other figures; 0 where there is none.
+func (r *Run) gaveOtherFiguresUnasked(tool int, undisturbed *Run) int {
+	for call := tool + 1; tool > 0 && call < len(r.calls); call++ {
+		asks := slices.ContainsFunc(slices.Collect(maps.Values(r.asks())), func(one *oneAsk) bool { return r.toolOf(one.begun.Call) == call })
+		if r.calls[call].seam == r.calls[tool].seam && r.calls[tool].outcome == adk.OutcomeError && !asks && r.gaveOtherFigures(call, undisturbed) {
+			return call
+		}
+	}
+	return 0
 }
 
 // oneAsk is an ask of a run.

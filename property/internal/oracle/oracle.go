@@ -58,6 +58,7 @@ var oracles = []oracle{
 	{"a panic is no success", "Whoever called it goes on as if it had been done, and nobody looks for the cause.", panicHidden, false},
 	{"what failed is not told as done", "The reader takes it for all there is, and nobody knows better.", partTold, false},
 	{"a sub-agent that failed is heard of", "Whoever asked takes what is left for all there is, and nobody knows better.", unheardOf, false},
+	{"a tool that failed is heard of", "Whoever asked takes what is left for all there is, and nobody knows better.", toolUnheard, false},
 	{"a no makes a difference", "Whoever was asked said no, and it was done all the same.", noUnheeded, false},
 	{"silence is no yes", "Whoever was asked may not even have read it, and it is done.", silenceIsYes, true},
 	{"a call that a model wants is done", "The model goes on as if it were, or waits for a result for ever.", callDropped, false},
@@ -280,14 +281,25 @@ func (r *Run) hasAdvice(name string) bool {
 // if nothing had happened, and nobody was told. It is silent where something was logged, an
 // error event told, a tool answered with an error, the same was tried again with success,
 // something is written in its place, or the model or the user was told something else than in
-// the undisturbed turn; and about what is fetched beside the conversation itself, which a turn
-// can do without.
+// the undisturbed turn, but where a tool gives what it gives when what it asked for was done; and
+// about what is fetched beside the conversation itself, which a turn can do without.
 func swallowed(r, undisturbed *Run) (found []exhibit) {
 	if r.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
 	}
 	for _, f := range r.Faults {
-		if x := r.failedWrite(f); x != nil && !r.tells(x.Seq, undisturbed) && !r.madeGood(x, undisturbed) && undisturbed.isAnswered(0, sameAs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
+		x := r.failedWrite(f)
+		if x != nil && (r.tells(x.Seq, undisturbed) || r.madeGood(x, undisturbed) || !undisturbed.isAnswered(0, sameAs(r.asks()[x.Op].begun))) { // what always fails is no matter of a fault
+			x = nil
+		}
+		if x != nil {
+			tool := r.toolOf(x.Call)
+			inIt := func(begun *adk.Crossing) bool { return r.toolOf(begun.Call) == tool } // who asks on may know that it is done
+			if tool > 0 && r.gaveTheSame(tool, undisturbed) && !r.isAnswered(x.Seq, inIt) && !r.keptOtherTexts(x.Seq, tool, undisturbed) {
+				return []exhibit{r.exhibit(x, "what %s was asked to write failed, and %s gives what it gives when that is done: nobody was told", f.Of, r.calls[tool].seam)}
+			}
+		}
+		if x != nil && !r.keptOtherTexts(x.Seq, 0, undisturbed) {
 			found = append(found, r.exhibit(x, "what %s was asked to write failed, the turn was acked, and nobody was told: no error event, no log, no other answer", f.Of))
 		}
 		if f.Kind != turn.StorageBefore && f.Kind != turn.StorageAfter || f.Call >= len(r.calls) {
@@ -333,9 +345,15 @@ func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
 			return true
 		}
 	}
+	return false
+}
+
+// keptOtherTexts reports whether, behind a crossing, a text was kept that usually is not, in a call of
+// a tool; zero is anywhere.
+func (r *Run) keptOtherTexts(behind, tool int, undisturbed *Run) bool {
 	kept := undisturbed.keptTexts()
 	for ref, x := range r.keptTexts() {
-		if x.Seq > failed.Seq && (kept[ref] == nil || textOf(kept[ref].Record) != textOf(x.Record)) {
+		if x.Seq > behind && (tool == 0 || r.toolOf(x.Call) == tool) && (kept[ref] == nil || textOf(kept[ref].Record) != textOf(x.Record)) {
 			return true
 		}
 	}

@@ -1,0 +1,141 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// desk is an agent whose model wants the stock, a refund, what was refunded, and the stock once more.
+type desk struct {
+	keepsFailure bool // as if it were what there is
+	swallows     bool // the failure of a refund
+	logs         bool // where it swallows one
+	queues       bool // a refund that failed, for later
+	looks        bool // whether a refund that failed is done
+	drops        bool // what a tool failed of
+	again        bool // a tool that failed is tried once more
+}
+
+func (d desk) subject(t *testing.T) turn.Subject {
+	return turn.Subject{Name: "desk", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		refunded, kept := "nothing", map[string]string{}
+		ask := func(ctx context.Context, of, what string, effect adk.Effect, do func() string) (string, error) {
+			return adk.Ask(ctx, of, what, func(context.Context, string) (string, error) { return do(), nil }, adk.AskOptions{Effect: effect, Key: of + what})
+		}
+		tool := func(name string, run func(ctx context.Context, dc *adk.DispatchContext) (string, error)) *adk.Tool {
+			made, err := adk.NewTool(adk.ToolInit{Name: name, Description: "Of the desk.", InputSchema: json.RawMessage(`{"type":"object"}`),
+				Handler: func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+					text, err := run(ctx, dc)
+					if err != nil {
+						return nil, err
+					}
+					return adk.Text(text), nil
+				}})
+			require.NoError(t, err)
+			return made
+		}
+		tools := []*adk.Tool{
+			tool("stock", func(ctx context.Context, _ *adk.DispatchContext) (string, error) {
+				if kept["stock"] == "" {
+					n, err := ask(ctx, "stock", "lamps", adk.EffectReads, func() string { return "10" })
+					if err != nil && d.keepsFailure {
+						kept["stock"] = "0"
+					}
+					if err != nil {
+						return "", err
+					}
+					kept["stock"] = n
+				}
+				return kept["stock"] + " lamps", nil
+			}),
+			tool("refund", func(ctx context.Context, dc *adk.DispatchContext) (string, error) {
+				_, err := ask(ctx, "bank", "o1", adk.EffectWrites, func() string { refunded = "o1"; return "done" })
+				if err != nil && d.swallows && ctx.Err() == nil {
+					if err = nil; d.logs {
+						dc.Log(adk.LevelWarn, "refund", "o1 was not refunded", nil)
+					}
+					if d.looks {
+						if _, err := ask(ctx, "bank", "o1?", adk.EffectReads, func() string { return "yes" }); err != nil {
+							return "", err
+						}
+					}
+					if d.queues {
+						memory, failed := adk.NewMemory(adk.MemoryInit{ID: "later", Content: "refund o1", Confidence: new(1.0), Importance: new(1.0), CreatedAt: dc.Now(), UpdatedAt: dc.Now()})
+						if failed != nil {
+							return "", failed
+						}
+						err = dc.Memories().Store(ctx, memory)
+					}
+				}
+				return "refunded o1", err
+			}),
+			tool("report", func(ctx context.Context, _ *adk.DispatchContext) (string, error) {
+				return ask(ctx, "bank", "report", adk.EffectReads, func() string { return "paid back: " + refunded })
+			}),
+		}
+		return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: tools, Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var all []string
+			for _, n := range []int{0, 1, 2, 0} {
+				result, err := dc.Execute(ctx, tools[n], map[string]any{})
+				if err != nil && d.again && ctx.Err() == nil {
+					result, err = dc.Execute(ctx, tools[n], map[string]any{})
+				}
+				switch text, is := result.(*adk.Tokenizable); {
+				case ctx.Err() != nil:
+					return ctx.Err()
+				case err != nil && !d.drops:
+					all = append(all, "error: "+err.Error())
+				case err != nil || !is:
+					all = append(all, "")
+				default:
+					all = append(all, text.String())
+				}
+			}
+			return errors.Join(saysAndAcks(ctx, dc, strings.Join(all, ". ")))
+		}}}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+}
+
+// What a tool swallows, keeps as if it were an answer, or what is dropped of it, is found whatever else
+// the turn says. Who says so, to the reader or in the log, or tries again, is not meant.
+func TestWhatADeskHides(t *testing.T) {
+	const silence, figures, unheard = "nothing fails in silence", "what failed is not told as done", "a tool that failed is heard of"
+	for name, c := range map[string]struct {
+		desk  desk
+		finds string
+		says  string
+		by    int // how many schedules
+	}{
+		"nothing":                   {desk{}, "", "", 0},
+		"a refund that failed":      {desk{swallows: true}, silence, "tool/refund gives what it gives when that is done", 4},
+		"a failure that it keeps":   {desk{keepsFailure: true}, figures, `"0 lamps" in the place of "10 lamps", and asks nobody`, 4},
+		"what tools failed of":      {desk{drops: true}, unheard, "a tool failed, the turn was acked", 5},
+		"nothing, and tries again":  {desk{again: true}, "", "", 0},
+		"nothing, since it looks":   {desk{swallows: true, looks: true}, "", "", 0},
+		"nothing, since it is kept": {desk{swallows: true, queues: true}, "", "", 0},
+		"nothing, since it logs it": {desk{swallows: true, logs: true}, "", "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := exploredAll(t, c.desk.subject(t))
+			by := 0
+			for _, b := range result.Violations {
+				if b.Invariant == silence || b.Invariant == figures || b.Invariant == unheard {
+					assert.Equal(t, c.finds, b.Invariant, "%s", result)
+					assert.Contains(t, b.Text, c.says)
+					by += b.Schedules
+				}
+			}
+			assert.Equal(t, c.by, by, "%s", result)
+		})
+	}
+}
