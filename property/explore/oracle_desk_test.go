@@ -65,7 +65,7 @@ func (d desk) subject(t *testing.T) turn.Subject {
 						dc.Log(adk.LevelWarn, "refund", "o1 was not refunded", nil)
 					}
 					if d.looks {
-						if _, err := ask(ctx, "bank", "o1?", adk.EffectReads, func() string { return "yes" }); err != nil {
+						if _, err := ask(ctx, "statement", "o1?", adk.EffectReads, func() string { return "yes" }); err != nil {
 							return "", err
 						}
 					}
