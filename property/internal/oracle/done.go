@@ -323,6 +323,17 @@ func (r *Run) isAnswered(behind int, is func(begun *adk.Crossing) bool) bool {
 	return false
 }
 
+// isAsked reports whether the run asks the same.
+func (r *Run) isAsked(begun *adk.Crossing) bool {
+	same := sameAs(begun)
+	for _, one := range r.asks() {
+		if same(one.begun) {
+			return true
+		}
+	}
+	return false
+}
+
 // sameAs tells asks that ask the same as another one.
 func sameAs(first *adk.Crossing) func(begun *adk.Crossing) bool {
 	return func(b *adk.Crossing) bool { return b.Name == first.Name && string(b.JSON) == string(first.JSON) }

@@ -293,9 +293,7 @@ func swallowed(r, undisturbed *Run) (found []exhibit) {
 			x = nil
 		}
 		if x != nil {
-			tool := r.toolOf(x.Call)
-			inIt := func(begun *adk.Crossing) bool { return r.toolOf(begun.Call) == tool } // who asks on may know that it is done
-			if tool > 0 && r.gaveTheSame(tool, undisturbed) && !r.isAnswered(x.Seq, inIt) && !r.keptOtherTexts(x.Seq, tool, undisturbed) {
+			if tool := r.toolOf(x.Call); tool > 0 && r.gaveTheSame(tool, undisturbed) && !r.keptOtherTexts(x.Seq, tool, undisturbed) {
 				return []exhibit{r.exhibit(x, "what %s was asked to write failed, and %s gives what it gives when that is done: nobody was told", f.Of, r.calls[tool].seam)}
 			}
 		}
@@ -331,12 +329,18 @@ func (r *Run) failedWrite(f Fault) *adk.Crossing {
 func isFailure(err error) bool { return err != nil && !errors.Is(err, adk.E_ASK_STOPPED) }
 
 // madeGood reports whether, behind an ask that failed to write, its call asked whom it had asked
-// once more, or anybody the same, with success, or something was written that usually is not: in
-// its place, or for later.
+// once more, or anybody the same, or what it usually does not ask, with success, or something was
+// written that usually is not: in its place, or for later.
 func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
 	first := r.asks()[failed.Op].begun
 	same := sameAs(first)
 	if r.isAnswered(failed.Seq, func(b *adk.Crossing) bool { return b.Name == first.Name && b.Call == first.Call || same(b) }) {
+		return true
+	}
+	looks := func(b *adk.Crossing) bool { // whether it is done all the same
+		return r.toolOf(b.Call) == r.toolOf(first.Call) && !undisturbed.isAsked(b)
+	}
+	if r.isAnswered(failed.Seq, looks) {
 		return true
 	}
 	usual := undisturbed.writes()
