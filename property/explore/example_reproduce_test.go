@@ -50,7 +50,7 @@ func ExampleRunSchedule() {
 	}
 	// Output:
 	// storage-before@5: 0 seats are free
-	//   fetch messages → storage/messages.fetch → error: broken by the explorer
+	//   fetch messages → storage/messages.fetch → error: broken by the explorer  ← storage-before
 	// … 5 crossings
 	// run returns
 }

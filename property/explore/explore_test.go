@@ -524,7 +524,7 @@ func TestLinesOfUserCode(t *testing.T) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(line), 72, "go test sets it in by eight")
 		}
 	}
-	assert.Regexp(t, `(?s)fetch memories .*broken by the explorer\n.*report-log warn memories: "none".*\n.*ack\n`, b.Stretch)
+	assert.Regexp(t, `(?s)fetch memories .*broken by the explorer  ← storage-before\n.*report-log warn memories: "none".*\n.*ack\n`, b.Stretch)
 
 	result = explored(t, executing("crashes", func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		h.Log(adk.LevelInfo, "id", dc.NewID()+fmt.Sprint(time.Now().UnixNano()), nil)

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +26,8 @@ import (
 // on the world of the recording. open makes what one run needs, and what its Instance
 // leaves out comes from the recording: the raw turn where Raw has no system prompt; the
 // storage, in memory, with the records that the turn had fetched; the answers of the
-// world, equal requests their own and changed ones the next of the same; the clock; and
+// world, which nobody asks: who asks the same, up to ids that the run makes, gets its own, with
+// these ids, and who asks otherwise that of the most alike; the clock; and
 // who settles gates, as they were settled. Stored tools have no handlers in a recording:
 // an agent that fetches those brings a storage of its own.
 //
@@ -42,7 +42,7 @@ func Recorded(recorded *trace.Trace, open func() turn.Instance) (turn.Subject, e
 	if len(crossings) == 0 || crossings[0].Kind != adk.KindCall || crossings[0].Seam.Label != adk.LabelRun {
 		return turn.Subject{}, errors.New("it begins with no turn: only turns are explored")
 	}
-	w := recordedWorld{crossings: crossings, records: fetchedFirst(crossings), settlements: settlementsOf(crossings)}
+	w := recordedWorld{crossings: crossings, asks: recordedAsksOf(crossings), records: fetchedFirst(crossings), settlements: settlementsOf(crossings)}
 	return turn.Subject{Name: "recorded", Open: func(cancel context.CancelCauseFunc) turn.Instance {
 		i := open()
 		w.complete(&i, cancel)
@@ -53,6 +53,7 @@ func Recorded(recorded *trace.Trace, open func() turn.Instance) (turn.Subject, e
 // recordedWorld is what a recording has that code of today does not.
 type recordedWorld struct {
 	crossings   []adk.Crossing
+	asks        *recordedAsks
 	records     []adk.Record
 	settlements map[string][]adk.Crossing // by the gate's reason
 }
@@ -71,7 +72,7 @@ func (w recordedWorld) complete(i *turn.Instance, cancel context.CancelCauseFunc
 		i.Config.Clock = fakes.NewClockAt(first.At)
 	}
 	if i.Config.Outside == nil {
-		answers := &recordedAnswers{asks: inOrder(askedIn(w.crossings)), given: map[*asked]bool{}, cancel: cancel, left: w.left()}
+		answers := &recordedAnswers{recordedAsks: w.asks, given: map[*recordedAsk]bool{}, want: map[string]string{}, got: map[string]string{}, cancel: cancel, left: w.left()}
 		i.Config.Outside = answers.answer
 	}
 	if i.Raw.Observability.TurnGateOpen == nil {
@@ -164,55 +165,6 @@ func inOrder(asks map[int]*asked) (all []*asked) {
 	}
 	slices.SortFunc(all, func(a, b *asked) int { return a.first - b.first })
 	return all
-}
-
-// recordedAnswers answer one run in the world's place.
-type recordedAnswers struct {
-	asks  []*asked
-	mu    sync.Mutex
-	given map[*asked]bool
-	// cancel is how the caller leaves, and left why the recorded one did, if it did.
-	cancel context.CancelCauseFunc
-	left   error
-}
-
-// answer is what was recorded. Who asks the same again gets the same again, as a world
-// that stands still would answer.
-func (r *recordedAnswers) answer(_ context.Context, q adk.Question) *adk.Answer {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var same, next *asked
-	for _, one := range r.asks {
-		switch {
-		case one.of != q.Of || !one.done || !sameRoute(one.request, q.Request):
-		case string(one.request) == string(q.Request) && (same == nil || r.given[same]):
-			same = one
-		case next == nil && !r.given[one]:
-			next = one
-		}
-	}
-	if same == nil {
-		same = next
-	}
-	if same == nil && r.left != nil {
-		r.cancel(r.left)
-		return &adk.Answer{Err: r.left}
-	}
-	if same == nil {
-		return &adk.Answer{Err: &adk.Error{Code: adk.E_UNANSWERED, Message: "the recording has no more answers of " + q.Of}}
-	}
-	r.given[same] = true
-	return same.whole().given()
-}
-
-// sameRoute reports whether two requests are of one method and path, where they are over
-// HTTP.
-func sameRoute(a, b json.RawMessage) bool {
-	var one, other struct{ Method, Path string }
-	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
-		return true
-	}
-	return one == other
 }
 
 // Traces explores every recorded turn of a folder in go test: the agent's code of today,

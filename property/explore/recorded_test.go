@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -220,6 +222,212 @@ func TestRecordedAnswers(t *testing.T) {
 		return string(a.Value)
 	}
 	assert.Equal(t, []string{`"2"`, `"2"`, `"1"`, "nothing", `"1"`}, []string{ask("rate 1"), ask("rate 1"), ask("else"), ask("more"), ask("rate 0")})
+}
+
+// ordering is an agent that places an order for each customer, on a strand of its own, and then
+// asks what has become of it. It fails where it is told of another's. In the recording the first
+// customer waits until the others have placed theirs.
+type ordering struct {
+	customers []string
+	waits     chan struct{} // nil in a run of today
+	asked     atomic.Int64  // how often the world was
+}
+
+type order struct {
+	ID       string `json:"id"`
+	Customer string `json:"customer,omitempty"`
+}
+
+func (o *ordering) config() adk.Config {
+	placed := map[string]string{}
+	var mu sync.Mutex
+	place := func(_ context.Context, q order) (order, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		o.asked.Add(1)
+		placed[q.ID] = q.Customer
+		return q, nil
+	}
+	look := func(_ context.Context, q order) (order, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		o.asked.Add(1)
+		return order{q.ID, placed[q.ID]}, nil
+	}
+	one := func(ctx context.Context, dc *adk.DispatchContext, customer string) error {
+		mine := order{dc.NewID(), customer}
+		told, err := adk.Ask(ctx, "orders", mine, place, adk.AskOptions{Effect: adk.EffectWrites, Key: mine.ID})
+		if err == nil && told != mine {
+			err = fmt.Errorf("%v was placed, and told is %v", mine, told)
+		}
+		if err != nil {
+			return err
+		}
+		told, err = adk.Ask(ctx, "state", order{ID: mine.ID}, look, adk.AskOptions{Effect: adk.EffectReads})
+		if err == nil && told != mine {
+			err = fmt.Errorf("%v is looked for, and told is %v", mine, told)
+		}
+		return err
+	}
+	return adk.Config{Executor: adk.Executor{Name: "orders", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var strands []*adk.Strand
+		for i, customer := range o.customers {
+			s, err := dc.Fork(ctx, "order", func(ctx context.Context, dc *adk.DispatchContext) error {
+				if o.waits != nil && i == 0 {
+					<-o.waits
+				}
+				return one(ctx, dc, customer)
+			})
+			if err != nil {
+				return err
+			}
+			strands = append(strands, s)
+		}
+		for i := range strands {
+			if err := strands[len(strands)-1-i].Wait(); err != nil {
+				return dc.Nack(err)
+			}
+			if o.waits != nil && i == len(strands)-2 {
+				close(o.waits)
+			}
+		}
+		return dc.Ack()
+	}}}
+}
+
+// recordedTurn is a recorded turn of a config. Its ids are others than those of an exploration.
+func recordedTurn(t *testing.T, config adk.Config) *trace.Trace {
+	t.Helper()
+	var recorded bytes.Buffer
+	config.Probe, config.IDs, config.Storage = replay.Record(&recorded), fakes.NewIDs("recorded"), fakes.NoOpStorage()
+	runner, err := adk.NewRunner(config)
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Order."}))
+	read, err := trace.Read(&recorded)
+	require.NoError(t, err)
+	return read
+}
+
+// ended says that a turn with nothing gone wrong was acked.
+func ended(r turn.Run) error {
+	if len(r.Schedule.Faults) > 0 {
+		return nil
+	}
+	for x := range r.Crossings {
+		if x.Err != nil {
+			return x.Err
+		}
+	}
+	return nil
+}
+
+// The ids of today's run are others than those of the recording, and its strands make them in
+// another order. Each request gets its own answer, with the id that it has today, and nobody asks
+// the world, not even where an answer is lost.
+func TestRecordedAnswersUpToIDs(t *testing.T) {
+	customers := []string{"anna", "ben", "eva"}
+	read := recordedTurn(t, (&ordering{customers: customers, waits: make(chan struct{})}).config())
+	today := &ordering{customers: customers}
+	s, err := explore.Recorded(read, func() turn.Instance { return turn.Instance{Config: today.config(), Check: ended} })
+	require.NoError(t, err)
+	result := explored(t, s, explore.Options{UsualInput: true, Faults: []turn.FaultKind{turn.AskLost, turn.AskSlow}})
+	assert.Empty(t, result.Violations, result)
+	assert.NotZero(t, result.Table.Orders)
+	assert.Zero(t, today.asked.Load(), "the world was asked")
+}
+
+// An ask that a fault breaks has its recorded answer as well, and the next one gets its own:
+// nothing but new ids tells the two apart. What nobody took is still to be answered.
+func TestABrokenAskHasItsRecordedAnswer(t *testing.T) {
+	config := func() adk.Config {
+		n := 0
+		number := func(context.Context, order) (int, error) { n++; return n, nil }
+		return adk.Config{Executor: adk.Executor{Name: "counts", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			for range 3 {
+				got, err := adk.Ask(ctx, "counter", order{ID: dc.NewID()}, number)
+				if err != nil {
+					got = 0
+				}
+				h.Log(adk.LevelInfo, "counter", fmt.Sprint(got), nil)
+			}
+			return dc.Ack()
+		}}}
+	}
+	read := recordedTurn(t, config())
+	for kind, want := range map[turn.FaultKind][]string{
+		turn.AskSlow:    {"123", "123", "123"},
+		turn.AskLost:    {"023", "103", "120"},
+		turn.AskEmpty:   {"023", "103", "120"},
+		turn.AskOther:   {"223", "133", "121"},
+		turn.AskRefused: {"012", "102", "120"},
+	} {
+		var told []string
+		s, err := explore.Recorded(read, func() turn.Instance {
+			return turn.Instance{Config: config(), Check: func(r turn.Run) error {
+				if len(r.Schedule.Faults) != 1 || r.Schedule.Faults[0].Times != 0 {
+					return nil
+				}
+				text := ""
+				for x := range r.Crossings {
+					if x.Kind == adk.KindReportLog {
+						text += x.Text
+					}
+				}
+				told = append(told, text)
+				return nil
+			}}
+		})
+		require.NoError(t, err)
+		explored(t, s, explore.Options{UsualInput: true, Workers: 1, Faults: []turn.FaultKind{kind}})
+		assert.ElementsMatch(t, want, told, kind)
+	}
+}
+
+// Who asks otherwise gets the answer of the request that is most alike, and who asks for nothing
+// but by a new id that of its strand; a retry with a fresh id gets what was said before.
+func TestRecordedAnswersOfTheMostAlike(t *testing.T) {
+	read := recordedTurn(t, (&ordering{customers: []string{"anna", "ben"}, waits: make(chan struct{})}).config())
+	s, err := explore.Recorded(read, func() turn.Instance { return turn.Instance{} })
+	require.NoError(t, err)
+	var outside adk.Outside
+	ask := func(strand int, of, request string) string {
+		a := outside(t.Context(), adk.Question{Of: of, Strand: strand, Request: json.RawMessage(request)})
+		if a.Err != nil {
+			return "nothing"
+		}
+		return string(a.Value)
+	}
+	anew := func() { outside = s.Open(nil).Config.Outside }
+	anew()
+	assert.JSONEq(t, `{"id":"id-8","customer":"anna"}`, ask(0, "orders", `{"id":"id-8","customer":"anna","by":"phone"}`))
+	assert.JSONEq(t, `{"id":"id-8","customer":"anna"}`, ask(2, "state", `{"id":"id-8"}`), "it is known whose the id is")
+	assert.JSONEq(t, `{"id":"id-9","customer":"ben"}`, ask(1, "state", `{"id":"id-9"}`))
+	assert.JSONEq(t, `{"id":"id-9","customer":"ben"}`, ask(1, "orders", `{"id":"id-9","customer":"ben"}`))
+	assert.Equal(t, "nothing", ask(1, "orders", `{"id":"id-10","customer":"eva"}`))
+	anew()
+	assert.Contains(t, ask(2, "state", `{"id":"id-8"}`), "ben")
+	assert.Contains(t, ask(1, "state", `{"id":"id-9"}`), "anna")
+	assert.Contains(t, ask(1, "state", `{"id":"id-10"}`), "anna", "again")
+}
+
+// A fault point asks nobody: that the recording has none changes nothing.
+func TestFaultPointsOfRecordedTurns(t *testing.T) {
+	config := func(point func(context.Context) error) adk.Config {
+		return adk.Config{Executor: adk.Executor{Name: "points", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if err := point(ctx); err != nil {
+				return dc.Nack(err)
+			}
+			return dc.Ack()
+		}}}
+	}
+	read := recordedTurn(t, config(func(context.Context) error { return nil }))
+	s, err := explore.Recorded(read, func() turn.Instance {
+		return turn.Instance{Config: config(func(ctx context.Context) error { return adk.FaultPoint(ctx, "midway") }), Check: ended}
+	})
+	require.NoError(t, err)
+	result, err := explore.RunSchedule(t.Context(), s, turn.Schedule{}, explore.Options{Workers: 1})
+	require.NoError(t, err)
+	assert.Empty(t, result.Violations, result)
 }
 
 // Where the caller of the recorded turn had left, the caller of this one leaves as soon as

@@ -64,14 +64,14 @@ type Breach struct {
 	// the innermost first.
 	Code []string `json:"code,omitempty"`
 	// Strands are the operations of the strands side by side, from where their order is not
-	// the usual one; empty where it is.
+	// the usual one, and around what is violated where these are many; empty where it is.
 	Strands string `json:"strands,omitempty"`
 	// Command reproduces it at a terminal, where there is a command for the
 	// subject; Test in go test, given the subject, which has its check.
 	Command string `json:"command,omitempty"`
 	Test    string `json:"test"`
 	// Stretch is the stretch of the run's transcript that shows it, with the
-	// crossings at which something goes wrong.
+	// crossings at which something goes wrong: each has the kind of fault behind an arrow.
 	Stretch string `json:"stretch,omitempty"`
 	// Run is the whole run that the schedule makes; nil where Stretch is empty.
 	Run *trace.Trace `json:"-"`
@@ -294,7 +294,11 @@ func (f Breach) write(b *strings.Builder) {
 // notCovered says what was known to follow and was not run.
 func (e *exploring) notCovered() (all []string) {
 	if left := slices.DeleteFunc(turn.FaultKinds(), func(k turn.FaultKind) bool { return slices.Contains(e.options.Faults, k) }); len(left) > 0 {
-		all = append(all, fmt.Sprintf("the kinds of faults that were not asked for: %v", left))
+		what := fmt.Sprint(left)
+		if len(left) > 2 { // the table has those that were
+			what = fmt.Sprintf("%d of %d", len(left), len(turn.FaultKinds()))
+		}
+		all = append(all, "kinds of faults that Options.Faults leaves out: "+what)
 	}
 	if e.left.Load() {
 		all = append(all, "what comes behind a check or a Close of the subject's that had not returned: "+e.whyOver())

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property/explore"
@@ -61,4 +62,54 @@ func TestPlacesInReports(t *testing.T) {
 	if assert.Len(t, left.Violations, 1, left) {
 		assert.True(t, strings.HasPrefix(left.Violations[0].String(), "  undisturbed: nothing is left behind: 1 goroutine"), left)
 	}
+}
+
+// A stretch begins where the fault came, also where goroutines of user code ask, and shows what
+// the violation speaks of: not the second of two alone.
+func TestAStretchShowsTheFaultAndWhatItLedTo(t *testing.T) {
+	for name, beside := range map[string]func(func()){"in a goroutine of its own": func(run func()) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			run()
+		}()
+		<-done
+	}, "in the call": func(run func()) { run() }} {
+		s := executing("mails for each try", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var failed error
+			beside(func() {
+				look := func(what string) error {
+					_, err := adk.Ask(ctx, what, "tea", func(context.Context, string) (string, error) { return "there", nil }, adk.AskOptions{Effect: adk.EffectReads})
+					return err
+				}
+				tries := 1
+				if look("stock") != nil {
+					tries++
+				}
+				failed = errors.Join(look("price"), look("price"))
+				for range tries {
+					_, err := adk.Ask(ctx, "mail", "to anna", func(context.Context, string) (string, error) { return "sent", nil }, adk.AskOptions{Effect: adk.EffectWrites})
+					failed = errors.Join(failed, err, look("tax"))
+				}
+			})
+			if failed != nil {
+				return failed
+			}
+			return dc.Ack()
+		})
+		found := says(explored(t, s, explore.Options{UsualInput: true, Workers: 1, Faults: []turn.FaultKind{turn.AskLost}}), "mail was asked 2 times")
+		require.Len(t, found, 1, name)
+		assert.Regexp(t, `^ask stock "tea" → error: .*  ← ask-lost\n… \d+ crossings\nask mail "to anna" → "sent"\n… \d+ crossings?\nask mail "to anna"\n$`, found[0].Stretch, name)
+	}
+}
+
+// Of the kinds of faults that a test leaves out all that matters stands on one line.
+func TestWhatIsLeftOutIsALine(t *testing.T) {
+	s := executing("acks", func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() })
+	var all recorder
+	all.T = t
+	explore.Test(&all, s, explore.Options{UsualInput: true, Faults: []turn.FaultKind{turn.Cancel}})
+	assert.Contains(t, all.logs[0], fmt.Sprintf("\n  not covered: kinds of faults that Options.Faults leaves out: %d of %d\n", len(turn.FaultKinds())-1, len(turn.FaultKinds())))
+	some := explored(t, s, explore.Options{UsualInput: true, Faults: turn.FaultKinds()[1:]})
+	assert.Equal(t, []string{fmt.Sprintf("kinds of faults that Options.Faults leaves out: [%s]", turn.FaultKinds()[0])}, some.NotCovered)
 }

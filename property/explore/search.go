@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -244,7 +247,7 @@ func (e *exploring) showAll(list []Breach) {
 	for i := range list {
 		b := &list[i]
 		if b.Invariant == hangs { // it was shown when it hung
-			b.Strands = e.strandsOf(b.from, b.crossings())
+			b.Strands = e.strandsOf(b.from, b.crossings(), append(relatedTo(b.Violation), b.Crossing))
 			continue
 		}
 		if e.over() {
@@ -259,27 +262,32 @@ func (e *exploring) showAll(list []Breach) {
 		if s == nil || s.kind == crashed {
 			b.Where, b.Stretch = a.shown(n, b.Violation)
 			b.Code = a.codeOf(n, b.Crossing)
-			b.Strands = e.strandsOf(b.from, a.crossings)
+			around := append(relatedTo(b.Violation), b.Crossing)
+			for _, f := range n.faults {
+				around = append(around, a.cameAt(f))
+			}
+			b.Strands = e.strandsOf(b.from, a.crossings, around)
 			b.Run = a.recorded()
 		}
 	}
 }
 
-// strandsOf are the strands of a run side by side, if their order is not the usual one.
-func (e *exploring) strandsOf(n candidate, ordered []adk.Crossing) string {
+// strandsOf are the strands of a run side by side, if their order is not the usual one; where
+// they are long, around these crossings.
+func (e *exploring) strandsOf(n candidate, ordered []adk.Crossing, around []int) string {
 	if len(n.picks) == 0 {
 		return ""
 	}
 	n.picks, n.pickedAt = nil, nil
 	if e.undisturbed != nil && len(n.faults) == 0 && n.input.IsZero() && n.script == nil {
-		return columns.Of(e.undisturbed.Crossings, ordered, reportColumns-len(setIn))
+		return columns.Of(e.undisturbed.Crossings, ordered, reportColumns-len(setIn), around...)
 	}
 	if e.over() {
 		return ""
 	}
 	ordered = slices.Clone(ordered)
 	usual, _ := e.workers[0].run(n, nil, false, false)
-	return columns.Of(usual.crossings, ordered, reportColumns-len(setIn))
+	return columns.Of(usual.crossings, ordered, reportColumns-len(setIn), around...)
 }
 
 // shown says where something went wrong, and what came of it.
@@ -293,12 +301,12 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 	if n.script != nil {
 		where = append(where, n.script.String())
 	}
-	related := slices.Clone(v.Related)
+	related := relatedTo(v)
 	for _, f := range n.faults {
-		if !a.isApart() { // there it is the crossing of something else
-			related = append(related, f.At)
-		}
 		where = append(where, a.says(f))
+		if at := a.cameAt(f); at > 0 {
+			related = append(related, at)
+		}
 	}
 	if len(n.picks) > 0 {
 		where = append(where, turn.Schedule{Order: n.picks}.String()+": the strands go on in another order than the usual one")
@@ -306,7 +314,40 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 	if v.Invariant == checkGiven {
 		related = append(related, a.consequences(n)...)
 	}
-	return where, property.Excerpt(a.all(), max(1, min(v.Crossing, len(a.crossings))), related)
+	shows := max(1, min(v.Crossing, len(a.crossings)))
+	last := slices.Max(append(related, shows))
+	stretch = property.Excerpt(a.all(), shows, related)
+	for _, f := range n.faults {
+		if at := a.cameAt(f); at > 0 {
+			line, _, _ := strings.Cut(property.Excerpt(a.all(), last, []int{at}), "\n")
+			stretch = marked(stretch, line, "← "+f.Kind.String())
+		}
+	}
+	return where, stretch
+}
+
+// marked is a stretch with a mark behind a line of it, however far that is indented.
+func marked(stretch, line, mark string) string {
+	lines := strings.Split(stretch, "\n")
+	if at := slices.IndexFunc(lines, func(one string) bool { return strings.TrimSpace(one) == strings.TrimSpace(line) }); at >= 0 {
+		lines[at] += "  " + mark
+	}
+	return strings.Join(lines, "\n")
+}
+
+// crossingNamed is a crossing that a text speaks of.
+var crossingNamed = regexp.MustCompile(`\bcrossing (\d+)\b`)
+
+// relatedTo are the crossings before a violation that one has to see to understand it, with those
+// that its text speaks of.
+func relatedTo(v property.Violation) []int {
+	all := slices.Clone(v.Related)
+	for _, named := range crossingNamed.FindAllStringSubmatch(v.Text, -1) {
+		if at, err := strconv.Atoi(named[1]); err == nil && 0 < at && at < v.Crossing {
+			all = append(all, at)
+		}
+	}
+	return all
 }
 
 // mostConsequences is how many operations behind a fault are shown.

@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"slices"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
@@ -210,4 +212,26 @@ func (a *attempt) metIn(f planned) int {
 		}
 	}
 	return f.in
+}
+
+// cameAt is the crossing at which a fault came in the run, 0 where it did not: where goroutines of
+// user code ask, at that of its name something else may have happened.
+func (a *attempt) cameAt(f planned) int {
+	at := slices.IndexFunc(a.faults, func(came planned) bool { return came.fired && came.Fault == f.Fault })
+	switch {
+	case !a.isApart():
+		return f.At
+	case at < 0:
+		return 0
+	}
+	came := &a.faults[at]
+	if came.world == nil && (came.moment == elsewhere || came.moment == amidBody) {
+		return f.At
+	}
+	for x := range a.all() { // the call, or the ask, begins there in which it came
+		if came.world != nil && wire.Asks(x) && x.Op == came.op || came.world == nil && x.Kind == adk.KindCall && x.ID == came.call {
+			return x.Seq
+		}
+	}
+	return 0
 }

@@ -63,6 +63,7 @@ type asked struct {
 	of      string
 	request json.RawMessage
 	http    bool
+	strand  int // on which it was asked
 	first   int // the crossing at which it was asked
 	pieces  []adk.Piece
 	at      []int // their crossings
@@ -95,7 +96,7 @@ func askedIn(crossings []adk.Crossing) map[int]*asked {
 		x := &crossings[i]
 		switch one := all[x.Op]; {
 		case wire.Asks(x):
-			one = &asked{op: x.Op, of: x.Name, request: x.JSON, http: httpform.IsRequest(x.JSON), first: i + 1}
+			one = &asked{op: x.Op, of: x.Name, request: x.JSON, http: httpform.IsRequest(x.JSON), strand: x.Strand, first: i + 1}
 			all[x.Op], of[x.Name] = one, append(of[x.Name], one)
 		case one == nil:
 		case wire.IsPiece(x):
@@ -158,7 +159,10 @@ func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 			if err := ctx.Err(); err != nil && answer.Err == nil {
 				return &adk.Answer{Err: err} // as clients do: who asks may have ended it, and the turn goes on
 			}
-			answer.Asked = answer.Asked && inner == nil // who has an Outside keeps the world away
+			if inner != nil && answer.Asked { // who has an Outside keeps the world away, and that is asked in its place
+				_ = inner(ctx, q)
+				answer.Asked = false
+			}
 			return answer
 		}
 		if inner != nil {

@@ -124,15 +124,26 @@ func moreThan(before, strays []Stray) (left []Stray) {
 	return left
 }
 
+// held are functions of the standard library's goroutines that stay until user code ends
+// something, and what it has not ended then. It has started none of them itself.
+var held = map[string]string{
+	connectionReader:                 "the body of a response was neither read to its end nor closed",
+	"database/sql.(*Tx).awaitDone":   "a transaction was neither committed nor rolled back",
+	"database/sql.(*Rows).awaitDone": "rows were neither read to their end nor closed",
+}
+
 // Text says how many there are in all, and of each how many, where they were started and where
 // they are.
 func Text(strays []Stray) string {
-	count, each := 0, ""
+	count, each, whose := 0, "", ""
 	for _, s := range strays {
 		count += s.Count
 		each += "\n" + line(s)
+		if len(s.Stack) == 0 || held[s.Stack[len(s.Stack)-1].Function] == "" {
+			whose = ": started by user code, and waited for by nobody"
+		}
 	}
-	return safetext.Counted(count, "goroutine") + " had not ended when the turn had: started by user code, and waited for by nobody" + each
+	return safetext.Counted(count, "goroutine") + " had not ended when the turn had" + whose + each
 }
 
 func line(s Stray) string {
@@ -148,8 +159,8 @@ func line(s Stray) string {
 	if s.State != "" {
 		text += " (" + s.State + ")"
 	}
-	if at.Function == connectionReader {
-		text += ": the body of a response was neither read to its end nor closed"
+	if what := held[at.Function]; what != "" {
+		text += ": " + what
 	}
 	return text
 }

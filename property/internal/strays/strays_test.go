@@ -1,6 +1,10 @@
 package strays_test
 
 import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -42,6 +46,49 @@ func TestBeyond(t *testing.T) {
 	assert.Equal(t, 2, left[0].Count)
 	assert.Regexp(t, `^2 goroutines had not ended when the turn had: .*\n2 goroutines started by .*strays_test\.TestBeyond.* at .*strays_test\.go:\d+, in .*strays_test\.waitFor at .*strays_test\.go:\d+ \(chan receive\)$`, strays.Text(left))
 	w.Background = []string{"github.com/adkreplay/adkreplay/property/internal/strays_test.waitFor"}
+	assert.Empty(t, w.Beyond(nil))
+}
+
+// database is one whose transactions and rows do nothing.
+type database struct{}
+
+func (database) Connect(context.Context) (driver.Conn, error) { return database{}, nil }
+func (database) Driver() driver.Driver                        { return nil }
+func (database) Prepare(string) (driver.Stmt, error)          { return database{}, nil }
+func (database) Begin() (driver.Tx, error)                    { return database{}, nil }
+func (database) Commit() error                                { return nil }
+func (database) Rollback() error                              { return nil }
+func (database) NumInput() int                                { return 0 }
+func (database) Exec([]driver.Value) (driver.Result, error)   { return nil, driver.ErrSkip }
+func (database) Query([]driver.Value) (driver.Rows, error)    { return database{}, nil }
+func (database) Columns() []string                            { return []string{"a"} }
+func (database) Next([]driver.Value) error                    { return nil }
+func (database) Close() error                                 { return nil }
+
+// What package sql keeps until somebody ends it is told as that, and not as a goroutine of user
+// code: nobody has begun it there, and nobody could wait for it.
+func TestTransactionsAndRowsThatStayOpen(t *testing.T) {
+	mine := watchdog.NewLabel()
+	w := strays.Watch{Labels: func() []watchdog.Label { return []watchdog.Label{mine} }, Over: func() bool { return false }}
+	db := sql.OpenDB(database{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var tx *sql.Tx
+	var rows *sql.Rows
+	done := make(chan error)
+	go func() {
+		defer mine.Begin()()
+		var begun, queried error
+		tx, begun = db.BeginTx(ctx, nil)
+		rows, queried = db.QueryContext(ctx, "select")
+		done <- errors.Join(begun, queried)
+	}()
+	require.NoError(t, <-done)
+	text := strays.Text(w.Beyond(nil))
+	assert.True(t, strings.HasPrefix(text, "2 goroutines had not ended when the turn had\n"), text)
+	assert.Regexp(t, `started by sql\.\(\*DB\)\.beginDC at \S+, in sql\.\(\*Tx\)\.awaitDone at .*: a transaction was neither committed nor rolled back`, text)
+	assert.Regexp(t, `in sql\.\(\*Rows\)\.awaitDone at .*: rows were neither read to their end nor closed`, text)
+	require.NoError(t, errors.Join(tx.Rollback(), rows.Close(), rows.Err(), db.Close()))
+	cancel()
 	assert.Empty(t, w.Beyond(nil))
 }
 

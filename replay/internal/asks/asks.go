@@ -12,8 +12,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/wire"
-	"github.com/adkreplay/adkreplay/replay/internal/likeness"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 

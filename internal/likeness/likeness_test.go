@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/replay/internal/likeness"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 )
 
 func of(request string) *likeness.Likeness {
