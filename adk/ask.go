@@ -40,10 +40,20 @@ type AskOptions struct {
 // of a seam call, or one made from it, the ask is told; with any other Ask only calls do
 // (WLD-1). The caller gets what do gave, as it is; the trace holds its JSON. Refused with
 // E_INVALID_ANSWER are answers of a type whose values JSON does not give back, and requests
-// of one whose values it does not hold (WLD-2). do is called at most once; its panic is a
-// *PanicError (WLD-3). In an aborted turn it is not called, unless the options say that it is
-// (AskOptions.AfterAbort), and the error is the abort's cause; after the seam call it is
-// E_CONTEXT_ENDED (WLD-5). Of several options the last counts.
+// of one whose values it does not hold (WLD-2). So is, after do was called, an answer that
+// has in an interface anything but nil, a bool, a float64, a string, or a []any or a
+// map[string]any of these: an int64 in an any would come back as a float64.
+//
+// Of an error a replay gives back the text, its causes, and what errors.Is finds: the
+// sentinels that trace.Options knows or is told. A type of its own, which errors.As finds,
+// is lost, but for those of the network. Whoever wants more of it than that, as the code in
+// the error of a database's driver, reads it within do, and has it as a member of the answer
+// or as a sentinel of its own.
+//
+// do is called at most once; its panic is a *PanicError (WLD-3). In an aborted turn it is
+// not called, unless the options say that it is (AskOptions.AfterAbort), and the error is
+// the abort's cause; after the seam call it is E_CONTEXT_ENDED (WLD-5). Of several options
+// the last counts.
 func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(context.Context, Req) (Res, error), options ...AskOptions) (Res, error) {
 	x, err := openAsk[Req, Res](ctx, do != nil, false, of, request, options)
 	switch {
@@ -62,7 +72,7 @@ func ask[Req, Res any](x *Exchange, request Req, do func(context.Context, Req) (
 	defer func() { x.conclude(heldAnswer(x, &res, err), err) }()
 	if x.answer == nil || x.answer.Asked {
 		err = x.Failure(guarded(func() (err error) {
-			res, err = do(x.ctx, request)
+			res, err = roundtrip.Answer(do, errLost)(x.ctx, request)
 			return err
 		}))
 	}
@@ -111,6 +121,9 @@ func (x *Exchange) errMisfit(err error) error {
 	return &Error{Code: E_INVALID_ANSWER, Message: "what " + schema.Clip(x.of) + " answered does not fit the type that is asked for", Cause: err}
 }
 
+// errLost says what JSON would not give back.
+func errLost(fault string) error { return &Error{Code: E_INVALID_ANSWER, Message: fault} }
+
 // guarded calls user code whose panic is an error.
 func guarded(do func() error) (err error) {
 	defer func() {
@@ -129,7 +142,7 @@ func openAsk[Req, Res any](ctx context.Context, given, stream bool, of string, r
 	}
 	if ctx != nil && HasHandle(ctx) {
 		if fault := roundtrip.FaultOfAsk(reflect.TypeFor[Req](), reflect.TypeFor[Res]()); fault != "" {
-			return nil, &Error{Code: E_INVALID_ANSWER, Message: fault}
+			return nil, errLost(fault)
 		}
 	}
 	return openExchange(ctx, stream, of, func() (json.RawMessage, error) { return toJSON(request) }, options)
@@ -206,7 +219,7 @@ func (s *askStream[Req, P]) ask(ctx context.Context, request Req, do func(contex
 			err = newPanicError(value)
 		}
 	}()
-	return s.x.Failure(do(ctx, request, s.hand))
+	return s.x.Failure(roundtrip.Pieces(do, errLost)(ctx, request, s.hand))
 }
 
 // askInVain calls do, and lets all that it answers be lost.

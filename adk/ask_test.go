@@ -225,6 +225,32 @@ func TestAskOfWhatJSONLoses(t *testing.T) {
 		`ask x ""`, `piece {"$unheld":"json: unsupported value: NaN"}`, "done"}, lines)
 }
 
+// WLD-2: a value in an interface is held to what its type would be: JSON says of none whether it
+// was an integer, a time or bytes. The world was asked by then.
+func TestAskOfValuesThatJSONLoses(t *testing.T) {
+	tell := func(_ context.Context, row []any) ([]any, error) { return row, nil }
+	lost := []any{"a", int64(2)}
+	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
+		row, err := adk.Ask(ctx, "db", lost, tell)
+		assert.EqualError(t, err, "E_INVALID_ANSWER: answer[1] is an any with int64 in it, which JSON gives back as float64: want a struct with fields of such types")
+		assert.Nil(t, row, "as in a replay")
+		row, err = adk.Ask(ctx, "db", "", func(context.Context, string) ([]any, error) { return lost, errBoom })
+		assert.Same(t, errBoom, err)
+		assert.Equal(t, lost, row, "beside an error it is the caller's matter")
+		assert.Equal(t, []any{"a", 2.0}, must(adk.Ask(ctx, "db", []any{"a", 2.0}, tell)))
+		assert.Equal(t, lost, must(adk.Ask(context.Background(), "db", lost, tell)), "nobody is told")
+		var pieces []any
+		for piece, err := range adk.AskStream(ctx, "rows", "", func(_ context.Context, _ string, hand func(any) error) error {
+			return errors.Join(hand("a"), hand(2), hand("b"))
+		}) {
+			pieces = append(pieces, piece, code(err))
+		}
+		assert.Equal(t, []any{"a", "", nil, "E_INVALID_ANSWER"}, pieces)
+	})
+	assert.Equal(t, []string{`ask db ["a",2]`, "done E_INVALID_ANSWER", `ask db ""`, `done ["a",2] boom`,
+		`ask db ["a",2]`, `done ["a",2]`, `ask rows ""`, `piece "a"`, "done E_INVALID_ANSWER"}, lines)
+}
+
 // WLD-3: the world's error is the caller's, with the answer beside it; a panic is an
 // error; what is asked below is not told.
 func TestAskThatFails(t *testing.T) {

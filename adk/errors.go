@@ -150,7 +150,8 @@ const (
 	// the model to mend.
 	E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS Code = "E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS"
 	// E_INVALID_ANSWER occurs when Ask or AskStream is given types of which JSON does
-	// not give the values back, so that no trace could; the message names the member.
+	// not give the values back, so that no trace could, or an answer that has such a value
+	// in an interface, as an int64 in an any; the message names the member.
 	// The caller mends it, with a type of its own for what it needs of the answer. In
 	// a replay it also occurs when a recorded answer does not fit the type of today.
 	E_INVALID_ANSWER Code = "E_INVALID_ANSWER"

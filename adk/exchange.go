@@ -377,8 +377,10 @@ const FaultPoints = "fault point "
 //		return err
 //	}
 //
-// The context is one that carries the handle of a seam call (WLD-1). An aborted run has
-// no fault points: the error is never that of the abort (WLD-9).
+// The context is one that carries the handle of a seam call (WLD-1). With any other it does
+// nothing, and so with the one that an ask's function is given (WLD-3): within a transaction
+// that is one ask, give it the context around the ask. An aborted run has no fault points: the
+// error is never that of the abort (WLD-9).
 func FaultPoint(ctx context.Context, name string) error {
 	if ctx == nil {
 		return nil

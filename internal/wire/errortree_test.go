@@ -1,12 +1,18 @@
 package wire_test
 
 import (
+	"bufio"
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -136,6 +142,46 @@ func TestADeepErrorIsCutAndABroadOneToo(t *testing.T) {
 	_, line = throughTrace(t, broad)
 	assert.Contains(t, line, `"cut":`)
 	assert.Less(t, strings.Count(line, "{"), 2*wire.MaxErrorNodes)
+}
+
+// What code compares errors of the standard library with is known, whoever reads and writes.
+func TestSentinelsOfTheStandardLibrary(t *testing.T) {
+	for name, err := range map[string]error{
+		"bufio.ErrTooLong": bufio.ErrTooLong, "driver.ErrBadConn": driver.ErrBadConn, "driver.ErrSkip": driver.ErrSkip,
+		"exec.ErrNotFound": exec.ErrNotFound, "io.ErrShortBuffer": io.ErrShortBuffer, "net.ErrWriteToConnected": net.ErrWriteToConnected,
+		"os.ErrNoDeadline": os.ErrNoDeadline, "sql.ErrConnDone": sql.ErrConnDone, "sql.ErrNoRows": sql.ErrNoRows,
+		"sql.ErrTxDone": sql.ErrTxDone, "strconv.ErrRange": strconv.ErrRange, "strconv.ErrSyntax": strconv.ErrSyntax,
+	} {
+		read, line := throughTrace(t, fmt.Errorf("row 7: %w", err))
+		assert.ErrorIs(t, read, err)
+		assert.Contains(t, line, fmt.Sprintf(`{"sentinel":%q,"text":%q}`, name, err.Error()), "older programs read it, too")
+	}
+}
+
+// A trace that was written before a sentinel was known, or where somebody had named it, is as
+// good as it was.
+func TestSentinelsThatBecameKnown(t *testing.T) {
+	own := trace.Options{Sentinels: map[string]error{"sql.ErrNoRows": sql.ErrNoRows, "z.ErrDone": sql.ErrTxDone}}
+	known, err := wire.NewSentinels(own.Sentinels)
+	require.NoError(t, err, "that one is named which is known without says nothing new")
+	rows, done := fmt.Errorf("x: %w", sql.ErrNoRows), errors.Join(sql.ErrTxDone, strconv.ErrRange)
+	text := func(known *wire.Sentinels, err error) string {
+		return wire.Comparer{Sentinels: known}.Text(adk.FieldErr, &adk.Crossing{Err: err})
+	}
+	assert.Equal(t, text(wire.OnlyCommon, rows), text(known, rows))
+	assert.Contains(t, text(known, done), `{"sentinel":"z.ErrDone",`, "the user's name counts before")
+	assert.Contains(t, text(wire.OnlyCommon, done), `{"sentinel":"sql.ErrTxDone",`)
+
+	// As they were written by who did not know them.
+	namedByNobody := fmt.Errorf("x: %w", errors.New(sql.ErrNoRows.Error()))
+	namedByUser := errors.Join(sql.ErrTxDone, errors.New(strconv.ErrRange.Error()))
+	everybody, ours := wire.Comparer{Sentinels: wire.OnlyCommon}, wire.Comparer{Sentinels: known}
+	assert.True(t, everybody.SameError(namedByNobody, rows))
+	assert.True(t, ours.SameError(namedByUser, done))
+	assert.False(t, ours.SameError(namedByNobody, rows), "the user's were known to the trace")
+	assert.False(t, everybody.SameError(rows, namedByNobody), "what the trace says counts")
+	assert.False(t, everybody.SameError(errors.New(rows.Error()), rows), "it led to nothing")
+	assert.False(t, everybody.SameError(errors.New("EOF"), io.EOF), "that was known always")
 }
 
 func TestBadSentinelsAreAllNamed(t *testing.T) {

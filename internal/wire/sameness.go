@@ -32,12 +32,14 @@ func SameRecord(a, b adk.Record) bool {
 	return a == b || a.RecordKind() == b.RecordKind() && a.Digest() == b.Digest()
 }
 
-// SameError compares two errors as a trace keeps them.
-func (c Comparer) SameError(a, b error) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
+// SameError compares two errors as a trace keeps them: a recorded one, and one of today of
+// which an older trace may not have the names of the sentinels.
+func (c Comparer) SameError(recorded, today error) bool {
+	if recorded == nil || today == nil {
+		return recorded == nil && today == nil
 	}
-	return c.errorText(a) == c.errorText(b)
+	want := c.errorText(recorded)
+	return want == c.errorText(today) || want == Comparer{c.Sentinels.former, c.Format}.errorText(today)
 }
 
 func (c Comparer) errorText(err error) string {

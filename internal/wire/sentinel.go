@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"bufio"
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +12,10 @@ import (
 	"maps"
 	"net"
 	"os"
+	"os/exec"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -40,18 +45,61 @@ var commonSentinels = map[string]error{
 	"os.ErrProcessDone":        os.ErrProcessDone,
 }
 
+// laterSentinels are known without being named, too, but traces that were written before
+// do not name them, and people have named some of them themselves: the user's names count
+// before these, they are written with their texts as the user's are, and what an older trace
+// does not say of them is no difference (Comparer.SameError).
+var laterSentinels = map[string]error{
+	"bufio.ErrAdvanceTooFar":     bufio.ErrAdvanceTooFar,
+	"bufio.ErrBadReadCount":      bufio.ErrBadReadCount,
+	"bufio.ErrBufferFull":        bufio.ErrBufferFull,
+	"bufio.ErrFinalToken":        bufio.ErrFinalToken,
+	"bufio.ErrInvalidUnreadByte": bufio.ErrInvalidUnreadByte,
+	"bufio.ErrInvalidUnreadRune": bufio.ErrInvalidUnreadRune,
+	"bufio.ErrNegativeAdvance":   bufio.ErrNegativeAdvance,
+	"bufio.ErrNegativeCount":     bufio.ErrNegativeCount,
+	"bufio.ErrTooLong":           bufio.ErrTooLong,
+	"driver.ErrBadConn":          driver.ErrBadConn,
+	"driver.ErrRemoveArgument":   driver.ErrRemoveArgument,
+	"driver.ErrSkip":             driver.ErrSkip,
+	"exec.ErrDot":                exec.ErrDot,
+	"exec.ErrNotFound":           exec.ErrNotFound,
+	"exec.ErrWaitDelay":          exec.ErrWaitDelay,
+	"io.ErrShortBuffer":          io.ErrShortBuffer,
+	"net.ErrWriteToConnected":    net.ErrWriteToConnected,
+	"os.ErrNoHandle":             os.ErrNoHandle,
+	"os.ErrNoDeadline":           os.ErrNoDeadline,
+	"sql.ErrConnDone":            sql.ErrConnDone,
+	"sql.ErrNoRows":              sql.ErrNoRows,
+	"sql.ErrTxDone":              sql.ErrTxDone,
+	"strconv.ErrRange":           strconv.ErrRange,
+	"strconv.ErrSyntax":          strconv.ErrSyntax,
+}
+
 // Sentinels are the error values that are known by name.
 type Sentinels struct {
 	names  []string // sorted, so that what is written does not depend on a map
 	byName map[string]error
 	nameOf map[error]string // the first name of each
+	former *Sentinels       // the same without laterSentinels; nil of that itself
 }
 
 // OnlyCommon are the sentinels of everybody who adds none, sorted once for all
 // runs.
 var OnlyCommon = sentinelsOf(commonSentinels)
 
-func sentinelsOf(byName map[string]error) *Sentinels {
+// sentinelsOf are those that are named and the later ones.
+func sentinelsOf(named map[string]error) *Sentinels {
+	former := sentinelsIn(named)
+	byName := maps.Clone(laterSentinels)
+	maps.Copy(byName, named)
+	s := sentinelsIn(byName)
+	maps.Copy(s.nameOf, former.nameOf)
+	s.former = former
+	return s
+}
+
+func sentinelsIn(byName map[string]error) *Sentinels {
 	s := &Sentinels{names: slices.Sorted(maps.Keys(byName)), byName: byName, nameOf: map[error]string{}}
 	for _, name := range slices.Backward(s.names) {
 		s.nameOf[byName[name]] = name
@@ -59,7 +107,7 @@ func sentinelsOf(byName map[string]error) *Sentinels {
 	return s
 }
 
-// NewSentinels adds the user's sentinels to the common ones.
+// NewSentinels adds the user's sentinels to those that are known without.
 func NewSentinels(users map[string]error) (*Sentinels, error) {
 	if len(users) == 0 {
 		return OnlyCommon, nil

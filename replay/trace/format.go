@@ -171,9 +171,12 @@ type Line struct {
 type Options struct {
 	// Sentinels are the error values that user code compares with, by a name
 	// such as "shop.ErrSoldOut": what errors.Is finds in a run, it then finds in
-	// the trace. The common ones of the standard library and the engine's codes
-	// are known without. The names must not be those of these, nor begin with
-	// "adk."; the errors must be comparable.
+	// the trace. Known without are the engine's codes and, by the names that they have
+	// there, the Err… of bufio, database/sql, database/sql/driver, errors, io, io/fs, net,
+	// os, os/exec and strconv, io.EOF and both errors of context; those of net/http, say,
+	// are not. The names must not be "io.EOF" and the like, nor begin with "adk."; the
+	// errors must be comparable. errors.As finds in a trace what it found in the run where
+	// the type is one of net, net/url, os, syscall, crypto/tls or crypto/x509, and no other.
 	Sentinels map[string]error
 	// The limits of reading, of which zero is the usual one; Limits says what each
 	// counts. What is beyond one is a FormatError of FaultTooLarge that names it.
