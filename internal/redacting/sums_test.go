@@ -81,7 +81,7 @@ func TestSchemasInRequests(t *testing.T) {
 		`[{"type":"object","properties":{"password":{"value":"other text","description":"` + described + `"}}}]`:                                  {false, false},
 		`[{"type":"page","properties":{"password":{"type":"` + described + `","title":"other text"}}}]`:                                           {false, false},
 		`[{"type":"object","owner":"a","properties":{"password":{"type":"` + described + `","title":"other text"}}}]`:                             {false, false},
-		`[{"type":"object","properties":{"password":"` + described + `","secret":"other text"}}]`:                                                  {false, false},
+		`[{"type":"object","properties":{"password":"` + described + `","secret":"other text"}}]`:                                                 {false, false},
 	} {
 		file := string(recordedAsked(t, redact.UsualSecrets(), `{}`, tools))
 		assert.Equal(t, want[0], bytes.Contains([]byte(file), []byte(described)), tools)
