@@ -153,7 +153,7 @@ func TestASecretInPieces(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	rules := &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `\bsk-[0-9a-f]{16}`}}}
 	delta := func(text string) any {
-		return map[string]any{"type": "delta", "choices": []any{map[string]any{"index": 0, "text": text}}}
+		return map[string]any{"type": "delta", "choices": []any{map[string]any{"index": 0.0, "text": text}}}
 	}
 	for at := range len(secret) + 1 {
 		written := onDisk(t, rules, adk.Config{Executor: piecesOf([]any{delta("it is " + secret[:at]), map[string]any{"type": "ping"}, delta(secret[at:] + ", is it?"), delta(secret)})}, adk.RawTurn{SystemPrompt: "Help."})
@@ -173,7 +173,7 @@ func TestFormsOfASecretInPieces(t *testing.T) {
 	encoded := base64.StdEncoding.EncodeToString([]byte(secret))
 	rules := &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `\bsk-[0-9a-f]{16}`}, {Kind: "word", Expr: `delta+!`}}}
 	delta := func(text string) any {
-		return map[string]any{"type": "delta", "choices": []any{map[string]any{"index": 0, "text": text}}}
+		return map[string]any{"type": "delta", "choices": []any{map[string]any{"index": 0.0, "text": text}}}
 	}
 	for at := range len(encoded) {
 		written := onDisk(t, rules, adk.Config{Executor: piecesOf([]any{delta("it is " + secret + ", or "), delta(encoded[:at]), delta(encoded[at:] + ", isn't it?")})}, adk.RawTurn{SystemPrompt: "Help."})
