@@ -29,8 +29,9 @@ import (
 //
 // A trace that cannot be read to its end is a *FormatError; what was replayed
 // before that is in the report, which is nil where live code would have been held against
-// the part of a trace that is within the limits of reading. Any other error says that
-// nothing was replayed.
+// the part of a trace that is within the limits of reading. What live code does behind the
+// last line that could be read is held against nothing. Any other error says that nothing was
+// replayed.
 //
 // Live code may wait for somebody outside, and is waited for as long as ctx has not ended.
 // When it has, the error says what of it did not come to an end, and was left behind. A run
@@ -117,6 +118,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return nil, unread
 	}
 	want := calls.Of(trace)
+	want.Cut = unread != nil
 	if d := contract(want.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}

@@ -35,6 +35,9 @@ type Tree struct {
 	// Cancels are made behind the crossings of their numbers although they were
 	// not recorded.
 	Cancels []*adk.Crossing
+	// Cut says that the recording was cut short, or cannot be read to its end: what came behind is
+	// not known.
+	Cut     bool
 	version int // of the format that the run was recorded in
 }
 
