@@ -397,7 +397,7 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	case says != "":
 		d.Place, d.Written = says, written.Constant(first.fields, says)
 	case len(lines) == 0:
-		d.Place = cmp.Or(written.Option(first.fields, r.live.Config, in.Begin.Seam), begins, written.Made(r.live.Config, in.Begin.Seam))
+		d.Place = cmp.Or(written.Option(first.fields, r.live.Config, in.Begin.Seam, in.KeyOf(got), begins), written.Made(r.live.Config, in.Begin.Seam))
 	case d.isOfAResult(): // all that the seam's function called has returned
 		d.Place = lines[len(lines)-1].After()
 	default:

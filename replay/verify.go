@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -83,9 +85,9 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 // recorded through stub.Stage; report.go says it to a person.
 
 // callFor says who called for the replay where nothing else is known of the code in which
-// it diverged: what a run is given was made there.
+// it diverged: what a run is given was made there. What an executor does was not.
 func (d *Divergence) callFor(live Live) {
-	if d.Place != "" || !live.any() || d.Scripted {
+	if d.Place != "" || !live.any() || d.Scripted || strings.HasPrefix(d.Seam, adk.LabelExecutor) {
 		return
 	}
 	d.Place = codeplace.Here(2).User().HandedIn() // above Verify

@@ -106,6 +106,20 @@ func (s *Step) MadeBefore() (made []*Step) {
 	return made
 }
 
+// KeyOf is the key of what code goes on with in a call by a name: the tool, say, of a call of one that it
+// reports. It is that of the first crossing of that kind and name which has one; empty where none has.
+func (c *Call) KeyOf(x *adk.Crossing) string {
+	if x == nil {
+		return ""
+	}
+	for _, s := range c.Steps {
+		if s.X.Kind == x.Kind && s.X.Name == x.Name && s.X.Key != "" {
+			return s.X.Key
+		}
+	}
+	return ""
+}
+
 // Waits is the path of the strand that a step waits for; empty where it waits for none.
 func (s *Step) Waits() string {
 	if s.rare == nil {
