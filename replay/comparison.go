@@ -62,6 +62,9 @@ type difference struct {
 func (j *comparison) compare() []*difference {
 	j.pairs, j.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
 	j.calls(j.want.Root, j.got.Root)
+	j.found = slices.DeleteFunc(j.found, func(d *difference) bool {
+		return j.want.Cut && d.class == Missing && d.got == nil && !j.got.IsWithin(d.want, d.call, j.counterparts)
+	})
 	j.endWhereTheyDid()
 	slices.SortStableFunc(j.found, func(a, b *difference) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))

@@ -99,8 +99,8 @@ type Divergence struct {
 	// and where no one line does.
 	Written string `json:"written,omitempty"`
 	// Mark is the nearest of Place and Callers that nothing else of the new run came through
-	// by other lines, as file:line (function): where a review marks it. Empty where that is
-	// Place.
+	// by other lines, as file:line (function): where a review marks it, unless Written is known.
+	// Empty where that is Place.
 	Mark string `json:"mark,omitempty"`
 	// Candidates are the recorded answers that came nearest to an operation that
 	// got none, or as near to a changed ask as the one that it got.

@@ -219,12 +219,12 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if got != nil {
 		d.Got, d.Evidence.Replayed = withBeginning(r.got, got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
 	}
-	if first.class == Unanswered && want != nil && isChangedAsk(want, first.got) {
+	if first.class == Unanswered && want != nil && asks.IsChanged(want, first.got) {
 		d.Fields = compare.InDetail(want, first.got, compare.CompareInputs(r.known, want, first.got))
 	}
 	if beside := first.move.Beside; beside != nil && len(d.Fields) == 0 {
 		d.Evidence.Ahead, d.Evidence.Beside = first.move.Ahead, r.views.Before.To(r.want.Tree, beside.Seq).Filled(beside)
-		d.Fields = []compare.FieldDiff{placeDiff(first.move.Ahead, r.besideLine(beside))}
+		d.Fields = []compare.FieldDiff{compare.PlaceDiff(first.move.Ahead, r.besideLine(beside))}
 	}
 	d.SameKind = want != nil && got != nil && want.Kind == got.Kind
 	d.Returned = d.SameKind && want.Kind == adk.KindReturn
@@ -368,15 +368,6 @@ func (r *replayed) besideLine(x *adk.Crossing) string {
 	return r.want.Line(x)
 }
 
-// placeDiff tells where a crossing stands now.
-func placeDiff(ahead bool, beside string) compare.FieldDiff {
-	want, got := "before ", "after "
-	if ahead {
-		want, got = got, want
-	}
-	return compare.FieldDiff{Field: compare.FieldPlace, Want: compare.QuotedJSON(want + beside), Got: compare.QuotedJSON(got + beside), Input: true}
-}
-
 // place says where in live code the first difference is: the line of the operation, and who called
 // that, or the line that set the deadline which struck in it. Where there is none it is the line of
 // the source that says what differs; and where no one line does, the last one before what did not
@@ -406,7 +397,7 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	case says != "":
 		d.Place, d.Written = says, written.Constant(first.fields, says)
 	case len(lines) == 0:
-		d.Place = cmp.Or(written.Option(first.fields, r.live.Config, in.Begin.Seam), begins, written.Made(r.live.Config, in.Begin.Seam))
+		d.Place = cmp.Or(written.Option(first.fields, r.live.Config, in.Begin.Seam, in.KeyOf(got), begins), written.Made(r.live.Config, in.Begin.Seam))
 	case d.isOfAResult(): // all that the seam's function called has returned
 		d.Place = lines[len(lines)-1].After()
 	default:
@@ -545,17 +536,6 @@ func (r *replayed) endedBy(first *difference) bool {
 		return false
 	}
 	return in.Return.Outcome != call.Return.Outcome && in.Script[len(in.Script)-1].X == s.X
-}
-
-// isChangedAsk reports whether an ask that got no answer is, by its words, one that was
-// recorded in its place: that it asks somebody else, by another method or on another path is
-// then all that keeps it from the answer.
-func isChangedAsk(want, got *adk.Crossing) bool {
-	if want.Kind != got.Kind || len(want.JSON) == 0 || len(got.JSON) == 0 {
-		return false
-	}
-	was, is := likeness.Of(want).Words, likeness.Of(got).Words
-	return asks.AreAlike(was, is, likeness.Alike(was, is))
 }
 
 // isAllThatIsMissing reports whether the first difference is an operation that is missing, and

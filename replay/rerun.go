@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/beside"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
@@ -112,6 +113,11 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	}
 	if err := kept.give(again); err != nil {
 		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
+	}
+	if want.Cut { // what comes behind is held against nothing
+		again.compare()
+		again.got = describe.Of(again.got.Within(want, again.counterparts))
+		again.found, again.equal, again.views = nil, nil, compare.Views{}
 	}
 	return again, nil
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -29,8 +31,9 @@ import (
 //
 // A trace that cannot be read to its end is a *FormatError; what was replayed
 // before that is in the report, which is nil where live code would have been held against
-// the part of a trace that is within the limits of reading. Any other error says that
-// nothing was replayed.
+// the part of a trace that is within the limits of reading. What live code does behind the
+// last line that could be read is held against nothing. Any other error says that nothing was
+// replayed.
 //
 // Live code may wait for somebody outside, and is waited for as long as ctx has not ended.
 // When it has, the error says what of it did not come to an end, and was left behind. A run
@@ -82,9 +85,9 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 // recorded through stub.Stage; report.go says it to a person.
 
 // callFor says who called for the replay where nothing else is known of the code in which
-// it diverged: what a run is given was made there.
+// it diverged: what a run is given was made there. What an executor does was not.
 func (d *Divergence) callFor(live Live) {
-	if d.Place != "" || !live.any() || d.Scripted {
+	if d.Place != "" || !live.any() || d.Scripted || strings.HasPrefix(d.Seam, adk.LabelExecutor) {
 		return
 	}
 	d.Place = codeplace.Here(2).User().HandedIn() // above Verify
@@ -117,6 +120,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return nil, unread
 	}
 	want := calls.Of(trace)
+	want.Cut = unread != nil
 	if d := contract(want.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}

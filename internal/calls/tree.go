@@ -35,6 +35,9 @@ type Tree struct {
 	// Cancels are made behind the crossings of their numbers although they were
 	// not recorded.
 	Cancels []*adk.Crossing
+	// Cut says that the recording was cut short, or cannot be read to its end: what came behind is
+	// not known.
+	Cut     bool
 	version int // of the format that the run was recorded in
 }
 
@@ -101,6 +104,20 @@ func (s *Step) MadeBefore() (made []*Step) {
 		}
 	}
 	return made
+}
+
+// KeyOf is the key of what code goes on with in a call by a name: the tool, say, of a call of one that it
+// reports. It is that of the first crossing of that kind and name which has one; empty where none has.
+func (c *Call) KeyOf(x *adk.Crossing) string {
+	if x == nil {
+		return ""
+	}
+	for _, s := range c.Steps {
+		if s.X.Kind == x.Kind && s.X.Name == x.Name && s.X.Key != "" {
+			return s.X.Key
+		}
+	}
+	return ""
 }
 
 // Waits is the path of the strand that a step waits for; empty where it waits for none.

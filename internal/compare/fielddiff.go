@@ -86,6 +86,15 @@ func textsDiff(label string, want, got []string) (diffs []FieldDiff) {
 // it stands, and on which side of it.
 const FieldPlace = "place"
 
+// PlaceDiff tells where a crossing stands now.
+func PlaceDiff(ahead bool, beside string) FieldDiff {
+	want, got := "before ", "after "
+	if ahead {
+		want, got = got, want
+	}
+	return FieldDiff{Field: FieldPlace, Want: QuotedJSON(want + beside), Got: QuotedJSON(got + beside), Input: true}
+}
+
 // FieldPieces is the field of a streamed text that is the same in other pieces: how many of
 // them there are.
 const FieldPieces = "pieces"

@@ -14,8 +14,8 @@ import (
 
 // WriteAnnotations writes the report as workflow commands of GitHub Actions, a
 // line each, which become annotations of the files: one for each cause, at the line of
-// live code that it is in where that is known (replay.Divergence.Mark), and else at the first trace that it hits, and one for
-// each trace that cannot be read. GitHub shows the first ten errors of a step.
+// live code that says what differs or that it is in, where that is known (replay.Divergence.Written and
+// Mark), and else at the first trace that it hits, and one for each trace that cannot be read. GitHub shows the first ten errors of a step.
 //
 // files say where a file stands in the repository, which is what GitHub asks for: the
 // first of them that gives a path is taken. None leaves all as they are.
@@ -49,7 +49,7 @@ func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string
 
 // codeOf is the line that a divergence is marked at.
 func codeOf(d *replay.Divergence) (file string, line int, known bool) {
-	return codeplace.Parse(cmp.Or(d.Mark, d.Place))
+	return codeplace.Parse(cmp.Or(d.Written, d.Mark, d.Place))
 }
 
 // inRepository is where a file stands; empty where nobody can tell.

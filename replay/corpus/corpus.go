@@ -358,12 +358,9 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	}
 	if err != nil {
 		t.Error = safetext.OfFile(source.Name, err)
-		if t.Divergence != nil && t.Divergence.Class == replay.Unanswered { // by what is missing at its end
-			t.Divergence = nil
-		}
 	}
 	if t.Divergence != nil {
-		if d := t.Divergence; d.Place == "" && len(t.Live) > 0 && !d.Scripted { // what a run is given is made there
+		if d := t.Divergence; d.Place == "" && len(t.Live) > 0 && !d.Scripted && !strings.HasPrefix(d.Seam, adk.LabelExecutor) { // what a run is given is made there
 			d.Place = codeplace.OfFunc(c.options.Maker).HandedIn()
 		}
 		t.Cause = newCause(t.Divergence)

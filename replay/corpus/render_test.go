@@ -198,6 +198,21 @@ func TestAnnotationsStandAtTheCode(t *testing.T) {
 	}
 }
 
+// Where the report says which line of the source says what differs, the annotation and the test case
+// stand at that.
+func TestAnnotationsStandAtWhatIsWritten(t *testing.T) {
+	report := mixed(t)
+	for _, d := range []*replay.Divergence{report.Causes[0].First.Divergence, report.Traces[1].Divergence} {
+		d.Place, d.Mark = "asked at agent/client.go:7 (agent.ask)", "agent/agent.go:12 (agent.cap)"
+		d.Written = "deadline set at agent/limits.go:3 (agent.limit)"
+	}
+	var out strings.Builder
+	require.NoError(t, report.WriteAnnotations(&out))
+	assert.True(t, strings.HasPrefix(out.String(), "::error file=agent/limits.go,line=3,"), out.String())
+	found := junit(t, report).Suite.Cases[1]
+	assert.Equal(t, []any{"agent/limits.go", 3}, []any{found.File, found.Line})
+}
+
 // Who writes is told that it failed.
 func TestRenderingsToAFullDisk(t *testing.T) {
 	report, full := mixed(t), tracetest.FailingWriter{}

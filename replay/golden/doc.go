@@ -36,6 +36,12 @@
 // they used, and adkreplay stale tells which ones nobody does.
 //
 // The flag is goldie's, and importing this package registers it: a test binary
-// with a flag -update of its own cannot import both. Where git may change line
-// ends, .gitattributes needs a line "*.golden -text".
+// with a flag -update of its own cannot import both.
+//
+// A trace has a checksum of its bytes, and a transcript is compared byte for byte. For git, which
+// changes the ends of lines on Windows and merges texts, .gitattributes needs the lines
+//
+//	*.golden -text
+//	*.jsonl -text
+//	*.zst binary
 package golden

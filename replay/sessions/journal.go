@@ -282,6 +282,8 @@ func (r *reader) header() error {
 		return err
 	case len(line) == 0:
 		return r.fail(trace.FaultTruncated, "it is empty")
+	case wire.Conflict(line) != "":
+		return r.fail(trace.FaultMalformed, "%s", wire.Conflict(line))
 	case json.Unmarshal(line, &h) != nil || h.Kind != wire.JournalName:
 		return r.fail(trace.FaultForeign, `want a header that begins {"adkreplay":%q,"version":%d`, wire.JournalName, Version)
 	case h.Version != Version:
@@ -310,13 +312,16 @@ func (r *reader) take(line []byte) error {
 		case *f.End != int64(len(j.Steps)):
 			return r.fail(trace.FaultCount, "the footer is that of another journal: it counts %d steps, and there are %d", *f.End, len(j.Steps))
 		case f.SHA256 != hex.EncodeToString(r.sum.Sum(nil)):
-			return r.fail(trace.FaultDigest, "the footer is that of another journal: something changed the lines above after they were written")
+			return r.fail(trace.FaultDigest, "%s", wire.CheckedOut(line, "the footer is that of another journal: something changed the lines above after they were written"))
 		}
 		j.Sealed = true
 		return nil
 	}
 	step, err := stepOf(line)
-	if err != nil {
+	switch {
+	case err != nil && wire.Conflict(line) != "":
+		return r.fail(trace.FaultMalformed, "%s", wire.Conflict(line))
+	case err != nil:
 		return r.fail(trace.FaultMalformed, "this is no step: %s", err)
 	}
 	j.Steps, j.places = append(j.Steps, step), append(j.places, place{r.options.File, r.number, r.numbering})

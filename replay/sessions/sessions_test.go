@@ -296,6 +296,8 @@ func TestReadJournal(t *testing.T) {
 		"a middle cut":  {lines[0] + lines[1] + lines[3], "a.jsonl:3: miscounted journal: steps are missing: 3 of host "},
 		"other lines":   {strings.Replace(whole, `"seq":1`, `"seq":2`, 1), "changed journal: the footer is that of another journal"},
 		"a step less":   {strings.Replace(whole, lines[3], "", 1), "miscounted journal: the footer is that of another journal: it counts"},
+		"a merge":       {lines[0] + "<<<<<<< HEAD\n" + lines[1], "a.jsonl:2: malformed journal: these are git's conflict markers"},
+		"a checkout":    {strings.ReplaceAll(whole, "\n", "\r\n"), "changed journal: its lines end in CRLF: a checkout with core.autocrlf changed them"},
 		"more":          {whole + "{}\n", "malformed journal: more follows after the footer"},
 	} {
 		_, err := sessions.Read(strings.NewReader(c.text), trace.Options{File: "a.jsonl"})

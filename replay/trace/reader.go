@@ -132,7 +132,10 @@ func (r *Reader) readHeader() error {
 			return r.fail(FaultForeign, f.reason, nil)
 		}
 	}
-	if begin, _ := r.in.Peek(len(headerBegin)); len(begin) > 0 && !bytes.ContainsAny(begin[:1], "{ \t\r\n") {
+	if begin, _ := r.in.Peek(len(headerBegin)); wire.Conflict(begin) != "" {
+		r.number++
+		return r.fail(FaultMalformed, wire.Conflict(begin), nil)
+	} else if len(begin) > 0 && !bytes.ContainsAny(begin[:1], "{ \t\r\n") {
 		r.number++
 		return r.fail(FaultForeign, fmt.Sprintf("it begins with %q, and a trace with %s", begin, headerBegin), nil)
 	}
@@ -163,7 +166,7 @@ func (r *Reader) readLine(l *Line) error {
 		return err
 	}
 	if r.dec.IsFooter() {
-		return r.readFooter()
+		return r.readFooter(line)
 	}
 	r.sum.Write(line)
 	if r.dec.IsPart() {
@@ -231,6 +234,8 @@ func (r *Reader) scan(line []byte) error {
 	switch {
 	case errors.Is(err, wire.ErrManyMembers):
 		return r.beyond(limitValues)
+	case err != nil && wire.Conflict(line) != "":
+		return r.fail(FaultMalformed, wire.Conflict(line), nil)
 	case err != nil:
 		return r.malformed(err)
 	}
@@ -270,9 +275,9 @@ func (r *Reader) join() error {
 	return nil
 }
 
-// readFooter holds the footer against what was read. It gives io.EOF if all is
+// readFooter holds the footer, which is a line, against what was read. It gives io.EOF if all is
 // well.
-func (r *Reader) readFooter() error {
+func (r *Reader) readFooter(line []byte) error {
 	count, sum, extra, err := readFooter(r.dec)
 	switch {
 	case err != nil:
@@ -280,8 +285,8 @@ func (r *Reader) readFooter() error {
 	case count != r.dec.Seq:
 		return r.fail(FaultCount, fmt.Sprintf("the footer counts %d crossings: there are %d", count, r.dec.Seq), nil)
 	case !bytes.Equal(sum, r.sum.Sum(nil)):
-		return r.fail(FaultDigest, fmt.Sprintf(
-			"the lines above have the SHA-256 %x, not the footer's: something changed the file, or its ends of lines, after it was written", r.sum.Sum(nil)), nil)
+		return r.fail(FaultDigest, wire.CheckedOut(line, fmt.Sprintf(
+			"the lines above have the SHA-256 %x, not the footer's: something changed the file after it was written", r.sum.Sum(nil))), nil)
 	}
 	if more, err := r.more(); more {
 		r.number++

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,7 +120,7 @@ func TestAFooterMustBeRight(t *testing.T) {
 	}{
 		{strings.Replace(good, `"end":1`, `"end":2`, 1), trace.FaultCount, 3, "counts 2 crossings: there are 1"},
 		{strings.Replace(good, `"kind":"now"`, `"kind": "now"`, 1), trace.FaultDigest, 3, "something changed the file"},
-		{strings.ReplaceAll(good, "\n", "\r\n"), trace.FaultDigest, 3, "ends of lines"},
+		{strings.ReplaceAll(good, "\n", "\r\n"), trace.FaultDigest, 3, "its lines end in CRLF: a checkout with core.autocrlf changed them; put `*.jsonl -text` into .gitattributes"},
 		{strings.Replace(good, `"end":1`, `"end":"1"`, 1), trace.FaultMalformed, 3, "end: want a whole number"},
 		{strings.Replace(good, `"sha256":"`, `"sha256":"x`, 1), trace.FaultMalformed, 3, "hexadecimal"},
 		{tracetest.HeaderLine + "\n{\"end\":0}\n", trace.FaultMalformed, 2, "the footer has no sha256"},
@@ -132,6 +133,23 @@ func TestAFooterMustBeRight(t *testing.T) {
 		assert.Equal(t, c.line, format.Line, c.data)
 		assert.Contains(t, format.Reason, c.reason, c.data)
 	}
+}
+
+// What git leaves of a merge in a trace is said to be that, wherever it stands, and how to go on.
+func TestConflictMarkersAreSaidToBeGits(t *testing.T) {
+	lines := strings.SplitAfter(string(tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"now"}`}, "")), "\n")
+	for _, marker := range []string{"<<<<<<< HEAD", "||||||| 3f2504e", "=======", ">>>>>>> other"} {
+		for at := range lines[:len(lines)-1] {
+			format := tracetest.ReadError(t, []byte(strings.Join(slices.Insert(slices.Clone(lines), at, marker+"\n"), "")))
+			assert.Equal(t, trace.FaultMalformed, format.Fault, marker)
+			assert.Equal(t, at+1, format.Line, marker)
+			assert.Contains(t, format.Reason, "these are git's conflict markers", marker)
+			assert.Contains(t, format.Reason, "take one side whole", marker)
+			assert.Contains(t, format.Error(), "run the test with -update", marker)
+		}
+	}
+	format := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, `<<<<<< {"kind":"now"}`}, ""))
+	assert.NotContains(t, format.Reason, "git", "one character less is something else")
 }
 
 // A crash leaves a readable prefix, wherever it cuts.

@@ -341,6 +341,17 @@ func AreAlike(a, b *likeness.Words, part float64) bool {
 	return part > 0 && part >= leastAlike*likeness.AtMost(a, b)
 }
 
+// IsChanged reports whether an ask that got no answer is, by its words, one that was
+// recorded in its place: that it asks somebody else, by another method or on another path is
+// then all that keeps it from the answer.
+func IsChanged(want, got *adk.Crossing) bool {
+	if want.Kind != got.Kind || len(want.JSON) == 0 || len(got.JSON) == 0 {
+		return false
+	}
+	was, is := likeness.Of(want).Words, likeness.Of(got).Words
+	return AreAlike(was, is, likeness.Alike(was, is))
+}
+
 // mostAlike is the recorded ask of a shape and a scope that nobody has taken and whose
 // request is most like a changed one, and nil where none is alike enough. Of several it is
 // the first; rival is then another one, unless all of them asked the same. Of asks that

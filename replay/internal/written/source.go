@@ -331,6 +331,10 @@ func (d *declaration) node(n ast.Node) {
 			if member, is := to.(*ast.SelectorExpr); is {
 				name, at := strings.ToLower(member.Sel.Name), d.found(member.Sel.Pos())
 				d.members[name], d.assigned[name] = append(d.members[name], at), append(d.assigned[name], at)
+				if of, is := member.X.(*ast.SelectorExpr); is {
+					name := strings.ToLower(of.Sel.Name)
+					d.members[name] = append(d.members[name], d.found(of.Sel.Pos()))
+				}
 			}
 		}
 		d.setsEnd(n)
@@ -672,6 +676,10 @@ func (s *Source) Options(near Near, pkg string, fields []string) (p codeplace.Pl
 	}
 	return p, ""
 }
+
+// HasHelpers reports whether an executor that a library makes is given functions of the agent's own,
+// which are called helpers there, by what stands beside it.
+func (s *Source) HasHelpers(near Near) bool { return len(near.only(s.members["helpers"])) > 0 }
 
 // isOption reports whether an option has the name of a member of the body that is asked, or that of all
 // such members wherever they stand.

@@ -30,6 +30,9 @@ func Of(fields []compare.FieldDiff, config adk.Config) string {
 	if isMoved(fields) {
 		return ""
 	}
+	if fields[0].Field == theTool { // one that is gone, and another one in its place
+		fields = compare.Replaced(fields)
+	}
 	place := Here().of(fields[0], config)
 	if in, is := inItsPlace(fields); is && place.Line == 0 {
 		place = Here().of(in, config)
@@ -37,7 +40,10 @@ func Of(fields []compare.FieldDiff, config adk.Config) string {
 	if cancelled := Here().Cancel(place); fields[0].Of == adk.FieldErr && cancelled.Line > 0 {
 		return cancelled.Cancelled()
 	}
-	if place.Line == 0 && (fields[0].Field == "tool" || fields[0].Field == "tool order") {
+	if place.Line == 0 && (fields[0].Field == theTool || fields[0].Field == "tool order") {
+		if name, _ := theName(fields[0]); fields[0].Want != "" && name != "" {
+			return codeplace.OfTool(config, name)
+		}
 		return Here().Tools(nearOf(config), engine).MadeIn()
 	}
 	return place.String()
@@ -120,9 +126,8 @@ func (s *Source) of(f compare.FieldDiff, config adk.Config) (p codeplace.Place) 
 	switch {
 	case slices.Contains(pipelines, f.Field):
 		return s.List(near, engine, f.Field, append(texts(want), texts(got)...))
-	case f.Field == "tool":
-		object, _ := got.(map[string]any)
-		if name, _ := compare.NameOf(object); name != "" {
+	case f.Field == theTool:
+		if name, is := theName(f); is {
 			if tool, _ := toolOf("tool "+name+".", config); tool != nil {
 				return s.word(nearTool(tool), name)
 			}
@@ -139,6 +144,16 @@ func (s *Source) of(f compare.FieldDiff, config adk.Config) (p codeplace.Place) 
 		return s.Text(near, was, now)
 	}
 	return p
+}
+
+// theTool is the field of a tool that a run was given, and of one that it was not.
+const theTool = "tool"
+
+// theName is that of the tool which a run is given now.
+func theName(f compare.FieldDiff) (name string, is bool) {
+	_, got, _ := f.Trees()
+	object, _ := got.(map[string]any)
+	return compare.NameOf(object)
 }
 
 // toolOf is the tool that a field describes, and what of it; nil where there is none.
@@ -160,21 +175,45 @@ func textOf(tree any) (text string, is bool) {
 }
 
 // Option is the line of the option of an executor that a library makes which has the name of the member
-// that differs in what is asked, and the option's name, or the line of all its options. It is empty of other seams, of the
-// executor's name, and where there is no one place.
-func Option(fields []compare.FieldDiff, config adk.Config, seam adk.Seam) string {
-	if seam.Label != adk.LabelExecutor || slices.ContainsFunc(fields, func(f compare.FieldDiff) bool { return f.Field == adk.LabelExecutor }) {
-		return ""
+// that differs in what is asked, and the option's name, or the line of all its options; or else where the
+// executor begins. What it reports as the result of a tool is another one by what makes an artifact of it:
+// the line is where the tool is given that. A text of what is asked that functions of the agent's own may put
+// together is in none of these lines. It is empty of other seams but for where they begin, and where
+// there is no one place.
+func Option(fields []compare.FieldDiff, config adk.Config, seam adk.Seam, tool, begins string) string {
+	is := func(this func(compare.FieldDiff) bool) bool { return slices.ContainsFunc(fields, this) }
+	if seam.Label != adk.LabelExecutor || is(func(f compare.FieldDiff) bool { return f.Field == adk.LabelExecutor }) {
+		return begins
 	}
+	byLibrary := codeplace.OfFunc(config.Executor.Run).Line == 0
+	if byLibrary && is(func(f compare.FieldDiff) bool { return f.Of == adk.FieldResult }) {
+		of, _ := toolOf("tool "+tool+".", config)
+		if of == nil || of.ArtifactConstructor() == nil {
+			return ""
+		}
+		return Here().Member(nearTool(of), tool, "ArtifactConstructor", false).String()
+	}
+	near := nearOf(config)
 	var names []string
 	for _, f := range fields {
 		names = append(names, f.Field)
 	}
-	p, option := Here().Options(nearOf(config), codeplace.Package(config.Executor.Run), names)
-	if option == "" {
-		return p.MadeIn()
+	p, option := Here().Options(near, codeplace.Package(config.Executor.Run), names)
+	switch {
+	case option != "":
+		return p.String() + ", option " + option
+	case byLibrary && len(fields) > 0 && isPutTogether(fields[0]) && Here().HasHelpers(near):
+		return ""
 	}
-	return p.String() + ", option " + option
+	return cmp.Or(p.MadeIn(), begins)
+}
+
+// isPutTogether reports whether a field is of a text that is asked, or of a list of such.
+func isPutTogether(f compare.FieldDiff) bool {
+	want, got, _ := f.Trees()
+	_, was := textOf(want)
+	_, is := textOf(got)
+	return strings.HasPrefix(f.Field, "request.body.") && strings.Contains(f.Field, "[") && (was || is)
 }
 
 // Deadline is the line that sets the deadline by which an operation ended, of those in the functions
