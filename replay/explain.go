@@ -449,7 +449,7 @@ func (r *replayed) codeOf(first *difference) (in *calls.Call, begins string) {
 	if first.got != nil {
 		in = r.got.Calls[wire.CallOf(first.got)]
 	} else if first.want.Kind != adk.KindCall || wire.IsDispatched(first.want) {
-		in = r.pairs[r.want.Calls[doneIn(first.want)]]
+		in = r.pairs[r.want.Calls[wire.DoneIn(first.want)]]
 	}
 	for c := in; c != nil; c = c.Parent {
 		if r.live.chooses(c) {
@@ -460,14 +460,6 @@ func (r *replayed) codeOf(first *difference) (in *calls.Call, begins string) {
 		}
 	}
 	return nil, ""
-}
-
-// doneIn is the call whose code did what a crossing tells.
-func doneIn(x *adk.Crossing) int {
-	if wire.IsDispatched(x) {
-		return x.Call
-	}
-	return wire.CallOf(x)
 }
 
 // lastBefore is the last operation of a call of the new run before a difference whose line
@@ -490,7 +482,7 @@ func (r *replayed) newBefore(first *difference) (seq int) {
 	if first.got != nil {
 		return first.got.Seq
 	}
-	in := r.want.Calls[doneIn(first.want)]
+	in := r.want.Calls[wire.DoneIn(first.want)]
 	for _, s := range in.Steps {
 		if s.X.Seq < first.want.Seq {
 			seq = max(seq, r.counterparts[s.X.Seq-1])
@@ -682,7 +674,7 @@ func (r *replayed) behind(seq int) *Impact {
 		case i == 0 && d.at == seq:
 			change = changeOf(d)
 		case d.at < seq && !d.own:
-		case d.own && change != "" && changeOf(d) == change:
+		case d.own && change != "" && (changeOf(d) == change || r.changesAlike(r.found[0], d)):
 			b.Again += d.lines
 		case d.own:
 			b.Own += d.lines
@@ -692,6 +684,16 @@ func (r *replayed) behind(seq int) *Impact {
 		}
 	}
 	return b
+}
+
+// changesAlike reports whether one line of code changed what it does in one way in two calls: whoever
+// is asked by it, as by a client that two tools have.
+func (r *replayed) changesAlike(a, b *difference) bool {
+	if a.want == nil || a.got == nil || b.want == nil || b.got == nil || a.got.Kind != b.got.Kind || a.class != b.class {
+		return false
+	}
+	at, other := r.callers.Of(r.operation(a.got)), r.callers.Of(r.operation(b.got))
+	return len(at) > 0 && len(other) > 0 && at[0] == other[0] && compare.AreAlike(compare.InDetail(a.want, a.got, a.fields), compare.InDetail(b.want, b.got, b.fields))
 }
 
 func (r *replayed) inALine(d *difference) string {

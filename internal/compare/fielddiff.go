@@ -95,6 +95,13 @@ func PlaceDiff(ahead bool, beside string) FieldDiff {
 	return FieldDiff{Field: FieldPlace, Want: QuotedJSON(want + beside), Got: QuotedJSON(got + beside), Input: true}
 }
 
+// AreAlike reports whether two lists have the same fields, which differ in the same way.
+func AreAlike(a, b []FieldDiff) bool {
+	return len(a) > 0 && slices.EqualFunc(a, b, func(f, g FieldDiff) bool {
+		return f.Anywhere() == g.Anywhere() && f.Want == g.Want && f.Got == g.Got
+	})
+}
+
 // FieldPieces is the field of a streamed text that is the same in other pieces: how many of
 // them there are.
 const FieldPieces = "pieces"

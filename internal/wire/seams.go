@@ -82,6 +82,14 @@ func CallOf(x *adk.Crossing) int {
 	return x.Call
 }
 
+// DoneIn is the call whose code did what a crossing tells.
+func DoneIn(x *adk.Crossing) int {
+	if IsDispatched(x) {
+		return x.Call
+	}
+	return CallOf(x)
+}
+
 // CollectionOf is the collection that an obligation is for.
 func CollectionOf(seam adk.Seam) adk.CollectionName {
 	of, _, _ := strings.Cut(seam.Name, ".")
