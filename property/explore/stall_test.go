@@ -486,9 +486,10 @@ func TestWhoStandsStillBesideAConnection(t *testing.T) {
 	}
 	asking := func(name string, room int) turn.Subject {
 		return executing(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			found, failed := make(chan string), make(chan error, room)
+			found, failed, asked := make(chan string), make(chan error, room), make(chan struct{})
 			go func() {
 				text, err := look(ctx)
+				close(asked)
 				if err != nil {
 					failed <- err
 					return
@@ -508,6 +509,7 @@ func TestWhoStandsStillBesideAConnection(t *testing.T) {
 			case err := <-wait:
 				return err
 			case <-ctx.Done():
+				<-asked // nobody asks behind the turn
 				return ctx.Err()
 			}
 		})
