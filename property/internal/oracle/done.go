@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -262,12 +261,19 @@ func (r *Run) answeredIn(tool int) (n int) {
 	return n
 }
 
-// gaveOtherFiguresUnasked is a later call of a tool whose ask has failed, which asks nobody and gives
-// the usual words with other figures; 0 where there is none.
+// gaveOtherFiguresUnasked is a later call of a tool whose ask has failed, for the same, which asks
+// nobody and gives the usual words with other figures; 0 where there is none.
 func (r *Run) gaveOtherFiguresUnasked(tool int, undisturbed *Run) int {
-	for call := tool + 1; tool > 0 && call < len(r.calls); call++ {
-		asks := slices.ContainsFunc(slices.Collect(maps.Values(r.asks())), func(one *oneAsk) bool { return r.toolOf(one.begun.Call) == call })
-		if r.calls[call].seam == r.calls[tool].seam && r.calls[tool].outcome == adk.OutcomeError && !asks && r.gaveOtherFigures(call, undisturbed) {
+	if tool == 0 || r.calls[tool].outcome != adk.OutcomeError {
+		return 0
+	}
+	asks := map[int]bool{}
+	for _, one := range r.asks() {
+		asks[r.toolOf(one.begun.Call)] = true
+	}
+	forWhat := func(call int) string { return wanted.At(&r.Crossings[r.calls[call].began]).Part("") }
+	for call := tool + 1; call < len(r.calls); call++ {
+		if r.calls[call].seam == r.calls[tool].seam && !asks[call] && forWhat(call) == forWhat(tool) && r.gaveOtherFigures(call, undisturbed) {
 			return call
 		}
 	}
