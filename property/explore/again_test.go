@@ -255,3 +255,16 @@ func TestAnyCaseOfASelectIsNoAccusation(t *testing.T) {
 		assert.Contains(t, h.Text, "a select that waits for that too takes any of its cases")
 	}
 }
+
+// A goroutine of user code that is held back until its turn is over does nothing to what whoever
+// judges the run reads.
+func TestWhatIsTakenInBehindATurn(t *testing.T) {
+	a := newAttempt()
+	a.reset(candidate{}, nil, true, false)
+	late := adk.Step{Kind: adk.KindNow, Phase: adk.Whole}
+	run := a.present.Load()
+	run.unlessOver(func() { a.take(1, late) })
+	run.seal()
+	run.unlessOver(func() { a.take(2, late) })
+	assert.Len(t, a.steps, 2, "up to crossing 1")
+}

@@ -202,6 +202,7 @@ func (a *attempt) run(subject turn.Subject) {
 		a.present.Load().giveUp()
 		clock.AfterFunc(patience, a.standsStill)
 	})
+	defer present.seal()
 	defer func() { a.panicked = recover() }()
 	a.answer = runner.Run(&a.present.Load().outside, raw)
 }
@@ -230,6 +231,26 @@ type presentRun struct {
 	stood     atomic.Pointer[string]    // what goroutines of user code did then, as the watcher saw them
 	passed    atomic.Bool               // a strand lost the turn where it was blocked
 	settling  atomic.Bool               // one that has the turn waits for those that it has woken
+
+	beginning sync.RWMutex
+	sealed    bool // its turn is over
+}
+
+// unlessOver takes in what a goroutine does, if its turn is not over: one of user code that the turn
+// does not wait for may be held back until then, and who judges the run reads what was taken in.
+func (p *presentRun) unlessOver(take func()) {
+	p.beginning.RLock()
+	defer p.beginning.RUnlock()
+	if !p.sealed {
+		take()
+	}
+}
+
+// seal says that the turn is over.
+func (p *presentRun) seal() {
+	p.beginning.Lock()
+	defer p.beginning.Unlock()
+	p.sealed = true
 }
 
 func newPresentRun(n candidate) *presentRun {
@@ -313,11 +334,21 @@ func (a *attempt) Begin(step adk.Step) {
 	if a.halted.Load() {
 		a.halt(step)
 	}
+	run := a.present.Load()
 	a.inner.Begin(step)
 	if a.halted.Load() {
 		a.halt(step)
 	}
 	at := int(a.told.Load()) + 1
+	var due []*planned
+	run.unlessOver(func() { due = a.take(at, step) })
+	for _, f := range due {
+		a.before(f, step)
+	}
+}
+
+// take takes in that a step begins before a crossing, and gives the faults that come there.
+func (a *attempt) take(at int, step adk.Step) (due []*planned) {
 	if a.collect {
 		a.hasBegun(at, step)
 	}
@@ -329,9 +360,10 @@ func (a *attempt) Begin(step adk.Step) {
 	}
 	for i := range a.faults {
 		if f := &a.faults[i]; f.At == at {
-			a.before(f, step)
+			due = append(due, f)
 		}
 	}
+	return due
 }
 
 // halt keeps a goroutine of a run that is not to go on from going on. One that asks for
