@@ -170,12 +170,20 @@ func (r *Writer) begin(first *toldLine) error {
 	return nil
 }
 
+// recordsIn are the records that a crossing tells.
+func recordsIn(c *adk.Crossing) []adk.Record {
+	if c.Record == nil {
+		return c.Records
+	}
+	return append([]adk.Record{c.Record}, c.Records...)
+}
+
 // namesIn are the names that a crossing gives to seams to come: of tools, and of a strand.
 func namesIn(c *adk.Crossing) (names []string) {
 	if c.Kind.LeadsTo() == adk.LabelStrand {
 		names = append(names, c.Name)
 	}
-	for _, record := range append([]adk.Record{c.Record}, c.Records...) {
+	for _, record := range recordsIn(c) {
 		if tool, ok := record.(*adk.Tool); ok && tool != nil {
 			names = append(names, tool.Name())
 		}
@@ -193,7 +201,7 @@ func sumsIn(c *adk.Crossing) (sums []string) {
 			}
 		}
 	}
-	for _, record := range append([]adk.Record{c.Record}, c.Records...) {
+	for _, record := range recordsIn(c) {
 		if call, ok := record.(*adk.ToolCall); ok && call != nil {
 			sums = append(sums, call.Checksum())
 		}

@@ -3,7 +3,6 @@ package explore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -23,6 +22,7 @@ type desk struct {
 	queues       bool // a refund that failed, for later
 	looks        bool // whether a refund that failed is done
 	drops        bool // what a tool failed of
+	chats        bool // it logs at its end, whatever came of it
 	again        bool // a tool that failed is tried once more
 }
 
@@ -101,7 +101,10 @@ func (d desk) subject(t *testing.T) turn.Subject {
 					all = append(all, text.String())
 				}
 			}
-			return errors.Join(saysAndAcks(ctx, dc, strings.Join(all, ". ")))
+			if d.chats {
+				dc.Log(adk.LevelInfo, "turn", "all is said", nil)
+			}
+			return saysAndAcks(ctx, dc, strings.Join(all, ". "))
 		}}}, adk.RawTurn{SystemPrompt: "Help."}
 	}}
 }
@@ -116,14 +119,15 @@ func TestWhatADeskHides(t *testing.T) {
 		says  string
 		by    int // how many schedules
 	}{
-		"nothing":                   {desk{}, "", "", 0},
-		"a refund that failed":      {desk{swallows: true}, silence, "tool/refund gives what it gives when that is done", 4},
-		"a failure that it keeps":   {desk{keepsFailure: true}, figures, `"0 lamps" in the place of "10 lamps", and asks nobody`, 4},
-		"what tools failed of":      {desk{drops: true}, unheard, "a tool failed, the turn was acked", 5},
-		"nothing, and tries again":  {desk{again: true}, "", "", 0},
-		"nothing, since it looks":   {desk{swallows: true, looks: true}, "", "", 0},
-		"nothing, since it is kept": {desk{swallows: true, queues: true}, "", "", 0},
-		"nothing, since it logs it": {desk{swallows: true, logs: true}, "", "", 0},
+		"nothing":                                 {desk{}, "", "", 0},
+		"a refund that failed":                    {desk{swallows: true}, silence, "tool/refund gives what it gives when that is done", 4},
+		"a failure that it keeps":                 {desk{keepsFailure: true}, figures, `"0 lamps" in the place of "10 lamps", and asks nobody`, 4},
+		"what tools failed of":                    {desk{drops: true}, unheard, "a tool failed, the turn was acked", 5},
+		"what they failed of, beside a usual log": {desk{drops: true, chats: true}, unheard, "a tool failed, the turn was acked", 5},
+		"nothing, and tries again":                {desk{again: true}, "", "", 0},
+		"nothing, since it looks":                 {desk{swallows: true, looks: true}, "", "", 0},
+		"nothing, since it is kept":               {desk{swallows: true, queues: true}, "", "", 0},
+		"nothing, since it logs it":               {desk{swallows: true, logs: true}, "", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result := exploredAll(t, c.desk.subject(t))

@@ -117,11 +117,11 @@ func toolUnheard(r, undisturbed *Run) []exhibit {
 		return nil
 	}
 	end := &r.Crossings[r.calls[failed].ended]
-	for i := range r.Crossings[end.Seq:] {
-		switch x := &r.Crossings[end.Seq+i]; {
-		case x.Kind == adk.KindErrorEvent, x.Kind == adk.KindReportLog, x.Kind == adk.KindNack:
-			return nil
-		case x.Kind == adk.KindAsk && x.Phase == adk.Begin && !undisturbed.asksNoOtherWords(x):
+	if r.tellsBeyondTools(end.Seq, undisturbed) {
+		return nil
+	}
+	for _, one := range r.asks() {
+		if one.begun.Seq > end.Seq && !undisturbed.asksNoOtherWords(one.begun) {
 			return nil
 		}
 	}

@@ -148,7 +148,7 @@ func (o *Reader) Read(run Run) *Run {
 
 // Keep makes the run the undisturbed one: what it is asked for again and again is made once.
 func (r *Run) Keep() {
-	r.usual, r.asked = usual{r.refused(), r.written(), r.told(0)}, r.collectAsks()
+	r.usual, r.asked = usual{r.refused(), r.written(), r.told(0, tellsOfFailure)}, r.collectAsks()
 }
 
 // isOwn reports whether a call is the turn's own dispatch.
@@ -288,17 +288,13 @@ func swallowed(r, undisturbed *Run) (found []exhibit) {
 		return nil
 	}
 	for _, f := range r.Faults {
-		x := r.failedWrite(f)
-		if x != nil && (r.tells(x.Seq, undisturbed) || r.madeGood(x, undisturbed) || !undisturbed.isAnswered(0, sameAs(r.asks()[x.Op].begun))) { // what always fails is no matter of a fault
-			x = nil
-		}
-		if x != nil {
+		if x := r.lostWrite(f, undisturbed); x != nil {
 			if tool := r.toolOf(x.Call); tool > 0 && r.gaveTheSame(tool, undisturbed) && !r.keptOtherTexts(x.Seq, tool, undisturbed) {
 				return []exhibit{r.exhibit(x, "what %s was asked to write failed, and %s gives what it gives when that is done: nobody was told", f.Of, r.calls[tool].seam)}
 			}
-		}
-		if x != nil && !r.keptOtherTexts(x.Seq, 0, undisturbed) {
-			found = append(found, r.exhibit(x, "what %s was asked to write failed, the turn was acked, and nobody was told: no error event, no log, no other answer", f.Of))
+			if !r.keptOtherTexts(x.Seq, 0, undisturbed) {
+				found = append(found, r.exhibit(x, "what %s was asked to write failed, the turn was acked, and nobody was told: no error event, no log, no other answer", f.Of))
+			}
 		}
 		if f.Kind != turn.StorageBefore && f.Kind != turn.StorageAfter || f.Call >= len(r.calls) {
 			continue
@@ -323,6 +319,16 @@ func (r *Run) failedWrite(f Fault) *adk.Crossing {
 		return x
 	}
 	return nil
+}
+
+// lostWrite is where an ask that writes failed because of a fault, of which nobody is told, and which
+// nothing makes good; nil where there is none.
+func (r *Run) lostWrite(f Fault, undisturbed *Run) *adk.Crossing {
+	x := r.failedWrite(f)
+	if x == nil || r.tells(x.Seq, undisturbed) || r.madeGood(x, undisturbed) || !undisturbed.isAnswered(0, sameAs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
+		return nil
+	}
+	return x
 }
 
 // isFailure reports whether an ask came to nothing: who reads no further has had enough.
@@ -391,21 +397,37 @@ func (r *Run) said() string {
 // tells reports whether anybody was told of a failure behind a crossing. What is told in the
 // undisturbed turn too says nothing of one: many log whatever they do.
 func (r *Run) tells(from int, undisturbed *Run) bool {
-	usual := undisturbed.usual.told
-	for text, times := range r.told(from) {
-		if times > usual[text] {
+	return tellsMore(r.told(from, tellsOfFailure), undisturbed)
+}
+
+// tellsBeyondTools is tells, but for what only tools that failed have said.
+func (r *Run) tellsBeyondTools(from int, undisturbed *Run) bool {
+	return tellsMore(r.told(from, isWord), undisturbed)
+}
+
+func tellsMore(told map[string]int, undisturbed *Run) bool {
+	for text, times := range told {
+		if times > undisturbed.usual.told[text] {
 			return true
 		}
 	}
 	return false
 }
 
+// isWord reports whether user code, or the engine, says to somebody that something failed.
+func isWord(x *adk.Crossing) bool {
+	return x.Kind == adk.KindErrorEvent || x.Kind == adk.KindReportLog || x.Kind == adk.KindNack
+}
+
+func tellsOfFailure(x *adk.Crossing) bool {
+	return isWord(x) || x.Kind == adk.KindToolExecutionEnd && x.IsError
+}
+
 // told is how often each of what tells of failures was said from a crossing on.
-func (r *Run) told(from int) map[string]int {
+func (r *Run) told(from int, tells func(*adk.Crossing) bool) map[string]int {
 	all := map[string]int{}
 	for i := range r.Crossings[from:] {
-		switch x := &r.Crossings[from+i]; {
-		case x.Kind == adk.KindErrorEvent, x.Kind == adk.KindReportLog, x.Kind == adk.KindNack, x.Kind == adk.KindToolExecutionEnd && x.IsError:
+		if x := &r.Crossings[from+i]; tells(x) {
 			all[compare.ToldText(wire.Comparer{Sentinels: wire.OnlyCommon}, x)]++
 		}
 	}
