@@ -45,10 +45,9 @@ type AskOptions struct {
 // map[string]any of these: an int64 in an any would come back as a float64.
 //
 // Of an error a replay gives back the text, its causes, and what errors.Is finds: the
-// sentinels that trace.Options knows or is told. A type of its own, which errors.As finds,
-// is lost, but for those of the network. Whoever wants more of it than that, as the code in
-// the error of a database's driver, reads it within do, and has it as a member of the answer
-// or as a sentinel of its own.
+// sentinels and, for errors.As, the types that trace.Options knows or is told. Whoever wants
+// more of it than that reads it within do, and has it as a member of the answer or as a
+// sentinel of its own.
 //
 // do is called at most once; its panic is a *PanicError (WLD-3). In an aborted turn it is
 // not called, unless the options say that it is (AskOptions.AfterAbort), and the error is

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
@@ -33,6 +34,8 @@ type shop struct {
 
 // shopSentinels are for whoever records and replays.
 var shopSentinels = map[string]error{"shop.errSoldOut": errSoldOut}
+
+var driversErrors = map[string]trace.ErrorType{"pgconn.PgError": trace.ErrorOf[*pgconn.PgError]()}
 
 var errSoldOut = errors.New("shop: sold out")
 
@@ -148,7 +151,7 @@ func Example_database() {
 		log.Fatal(err)
 	}
 	var recorded bytes.Buffer
-	config := fakes.Deterministic(s.config(), replay.Record(&recorded, replay.RecordOptions{Sentinels: shopSentinels}))
+	config := fakes.Deterministic(s.config(), replay.Record(&recorded, replay.RecordOptions{Sentinels: shopSentinels, ErrorTypes: driversErrors}))
 	runner, err := adk.NewRunner(config)
 	if err != nil {
 		log.Fatal(err)
@@ -160,7 +163,7 @@ func Example_database() {
 		log.Fatal(err)
 	}
 	live := replay.Live{Config: s.config(), Seams: []string{replay.Executor}}
-	report, err := replay.Verify(context.Background(), &recorded, live, trace.Options{Sentinels: shopSentinels})
+	report, err := replay.Verify(context.Background(), &recorded, live, trace.Options{Sentinels: shopSentinels, ErrorTypes: driversErrors})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 // tells events, and today's may be another. No live code can make it do so, so the
 // two runs are held against each other as they are.
 func TestEventsAreComparedWithLiveSeams(t *testing.T) {
-	known, err := wire.NewSentinels(nil)
+	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
 	tracetest.EachFixture(t, func(t *testing.T, recorded *trace.Trace) {
 		classes := func(lines []trace.Line) (all []Class) {
@@ -48,7 +48,7 @@ func TestEventsAreComparedWithLiveSeams(t *testing.T) {
 // With live seams too, a call of user code that an operation leads to and did not
 // when it was recorded is a difference, and so is one that it does not lead to now.
 func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
-	known, err := wire.NewSentinels(nil)
+	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
 	found := map[string]int{}
 	for _, name := range []string{"hello", "tool-round-trip", "ephemeral-tools", "edited-answer"} {
@@ -83,7 +83,7 @@ func TestCallsBelowOperationsAreComparedWithLiveSeams(t *testing.T) {
 // A run with live seams that is as recorded and breaks the contract is red: a
 // recording of the same engine does not vouch for it.
 func TestLiveRunIsHeldAgainstTheContract(t *testing.T) {
-	known, err := wire.NewSentinels(nil)
+	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
 	recorded := fixtureNamed(t, "hello")
 	at := slices.IndexFunc(recorded.Lines(), func(l trace.Line) bool { return l.Kind == adk.KindState })

@@ -119,6 +119,9 @@ type Divergence struct {
 	// Dialed is the address that live code dialed by itself, where it ended with the failure of
 	// that and the recording asked: what it asks there goes past adk.Ask and package adkhttp.
 	Dialed string `json:"dialed,omitempty"`
+	// Untyped tells that live code ended with the error of the ask before, and the recording did
+	// not: the trace has its text, and errors.As and errors.Is find what trace.Options name.
+	Untyped bool `json:"untyped,omitempty"`
 	// CallerLeft is the crossing at which the caller of the recorded run left, in the midst of
 	// what goroutines that live code began itself did: what they had begun by then is chance.
 	CallerLeft int `json:"callerLeft,omitempty"`

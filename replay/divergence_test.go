@@ -36,7 +36,7 @@ func TestDivergenceWithoutASeam(t *testing.T) {
 // Two errors with the same words are never shown as two that are the same: what is
 // said is the link of the chain that differs.
 func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
-	known := wire.Comparer{Sentinels: tracetest.Must(wire.NewSentinels(nil))}
+	known := wire.Comparer{Sentinels: tracetest.Must(wire.NewSentinels(nil, nil))}
 	err := func(err error) string {
 		return known.Text(adk.FieldErr, &adk.Crossing{Err: err})
 	}

@@ -238,6 +238,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		})
 	}
 	d.Times, d.Dialed, d.CallerLeft = first.times, wire.Dialed(want, first.got), r.callerLeft(first)
+	d.Untyped = wire.GaveUp(d.Evidence.Agreed, want, first.got)
 	if got == nil && r.isAllThatIsMissing(found) && !r.want.StepOf(first.want).Failed() { // who sleeps past the context sleeps to the end
 		d.PastBy = first.want.Kind.PastBy()
 	}

@@ -46,7 +46,7 @@ func HeldLines(ctx context.Context, recorded []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	known, err := wire.NewSentinels(nil)
+	known, err := wire.NewSentinels(nil, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -40,7 +40,7 @@ func playSpoiling(t *testing.T, data []byte) (*Report, *spoiling) {
 	t.Helper()
 	r, err := trace.NewReader(bytes.NewReader(data))
 	require.NoError(t, err)
-	known, err := wire.NewSentinels(nil)
+	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
 	src := &spoiling{readerSource: &readerSource{r: r}}
 	report, err := play(t.Context(), r.Header(), src, known)
@@ -63,7 +63,7 @@ func TestForgottenLinesAreNotLookedAt(t *testing.T) {
 		var changed bytes.Buffer
 		_, err = recorded.WriteTo(&changed)
 		require.NoError(t, err)
-		known, err := wire.NewSentinels(nil)
+		known, err := wire.NewSentinels(nil, nil)
 		require.NoError(t, err)
 		want, err := play(t.Context(), recorded.Header, &linesSource{recorded.Lines()}, known)
 		require.NoError(t, err)

@@ -96,7 +96,7 @@ func fixtureNamed(t *testing.T, name string) *trace.Trace {
 // at a place comes from another turn.
 func played(t *testing.T, recorded *trace.Trace, at int) *player {
 	t.Helper()
-	known, err := wire.NewSentinels(nil)
+	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
 	p, heard := newPlayer(&linesSource{slices.Clone(recorded.Lines())}, wire.Comparer{Sentinels: known}), state.New()
 	p.cancel = func(error, error) {}

@@ -45,6 +45,8 @@ const keptFailures = 16
 type RecordOptions struct {
 	// Sentinels are as in trace.Options: the errors of user code that a trace names.
 	Sentinels map[string]error
+	// ErrorTypes are as in trace.Options: the types that errors.As finds in a replay, too.
+	ErrorTypes map[string]trace.ErrorType
 	// MaxBytes is the longest trace, in bytes of its lines, compressed or not. A
 	// trace ends before the line that would go beyond it, without a footer. Zero is
 	// no bound, and with Compress trace.DefaultMaxUnpacked: readers unpack no more
@@ -86,7 +88,7 @@ type RecordOptions struct {
 
 // writing is what of the options the writer of a trace is told.
 func (o RecordOptions) writing() trace.Options {
-	return trace.Options{Sentinels: o.Sentinels, MaxLine: o.MaxLine, MaxSaid: o.MaxSaid, MaxCrossings: o.MaxCrossings, MaxValues: o.MaxValues}
+	return trace.Options{Sentinels: o.Sentinels, ErrorTypes: o.ErrorTypes, MaxLine: o.MaxLine, MaxSaid: o.MaxSaid, MaxCrossings: o.MaxCrossings, MaxValues: o.MaxValues}
 }
 
 // Record makes a Recorder that writes the trace of one run to w. A second run

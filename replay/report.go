@@ -241,6 +241,8 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 		"have the replay's config do without, or name it in Live.Outside")
 	note(d.Dialed != "", "the code dialed "+safetext.Bare(d.Dialed)+" itself, for real: what is recorded here as asked did not go "+
 		"through adkhttp.NewTransport (or adk.Ask)")
+	note(d.Untyped, "a replay has the text of the error before it: if the code asks errors.As or errors.Is about it, name its type in "+
+		"ErrorTypes, or the error in Sentinels, of replay.RecordOptions and trace.Options, and record again")
 	note(d.CallerLeft > 0, fmt.Sprintf("the caller left at crossing %d, while goroutines of your own were at work: what they had begun by then is chance", d.CallerLeft))
 	note(d.PastBy != "", "only this is missing: is "+d.PastBy+" used, which no replay sees?")
 	switch {

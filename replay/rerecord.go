@@ -76,10 +76,7 @@ func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, o
 
 // rerecord reads the trace and makes its run again.
 func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error) {
-	known, err := wire.NewSentinels(r.Options().Sentinels)
-	if err != nil {
-		return nil, err
-	}
+	known, _ := wire.NewSentinels(r.Options().Sentinels, r.Options().ErrorTypes) // checked by the reader
 	if err := live.Check(); err != nil {
 		return nil, err
 	}
@@ -103,7 +100,7 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	}
 	footer := recorded.FooterExtra
 	if isRedacted(recorded, live) {
-		left, _, err := redacted(again.trace, live.Redact, trace.Options{Sentinels: r.Options().Sentinels})
+		left, _, err := redacted(again.trace, live.Redact, trace.Options{Sentinels: r.Options().Sentinels, ErrorTypes: r.Options().ErrorTypes})
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ func init() {
 
 // runOnce runs a turn once more, as again.Do has it.
 func runOnce(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossing, live Live) (*again.Run, error) {
-	known, err := wire.NewSentinels(recorded.Options().Sentinels)
+	known, err := wire.NewSentinels(recorded.Options().Sentinels, recorded.Options().ErrorTypes)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func newKept(p *causal, options trace.Options, whole bool) kept {
 		return &keptTape{tape.New(p.known, p.tree.Lines, options)}
 	}
 	k := &keptTrace{options: options}
-	k.Recorder = Record(&k.written, RecordOptions{Sentinels: options.Sentinels, MaxLine: options.MaxLine, MaxSaid: options.MaxSaid,
+	k.Recorder = Record(&k.written, RecordOptions{Sentinels: options.Sentinels, ErrorTypes: options.ErrorTypes, MaxLine: options.MaxLine, MaxSaid: options.MaxSaid,
 		MaxCrossings: options.MaxCrossings, MaxValues: options.MaxValues})
 	return k
 }
@@ -194,7 +194,7 @@ func (k *keptTrace) give(to *replayed) error {
 	if !to.live.hides() {
 		return nil
 	}
-	shown, err := to.withheld(trace.Options{Sentinels: k.options.Sentinels})
+	shown, err := to.withheld(trace.Options{Sentinels: k.options.Sentinels, ErrorTypes: k.options.ErrorTypes})
 	if err == nil && shown != to.trace {
 		to.holds(shown)
 	}

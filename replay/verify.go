@@ -15,7 +15,6 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/alone"
-	"github.com/adkreplay/adkreplay/replay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/internal/ties"
 	"github.com/adkreplay/adkreplay/replay/internal/withhold"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -45,10 +44,7 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 	if err != nil {
 		return nil, err
 	}
-	known, err := wire.NewSentinels(optional.First(options).Sentinels)
-	if err != nil {
-		return nil, err
-	}
+	known, _ := wire.NewSentinels(r.Options().Sentinels, r.Options().ErrorTypes) // checked by the reader
 	report := newerContract(r.Header(), live)
 	switch {
 	case report != nil:

@@ -20,7 +20,7 @@ import (
 // Whose a crossing is and when it was is compared as its fields are, and each under
 // its own name.
 func TestCompareWhoseItIs(t *testing.T) {
-	known, err := wire.NewSentinels(nil)
+	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
 	c := wire.Comparer{Sentinels: known}
 	want := adk.Crossing{Kind: adk.KindNext, Phase: adk.Begin, At: time.Unix(1, 0), Call: 1, Strand: 2, Op: 3}
@@ -45,7 +45,7 @@ func TestCompareWhoseItIs(t *testing.T) {
 // Two errors of one text are two errors where one has a code, wraps another, or came
 // of a panic: code that asks for them tells them apart.
 func TestCompareErrorsByWhatTheyAre(t *testing.T) {
-	known, err := wire.NewSentinels(nil)
+	known, err := wire.NewSentinels(nil, nil)
 	require.NoError(t, err)
 	coded := &adk.Error{Code: adk.E_TURN_ABORTED, Message: "stop"}
 	for _, other := range []error{

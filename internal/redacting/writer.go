@@ -88,7 +88,7 @@ func NewWriter(w io.Writer, h trace.Header, rules *Compiled, options trace.Optio
 
 // NewWriterIn is NewWriter of a run that belongs to one of some conversations, or to none.
 func NewWriterIn(among *Conversations, w io.Writer, h trace.Header, rules *Compiled, options trace.Options) *Writer {
-	known, err := wire.NewSentinels(options.Sentinels)
+	known, err := wire.NewSentinels(options.Sentinels, options.ErrorTypes)
 	r := &Writer{
 		redactor: newRedactor(rules), among: among, err: err,
 		lines: wire.NewEncoder(known), reader: wire.NewDecoder(known), told: state.New(), wrote: state.New(),

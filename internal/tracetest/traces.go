@@ -183,7 +183,7 @@ func SameSchema(a, b json.RawMessage) bool {
 
 // Written is the form of one value in a line.
 func Written(v any) string {
-	known, _ := wire.NewSentinels(testSentinels)
+	known, _ := wire.NewSentinels(testSentinels, nil)
 	e := wire.NewEncoder(known)
 	e.Begin(nil)
 	switch v := v.(type) {

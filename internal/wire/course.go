@@ -222,6 +222,17 @@ func Dialed(missing, end *adk.Crossing) string {
 	return failed.Addr.String()
 }
 
+// GaveUp reports whether a call ends with the error of the ask before, which the recorded call
+// does not, and whether that is an error of which a trace has not all: errors.As and errors.Is
+// may have found in it what they no longer find.
+func GaveUp(agreed []*adk.Crossing, recorded, end *adk.Crossing) bool {
+	if len(agreed) == 0 || end == nil || end.Kind != adk.KindReturn || end.Err == nil || recorded != nil && recorded.Err != nil {
+		return false
+	}
+	ask := agreed[len(agreed)-1]
+	return IsAsk(ask) && ask.Phase == adk.Done && isBare(ask.Err) && strings.Contains(textOf(end.Err), textOf(ask.Err))
+}
+
 // IsRefused reports whether what a strand does begins with an operation of which nothing came but
 // an error, as of one in an aborted turn.
 func IsRefused(next []*adk.Crossing) bool {

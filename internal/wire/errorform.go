@@ -4,12 +4,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"net/netip"
 	"net/url"
 	"os"
+	"os/exec"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,32 +33,34 @@ const (
 	ErrorTimeout = "timeout"
 )
 
-// errorForm is a type of errors. What a trace keeps of one are texts by their names; an
-// empty one is left out.
-type errorForm struct {
-	of reflect.Type
-	// split gives the texts of an error of the type; nil for any other.
-	split func(err error) map[string]string
-	// build makes an error of them; nil where that cannot be.
-	build func(with map[string]string, cause error) error
+// ErrorForm is how a trace keeps the errors of one type, so that errors.As finds them
+// there. What it keeps of one are texts by their names; an empty one is left out.
+type ErrorForm struct {
+	// Split gives the texts of an error of the type; nil for any other.
+	Split func(err error) map[string]string
+	// Build makes an error of them, and of what the error wrapped; nil where that cannot be.
+	Build func(with map[string]string, cause error) error
+
+	of    reflect.Type // nil where only Split can tell
+	wrong error        // of a type of which nothing can be kept
 }
 
 // formOf is the form of the errors of type E.
-func formOf[E error](split func(E) map[string]string, build func(with map[string]string, cause error) error) errorForm {
-	return errorForm{
+func formOf[E error](split func(E) map[string]string, build func(with map[string]string, cause error) error) ErrorForm {
+	return ErrorForm{
 		of: reflect.TypeFor[E](),
-		split: func(err error) map[string]string {
+		Split: func(err error) map[string]string {
 			if one, ok := err.(E); ok && !isNil(err) {
 				return split(one)
 			}
 			return nil
 		},
-		build: build,
+		Build: build,
 	}
 }
 
 // errorForms are the types by the names that traces have for them, which never change.
-var errorForms = map[string]errorForm{
+var errorForms = map[string]ErrorForm{
 	"net.OpError": formOf(
 		func(e *net.OpError) map[string]string {
 			return map[string]string{"op": e.Op, "net": e.Net, "source": addressText(e.Source), "addr": addressText(e.Addr)}
@@ -159,14 +164,67 @@ var errorForms = map[string]errorForm{
 		}),
 }
 
-// errorFormNames are the names of the forms by their types.
-var errorFormNames = func() map[reflect.Type]string {
-	names := map[reflect.Type]string{}
-	for name, form := range errorForms {
-		names[form.of] = name
+// laterErrorForms are known, too, but traces that were written before do not have them:
+// what one of those does not say of them is no difference, as with laterSentinels.
+var laterErrorForms = map[string]ErrorForm{
+	"exec.Error": formOf(
+		func(e *exec.Error) map[string]string { return map[string]string{"name": e.Name} },
+		func(with map[string]string, cause error) error { return &exec.Error{Name: with["name"], Err: cause} }),
+	"fs.PathError": formOf(
+		func(e *fs.PathError) map[string]string { return map[string]string{"op": e.Op, "path": e.Path} },
+		func(with map[string]string, cause error) error {
+			return &fs.PathError{Op: with["op"], Path: with["path"], Err: cause}
+		}),
+	"os.LinkError": formOf(
+		func(e *os.LinkError) map[string]string {
+			return map[string]string{"op": e.Op, "old": e.Old, "new": e.New}
+		},
+		func(with map[string]string, cause error) error {
+			return &os.LinkError{Op: with["op"], Old: with["old"], New: with["new"], Err: cause}
+		}),
+	"strconv.NumError": formOf(
+		func(e *strconv.NumError) map[string]string { return map[string]string{"func": e.Func, "num": e.Num} },
+		func(with map[string]string, cause error) error {
+			return &strconv.NumError{Func: with["func"], Num: with["num"], Err: cause}
+		}),
+}
+
+// forms are the types of errors that are known by name.
+type forms struct {
+	byName map[string]ErrorForm
+	nameOf map[reflect.Type]string // of those that are of one type
+	others []string                // sorted names of those of which only Split can tell
+}
+
+func formsOf(all ...map[string]ErrorForm) forms {
+	f := forms{byName: map[string]ErrorForm{}, nameOf: map[reflect.Type]string{}}
+	for _, some := range all {
+		for _, name := range slices.Sorted(maps.Keys(some)) {
+			f.byName[name] = some[name]
+			if of := some[name].of; of != nil {
+				f.nameOf[of] = name // the user's name of a type counts, whose forms are the last
+			} else {
+				f.others = append(f.others, name)
+			}
+		}
 	}
-	return names
-}()
+	return f
+}
+
+// checkForm is what is wrong with a type of errors that a user names.
+func checkForm(name string, form ErrorForm) error {
+	_, taken := errorForms[name]
+	_, later := laterErrorForms[name]
+	switch {
+	case taken, later:
+		return errors.New("is the name of a type that is known already")
+	case name == "":
+		return errors.New("is no name")
+	case form.Split == nil, form.Build == nil:
+		return errors.New("wants Split and Build: trace.ErrorOf has both")
+	}
+	return form.wrong
+}
 
 func nothing[E error](E) map[string]string { return map[string]string{} }
 
@@ -272,8 +330,9 @@ func certificateOf(text string) (*x509.Certificate, bool) {
 }
 
 // formed stands for an error of one of the forms that today's code does not make as it
-// was: its text was another one, or what it was made of is redacted. errors.As finds an
-// error of the type in it, where one can be made.
+// was: its text was another one, it wrapped what its type does not keep, what it was made
+// of is redacted, or nobody here knows its type. errors.As finds an error of the type in
+// it, where one can be made.
 type formed struct {
 	wrapped
 	form  string
@@ -281,11 +340,18 @@ type formed struct {
 	today error // or nil
 }
 
-func (e *formed) Unwrap() error {
-	if e.today != nil {
-		return e.today
+// As gives the error of the type to who asks for the type, or for what it implements.
+func (e *formed) As(target any) bool {
+	if e.today == nil {
+		return false
 	}
-	return e.cause
+	to := reflect.ValueOf(target).Elem()
+	today := reflect.ValueOf(e.today)
+	if !today.Type().AssignableTo(to.Type()) {
+		return false
+	}
+	to.Set(today)
+	return true
 }
 
 // late stands for an error of a type that a trace does not know, which says whether it
@@ -338,46 +404,60 @@ func nonEmpty(with map[string]string) map[string]string {
 	return all
 }
 
-// formIn is the form of an error, with its texts; empty for none, and for one whose
-// parts panic.
-func formIn(err error) (form string, with map[string]string) {
+// in is the form of an error, with its texts; empty for none, and for one whose parts
+// panic or that has several causes.
+func (f forms) in(err error) (form string, with map[string]string) {
 	defer func() {
 		if recover() != nil {
 			form, with = "", nil
 		}
 	}()
-	if one, ok := err.(*formed); ok {
+	switch one := err.(type) {
+	case *formed:
 		return one.form, one.with
-	}
-	if form = errorFormNames[reflect.TypeOf(err)]; form != "" {
-		with = errorForms[form].split(err)
-	}
-	if with == nil {
+	case interface{ Unwrap() []error }:
 		return "", nil
 	}
-	return form, with
+	if form = f.nameOf[reflect.TypeOf(err)]; form != "" {
+		if with = f.byName[form].Split(err); with != nil {
+			return form, with
+		}
+	}
+	for _, form := range f.others {
+		if with = f.byName[form].Split(err); with != nil {
+			return form, with
+		}
+	}
+	return "", nil
 }
 
 // formedError makes an error of a form, which is of its type as it is where that says
 // all that was recorded.
-func (n *errorNode) formedError() (error, error) {
-	if _, known := errorForms[n.form]; !known {
-		return nil, fmt.Errorf("%s: %s is none that is known", ErrorType, Clip(strconv.Quote(n.form)))
+func (n *errorNode) formedError() error {
+	s := n.d.Sentinels
+	today := s.forms.built(n.form, n.with, n.cause)
+	if today != nil && textOf(today) == n.text && sameError(unwrap(today), n.cause) && slices.Equal(s.claimedBy(today), n.is) {
+		return today
 	}
-	today := builtError(n.form, n.with, n.cause)
-	if today != nil && textOf(today) == n.text && slices.Equal(n.d.Sentinels.claimedBy(today), n.is) {
-		return today, nil
-	}
-	return &formed{wrapped{n.text, n.claims(), n.cause}, n.form, n.with, today}, nil
+	return &formed{wrapped{n.text, n.claims(), n.cause}, n.form, n.with, today}
 }
 
-// builtError is an error of a form; nil where none can be made that gives the same again.
-func builtError(form string, with map[string]string, cause error) error {
-	today := errorForms[form].build(with, cause)
-	if today == nil {
+// built is an error of a form; nil where none can be made that gives the same again.
+func (f forms) built(form string, with map[string]string, cause error) (today error) {
+	of, known := f.byName[form]
+	if !known {
 		return nil
 	}
-	again := nonEmpty(errorForms[form].split(today))
+	defer func() {
+		if recover() != nil {
+			today = nil
+		}
+	}()
+	if today = of.Build(with, cause); today == nil || isNil(today) {
+		return nil
+	}
+	_ = today.Error() // which may panic, where it wants what nobody could keep
+	again := of.Split(today)
 	for name, text := range with {
 		if again[name] != text {
 			return nil

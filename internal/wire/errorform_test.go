@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"math/big"
 	"net"
@@ -17,7 +18,9 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"reflect"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -71,6 +74,8 @@ func TestErrorsKeepTheirTypes(t *testing.T) {
 		x509.SystemRootsError{Err: io.EOF}, x509.ConstraintViolationError{}, x509.UnhandledCriticalExtension{}, x509.InsecureAlgorithmError(x509.MD5WithRSA),
 		tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake", RecordHeader: [5]byte{'H', 'T', 'T', 'P', '/'}},
 		tls.AlertError(42), &tls.ECHRejectionError{RetryConfigList: []byte{1, 2}},
+		&fs.PathError{Op: "open", Path: "/etc/agent", Err: fs.ErrPermission}, &os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EACCES},
+		&exec.Error{Name: "ffmpeg", Err: exec.ErrNotFound}, &strconv.NumError{Func: "Atoi", Num: "x", Err: strconv.ErrSyntax},
 	} {
 		read, line := throughTrace(t, err)
 		assert.Equal(t, err, read, line)
@@ -176,8 +181,9 @@ func TestAnErrorThatIsMadeOtherwiseToday(t *testing.T) {
 		assert.EqualError(t, err, "x")
 		assert.Equal(t, strings.Contains(unmade, "io.EOF"), errors.Is(err, io.EOF), unmade)
 	}
-	wrong := tracetest.ReadError(t, tracetest.Seal([]string{tracetest.HeaderLine, node(`{"text":"x","type":"net.Other"}`)}, ""))
-	assert.Contains(t, wrong.Reason, `type: "net.Other" is none that is known`)
+	nobodys := read(`{"text":"x","type":"net.Other","with":{"a":"b"},"cause":{"sentinel":"io.EOF"}}`)
+	assert.EqualError(t, nobodys, "x", "a type that a program of its own has named")
+	assert.ErrorIs(t, nobodys, io.EOF)
 }
 
 // Before version 4 errors have no types: they are not written, not read, and not

@@ -106,6 +106,22 @@ type panicked struct {
 func (e *panicked) Error() string { return e.text }
 func (e *panicked) Unwrap() error { return e.cause }
 
+// isBare reports whether of an error that was read, or of one that it wraps, there is little
+// more than the text.
+func isBare(err error) bool {
+	for ; err != nil; err = unwrap(err) {
+		switch x := err.(type) {
+		case *wrapped, *late, *joined:
+			return true
+		case *formed:
+			return x.today == nil
+		case *named:
+			return x.today == nil
+		}
+	}
+	return false
+}
+
 // cut stands where an error went on beyond the bounds.
 type cut struct{ text string }
 
@@ -214,7 +230,7 @@ func (e *Encoder) sentinel(name, text string) {
 func (e *Encoder) otherError(err error) {
 	e.always(errorText, e.textOf(err))
 	if hasForms(e.Format) {
-		if form, with := formIn(err); form != "" {
+		if form, with := e.sentinels.forms.in(err); form != "" {
 			e.formMembers(form, with)
 		} else if timeout, says := saysTimeout(err); says {
 			e.rawKey(ErrorTimeout)
@@ -540,7 +556,7 @@ func (n *errorNode) build() (error, error) {
 	case n.only(ErrorSentinel, errorText):
 		return n.sentinelError()
 	case n.has[ErrorType] && n.only(errorText, ErrorType, ErrorWith, ErrorIs, ErrorCause):
-		return n.formedError()
+		return n.formedError(), nil
 	case n.has[ErrorTimeout] && n.only(errorText, ErrorTimeout, ErrorIs, ErrorCause):
 		return &late{wrapped{n.text, n.claims(), n.cause}, n.timeout}, nil
 	case n.only(errorText, ErrorIs, ErrorCause):

@@ -162,7 +162,7 @@ func TestSentinelsOfTheStandardLibrary(t *testing.T) {
 // good as it was.
 func TestSentinelsThatBecameKnown(t *testing.T) {
 	own := trace.Options{Sentinels: map[string]error{"sql.ErrNoRows": sql.ErrNoRows, "z.ErrDone": sql.ErrTxDone}}
-	known, err := wire.NewSentinels(own.Sentinels)
+	known, err := wire.NewSentinels(own.Sentinels, own.ErrorTypes)
 	require.NoError(t, err, "that one is named which is known without says nothing new")
 	rows, done := fmt.Errorf("x: %w", sql.ErrNoRows), errors.Join(sql.ErrTxDone, strconv.ErrRange)
 	text := func(known *wire.Sentinels, err error) string {

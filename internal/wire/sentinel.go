@@ -76,40 +76,42 @@ var laterSentinels = map[string]error{
 	"strconv.ErrSyntax":          strconv.ErrSyntax,
 }
 
-// Sentinels are the error values that are known by name.
+// Sentinels are the error values that are known by name, and the types of errors.
 type Sentinels struct {
 	names  []string // sorted, so that what is written does not depend on a map
 	byName map[string]error
 	nameOf map[error]string // the first name of each
-	former *Sentinels       // the same without laterSentinels; nil of that itself
+	forms  forms
+	former *Sentinels // the same without what older traces may not know; nil of that itself
 }
 
 // OnlyCommon are the sentinels of everybody who adds none, sorted once for all
 // runs.
-var OnlyCommon = sentinelsOf(commonSentinels)
+var OnlyCommon = sentinelsOf(commonSentinels, nil)
 
-// sentinelsOf are those that are named and the later ones.
-func sentinelsOf(named map[string]error) *Sentinels {
-	former := sentinelsIn(named)
+// sentinelsOf are those that are named and the later ones, with the types of a user's.
+func sentinelsOf(named map[string]error, types map[string]ErrorForm) *Sentinels {
+	former := sentinelsIn(named, formsOf(errorForms))
 	byName := maps.Clone(laterSentinels)
 	maps.Copy(byName, named)
-	s := sentinelsIn(byName)
+	s := sentinelsIn(byName, formsOf(errorForms, laterErrorForms, types))
 	maps.Copy(s.nameOf, former.nameOf)
 	s.former = former
 	return s
 }
 
-func sentinelsIn(byName map[string]error) *Sentinels {
-	s := &Sentinels{names: slices.Sorted(maps.Keys(byName)), byName: byName, nameOf: map[error]string{}}
+func sentinelsIn(byName map[string]error, known forms) *Sentinels {
+	s := &Sentinels{names: slices.Sorted(maps.Keys(byName)), byName: byName, nameOf: map[error]string{}, forms: known}
 	for _, name := range slices.Backward(s.names) {
 		s.nameOf[byName[name]] = name
 	}
 	return s
 }
 
-// NewSentinels adds the user's sentinels to those that are known without.
-func NewSentinels(users map[string]error) (*Sentinels, error) {
-	if len(users) == 0 {
+// NewSentinels adds the user's sentinels, and types of errors, to those that are known
+// without.
+func NewSentinels(users map[string]error, types map[string]ErrorForm) (*Sentinels, error) {
+	if len(users) == 0 && len(types) == 0 {
 		return OnlyCommon, nil
 	}
 	var wrong []error
@@ -120,10 +122,15 @@ func NewSentinels(users map[string]error) (*Sentinels, error) {
 		}
 		byName[name] = users[name]
 	}
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		if err := checkForm(name, types[name]); err != nil {
+			wrong = append(wrong, fmt.Errorf("replay: Options.ErrorTypes: %q %w", name, err))
+		}
+	}
 	if wrong != nil {
 		return nil, errors.Join(wrong...)
 	}
-	return sentinelsOf(byName), nil
+	return sentinelsOf(byName, types), nil
 }
 
 func checkSentinel(name string, err error) error {

@@ -217,7 +217,7 @@ func (o Options) check() error {
 	if o.Parallel < 0 {
 		return fmt.Errorf("replay: CorpusOptions.Parallel is %d: it is how many traces are replayed at once, or zero", o.Parallel)
 	}
-	if _, err := wire.NewSentinels(o.Reading.Sentinels); err != nil {
+	if _, err := wire.NewSentinels(o.Reading.Sentinels, o.Reading.ErrorTypes); err != nil {
 		return err
 	}
 	return o.Shard.check()

@@ -65,7 +65,7 @@ type shownShapes struct {
 
 // newSide takes a trace up, to be compared in a version of the format.
 func newSide(t *trace.Trace, format int, options Options, free map[string]bool) *diffSide {
-	known, _ := wire.NewSentinels(t.Options().Sentinels) // checked when the trace was read
+	known, _ := wire.NewSentinels(t.Options().Sentinels, t.Options().ErrorTypes) // checked when the trace was read
 	return &diffSide{
 		lines: t.Lines(), comparer: wire.Comparer{Sentinels: known, Format: format}, shaper: shaper{free: free, times: options.Times}, fold: state.New(),
 		handlers: map[calls.AckHandler]string{}, records: map[adk.Record]adk.Digest{}, totals: newTotaller(options),

@@ -83,7 +83,7 @@ import (
 //     the value was an error; {"sentinel":"io.EOF"} a value that people compare
 //     with; anything else is {"text":…} with its cause or its causes, and with
 //     is: the sentinels that its own Is method claims. Where such a one is of a
-//     type that errors.As is asked for, of net, url, os, syscall, tls or x509, it
+//     type that errors.As is asked for, one of those of Options.ErrorTypes, it
 //     has the type, as in "type":"net.OpError", and with: the texts of which it is
 //     made again. Otherwise it has timeout, true or false, if it says so. What
 //     lies beyond a bound, as in a chain that leads back to itself, is
@@ -175,9 +175,15 @@ type Options struct {
 	// there, the Err… of bufio, database/sql, database/sql/driver, errors, io, io/fs, net,
 	// os, os/exec and strconv, io.EOF and both errors of context; those of net/http, say,
 	// are not. The names must not be "io.EOF" and the like, nor begin with "adk."; the
-	// errors must be comparable. errors.As finds in a trace what it found in the run where
-	// the type is one of net, net/url, os, syscall, crypto/tls or crypto/x509, and no other.
+	// errors must be comparable.
 	Sentinels map[string]error
+	// ErrorTypes are the types of errors that user code asks for with errors.As, by a
+	// name such as "pgconn.PgError": the trace keeps what such an error is made of, and
+	// errors.As finds it there again. Known without are those of crypto/tls, crypto/x509,
+	// io/fs, net, net/url, os, os/exec, strconv and syscall that can be made again, by the
+	// names that they have there; an *exec.ExitError and a *json.SyntaxError cannot. Who
+	// reads a trace without them has the texts of the errors all the same.
+	ErrorTypes map[string]ErrorType
 	// The limits of reading, of which zero is the usual one; Limits says what each
 	// counts. What is beyond one is a FormatError of FaultTooLarge that names it.
 	// MaxMemory is of all lines where a trace is held whole. Where it is read line by line it

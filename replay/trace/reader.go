@@ -41,7 +41,7 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 		return nil, errors.New("there is nothing to read a trace of: the reader is nil")
 	}
 	o := optional.First(options)
-	known, err := wire.NewSentinels(o.Sentinels)
+	known, err := wire.NewSentinels(o.Sentinels, o.ErrorTypes)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,18 @@ import (
 // Member is a member of a header, a line or a footer that this package does not know.
 type Member = wire.Member
 
+// ErrorType is how a trace keeps the errors of one type (Options.ErrorTypes). ErrorOf makes
+// that of most types. For others Split gives the texts that an error of the type is made of
+// by their names, and nil for any other error, and Build makes one of them and of what the
+// error wrapped; Build may give nil.
+type ErrorType = wire.ErrorForm
+
+// ErrorOf keeps the errors of type E: of a struct, or of what E points to, the exported
+// fields, of any other type the whole. A field is kept as JSON, and what JSON does not hold
+// is not kept, nor is what only unexported fields hold; a field of type error is what the
+// error wraps.
+func ErrorOf[E error]() ErrorType { return wire.FormOf[E]() }
+
 // Trace is a whole trace in memory. What was read is held in a few times the size of its
 // file, and a crossing is made of it where it is asked for.
 type Trace struct {

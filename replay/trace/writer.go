@@ -38,7 +38,7 @@ type Writer struct {
 // MaxNesting are not counted.
 func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
 	o := optional.First(options)
-	known, err := wire.NewSentinels(o.Sentinels)
+	known, err := wire.NewSentinels(o.Sentinels, o.ErrorTypes)
 	writer := &Writer{w: w, header: h, enc: wire.NewEncoder(known), sum: sha256.New(), err: err, limits: o}
 	writer.limits.limit()
 	return writer

@@ -51,7 +51,7 @@ func Expand(recorded io.Reader, options ...trace.Options) iter.Seq2[*Expanded, e
 			yield(nil, err)
 			return
 		}
-		known, err := wire.NewSentinels(r.Options().Sentinels)
+		known, err := wire.NewSentinels(r.Options().Sentinels, r.Options().ErrorTypes)
 		if err != nil {
 			yield(nil, err)
 			return

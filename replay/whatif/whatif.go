@@ -210,7 +210,7 @@ type whatIf struct {
 }
 
 func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*whatIf, error) {
-	known, err := wire.NewSentinels(optional.First(options).Sentinels)
+	known, err := wire.NewSentinels(optional.First(options).Sentinels, optional.First(options).ErrorTypes)
 	if err != nil {
 		return nil, err
 	}
