@@ -25,6 +25,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/large"
 	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -63,13 +64,19 @@ func TestEveryScenarioOpens(t *testing.T) {
 	sources := allFixtures(t)
 	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
 	assert.Equal(t, fmt.Sprintf("%d traces", len(sources)), b.text("#traces"))
+	type opens struct {
+		Title       string
+		Rows, Panel bool
+	}
 	for i, s := range sources {
 		last := is[int](b, fmt.Sprintf(`app.contents.traces[%d].crossings`, i))
 		for _, hash := range []string{"1", fmt.Sprint(last), fmt.Sprintf("%d/state", last), fmt.Sprintf("%d/conversation", (last+1)/2)} {
 			b.goTo(fmt.Sprintf("#%d.%s", i+1, hash))
-			assert.Equal(t, s.Name, b.text("#top h1"))
-			assert.Positive(t, b.count(".rows .row"), "%s #%s", s.Name, hash)
-			assert.NotEmpty(t, b.text(".panel"), "%s #%s", s.Name, hash)
+			assert.Equal(t, opens{s.Name, true, true}, is[opens](b, `({
+				Title: document.querySelector("#top h1")?.textContent,
+				Rows: document.querySelectorAll(".rows .row").length > 0,
+				Panel: document.querySelector(".panel")?.textContent > "",
+			})`), "%s #%s", s.Name, hash)
 		}
 		assert.Equal(t, last, is[int](b, `app.turn.trace.length`), s.Name)
 	}
@@ -467,11 +474,17 @@ func TestHostileTexts(t *testing.T) {
 	p.Verified = report
 	p.Explored = map[string]any{"explorations": []any{map[string]any{"subject": hostile[1], "violations": []any{map[string]any{"text": hostile[1], "stretch": hostile[4], "command": hostile[3]}}}}}
 	b := opened(t, written(t, p), "")
+	type harm struct {
+		Hacked, Hidden bool
+		Active, Links  int
+	}
 	harmless := func(where string) {
-		assert.False(t, is[bool](b, `"hacked" in window || "polluted" in {}`), where)
-		assert.Zero(t, b.count("#main script, #main img, #main svg, #main iframe, #main object, #main [onerror], #main [onload], base"), where)
-		assert.Zero(t, is[int](b, `[...document.querySelectorAll("a")].filter((a) => !a.getAttribute("href").startsWith("#")).length`), where)
-		assert.False(t, is[bool](b, `/[\u202a-\u202e\u2066-\u2069\u200b\u2028\0]/.test(document.body.innerText + document.title)`), where)
+		assert.Equal(t, harm{}, is[harm](b, `({
+			Hacked: "hacked" in window || "polluted" in {},
+			Active: document.querySelectorAll("#main script, #main img, #main svg, #main iframe, #main object, #main [onerror], #main [onload], base").length,
+			Links: [...document.querySelectorAll("a")].filter((a) => !a.getAttribute("href").startsWith("#")).length,
+			Hidden: /[\u202a-\u202e\u2066-\u2069\u200b\u2028\0]/.test(document.body.innerText + document.title),
+		})`), where)
 	}
 	harmless("front")
 	last := is[int](b, `app.contents.traces[0].crossings`)
@@ -789,14 +802,15 @@ func TestExplored(t *testing.T) {
 	assert.Zero(t, b.count(".notice"), "the run is whole")
 }
 
-// A trace of which any line is missing can be looked at: what is left is linked as far as
-// it goes.
+// A trace of which any line is missing, of three in a plain run, can be looked at: what is
+// left is linked as far as it goes.
 func TestDamagedLines(t *testing.T) {
 	p := &page.Page{Title: "damaged"}
 	for _, name := range []string{"tool-round-trip", "asks-a-model", "gate-approved"} {
 		whole, err := trace.Read(bytes.NewReader(fixture(t, name)))
 		require.NoError(t, err)
-		for at := range whole.Lines() {
+		step := thorough.Of(1, 3, 3)
+		for at := 0; at < len(whole.Lines()); at += step {
 			var crossings []*adk.Crossing
 			for i := range whole.Lines() {
 				if i != at {
