@@ -96,7 +96,19 @@ var idleFunctions = []string{"net.(*TCPListener).Accept", "net.(*UnixListener).A
 	"net/http.(*conn).readRequest", "net/http.(*connReader).backgroundRead", "net/http.(*http2serverConn).readFrames",
 	"database/sql.(*DB).connectionOpener", "database/sql.(*DB).connectionCleaner", "database/sql.(*Tx).awaitDone", "database/sql.(*Rows).awaitDone", "net/http/httptest.(*Server)", "os/signal."}
 
+// Where a connection that is kept alive waits for the next request: in serve the first calls
+// the second itself, and not by way of a handler.
+const (
+	serverLooks    = "bufio.(*Reader).Peek"
+	serverConnects = "net/http.(*conn).serve"
+)
+
 func isIdle(g Goroutine) bool {
+	for i, f := range g.Stack[:max(0, len(g.Stack)-1)] {
+		if f.Function == serverLooks && g.Stack[i+1].Function == serverConnects {
+			return true
+		}
+	}
 	return slices.ContainsFunc(g.Stack, func(f Frame) bool {
 		return slices.ContainsFunc(idleFunctions, func(idle string) bool { return strings.HasPrefix(f.Function, idle) })
 	})
@@ -498,14 +510,15 @@ func (g Goroutine) isToSettle() bool {
 
 // Describe says in a line each what goroutines do, where in user code, and how they
 // came there. Those that do the same are one; of the engine's own, which wait for the
-// others, it says nothing.
+// others, it says nothing, nor of servers and connections that nobody asks, beside others.
 func Describe(all []Goroutine) string { return strings.Join(described(all, true), "\n") }
 
 // described are the lines of Describe, with how many goroutines each is of, or without.
 func described(all []Goroutine, counted bool) (lines []string) {
 	counts := map[string]int{}
+	onlyIdle := !slices.ContainsFunc(all, func(g Goroutine) bool { return !g.isHeld() && !isIdle(g) })
 	for _, g := range all {
-		if g.isHeld() && g.userCalls() == "" {
+		if (g.isHeld() || isIdle(g) && !onlyIdle) && g.userCalls() == "" {
 			continue
 		}
 		line := g.String()

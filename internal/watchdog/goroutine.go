@@ -177,15 +177,22 @@ func starterOf(g Goroutine, alive map[int]Goroutine) string {
 		if g.Origin.Function == "" || g.Origin.isUsers() {
 			return strings.TrimSuffix(g.Origin.String(), " at ")
 		}
-		known := false
-		if g, known = alive[g.parent]; !known {
+		parent, known := alive[g.parent]
+		if !known {
 			return ""
 		}
-		for _, f := range g.Stack {
-			if f.isUsers() {
+		// Where user code is by now says nothing, unless it is still in the call that started it.
+		within := false
+		for _, f := range parent.Stack {
+			if within = within || f.Function == g.Origin.Function; !f.isUsers() {
+				continue
+			}
+			if within {
 				return f.String()
 			}
+			return ""
 		}
+		g = parent
 	}
 }
 

@@ -63,3 +63,32 @@ func TestWhoEndsATransactionIsIdle(t *testing.T) {
 	}
 	assert.Equal(t, Waiting, conditionOf(Goroutine{State: "select", Stack: []Frame{{Function: "database/sql.(*driverConn).query"}}}))
 }
+
+// A connection that a server keeps alive waits for whoever asks next; one whose handler reads
+// waits for who asks now.
+func TestAConnectionThatIsKeptAliveIsIdle(t *testing.T) {
+	stack := func(functions ...string) (frames []Frame) {
+		for _, function := range functions {
+			frames = append(frames, Frame{Function: function})
+		}
+		return frames
+	}
+	kept := Goroutine{State: "IO wait", Stack: stack("internal/poll.(*FD).Read", "bufio.(*Reader).fill", "bufio.(*Reader).Peek", "net/http.(*conn).serve")}
+	read := Goroutine{State: "IO wait", Stack: stack("internal/poll.(*FD).Read", "bufio.(*Reader).Peek", "main.handle", "net/http.(*conn).serve")}
+	assert.Equal(t, Locked, conditionOf(kept))
+	assert.Equal(t, Waiting, conditionOf(read))
+	locked := Goroutine{State: "sync.Mutex.Lock", Stack: stack("sync.(*Mutex).Lock", "main.book")}
+	assert.Equal(t, locked.String(), Describe([]Goroutine{kept, locked}), "who asks nobody is in nobody's way")
+	assert.Contains(t, Describe([]Goroutine{kept}), "conn")
+}
+
+// A goroutine of a library is told with the call of user code that has begun it, while that goes
+// on, and with no other line of whoever made it.
+func TestWhoStartedAGoroutine(t *testing.T) {
+	served := Goroutine{ID: 3, parent: 2, Origin: Frame{Function: "net/http.(*Server).Serve"}}
+	user := Frame{Function: "example.com/shop.serve", Place: "shop.go:7"}
+	alive := func(stack ...Frame) map[int]Goroutine { return map[int]Goroutine{2: {ID: 2, Stack: stack}} }
+	assert.Contains(t, starterOf(served, alive(Frame{Function: "net/http.(*Server).Serve"}, user)), "shop.serve")
+	assert.Empty(t, starterOf(served, alive(Frame{Function: "sync.(*Mutex).Lock"}, user)))
+	assert.Empty(t, starterOf(served, nil))
+}

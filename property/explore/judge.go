@@ -57,7 +57,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	case n.cost == 0:
 		r := a.read()
 		r.Hints = hinted
-		t.violations = append(t.violations, r.Alone()...)
+		t.violations, t.hints = append(t.violations, r.Alone()...), append(t.hints, r.Fails()...)
 	case n.cost == 1:
 		r := a.read()
 		r.Hints, r.Reordered = hinted, len(n.picks) > 0
@@ -138,9 +138,11 @@ func (e *exploring) asked(a *attempt, n candidate, crashed bool) []property.Viol
 
 // isDeceived reports whether the world gave an answer that looks right and is not. What the
 // subject's check then says is a hint: an agent can doubt all that it is told, and need not.
+// So it is with a slow answer beside another fault: it is that of the undisturbed turn, and
+// who was asked may have failed by now.
 func (a *attempt) isDeceived() bool {
 	return slices.ContainsFunc(a.faults, func(f planned) bool {
-		return f.Kind == turn.ResultEmpty || f.Kind == turn.ResultCut || f.Kind == turn.AskOther || f.Kind == turn.AskTwice || f.Kind == turn.AskEmpty && !f.world.http
+		return f.Kind == turn.AskSlow && !f.world.http && len(a.faults) > 1 || f.Kind == turn.ResultEmpty || f.Kind == turn.ResultCut || f.Kind == turn.AskOther || f.Kind == turn.AskTwice || f.Kind == turn.AskEmpty && !f.world.http
 	})
 }
 

@@ -18,8 +18,8 @@ import (
 // This file holds what a run tells, and does, against what came of what it asked.
 
 // partTold: what was asked for failed, the turn was acked, nobody was told, and the reader is
-// given nothing, or the usual words with other figures: a sum of some of its parts; or the tool
-// that asked gave nothing in the place of something, or the usual words with other figures. It is
+// given nothing, or the usual words with other figures, a sum of some of its parts, or without
+// some of them; or the tool that asked gave nothing in the place of something, or such words. It is
 // silent where the same was asked once more and answered, where as many answers came as usual, from
 // somebody else then, and where the words are others: those may say that something is missing. So
 // it is where the tool failed, and gives such figures later, of what it kept of the failure.
@@ -46,17 +46,29 @@ func partTold(r, undisturbed *Run) []exhibit {
 		if tool := r.toolOf(x.Call); tool > 0 && r.gaveNothing(tool, undisturbed) {
 			return []exhibit{r.exhibit(x, "%s failed, and %s gives nothing, as if there were nothing: nobody was told", f.Of, r.calls[tool].seam)}
 		}
-		if tool := r.toolOf(x.Call); tool > 0 && r.gaveOtherFigures(tool, undisturbed) && r.answeredIn(tool) < undisturbed.answeredIn(tool) {
+		if tool := r.toolOf(x.Call); tool > 0 && r.answeredIn(tool) < undisturbed.answeredIn(tool) {
 			mine, usual, _ := r.gave(tool, undisturbed)
-			return []exhibit{r.exhibit(x, "%s failed, and %s gives the usual words with other figures, %s in the place of %s: nobody was told that something is missing", f.Of, r.calls[tool].seam,
-				safetext.Said(Text(mine), longestClip), safetext.Said(Text(usual), longestClip))}
+			with := ""
+			switch {
+			case r.gaveOtherFigures(tool, undisturbed):
+				with = "the usual words with other figures"
+			case r.gaveLess(tool, undisturbed):
+				with = "a part of the usual words"
+			}
+			if with != "" {
+				return []exhibit{r.exhibit(x, "%s failed, and %s gives %s, %s in the place of %s: nobody was told that something is missing", f.Of, r.calls[tool].seam, with,
+					safetext.Said(Text(mine), longestClip), safetext.Said(Text(usual), longestClip))}
+			}
 		}
 		switch said, usual := r.said(), undisturbed.said(); {
 		case said == usual:
 		case said == "":
 			return []exhibit{r.exhibit(x, "%s failed, the turn was acked, and the reader was told nothing: no answer, no error event, no log", f.Of)}
-		case numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usual, "#") && r.answeredIn(0) < undisturbed.answeredIn(0):
+		case r.answeredIn(0) >= undisturbed.answeredIn(0):
+		case numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usual, "#"):
 			return []exhibit{r.exhibit(x, "%s failed, and the answer is the usual one with other figures: nobody was told that something is missing", f.Of)}
+		case isLess(said, usual):
+			return []exhibit{r.exhibit(x, "%s failed, and the answer is the usual one without a part of it: nobody was told that something is missing: %s", f.Of, safetext.Said(said, longestClip))}
 		}
 	}
 	return nil
@@ -184,9 +196,11 @@ func (r *Run) toolOf(call int) int {
 }
 
 // isLess reports whether a text has no word that another has not, and lacks some of its own: without
-// the marks between them, which stay where words go.
+// the marks between them, which stay where words go, and whatever its figures are, which say how
+// much is left.
 func isLess(text, than string) bool {
 	noWord := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsPunct(c) }
+	isFigure := func(word string) bool { return strings.Trim(word, "0123456789") == "" }
 	has := map[string]bool{}
 	for word := range strings.FieldsFuncSeq(than, noWord) {
 		has[word] = true
@@ -194,7 +208,7 @@ func isLess(text, than string) bool {
 	left := len(has)
 	for word := range strings.FieldsFuncSeq(text, noWord) {
 		switch had, known := has[word]; {
-		case !known:
+		case !known && !isFigure(word):
 			return false
 		case had:
 			has[word] = false
@@ -249,6 +263,13 @@ func (r *Run) gaveTheSame(tool int, undisturbed *Run) bool {
 func (r *Run) gaveOtherFigures(tool int, undisturbed *Run) bool {
 	mine, usual, both := r.gave(tool, undisturbed)
 	return both && Text(mine) != Text(usual) && numbers.ReplaceAllString(Text(mine), "#") == numbers.ReplaceAllString(Text(usual), "#")
+}
+
+// gaveLess reports whether a call of a tool gave the words that it gives in the undisturbed run, but
+// for some of them.
+func (r *Run) gaveLess(tool int, undisturbed *Run) bool {
+	mine, usual, both := r.gave(tool, undisturbed)
+	return both && !isNothing(mine) && isLess(Text(mine), Text(usual))
 }
 
 // answeredIn is how many asks in a call of a tool were answered, or in all of the run for 0.

@@ -190,6 +190,28 @@ func (r *Run) Alone() (found []property.Violation) {
 // endOracle is held against the undisturbed run alone: with a fault it is somebody answers.
 var endOracle = oracle{"a turn comes to its end", "Whoever began it waits for ever, and so does all that it holds.", nil, false}
 
+// failsOracle is held against the undisturbed run alone, and a hint: a turn may be meant to fail.
+var failsOracle = oracle{"a turn in which nothing goes wrong succeeds", "What is wrong with any agent shows where a turn succeeds that should not, and this one never does: is the world that the test makes as it should be?", nil, true}
+
+// Fails says of an undisturbed run that its dispatch, or all of it, ends in an error.
+func (r *Run) Fails() []property.Violation {
+	if r.cancelled > 0 {
+		return nil
+	}
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
+		ofDispatch := x.Kind == adk.KindDispatchEnd && r.isOwn(x.Call) && x.Status == adk.StatusNack
+		if ofRun := x.Kind == adk.KindReturn && r.known(x.ID) && r.calls[x.ID].parent == 0 && x.Err != nil; ofDispatch || ofRun {
+			err := x.Err
+			if ours := (*adk.Error)(nil); errors.As(err, &ours) && ours.Cause != nil {
+				err = ours.Cause
+			}
+			return []property.Violation{failsOracle.violation(r.exhibit(x, "with nothing gone wrong the turn ends in an error: %s", safetext.Said(fmt.Sprint(err), longestClip)))}
+		}
+	}
+	return nil
+}
+
 // StoodStill says of an undisturbed run that it stood still until its caller cancelled, and in
 // what. It is silent at a gate that nobody settles: that is what turns wait at for a person.
 func (r *Run) StoodStill() []property.Violation {
@@ -624,12 +646,23 @@ const (
 	deafTells = 8
 )
 
+// lostRace reports whether an ask was under way while another one of its call was answered.
+func (r *Run) lostRace(op int) bool {
+	this := r.asks()[op]
+	for _, other := range r.asks() {
+		if other.answered && other.begun.Call == this.begun.Call && other.begun.Seq < this.done.Seq && this.begun.Seq < other.done.Seq && other.done.Seq < this.done.Seq {
+			return true
+		}
+	}
+	return false
+}
+
 // deafToAbort: user code was refused something since the turn was aborted, and then
 // acks as if nothing had happened, or asks for the same again and again; or it goes
 // on to stream. It is silent about what is stored, which may be what there was, about
 // tools and sleeps, whose errors are a result like others, where it was logged, in a tool that
-// the explorer keeps from noticing the abort, and about what is asked on purpose since then and
-// writes. Of goroutines that user code has begun in a call each
+// the explorer keeps from noticing the abort, about what is asked on purpose since then and
+// writes, and of several goroutines that ask about what another one had an answer beside. Of goroutines that user code has begun in a call each
 // may ask once more: as many as there are where nothing goes wrong.
 func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 	if r.cancelled == 0 {
@@ -662,7 +695,7 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 			if begun[x.Call]++; begun[x.Call] == deafTells*each(x.Call) {
 				say(x, "the world was asked %d times since the turn was aborted", begun[x.Call])
 			}
-		case x.Phase == adk.Done && errors.Is(x.Err, adk.E_ASK_STOPPED): // by who asked, which has what it wants
+		case x.Phase == adk.Done && (errors.Is(x.Err, adk.E_ASK_STOPPED) || x.Kind == adk.KindAsk && each(x.Call) > 1 && r.lostRace(x.Op)): // by who asked, which has what it wants
 		case x.Phase == adk.Done && x.Err != nil && x.Kind != adk.KindAck && x.Kind != adk.KindWait: // a strand has its own end
 			if x.Kind != adk.KindExecute && x.Kind != adk.KindSleep {
 				refused[x.Call] = x.Kind.String()

@@ -18,13 +18,14 @@ type Write struct {
 // Writing reads the crossings of a run, in their order, for what it asks others to write.
 type Writing struct{ aborted bool }
 
-// Take gives what a crossing asks somebody to write. An aborted turn asks only for what undoes.
+// Take gives what a crossing asks somebody to write, who may do it twice. An aborted turn asks only
+// for what undoes.
 func (r *Writing) Take(x *adk.Crossing) (w Write, writes bool) {
 	switch x.Kind {
 	case adk.KindCancel:
 		r.aborted = true
 	case adk.KindAsk:
-		if x.Phase == adk.Begin && x.Status == string(adk.EffectWrites) && (!r.aborted || x.Flag) {
+		if x.Phase == adk.Begin && x.Status == string(adk.EffectWrites) && (!r.aborted || x.Flag) && !httpform.RepeatsSafely(x.JSON) {
 			return Write{"ask " + x.Name, string(x.JSON), x.Key}, true
 		}
 	}

@@ -1,0 +1,176 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// A list without what failed is told as all of it, by the agent or by a tool, whatever marks stand
+// around it and however it is counted. Who says that something is missing, who has it from
+// somewhere else, and what is less for another reason is not meant.
+func TestLessTold(t *testing.T) {
+	list := func(names []string) string {
+		return fmt.Sprintf("You have %d: %s.", len(names), strings.Join(names, ", "))
+	}
+	for name, c := range map[string]struct {
+		says    func(names []string, missing int) string
+		instead string // who is asked for what is missing
+		accused bool
+	}{
+		"the rest of a list":      {func(names []string, _ int) string { return list(names) }, "", true},
+		"that some are missing":   {func(names []string, n int) string { return list(names) + strings.Repeat(" One is missing.", n) }, "", false},
+		"the list, from a mirror": {func(names []string, _ int) string { return list(names) }, "mirror", false},
+		"something else":          {func(names []string, n int) string { return []string{list(names), "Sorry.", "Sorry."}[min(n, 2)] }, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := func(ctx context.Context) (string, error) {
+				var names []string
+				missing := 0
+				for _, one := range []string{"lamp", "desk", "chair"} {
+					found, err := adk.Ask(ctx, "shop", one, func(_ context.Context, what string) (string, error) { return what, nil })
+					if err != nil && c.instead != "" {
+						found, err = adk.Ask(ctx, c.instead, one, func(_ context.Context, what string) (string, error) { return what, nil })
+					}
+					if missing++; err == nil {
+						names, missing = append(names, found), missing-1
+					}
+				}
+				return c.says(names, missing), ctx.Err()
+			}
+			agent := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				text, err := all(ctx)
+				if err != nil {
+					return err
+				}
+				return saysAndAcks(ctx, dc, text)
+			}
+			const oracle = "what failed is not told as done"
+			assert.Equal(t, c.accused, finds(t, oracle, agent), "the agent")
+
+			tool, err := adk.NewTool(adk.ToolInit{Name: "list", Description: "Lists.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+				Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+					text, err := all(ctx)
+					return adk.Text(text), err
+				}})
+			require.NoError(t, err)
+			found := breaches(exploredAll(t, turn.Subject{Name: name, Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+				return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{tool}, Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					if _, err := dc.Execute(ctx, tool, map[string]any{}); err != nil {
+						return err
+					}
+					return dc.Ack()
+				}}}, adk.RawTurn{SystemPrompt: "List."}
+			}}).Violations, oracle)
+			assert.Equal(t, c.accused, len(found) > 0, "the tool: %v", found)
+		})
+	}
+}
+
+// Of two who are asked at once the first to answer is heard, and the other one's request ended: an
+// abort that ends it is none that the agent does not heed, as it has what it wanted. Who has had no
+// answer, and acks, does not heed it.
+func TestWhoLosesARaceHeedsTheAbort(t *testing.T) {
+	racing := func(answered bool) []string {
+		return breaches(exploredAll(t, executor("races", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			came, end := make(chan error, 2), make(chan struct{})
+			var all sync.WaitGroup
+			for _, of := range []string{"one", "other"} {
+				all.Go(func() {
+					_, err := adk.Ask(ctx, of, "weather", func(ctx context.Context, _ string) (string, error) {
+						if of == "one" && answered {
+							return "sunny", nil
+						}
+						select {
+						case <-end:
+							return "late", nil
+						case <-ctx.Done():
+							return "", ctx.Err()
+						}
+					})
+					came <- err
+				})
+			}
+			err := error(nil)
+			if answered {
+				err = <-came
+			}
+			if err == nil {
+				err = dc.Sleep(context.WithoutCancel(ctx), 0) // here the caller may leave
+			}
+			close(end)
+			all.Wait()
+			if answered && err != nil { // nobody has answered
+				return err
+			}
+			return dc.Ack()
+		})).Violations, "an abort is heeded")
+	}
+	assert.Empty(t, racing(true))
+	assert.NotEmpty(t, racing(false))
+}
+
+// request is one as package adkhttp tells it.
+type request struct {
+	Method  string            `json:"method"`
+	Path    string            `json:"path"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    string            `json:"body"`
+}
+
+// What is done once however often it is asked for, by its method or by a condition, is done once.
+func TestWritesThatRepeatSafely(t *testing.T) {
+	for name, c := range map[string]struct {
+		request request
+		twice   bool
+	}{
+		"POST":               {request{Method: "POST"}, true},
+		"PUT":                {request{Method: "PUT"}, false},
+		"DELETE":             {request{Method: "DELETE"}, false},
+		"POST, of a version": {request{Method: "POST", Headers: map[string]string{"if-match": `"3"`}}, false},
+		"PATCH, from a byte": {request{Method: "PATCH", Headers: map[string]string{"upload-offset": "7"}}, false},
+		"PATCH":              {request{Method: "PATCH", Headers: map[string]string{"content-type": "text/plain"}}, true},
+	} {
+		c.request.Path, c.request.Body = "/notes/1", "Call Ada."
+		found := breaches(exploredAll(t, executor("writes", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
+			for range 2 {
+				_, err = adk.Ask(ctx, "notes", c.request, func(context.Context, request) (string, error) { return "kept", nil }, adk.AskOptions{Effect: adk.EffectWrites})
+				if err == nil || ctx.Err() != nil {
+					break
+				}
+			}
+			return errors.Join(err, dc.Ack())
+		})).Violations, "what writes is done once")
+		assert.Equal(t, c.twice, len(found) > 0, "%s: %v", name, found)
+	}
+}
+
+// A turn that fails where nothing goes wrong, as with a world that was set up amiss, is a hint: little
+// else is known of it. One that is acked, and one that its caller leaves, is none.
+func TestAnUndisturbedTurnThatFails(t *testing.T) {
+	const oracle = "a turn in which nothing goes wrong succeeds"
+	of := func(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) []string {
+		return breaches(exploredAll(t, executor("fails", run)).Hints, oracle)
+	}
+	failing := of(func(context.Context, *adk.DispatchContext, *adk.Helpers) error {
+		return errors.New("404 page not found")
+	})
+	require.Len(t, failing, 1)
+	assert.Contains(t, failing[0], `with nothing gone wrong the turn ends in an error: "404 page not found"`)
+	assert.Empty(t, of(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }))
+	assert.Empty(t, of(func(ctx context.Context, _ *adk.DispatchContext, _ *adk.Helpers) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+}
