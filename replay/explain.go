@@ -731,7 +731,8 @@ func (d *difference) apart() Apart {
 
 // markOwn tells the differences that do not follow from an earlier one: those in
 // what the caller of the run handed in, and the first in a call of live code that
-// saw what its recorded call saw.
+// saw what its recorded call saw. Of what no reviewer may miss it is enough that its call was
+// given the same.
 func (j *comparison) markOwn() {
 	touched := map[*calls.Call]bool{}
 	for _, d := range j.found {
@@ -740,7 +741,7 @@ func (j *comparison) markOwn() {
 			d.own = true
 			continue
 		}
-		if j.live.isLive(in) && !touched[in] && j.sawTheSame(in) {
+		if j.live.isLive(in) && !touched[in] && (j.sawTheSame(in) || wire.IsGrave(cmp.Or(d.want, d.got)) && in.GivenAs(j.pairs[in], j.known)) {
 			d.own = true
 		}
 		for c := in; c != nil; c = c.Parent {
@@ -898,7 +899,7 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 			return nil
 		}
 	}
-	if order {
+	if order && (alone.live.only == "" || r.otherwiseAlone(alone) == "") { // else it was not the same again
 		in := r.pairs[r.found[0].call]
 		d.Runs = runs
 		d.Strands = d.Class != Order && in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Forks(s.X) })

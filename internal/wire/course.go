@@ -233,6 +233,12 @@ func GaveUp(agreed []*adk.Crossing, recorded, end *adk.Crossing) bool {
 	return IsAsk(ask) && ask.Phase == adk.Done && isBare(ask.Err) && strings.Contains(textOf(end.Err), textOf(ask.Err))
 }
 
+// IsGrave reports whether a crossing asks a person, or somebody to write: whoever accepts that it is
+// gone, or another one, has to have been told.
+func IsGrave(x *adk.Crossing) bool {
+	return AsksForGate(x) || Asks(x) && x.Status == string(adk.EffectWrites)
+}
+
 // IsRefused reports whether what a strand does begins with an operation of which nothing came but
 // an error, as of one in an aborted turn.
 func IsRefused(next []*adk.Crossing) bool {
