@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/unmade"
 )
 
 // This file is when the steps of a causal replay are taken.
@@ -51,6 +52,7 @@ type waiter struct {
 	moved   *sync.Cond // nil until it has to wait
 	by      int        // the goroutine, where its strand has several
 	apart   bool       // such a one, that user code has begun, makes an id
+	turn    bool       // its strand has its turn from there on (takesTurns)
 	// goroutine is who takes the step, where others may read the clock meanwhile; else 0.
 	goroutine int
 }
@@ -104,6 +106,7 @@ func (p *causal) Begin(s adk.Step) {
 	if w.next == nil {
 		w.instead = p.forestalled(strand, s)
 	}
+	w.turn = w.next != nil && p.takesTurns() && unmade.TakesTurn(w.next)
 	p.wait(w)
 }
 
@@ -163,12 +166,12 @@ func (p *causal) release(w *waiter) {
 	}
 }
 
-// isInLine reports whether a step waits for nothing but that what is shared, a cancel and an
-// abort come before it. Where one such step may not be taken none that is recorded behind it
+// isInLine reports whether a step waits for nothing but its turn, and that what is shared, a cancel
+// and an abort come before it. Where one such step may not be taken none that is recorded behind it
 // may: what it waits for comes before those as well, and is made by a strand that either waits
 // for a step before it too, or for none.
 func (p *causal) isInLine(w *waiter) bool {
-	return p.tree.Order == nil && !w.let && !w.last && w.next != nil && (calls.IsShared(w.step.Kind) || p.tree.Shares(w.next)) &&
+	return p.tree.Order == nil && !w.let && !w.last && w.next != nil && (w.turn || calls.IsShared(w.step.Kind) || p.tree.Shares(w.next)) &&
 		calls.GateID(w.next) == "" && !wire.Aborts(w.next)
 }
 
@@ -206,6 +209,9 @@ func (p *causal) wake() {
 	if w := p.nextStep(); w != nil {
 		w.wake()
 		return
+	}
+	if p.moving > 0 && len(p.waiters)+len(p.inLine) > 0 && p.takesTurns() {
+		p.rest.Soon()
 	}
 	if len(p.waiters)+len(p.inLine) > 0 && p.stuck() {
 		slices.Concat(p.waiters, p.inLine)[0].wake()
@@ -303,7 +309,32 @@ func (p *causal) admitted(w *waiter) bool {
 	if p.stepping != nil {
 		return false
 	}
-	return w.let || p.tree.Order == nil && !p.behindCancel(w) && !p.overtakes(w) && !(w.last && p.unmade.Before(w.strand, w.seq(), &p.unmade.Every))
+	return w.let || p.tree.Order == nil && !p.awaitsTurn(w) && !p.behindCancel(w) && !p.overtakes(w) && !(w.last && p.unmade.Before(w.strand, w.seq(), &p.unmade.Every))
+}
+
+// takesTurns reports whether what strands do between two crossings, which others may see, is in the
+// recorded order too: whoever begins, or has an answer, goes on when all that was recorded before is
+// made, and those who made it have come to what they do next, or wait for somebody. mu is held.
+func (p *causal) takesTurns() bool {
+	return p.tree.Order == nil && !p.many && p.live.any() && len(p.tree.Strands) > 1 && !p.rest.Over()
+}
+
+// awaitsTurn reports whether a step is to be taken later for nothing but that: where nobody else
+// goes on it is taken all the same.
+func (p *causal) awaitsTurn(w *waiter) bool {
+	if w.next == nil || !p.takesTurns() {
+		return false
+	}
+	return w.turn && (p.moving > 0 || p.unmade.Before(w.strand, w.seq(), &p.unmade.Every)) || p.unmade.Before(w.strand, w.seq(), &p.unmade.Turns)
+}
+
+// onlyTurn reports whether a step may be taken but for the turn.
+func (p *causal) onlyTurn(w *waiter) bool { return !p.behindCancel(w) && !p.overtakes(w) }
+
+// isHeldUp reports whether a strand waits for nothing but its turn while another one is within
+// code of the user's, and may wait there for who comes later. mu is held.
+func (p *causal) isHeldUp() bool {
+	return p.takesTurns() && p.moving > 0 && p.nextStep() == nil && p.firstWaiter(p.onlyTurn) != nil
 }
 
 // behindCancel reports whether a cancel comes before the step.
@@ -422,7 +453,7 @@ func (p *causal) comesAtOnce(asks *newCall, x *adk.Crossing) bool {
 // isDue reports whether anything or anybody waits for its turn. mu is held.
 func (p *causal) isDue() bool {
 	answer, _ := p.rest.Next()
-	return answer != nil || len(p.outsideEvents)+len(p.waiters)+len(p.inLine) > 0
+	return answer != nil || len(p.outsideEvents) > 0 || p.many && len(p.waiters)+len(p.inLine) > 0 || p.isHeldUp()
 }
 
 // atRest makes what comes next in a run whose goroutines are at rest, and reports whether
@@ -486,7 +517,10 @@ func (p *causal) act() bool {
 		return false
 	}
 	p.blocked = false // one thing may set all of them going
-	first := p.firstWaiter(func(w *waiter) bool { return p.tree.Order == nil || !p.overtakes(w) })
+	first := p.firstWaiter(func(w *waiter) bool { return p.takesTurns() && p.onlyTurn(w) })
+	if first == nil {
+		first = p.firstWaiter(func(w *waiter) bool { return p.tree.Order == nil || !p.overtakes(w) })
+	}
 	if first == nil && next == nil {
 		first = p.firstWaiter(func(*waiter) bool { return true })
 	}

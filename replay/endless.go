@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
@@ -46,7 +45,7 @@ func (p *causal) run(ctx context.Context, name string, run func() error) (refuse
 		defer watchdog.Hear(ctx, name, label, p.progress.Load)()
 		over := make(chan struct{})
 		var serving sync.WaitGroup
-		serving.Go(func() { p.rest.Serve(over, p.isDue, p.atRest) })
+		serving.Go(func() { p.rest.Serve(over, p.progress.Load, p.isDue, p.atRest) })
 		defer func() {
 			if close(over); ended { // else user code may keep it, as it keeps the run
 				serving.Wait()
@@ -83,9 +82,9 @@ func (p *causal) givesUp() bool {
 	defer p.telling.Unlock()
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	strands, by := circle.Find(p.needs(), func(n need) int { return n.of })
+	strands, by := circle.Find(p.needs(), func(n circle.Need) int { return n.Of })
 	for i, n := range strands {
-		p.endless = append(p.endless, by[i].text(n, p.callers.Of(&adk.Crossing{Seq: by[i].seq})))
+		p.endless = append(p.endless, by[i].Text(n, p.callers.Of(&adk.Crossing{Seq: by[i].Seq})))
 	}
 	if p.endless != nil {
 		p.stop()
@@ -106,33 +105,10 @@ func awaiting(x *adk.Crossing) awaits { return awaits{x.ID, watchdog.ID(), x.Seq
 // begins notes the call of a strand. It is called on the strand's goroutine.
 func (s *newStrand) begins(x *adk.Crossing) { s.call, s.goroutine = x.ID, watchdog.ID() }
 
-// need is that a strand does not end before another one.
-type need struct {
-	of  int
-	seq int // the crossing that began the wait; zero of one that it forked
-}
-
-// text says it of a strand, with the line of user code that waits, if that is known.
-func (n need) text(strand int, lines []codeplace.Place) string {
-	text := fmt.Sprintf("strand %d for ", strand)
-	switch {
-	case n.seq == 0:
-		return text + fmt.Sprintf("strand %d, which it forked", n.of)
-	case n.of == strand:
-		text += "itself"
-	default:
-		text += fmt.Sprintf("strand %d", n.of)
-	}
-	if len(lines) > 0 {
-		text += " at " + lines[0].String()
-	}
-	return text
-}
-
 // needs are those of all strands that have not ended: whom they wait for, and whom their
 // calls have forked, since these return behind them (DET-7). mu is held.
-func (p *causal) needs() map[int][]need {
-	calls, goroutines, all := map[int]int{}, map[int]int{}, map[int][]need{}
+func (p *causal) needs() map[int][]circle.Need {
+	calls, goroutines, all := map[int]int{}, map[int]int{}, map[int][]circle.Need{}
 	for n, s := range p.strands {
 		if s.call != 0 {
 			calls[s.call], goroutines[s.goroutine] = n, n
@@ -140,12 +116,12 @@ func (p *causal) needs() map[int][]need {
 	}
 	for _, op := range p.ops {
 		if n, is := goroutines[op.awaits.goroutine]; is && op.awaits.strand != 0 {
-			all[n] = append(all[n], need{op.awaits.strand, op.awaits.seq})
+			all[n] = append(all[n], circle.Need{Of: op.awaits.strand, Seq: op.awaits.seq})
 		}
 	}
 	for _, forked := range slices.Sorted(maps.Keys(p.strands)) {
 		if n, is := calls[p.strands[forked].forkedIn]; is {
-			all[n] = append(all[n], need{of: forked})
+			all[n] = append(all[n], circle.Need{Of: forked})
 		}
 	}
 	return all

@@ -196,7 +196,7 @@ var rooms = []room{
 	{name: "replay/internal/withhold", ours: []string{"adk", "internal/forging", "internal/redacting", "internal/state", "internal/wire", "replay/redact"}, because: "it knows the texts of two runs, and not how they are made"},
 	{name: "replay/internal/atrest", ours: []string{"adk", "internal/state", "internal/watchdog"}, because: "it holds answers back, and knows neither who asks nor what came before"},
 	{name: "replay/internal/unmade", ours: []string{"adk", "internal/calls", "internal/wire"}, because: "it knows a recording, and of strands how far they are"},
-	{name: "replay/internal/circle", because: "a leaf: numbers that lead to numbers"},
+	{name: "replay/internal/circle", ours: []string{"internal/codeplace"}, because: "numbers that lead to numbers, and the words for it"},
 	{name: "replay/internal/written", ours: []string{"adk", "internal/codeplace", "internal/compare", "internal/shell"}, others: []string{"golang.org/x/mod/modfile"}, // whose source it is
 		because: "it reads the source of a program, and runs nothing"},
 	{name: "replay/transcript", ours: []string{"adk", "replay/internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},

@@ -8,6 +8,7 @@ package atrest
 import (
 	"cmp"
 	"sync"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/state"
@@ -32,6 +33,7 @@ type Queue struct {
 	mu      *sync.Mutex
 	label   watchdog.Label
 	wanted  chan struct{} // holds one
+	soon    chan struct{} // and one of those that may be over in a moment
 	answers []*answer
 	looked  int // goroutines
 	vain    int // looks that have seen no rest
@@ -48,7 +50,7 @@ type answer struct {
 
 // New is a queue of a run whose goroutines have a label. mu guards it and what its turns change.
 func New(mu *sync.Mutex, label watchdog.Label) *Queue {
-	return &Queue{mu: mu, label: label, wanted: make(chan struct{}, 1)}
+	return &Queue{mu: mu, label: label, wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1)}
 }
 
 // Label is that of the run's goroutines.
@@ -105,19 +107,38 @@ func (q *Queue) Want() {
 	}
 }
 
+// Soon is Want of one turn, and that only where nothing goes on for a moment: who is waited for is
+// about to do something in most cases, and then nobody looks.
+func (q *Queue) Soon() {
+	select {
+	case q.soon <- struct{}{}:
+	default:
+	}
+}
+
+// moment is how long that is.
+const moment = time.Millisecond
+
 // Serve makes turns, each when all goroutines of the run are at rest and somebody wants it, until
 // over is closed. isDue reports whether anything is left to make, and turn makes it, with the
-// lock held, and reports whether something was.
-func (q *Queue) Serve(over <-chan struct{}, isDue, turn func() bool) {
+// lock held, and reports whether something was. progress changes with all that the run does.
+func (q *Queue) Serve(over <-chan struct{}, progress func() int64, isDue, turn func() bool) {
 	for {
+		soon := false
 		select {
 		case <-over:
 			return
 		case <-q.wanted:
+		case <-q.soon:
+			was := progress()
+			time.Sleep(moment)
+			if soon = true; progress() != was { // and somebody has asked again
+				continue
+			}
 		}
 		for !isClosed(over) && q.locked(isDue) {
 			looked, rest := watchdog.AtRest(q.label, q.vain < mostRestless)
-			if !q.locked(func() bool { return q.pay(looked, rest) && turn() }) {
+			if !q.locked(func() bool { return q.pay(looked, rest) && turn() }) || soon {
 				break
 			}
 		}

@@ -46,7 +46,7 @@ func (r *run) serve(all int) {
 	over := make(chan struct{})
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		r.queue.Serve(over, func() bool { return len(r.heard) < all }, func() bool {
+		r.queue.Serve(over, func() int64 { return 0 }, func() bool { return len(r.heard) < all }, func() bool {
 			if next, _ := r.queue.Next(); next != nil {
 				r.queue.Give()
 			}

@@ -23,9 +23,17 @@ type Strand interface {
 // would look at every strand.
 type Crossings[S Strand] struct {
 	Every, Shared, Aborting Lines
+	Turns                   Lines // those that TakesTurn has
 	OfGate                  map[string]*Lines
 	by                      map[int]S             // the strands of the new run, by the recorded ones
 	forks                   map[int]*adk.Crossing // of the recorded strands
+}
+
+// TakesTurn reports whether a recorded crossing is one from which on user code of a strand goes on
+// with what it did not know before: it begins, or has an answer of the world. What it looks at then
+// other strands may look at too.
+func TakesTurn(x *adk.Crossing) bool {
+	return x.Kind == adk.KindCall && x.Seam.Label == adk.LabelStrand || wire.EndsAsk(x)
 }
 
 // Lines are recorded crossings in their order. Those before next are made, or will not be.
@@ -48,6 +56,9 @@ func New[S Strand](t *calls.Tree, first S) *Crossings[S] {
 		if t.Shares(x) {
 			c.Shared.lines = append(c.Shared.lines, x)
 		}
+		if TakesTurn(x) {
+			c.Turns.lines = append(c.Turns.lines, x)
+		}
 		if wire.Aborts(x) {
 			c.Aborting.lines = append(c.Aborting.lines, x)
 		}
@@ -65,7 +76,7 @@ func New[S Strand](t *calls.Tree, first S) *Crossings[S] {
 // recording, where what it makes was given up already.
 func (c *Crossings[S]) Begins(s S, recorded, behind int) {
 	c.by[recorded] = s
-	for _, l := range []*Lines{&c.Every, &c.Shared, &c.Aborting} {
+	for _, l := range []*Lines{&c.Every, &c.Shared, &c.Aborting, &c.Turns} {
 		l.rewind(behind)
 	}
 	for _, l := range c.OfGate {

@@ -1,0 +1,110 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// Strands that look at what they share before they ask for anything begin in the recorded order, in
+// the first run too: it is the only one of an executor that may not be run again. (DET-2)
+func TestStrandsHaveTheirTurns(t *testing.T) {
+	t.Parallel()
+	agent := func() adk.Config {
+		var mu sync.Mutex
+		known := ""
+		looks := func(ctx context.Context, _ *adk.DispatchContext) error {
+			mu.Lock()
+			found := known != ""
+			mu.Unlock()
+			if found {
+				return nil
+			}
+			name, err := adk.Ask(ctx, "profiles", "7", func(context.Context, string) (string, error) { return "Ada", nil })
+			mu.Lock()
+			defer mu.Unlock()
+			known = name
+			return err
+		}
+		config := strandsOf(looks, looks, looks)
+		config.TurnInput = []adk.TurnMiddleware{{Name: "nothing", Run: func(ctx context.Context, _ *adk.TurnContext, next adk.Next) error {
+			next(ctx)
+			return nil
+		}}}
+		return config
+	}
+	var trace bytes.Buffer
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(agent(), replay.Record(&trace))))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
+	for range 20 {
+		d := inTime(t, trace.Bytes(), replay.Live{Config: agent(), Seams: []string{replay.Middleware, replay.Executor}, Writes: true})
+		require.Nil(t, d, "%s", d)
+	}
+}
+
+// A strand has its answer when those that had begun before have come to where they wait for it, be it
+// where nobody sees that: they ask nobody anew. (DET-2)
+func TestStrandsThatWaitForAnAnswer(t *testing.T) {
+	t.Parallel()
+	agent := func(slow bool) adk.Config {
+		var mu sync.Mutex
+		var asking chan struct{}
+		var waiting sync.WaitGroup
+		waiting.Add(2)
+		asks := make(chan struct{})
+		shares := func(ctx context.Context, _ *adk.DispatchContext) error {
+			for range 1000 { // it thinks before it looks
+				runtime.Gosched()
+			}
+			mu.Lock()
+			if done := asking; done != nil {
+				mu.Unlock()
+				waiting.Done()
+				<-done
+				return nil
+			}
+			done := make(chan struct{})
+			asking = done
+			mu.Unlock()
+			_, err := adk.Ask(ctx, "profiles", "7", func(context.Context, string) (string, error) {
+				close(asks)
+				waiting.Wait()
+				return "Ada", nil
+			})
+			mu.Lock()
+			asking = nil
+			mu.Unlock()
+			close(done)
+			return err
+		}
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (failed error) {
+			var strands []*adk.Strand
+			for i := range 3 {
+				strands = append(strands, tracetest.Must(dc.Fork(ctx, fmt.Sprint("s", i), shares)))
+				if slow && i == 0 {
+					<-asks
+				}
+			}
+			for _, s := range strands {
+				failed = errors.Join(failed, s.Wait())
+			}
+			return errors.Join(failed, dc.Ack())
+		})
+	}
+	recorded := byTheMachine(t, agent(true))
+	for range 20 {
+		d := inTime(t, recorded, replay.Live{Config: agent(false), Seams: []string{replay.Executor}})
+		require.Nil(t, d, "%s", d)
+	}
+}
