@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -76,49 +75,6 @@ func TestLessTold(t *testing.T) {
 			assert.Equal(t, c.accused, len(found) > 0, "the tool: %v", found)
 		})
 	}
-}
-
-// Of two who are asked at once the first to answer is heard, and the other one's request ended: an
-// abort that ends it is none that the agent does not heed, as it has what it wanted. Who has had no
-// answer, and acks, does not heed it.
-func TestWhoLosesARaceHeedsTheAbort(t *testing.T) {
-	racing := func(answered bool) []string {
-		return breaches(exploredAll(t, executor("races", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			came, end := make(chan error, 2), make(chan struct{})
-			var all sync.WaitGroup
-			for _, of := range []string{"one", "other"} {
-				all.Go(func() {
-					_, err := adk.Ask(ctx, of, "weather", func(ctx context.Context, _ string) (string, error) {
-						if of == "one" && answered {
-							return "sunny", nil
-						}
-						select {
-						case <-end:
-							return "late", nil
-						case <-ctx.Done():
-							return "", ctx.Err()
-						}
-					})
-					came <- err
-				})
-			}
-			err := error(nil)
-			if answered {
-				err = <-came
-			}
-			if err == nil {
-				err = dc.Sleep(context.WithoutCancel(ctx), 0) // here the caller may leave
-			}
-			close(end)
-			all.Wait()
-			if answered && err != nil { // nobody has answered
-				return err
-			}
-			return dc.Ack()
-		})).Violations, "an abort is heeded")
-	}
-	assert.Empty(t, racing(true))
-	assert.NotEmpty(t, racing(false))
 }
 
 // request is one as package adkhttp tells it.

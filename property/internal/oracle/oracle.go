@@ -650,7 +650,7 @@ const (
 func (r *Run) lostRace(op int) bool {
 	this := r.asks()[op]
 	for _, other := range r.asks() {
-		if other.answered && other.begun.Call == this.begun.Call && other.begun.Seq < this.done.Seq && this.begun.Seq < other.done.Seq && other.done.Seq < this.done.Seq {
+		if other.answered && other.begun.Call == this.begun.Call && other.begun.Seq < this.done.Seq && this.begun.Seq < other.done.Seq {
 			return true
 		}
 	}
