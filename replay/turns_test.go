@@ -8,7 +8,10 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -107,4 +110,44 @@ func TestStrandsThatWaitForAnAnswer(t *testing.T) {
 		d := inTime(t, recorded, replay.Live{Config: agent(false), Seams: []string{replay.Executor}})
 		require.Nil(t, d, "%s", d)
 	}
+}
+
+// In a bubble nobody's time passes for that: what strands measure is what it was.
+func TestStrandsHaveTheirTurnsInABubble(t *testing.T) {
+	t.Parallel()
+	run := says(func(ctx context.Context, dc *adk.DispatchContext) string {
+		began, said := time.Now(), make([]time.Duration, 3)
+		var all []*adk.Strand
+		first := make(chan struct{})
+		for i := range said {
+			all = append(all, tracetest.Must(dc.Fork(ctx, fmt.Sprint("s", i), func(ctx context.Context, _ *adk.DispatchContext) error {
+				if i == 0 {
+					<-first // outside the engine, for one that comes later
+				}
+				_, err := adk.Ask(ctx, "pages", i, func(context.Context, int) (string, error) { return "a page", nil })
+				if i == 2 {
+					close(first)
+				}
+				said[i] = time.Since(began)
+				time.Sleep(time.Duration(i) * time.Hour)
+				return err
+			})))
+		}
+		for _, s := range all {
+			_ = s.Wait()
+		}
+		return fmt.Sprint(said, time.Since(began))
+	})
+	var recorded bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		config := executing(run)
+		config.Probe = replay.Record(&recorded)
+		require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(context.Background(), adk.RawTurn{SystemPrompt: "Go."}))
+	})
+	assert.Contains(t, recorded.String(), "[0s 0s 0s] 2h0m0s")
+	synctest.Test(t, func(t *testing.T) {
+		report, err := replay.Verify(context.Background(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: executing(run), Seams: []string{replay.Executor}})
+		require.NoError(t, err)
+		assert.Nil(t, report.Divergence, "%s", report)
+	})
 }

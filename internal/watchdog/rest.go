@@ -79,6 +79,12 @@ const (
 // between two looks counts as little. AtRest gives what it has cost, how many goroutines of the
 // program were looked at, and whether they came to rest.
 func AtRest(label Label, patient bool) (looked int, rest bool) {
+	return AtRestUnless(label, patient, func() bool { return false })
+}
+
+// AtRestUnless is AtRest that looks no more, as a look is dear, once goesOn says that the run does
+// something.
+func AtRestUnless(label Label, patient bool, goesOn func() bool) (looked int, rest bool) {
 	bubbled := isBubbled()
 	pause, last, waited := firstPause, time.Now(), time.Duration(0)
 	for turns := 0; turns < mostTurns || !bubbled; turns++ {
@@ -89,6 +95,9 @@ func AtRest(label Label, patient bool) (looked int, rest bool) {
 			now := time.Now()
 			waited, last = waited+min(now.Sub(last), 2*pause), now
 			pause = min(2*pause, longestPause)
+		}
+		if goesOn() {
+			return looked, false
 		}
 		var condition Condition
 		all, others := apart([]Label{label})
@@ -104,6 +113,17 @@ func AtRest(label Label, patient bool) (looked int, rest bool) {
 		}
 	}
 	return looked, false
+}
+
+// Moment lets others go on for a moment: for some turns in a bubble, of whose time it takes none.
+func Moment() {
+	if !isBubbled() {
+		time.Sleep(time.Millisecond)
+		return
+	}
+	for range 10 {
+		runtime.Gosched()
+	}
 }
 
 // isBubbled reports whether the present goroutine lives in a bubble.

@@ -43,6 +43,26 @@ func TestAtRest(t *testing.T) {
 	})
 }
 
+// A moment is none of a bubble's time.
+func TestMomentsTakeNoTimeInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		Moment()
+		assert.Zero(t, time.Since(began))
+	})
+}
+
+// Nobody looks on where the run does something.
+func TestWhoGoesOnIsNotLookedAt(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	label := begin(spinUntil(never))
+	looks := 0
+	_, rest := AtRestUnless(label, true, func() bool { looks++; return looks == 2 })
+	assert.False(t, rest)
+	assert.Equal(t, 2, looks)
+}
+
 func spinUntil(end <-chan struct{}) func() {
 	return func() {
 		for {

@@ -8,7 +8,6 @@ package atrest
 import (
 	"cmp"
 	"sync"
-	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/state"
@@ -116,29 +115,24 @@ func (q *Queue) Soon() {
 	}
 }
 
-// moment is how long that is.
-const moment = time.Millisecond
-
 // Serve makes turns, each when all goroutines of the run are at rest and somebody wants it, until
 // over is closed. isDue reports whether anything is left to make, and turn makes it, with the
 // lock held, and reports whether something was. progress changes with all that the run does.
 func (q *Queue) Serve(over <-chan struct{}, progress func() int64, isDue, turn func() bool) {
 	for {
-		soon := false
+		soon, goesOn := false, func() bool { return false }
 		select {
 		case <-over:
 			return
 		case <-q.wanted:
 		case <-q.soon:
 			was := progress()
-			time.Sleep(moment)
-			if soon = true; progress() != was { // and somebody has asked again
-				continue
-			}
+			watchdog.Moment()
+			soon, goesOn = true, func() bool { return progress() != was } // and then somebody asks again
 		}
-		for !isClosed(over) && q.locked(isDue) {
-			looked, rest := watchdog.AtRest(q.label, q.vain < mostRestless)
-			if !q.locked(func() bool { return q.pay(looked, rest) && turn() }) || soon {
+		for !isClosed(over) && !goesOn() && q.locked(isDue) {
+			looked, rest := watchdog.AtRestUnless(q.label, q.vain < mostRestless, goesOn)
+			if !q.locked(func() bool { return q.pay(looked, rest || goesOn()) && !goesOn() && turn() }) || soon {
 				break
 			}
 		}
