@@ -731,8 +731,8 @@ func (d *difference) apart() Apart {
 
 // markOwn tells the differences that do not follow from an earlier one: those in
 // what the caller of the run handed in, and the first in a call of live code that
-// saw what its recorded call saw. Of what no reviewer may miss it is enough that its call was
-// given the same.
+// saw what its recorded call saw. Of what no reviewer may miss it is enough that it is the first:
+// a call that was given something else differs before.
 func (j *comparison) markOwn() {
 	touched := map[*calls.Call]bool{}
 	for _, d := range j.found {
@@ -741,7 +741,7 @@ func (j *comparison) markOwn() {
 			d.own = true
 			continue
 		}
-		if j.live.isLive(in) && !touched[in] && (j.sawTheSame(in) || wire.IsGrave(cmp.Or(d.want, d.got)) && in.GivenAs(j.pairs[in], j.known)) {
+		if j.live.isLive(in) && !touched[in] && (j.sawTheSame(in) || wire.IsGrave(cmp.Or(d.want, d.got)) && j.pairs[in] != nil) {
 			d.own = true
 		}
 		for c := in; c != nil; c = c.Parent {

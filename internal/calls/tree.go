@@ -925,8 +925,3 @@ func (t *Tree) StepOf(x *adk.Crossing) *Step {
 	}
 	return c.Steps[at]
 }
-
-// GivenAs reports whether the call is of the seam of another one, and was given the same arguments.
-func (c *Call) GivenAs(other *Call, known wire.Comparer) bool {
-	return other != nil && c.Begin.Seam == other.Begin.Seam && known.Same(adk.FieldArgs, c.Begin, other.Begin)
-}
