@@ -2,10 +2,13 @@ package house_test
 
 import (
 	"go/ast"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // goroutines are the files that start one, with what it does: so there is one
@@ -93,4 +96,24 @@ func f() { // starts nothing: Go(), "go f()"
 }
 `))
 	assert.Equal(t, []string{"adk/x.go:4", "adk/x.go:5", "adk/x.go:6"}, starts(f))
+}
+
+// sharing is what of a package's imports has make race run its tests.
+var sharing = regexp.MustCompile(`(?m)^MAY_RACE = \((.*)\)\(`)
+
+// Whatever starts a goroutine, also in a test, is run under the race detector.
+func TestWhatStartsGoroutinesIsRaced(t *testing.T) {
+	found := sharing.FindSubmatch(treeFiles(t)["Makefile"])
+	require.NotNil(t, found, "the Makefile says who may race")
+	pattern := strings.ReplaceAll(string(found[1]), "$(ADKREPLAY)", "github.com/adkreplay/adkreplay")
+	mayRace := regexp.MustCompile("^(" + pattern + ")$")
+	starting, raced := map[string][]string{}, map[string]bool{}
+	for _, f := range goFiles(t) {
+		starting[f.dir] = append(starting[f.dir], starts(f)...)
+		raced[f.dir] = raced[f.dir] || slices.ContainsFunc(f.imports(), mayRace.MatchString)
+	}
+	for dir, at := range starting {
+		assert.True(t, len(at) == 0 || raced[dir] || dir == "internal/house", "goroutines start at %v, and no import has make race run the tests of %s", at, dir)
+	}
+	assert.False(t, raced["internal/canonical"], "who is on one goroutine is not linked once more")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
@@ -148,3 +149,22 @@ func WithLength(head json.RawMessage, n int) json.RawMessage {
 
 // lengthHeader is as heads have it: with small letters.
 const lengthHeader = "content-length"
+
+// conditions are the headers by which a request that was done before is refused: it is bound to
+// what was there then.
+var conditions = []string{"If-Match", "If-None-Match", "If-Unmodified-Since", "Upload-Offset"}
+
+// RepeatsSafely reports whether who is asked by a request over HTTP does the same once, however often
+// it comes: by its method (RFC 9110, 9.2.2), or by a condition.
+func RepeatsSafely(request json.RawMessage) bool {
+	method, _, rest := Cut(request)
+	if method == "PUT" || method == "DELETE" {
+		return true
+	}
+	var told struct{ Headers json.RawMessage }
+	if method == "" || json.Unmarshal([]byte(rest), &told) != nil {
+		return false
+	}
+	headers, err := ReadHeaders(told.Headers)
+	return err == nil && slices.ContainsFunc(conditions, func(name string) bool { return headers[name] != nil })
+}

@@ -1,8 +1,6 @@
 package httpform
 
 import (
-	"encoding/json"
-	"net/textproto"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,27 +46,4 @@ func HasKey(request string) bool {
 // nothing but such a key, in a body that is a text as well: to be compared, and no JSON any more.
 func WithoutKeys(request string) string {
 	return idempotency.ReplaceAllString(request, `$1""`)
-}
-
-// conditions are the headers by which a request that was done before is refused: it is bound to
-// what was there then.
-var conditions = []string{"If-Match", "If-None-Match", "If-Unmodified-Since", "Upload-Offset"}
-
-// RepeatsSafely reports whether who is asked by a request over HTTP does the same once, however often
-// it comes: by its method (RFC 9110, 9.2.2), or by a condition.
-func RepeatsSafely(request json.RawMessage) bool {
-	method, _, rest := Cut(request)
-	if method == "PUT" || method == "DELETE" {
-		return true
-	}
-	var told struct{ Headers map[string]json.RawMessage }
-	if method == "" || json.Unmarshal([]byte(rest), &told) != nil {
-		return false
-	}
-	for name := range told.Headers {
-		if slices.Contains(conditions, textproto.CanonicalMIMEHeaderKey(name)) {
-			return true
-		}
-	}
-	return false
 }

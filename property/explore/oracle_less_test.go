@@ -130,3 +130,44 @@ func TestAnUndisturbedTurnThatFails(t *testing.T) {
 		return ctx.Err()
 	}))
 }
+
+// An ask that fails by itself, beside a slow answer, is given the answer of the undisturbed turn: who
+// believes that is deceived, and what the check says of it is a hint. Who does not look whether it failed is at fault.
+func TestASlowAnswerOfWhatHasFailed(t *testing.T) {
+	checked := func(careless bool) *Exploration {
+		subject := turn.Subject{Name: "orders", Open: func(context.CancelCauseFunc) turn.Instance {
+			ordered, told := false, false
+			return turn.Instance{
+				Raw: adk.RawTurn{SystemPrompt: "Help."},
+				Config: adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					_, err := adk.Ask(ctx, "shop", "lamp", func(context.Context, string) (string, error) {
+						if err := adk.FaultPoint(ctx, "between the rows"); err != nil {
+							return "", err
+						}
+						ordered = true
+						return "ordered", nil
+					})
+					if err != nil && !careless {
+						return err
+					}
+					told = true
+					return dc.Ack()
+				}}},
+				Check: func(turn.Run) error {
+					if told && !ordered {
+						return errors.New("said that it is ordered, and it is not")
+					}
+					return nil
+				},
+			}
+		}}
+		result, err := Explore(t.Context(), subject, Options{Bound: 2, Faults: []turn.FaultKind{turn.Fail, turn.AskSlow}})
+		require.NoError(t, err)
+		return result
+	}
+	const oracle = "the check given"
+	deceived := checked(false)
+	assert.Empty(t, breaches(deceived.Violations, oracle), "%s", deceived)
+	assert.NotEmpty(t, breaches(deceived.Hints, oracle), "%s", deceived)
+	assert.NotEmpty(t, breaches(checked(true).Violations, oracle))
+}
