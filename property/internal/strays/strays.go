@@ -64,17 +64,22 @@ func InClient() bool {
 
 // OfClients are as many goroutines as clients left that were broken off in InClient, if there
 // are any.
-func (w Watch) OfClients(brokenOff int) (left []Stray) {
+func (w Watch) OfClients(brokenOff int) []Stray {
 	if brokenOff == 0 { // a look at all goroutines is dear
 		return nil
 	}
 	for _, s := range w.Now() {
-		if slices.ContainsFunc(s.Stack, func(f watchdog.Frame) bool { return strings.HasPrefix(f.Function, clientWaiter) }) {
+		if ofClient(s) {
 			s.Count = brokenOff
-			left = append(left, s)
+			return []Stray{s}
 		}
 	}
-	return left
+	return nil
+}
+
+// ofClient reports whether a goroutine keeps a client of net/http to its timeout.
+func ofClient(s Stray) bool {
+	return slices.ContainsFunc(s.Stack, func(f watchdog.Frame) bool { return strings.HasPrefix(f.Function, clientWaiter) })
 }
 
 // mayStay reports whether a goroutine with such a stack may outlive a turn.
@@ -112,16 +117,25 @@ func (w Watch) Beyond(before []Stray) []Stray {
 func moreThan(before, strays []Stray) (left []Stray) {
 	known := map[string]int{}
 	for _, s := range before {
-		known[s.Key()] += s.Count
+		known[keyOf(s)] += s.Count
 	}
 	for _, s := range strays {
-		more := s.Count - known[s.Key()]
-		known[s.Key()] = max(0, -more)
+		more := s.Count - known[keyOf(s)]
+		known[keyOf(s)] = max(0, -more)
 		if s.Count = more; more > 0 {
 			left = append(left, s)
 		}
 	}
 	return left
+}
+
+// keyOf tells strays apart. Those of clients are one, wherever they are: on a busy machine one
+// has not begun when it is counted, and waits later.
+func keyOf(s Stray) string {
+	if ofClient(s) {
+		return clientWaiter
+	}
+	return s.Key()
 }
 
 // held are functions of the standard library's goroutines that stay until user code ends

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,37 @@ func TestBeyond(t *testing.T) {
 	assert.Regexp(t, `^2 goroutines had not ended when the turn had: .*\n2 goroutines started by .*strays_test\.TestBeyond.* at .*strays_test\.go:\d+, in .*strays_test\.waitFor at .*strays_test\.go:\d+ \(chan receive\)$`, strays.Text(left))
 	w.Background = []string{"github.com/adkreplay/adkreplay/property/internal/strays_test.waitFor"}
 	assert.Empty(t, w.Beyond(nil))
+}
+
+// unanswered answers no request.
+type unanswered chan struct{}
+
+func (u unanswered) RoundTrip(*http.Request) (*http.Response, error) {
+	<-u
+	return nil, errors.New("over")
+}
+
+// Who keeps a client to its timeout, and had not begun when it was counted, is the same where it waits.
+func TestWhoKeepsAClientToItsTimeout(t *testing.T) {
+	never := make(unanswered)
+	mine := watchdog.NewLabel()
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		defer mine.Begin()()
+		client := http.Client{Timeout: patience.Long, Transport: never}
+		_, _ = client.Get("http://weather.example")
+	}()
+	t.Cleanup(func() { close(never); <-asked })
+	w := strays.Watch{Labels: func() []watchdog.Label { return []watchdog.Label{mine} }, Over: func() bool { return false }}
+	require.True(t, patience.Until(func() bool { return len(w.OfClients(1)) == 1 }))
+	unbegun := w.OfClients(1)[0]
+	asks := slices.DeleteFunc(w.Now(), func(s strays.Stray) bool { return s.Key() == unbegun.Key() })
+	unbegun.Stack = []watchdog.Frame{{Function: "net/http.setRequestCancel.func4", Place: "net/http/client.go:1"}}
+	assert.Empty(t, w.Beyond(append(asks, unbegun)))
+	assert.Len(t, w.Beyond(asks), 1)
+	unbegun.Stack[0].Function = "net/http.another"
+	assert.Len(t, w.Beyond(append(asks, unbegun)), 1)
 }
 
 // database is one whose transactions and rows do nothing.
