@@ -52,10 +52,11 @@ type difference struct {
 	call      *calls.Call // the recorded call that it is in; a new one where there is none
 	at        int         // the recorded crossing that it is at, or behind
 	behind    bool
-	lines     int  // how many crossings are other, those below included
-	own       bool // it does not follow from an earlier one
-	repeats   int  // how often the same was asked once more, and not answered
-	times     int  // how many of the like the call has, where one stands for several
+	lines     int                 // how many crossings are other, those below included
+	own       bool                // it does not follow from an earlier one
+	unfed     []compare.FieldDiff // what alone does not, where it is an ask that follows
+	repeats   int                 // how often the same was asked once more, and not answered
+	times     int                 // how many of the like the call has, where one stands for several
 }
 
 // compare gives the differences in the recorded order.

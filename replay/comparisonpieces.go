@@ -3,13 +3,12 @@ package replay
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/wire"
-	"github.com/adkreplay/adkreplay/replay/internal/subjects"
+	"github.com/adkreplay/adkreplay/replay/internal/streams"
 )
 
 // otherPieces takes the streams out of two lists of steps that say the same text in other
@@ -20,15 +19,15 @@ func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 	if !slices.ContainsFunc(got, func(s *calls.Step) bool { return wire.IsDelta(s.X) }) {
 		return want, got
 	}
-	before, _ := streamsOf(want)
-	after, order := streamsOf(got)
+	before, _ := streams.In(want)
+	after, order := streams.In(got)
 	gone := map[*calls.Step]bool{}
 	for _, key := range order {
 		w, g := before[key], after[key]
-		if len(w) == 0 || textOf(w) != textOf(g) || w[len(w)-1].X.Flag != g[len(g)-1].X.Flag || slices.EqualFunc(w, g, sameDelta) {
+		if len(w) == 0 || !w.SaysTheSame(g) || w.Same(g) {
 			continue
 		}
-		if some, others := ofSomething(w), ofSomething(g); wire.Placeholder.MatchString(textOf(w)) && slices.EqualFunc(some, others, sameDelta) {
+		if wire.Placeholder.MatchString(w.Text()) && w.OfSomething().Same(g.OfSomething()) {
 			for _, s := range slices.Concat(w, g) {
 				gone[s] = wire.SaysNothing(s.X)
 			}
@@ -61,35 +60,3 @@ func (j *comparison) emptied(pieces []*calls.Step) {
 		}
 	}
 }
-
-// ofSomething are the pieces that say something, or end their text.
-func ofSomething(pieces []*calls.Step) []*calls.Step {
-	return slices.DeleteFunc(slices.Clone(pieces), func(s *calls.Step) bool { return wire.SaysNothing(s.X) })
-}
-
-// streamsOf are the pieces of each streamed text in a list of steps, by strand, kind and
-// id, and these in the order in which they begin.
-func streamsOf(steps []*calls.Step) (streams map[string][]*calls.Step, order []string) {
-	streams = map[string][]*calls.Step{}
-	for _, s := range steps {
-		if !wire.IsDelta(s.X) {
-			continue
-		}
-		key := subjects.Of(s)
-		if streams[key] == nil {
-			order = append(order, key)
-		}
-		streams[key] = append(streams[key], s)
-	}
-	return streams, order
-}
-
-func textOf(pieces []*calls.Step) string {
-	var b strings.Builder
-	for _, s := range pieces {
-		b.WriteString(s.X.Text)
-	}
-	return b.String()
-}
-
-func sameDelta(a, b *calls.Step) bool { return a.X.Text == b.X.Text && a.X.Flag == b.X.Flag }

@@ -23,6 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/internal/siblings"
+	"github.com/adkreplay/adkreplay/replay/internal/unfed"
 	"github.com/adkreplay/adkreplay/replay/internal/written"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -715,7 +716,11 @@ func (d *difference) apart() Apart {
 		return a
 	}
 	members := []string{}
-	for i, f := range compare.InDetail(d.want, d.got, d.fields) {
+	fields := d.unfed
+	if len(fields) == 0 {
+		fields = compare.InDetail(d.want, d.got, d.fields)
+	}
+	for i, f := range fields {
 		if member := elements.ReplaceAllString(f.Anywhere(), "[]"); f.Of != adk.FieldResult && !slices.Contains(members, member) {
 			members = append(members, member)
 		}
@@ -747,6 +752,21 @@ func (j *comparison) markOwn() {
 		for c := in; c != nil; c = c.Parent {
 			touched[c] = true
 		}
+	}
+	j.markUnfed()
+}
+
+// markUnfed tells of asks that follow what of their requests does not, once.
+func (j *comparison) markUnfed() {
+	var asks []*difference
+	var pairs []unfed.Pair
+	for i, d := range j.found {
+		if d.want != nil && d.got != nil && wire.Asks(d.want) && wire.Asks(d.got) && j.live.isLive(d.call) {
+			asks, pairs = append(asks, d), append(pairs, unfed.Pair{Want: d.want, Got: d.got, Fields: compare.InDetail(d.want, d.got, d.fields), Told: i == 0 || d.own})
+		}
+	}
+	for i, members := range unfed.In(j.known, j.want.Tree, j.got.Tree, pairs) {
+		asks[i].unfed, asks[i].own = members, asks[i].own || len(members) > 0
 	}
 }
 

@@ -581,6 +581,12 @@ func (c Cause) shown() (all []Change) {
 			continue
 		}
 		said[change.Field] = true
+		if at := slices.IndexFunc(all, change.isOfOneKind); at >= 0 { // told once, with all that it is
+			for _, as := range change.examples() {
+				all[at].also(as)
+			}
+			continue
+		}
 		if at := slices.IndexFunc(all, change.replaces); at >= 0 && len(c.Changes) == 2 {
 			all[at].Removed, all[at].Added = all[at].Removed+change.Removed, all[at].Added+change.Added
 			continue
@@ -588,6 +594,11 @@ func (c Cause) shown() (all []Change) {
 		all = append(all, change)
 	}
 	return all
+}
+
+// isOfOneKind reports whether two changes are data in the place of data, of one kind in one place.
+func (c Change) isOfOneKind(other Change) bool {
+	return c.Removed == c.Added && c.Added != "" && c.Field == other.Field && c.Removed == other.Removed && other.Removed == other.Added
 }
 
 // replaces reports whether of two changes one says what is gone in a place, and the other what

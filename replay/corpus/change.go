@@ -262,19 +262,27 @@ const longestPiece = 240
 
 // piece is what tokens say, masked.
 func piece(tokens []token) string {
-	var b strings.Builder
-	for i, t := range tokens {
-		if t.spaced && i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(t.masked)
-	}
-	text := b.String()
+	text := joined(tokens, func(t token) string { return t.masked })
 	head, _, cut := safetext.Halves(text, longestPiece)
 	if !cut {
 		return strings.Clone(text)
 	}
 	return fmt.Sprintf("%s… %.4x", head, sha256.Sum256([]byte(text)))
+}
+
+// unmasked is what tokens say, as it is.
+func unmasked(tokens []token) string { return joined(tokens, func(t token) string { return t.text }) }
+
+// joined is what is said of tokens, with a space where one was.
+func joined(tokens []token, say func(token) string) string {
+	var b strings.Builder
+	for i, t := range tokens {
+		if t.spaced && i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(say(t))
+	}
+	return b.String()
 }
 
 // hasWord reports whether a piece says something: a letter outside of masks.
@@ -294,7 +302,7 @@ func (t token) isWord() bool { return t.masked == t.text && letter.MatchString(t
 func textChanges(field, want, got string) (changes []Change) {
 	wantPart, gotPart := window(want, got)
 	a, b := tokensOf(wantPart), tokensOf(gotPart)
-	if changedPlaces(a, b) {
+	if changedPlaces(a, b) && sameParts(wantPart, gotPart) {
 		return []Change{{Field: field + "[]"}}
 	}
 	hunks, common := hunksOf(a, b)
@@ -309,6 +317,9 @@ func textChanges(field, want, got string) (changes []Change) {
 		c := Change{Field: field, Removed: piece(a[h.fromA:h.toA]), Added: piece(b[h.fromB:h.toB])}
 		if isOfAnID(field) && isOpaque(c.Added) {
 			c.Added = masks[1]
+		}
+		if c.Removed == c.Added { // data in the place of data: what it is tells it
+			c.alsoAs(Change{Was: unmasked(a[h.fromA:h.toA]), Now: unmasked(b[h.fromB:h.toB])})
 		}
 		if h.fromA > 0 {
 			c.Left = piece(a[h.fromA-1 : h.fromA])
@@ -342,6 +353,21 @@ func changedPlaces(a, b []token) bool {
 	was, now := textsOf(a), textsOf(b)
 	if len(was) != len(now) || slices.Equal(was, now) || countWords(a) < 2 {
 		return false
+	}
+	slices.Sort(was)
+	slices.Sort(now)
+	return slices.Equal(was, now)
+}
+
+// betweenParts stands between the parts of a text: what is said together is in one.
+var betweenParts = regexp.MustCompile(`[\n,;|]\s*`)
+
+// sameParts reports whether two texts are of the same parts, in any order, or each of one. Who has
+// the words of one part in another pairs them wrongly, and joins nothing as it comes.
+func sameParts(a, b string) bool {
+	was, now := betweenParts.Split(strings.TrimSpace(a), -1), betweenParts.Split(strings.TrimSpace(b), -1)
+	if len(was) == 1 && len(now) == 1 {
+		return true
 	}
 	slices.Sort(was)
 	slices.Sort(now)

@@ -50,11 +50,19 @@ func TestMembersOfElements(t *testing.T) {
 	assert.Equal(t, "f.messages[].call: new", Change{Field: "f.messages[].call", Added: maskData}.String())
 }
 
-// Words that only changed places are one change, whatever they are.
+// Words that only changed places are one change, whatever they are: alone, or with what they were
+// said with. Those that stand with others now are told.
 func TestWordsInAnotherOrder(t *testing.T) {
 	assert.Equal(t, []Change{{Field: "f[]"}}, changesOf(`"latency 2, errors 3"`, `"errors 3, latency 2"`))
 	assert.Equal(t, "f: in another order", Change{Field: "f[]"}.String())
-	assert.Equal(t, []Change{{Field: "f", Removed: "‹number›", Added: "‹number›", Left: "errors"}}, changesOf(`"errors 2"`, `"errors 3"`))
+	assert.Equal(t, []Change{{Field: "f[]"}}, changesOf(`"05-01 cheap\n05-02 dear"`, `"05-02 dear\n05-01 cheap"`))
+	assert.Equal(t, []Change{{Field: "f[]"}}, changesOf(`"ann and bob"`, `"bob and ann"`))
+	for _, now := range []string{`"by car 3 km, by bus 2 km"`, `"by car 3 km\nby bus 2 km"`} {
+		paired := Cause{Changes: changesOf(strings.NewReplacer("2", "3", "3", "2").Replace(now), now)}.shown()
+		require.Len(t, paired, 1)
+		assert.Equal(t, "f: 2 → 3, 3 → 2", paired[0].String())
+	}
+	assert.Equal(t, []Change{{Field: "f", Removed: "‹number›", Added: "‹number›", Left: "errors", As: "2 → 3"}}, changesOf(`"errors 2"`, `"errors 3"`))
 	assert.Equal(t, []Change{{Field: "f", Added: "‹white space›", Removed: "‹white space›"}}, changesOf(`"a  b"`, `"a b"`))
 	for _, c := range [][3]string{{`"a"`, `"a "`, `now ends with a space`}, {`"a\n"`, `"a"`, `ends without a line break`},
 		{`"a "`, `"a\t"`, `ends with a space → a tab`}, {`"a  "`, `"a \n"`, `ends with 2 spaces → " \n"`}} {

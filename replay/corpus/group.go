@@ -339,7 +339,7 @@ const longestExample = 40
 // alsoWas drops the values of a change where they are others in another trace. In how many
 // pieces a text is said today is told where it is one number, whatever was recorded.
 func (c *Change) alsoWas(other Change) {
-	if c.Was != other.Was || c.Now != other.Now || c.As != "" {
+	if other.As == "" && (c.Was != other.Was || c.Now != other.Now || c.As != "") {
 		c.alsoAs(*c)
 		c.alsoAs(other)
 	}

@@ -32,7 +32,7 @@ var clerks = []struct {
 		[]string{`request.body.messages[1]`, `The user likes windows.`}, `.Do(request)`},
 	{"other arguments of a tool", livetest.Clerk{Seats: 2}, `changed input in executor/model: execute book, args.seats: 1 → 2`,
 		[]string{"args.seats: expected 1, got 2"}, `dc.Execute(ctx, tool, args)`},
-	{"another result of a tool", livetest.Clerk{Fare: " for 50 euro."}, `changed result in tool/book: returns, result.text: another ‹number›`,
+	{"another result of a tool", livetest.Clerk{Fare: " for 50 euro."}, `changed result in tool/book: returns, result.text: 40 → 50`,
 		[]string{"40 euro", "50 euro"}, `func(_ context.Context, _ *adk.DispatchContext, in struct {`},
 	{"the order of two operations", livetest.Clerk{Early: true}, `order in executor/model: stash clerk.booked, before execute book`,
 		nil, `dc.Stash().Set("clerk.booked", true)`},

@@ -1,0 +1,127 @@
+// Package unfed finds the members of requests that differ, and that follow from nothing that the
+// turn was given: another model, or a header more, behind a prompt that has changed too.
+package unfed
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/wire"
+)
+
+// Pair is an ask of the recorded run and its counterpart, with what differs, taken apart as by
+// compare.InDetail.
+type Pair struct {
+	Want, Got *adk.Crossing
+	Fields    []compare.FieldDiff
+	Told      bool // that all of them differ is told already
+}
+
+// asker is who asks whom.
+type asker struct{ seam, name string }
+
+// member is one of a request, as it was and as it is.
+type member struct {
+	of               asker
+	field, want, got string
+}
+
+// finder finds members in two runs.
+type finder struct {
+	known        wire.Comparer
+	want, got    *calls.Tree
+	changed      map[member]int // how many asks have a member so
+	asked, today map[asker]int  // how often who asks was recorded to ask, and asks today
+}
+
+// In finds in two runs, each read to its end, what nothing feeds of the asks that differ: of each
+// pair the members that neither a pair before it has nor one that is told.
+func In(known wire.Comparer, want, got *calls.Tree, pairs []Pair) (found [][]compare.FieldDiff) {
+	f := &finder{known, want, got, map[member]int{}, asksIn(want), asksIn(got)}
+	said := map[string]bool{}
+	for _, p := range pairs {
+		for _, d := range p.Fields {
+			f.changed[f.member(p, d)]++
+			said[d.String()] = said[d.String()] || p.Told
+		}
+	}
+	for _, p := range pairs {
+		members := slices.DeleteFunc(f.of(p), func(d compare.FieldDiff) bool { return said[d.String()] })
+		for _, d := range members {
+			said[d.String()] = true
+		}
+		found = append(found, members)
+	}
+	return found
+}
+
+// asksIn is how often everybody asks in a run.
+func asksIn(run *calls.Tree) map[asker]int {
+	count := map[asker]int{}
+	for _, x := range run.Lines {
+		if wire.Asks(x) {
+			count[askerOf(run, x)]++
+		}
+	}
+	return count
+}
+
+func askerOf(in *calls.Tree, x *adk.Crossing) asker {
+	seam := in.SeamOf(x)
+	return asker{seam.Label + "/" + seam.Name, x.Name}
+}
+
+func (f *finder) member(p Pair, d compare.FieldDiff) member {
+	return member{askerOf(f.want, p.Want), d.Field, d.Want, d.Got}
+}
+
+// of are the members of one pair that nothing feeds: every ask of this asker has the member so, as one
+// has what code says and not what was made of other data, and what it is now stands in nothing
+// that came before. A number is made of data more easily than a word is, and what is gone stands
+// nowhere: of these it takes two asks.
+func (f *finder) of(p Pair) (all []compare.FieldDiff) {
+	for _, d := range p.Fields {
+		m := f.member(p, d)
+		n := f.changed[m]
+		switch word := word.MatchString(d.Got); {
+		case n != f.asked[m.of] || n != f.today[m.of] || !isScalar(d):
+		case !word && n < 2, word && f.isSaid(strings.Trim(d.Got, `"`), p.Got):
+		default:
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// isScalar reports whether what differs is one value of the request, or of an object in it: of lists,
+// which are histories and results, a member follows from others.
+func isScalar(d compare.FieldDiff) bool {
+	isOne := func(v string) bool { return !strings.HasPrefix(v, "{") && !strings.HasPrefix(v, "[") }
+	return d.Input && strings.Contains(d.Field, ".") && !strings.Contains(d.Field, "[") && isOne(d.Want) && isOne(d.Got) && !isMade(d.Want) && !isMade(d.Got)
+}
+
+// isMade reports whether a value is a text of several words, or a digest, which are made of others.
+func isMade(value string) bool { return strings.ContainsAny(value, " \\") || digest.MatchString(value) }
+
+// word is a text that somebody has written into code, and digest a part of one that was computed.
+var (
+	word   = regexp.MustCompile(`^"[^"]*\pL[^"]*"$`)
+	digest = regexp.MustCompile(`[0-9A-Za-z]{16,}`)
+)
+
+// isSaid reports whether a text stands in what came before an ask, but for what code says of itself
+// and what it asked before.
+func (f *finder) isSaid(text string, ask *adk.Crossing) bool {
+	return slices.ContainsFunc(f.got.Lines[:ask.Seq-1], func(x *adk.Crossing) bool {
+		if wire.Asks(x) || wire.IsLog(x) || x.Kind.Class() == adk.ClassEvent {
+			return false
+		}
+		return slices.ContainsFunc(x.Kind.Fields(x.Phase), func(use adk.FieldUse) bool {
+			return strings.Contains(f.known.Text(use.Field, x), text)
+		})
+	})
+}
