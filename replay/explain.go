@@ -593,10 +593,11 @@ func (r *replayed) inItsPlace(first *difference) *adk.Crossing {
 }
 
 // skips reports whether code did another recorded operation of a call between one that is
-// missing and one that came, but for ids and times that are made.
+// missing and one that came, but for ids and times that are made, and for more of the same: of a
+// list of records that are added, those that are kept come in no other's place.
 func (r *replayed) skips(first *difference, came int) bool {
 	return slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
-		return s.X.Phase != adk.Done && s.X.Seq > first.want.Seq && s.X.Seq < came && !wire.OnlyMakes(s.X)
+		return s.X.Phase != adk.Done && s.X.Seq > first.want.Seq && s.X.Seq < came && !wire.OnlyMakes(s.X) && describe.Gist(s.X) != describe.Gist(first.want)
 	})
 }
 

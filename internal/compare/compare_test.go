@@ -233,3 +233,16 @@ func TestDifferInPorts(t *testing.T) {
 		assert.Equal(t, c.want, DifferInPorts(c.fields), name)
 	}
 }
+
+// What is the one member of an object that is new differs as it does where others were there.
+func TestFieldsThatAreAlike(t *testing.T) {
+	diff := func(field, want, got string) []FieldDiff { return []FieldDiff{{Field: field, Want: want, Got: got}} }
+	header := diff("request.headers.x-client", "", `"travel/2"`)
+	assert.True(t, AreAlike(header, diff("request.headers", "", `{"x-client":"travel/2"}`)))
+	assert.True(t, AreAlike(diff("request", `{"headers":{"x-client":"travel/2"}}`, ""), diff("request.headers.x-client", `"travel/2"`, "")))
+	assert.False(t, AreAlike(header, diff("request.headers", "", `{"x-client":"travel/2","y":"z"}`)))
+	assert.False(t, AreAlike(header, diff("request.headers", "", `{"x-client":"travel/3"}`)))
+	assert.False(t, AreAlike(header, diff("request.headers", `{"x-client":"travel/2"}`, "")))
+	assert.False(t, AreAlike(header, diff("request.headers", `{"y":"z"}`, `{"x-client":"travel/2"}`)))
+	assert.False(t, AreAlike(nil, nil), "that nothing differs is nothing alike")
+}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -95,11 +96,29 @@ func PlaceDiff(ahead bool, beside string) FieldDiff {
 	return FieldDiff{Field: FieldPlace, Want: QuotedJSON(want + beside), Got: QuotedJSON(got + beside), Input: true}
 }
 
-// AreAlike reports whether two lists have the same fields, which differ in the same way.
+// AreAlike reports whether two lists have the same fields, which differ in the same way. A member of
+// what was not there differs as one that is alone in it.
 func AreAlike(a, b []FieldDiff) bool {
 	return len(a) > 0 && slices.EqualFunc(a, b, func(f, g FieldDiff) bool {
+		f, g = f.ofOneMember(), g.ofOneMember()
 		return f.Anywhere() == g.Anywhere() && f.Want == g.Want && f.Got == g.Got
 	})
+}
+
+// ofOneMember is the difference of the one member of an object that came or is gone; of others the
+// difference as it is.
+func (f FieldDiff) ofOneMember() FieldDiff {
+	for _, object := range []*string{&f.Want, &f.Got} {
+		members := map[string]json.RawMessage{}
+		if f.Want+f.Got != *object || json.Unmarshal([]byte(*object), &members) != nil || len(members) != 1 {
+			continue
+		}
+		for name, member := range members {
+			f.Field, f.anywhere, *object = f.Field+"."+name, f.Anywhere()+"."+name, string(member)
+		}
+		return f.ofOneMember()
+	}
+	return f
 }
 
 // FieldPieces is the field of a streamed text that is the same in other pieces: how many of

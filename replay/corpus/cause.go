@@ -114,7 +114,13 @@ func newCause(d *replay.Divergence) *Cause {
 	if n := len(e.Agreed); n > 0 {
 		c.AfterFailure = e.Agreed[n-1].Err != nil
 	}
-	c.Beside, c.Also = besides(d, e), safetext.List(e.Also[:min(len(e.Also), mostChanges)], named)
+	others := others(x, e)
+	c.Beside, c.Also = besides(d, e), safetext.List(others[:min(len(others), mostChanges)], named)
+	if more := len(others) < len(e.Also); more && c.Beside == onceLess {
+		c.Beside = "several times less than recorded"
+	} else if more && c.Beside == "" {
+		c.Beside = "several times"
+	}
 	if isRetry(e) {
 		c.Also += " again"
 	}
@@ -376,6 +382,14 @@ const (
 	onceMore = "once more than recorded"
 	onceLess = "once less than recorded"
 )
+
+// others are what is missing or new with something, without more of its like.
+func others(x *adk.Crossing, e *replay.Evidence) []*adk.Crossing {
+	if x == nil || isRetry(e) {
+		return e.Also
+	}
+	return slices.DeleteFunc(slices.Clone(e.Also), func(other *adk.Crossing) bool { return named(other) == named(x) })
+}
 
 // isRetry reports whether what is missing behind a pause is done elsewhere: it is not tried again.
 func isRetry(e *replay.Evidence) bool { return e.Left && len(e.Also) > 0 && wire.IsPause(e.Recorded) }

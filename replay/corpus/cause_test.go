@@ -505,6 +505,73 @@ func TestAsksOnceMoreAreOneCause(t *testing.T) {
 	assert.Equal(t, 1, corpus.CountCauses([]*replay.Divergence{d(), d(compare.FieldDiff{Field: "asked 3 times", Want: "an answer", Got: "none"})}))
 }
 
+// What one line computes otherwise is one cause, whatever stands beside it: in a result, and at one
+// line. What somebody says is not computed.
+func TestWhatALineComputesIsOneCause(t *testing.T) {
+	d := func(class replay.Class, place, want, got string) *replay.Divergence {
+		return &replay.Divergence{Class: class, Seam: "tool/convert", Place: place, Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindReturn}},
+			Fields: []compare.FieldDiff{{Field: "result.text", Want: want, Got: got}}}
+	}
+	const line, other = "tools.go:184 (agent.convert)", "tools.go:190 (agent.convert)"
+	kroner, dollars := [2]string{`"1149.94 NOK"`, `"1149.95 NOK"`}, [2]string{`"110.00 USD"`, `"110.01 USD"`}
+	for name, c := range map[string]struct {
+		class  replay.Class
+		at     [2]string
+		second [2]string
+		causes int
+	}{
+		"one line":                  {replay.ChangedResult, [2]string{line, line}, dollars, 1},
+		"two lines":                 {replay.ChangedResult, [2]string{line, other}, dollars, 2},
+		"no line":                   {replay.ChangedResult, [2]string{}, dollars, 2},
+		"what somebody says":        {replay.ChangedInput, [2]string{line, line}, dollars, 2},
+		"words in the place of it":  {replay.ChangedResult, [2]string{line, line}, [2]string{`"110.00 USD"`, `"none USD"`}, 2},
+		"a word in place of a word": {replay.ChangedResult, [2]string{line, line}, [2]string{`"10 USD"`, `"10 EUR"`}, 2},
+	} {
+		all := []*replay.Divergence{d(c.class, c.at[0], kroner[0], kroner[1]), d(c.class, c.at[1], c.second[0], c.second[1])}
+		assert.Equal(t, c.causes, corpus.CountCauses(all), name)
+	}
+}
+
+// Of records that are no longer added, those that are kept stand in nobody's place, and the
+// headline says what is missing once.
+func TestFewerOfTheSame(t *testing.T) {
+	history := func(keep, most int) adk.Config {
+		return adk.Config{Storage: fakes.NoOpStorage(), TurnInput: []adk.TurnMiddleware{{Name: "history", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+			for i := most - keep; i < most; i++ {
+				if _, err := tc.Messages().Add(tracetest.Must(adk.NewMessage(adk.MessageInit{ID: fmt.Sprint("q", i), Role: adk.RoleUser, Content: fmt.Sprint("Question ", i), CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(1, 0)}))); err != nil {
+					return err
+				}
+			}
+			if err := tc.Stash().Set("asked", "much"); err != nil {
+				return err
+			}
+			next(ctx)
+			return nil
+		}}}, Executor: adk.Executor{Name: "e", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }}}
+	}
+	for name, c := range map[string]struct {
+		recorded, kept int
+		says           string
+	}{
+		"one of them is gone":     {8, 7, "missing in turn-input/history: add messages, once less than recorded"},
+		"several of them are":     {8, 2, "missing in turn-input/history: add messages, several times less than recorded"},
+		"all of them are":         {8, 0, "missing in turn-input/history: add messages, several times"},
+		"the only one is missing": {1, 0, "missing in turn-input/history: add messages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var recorded bytes.Buffer
+			runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(history(c.recorded, 8), replay.Record(&recorded))))
+			require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
+			report, err := corpus.Verify(t.Context(), []corpus.Source{livetest.Source("a.jsonl", recorded.Bytes())}, func(string) replay.Live {
+				return replay.Live{Config: history(c.kept, 8), Seams: []string{replay.Middleware}}
+			})
+			require.NoError(t, err)
+			require.Len(t, report.Causes, 1)
+			assert.Equal(t, c.says, report.Causes[0].Text)
+		})
+	}
+}
+
 // Without an iteration the seams of all traces are one.
 func TestIterationsAreNotPartOfACause(t *testing.T) {
 	stash := func(class replay.Class, i int, path string) *replay.Divergence {

@@ -463,7 +463,7 @@ const fewestVarious = 3
 
 // merge makes one of the changes that differ in nothing but data: in the words beside
 // the same signs, in the words that are in capitals now, in the words that are the trace's
-// own, or, where they hit one trace each, in the words in one frame.
+// own, in what one line computes, or, where they hit one trace each, in the words in one frame.
 func (s *seamHits) merge() {
 	s.mergeBy(2, func(h *changeHits) string { return h.change.signs() }, func(*Change, Change) {})
 	s.mergeBy(2, func(h *changeHits) string { return h.change.letters() }, func(c *Change, other Change) {
@@ -476,12 +476,24 @@ func (s *seamHits) merge() {
 	s.mergeBy(2, func(h *changeHits) string { return h.change.templateKey() }, func(c *Change, other Change) {
 		c.Removed, c.Added = blurred(c.Removed, other.Removed), blurred(c.Added, other.Added)
 	})
+	s.mergeBy(2, (*changeHits).computed, func(*Change, Change) {})
 	s.mergeBy(fewestVarious, func(h *changeHits) string {
 		if len(h.traces) > 1 {
 			return ""
 		}
 		return h.change.frame()
 	}, func(c *Change, _ Change) { c.Removed, c.Added, c.Various = "", "", true })
+}
+
+// computed are the field and the kind of data of a result that is data in the place of data, with the
+// line of code that it comes behind, whatever stands beside it: of one way to compute it there are as
+// many results as there are arguments. It is empty of all else.
+func (h *changeHits) computed() string {
+	d := h.traces[0].Divergence
+	if c := h.change; d.Class == replay.ChangedResult && d.Place != "" && c.Removed == c.Added && c.Added != "" && !hasWord(c.Added) {
+		return fmt.Sprintf("%q", []string{c.Field, c.Added, d.Place})
+	}
+	return ""
 }
 
 // blurred is a piece with a mask where another piece differs from it.
