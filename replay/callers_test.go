@@ -87,3 +87,35 @@ func TestManyCallersAreFew(t *testing.T) {
 	assert.Equal(t, []string{"code: http.go:1 (agent.do), called by http.go:2 (agent.retry), …,", "    model.go:4 (agent.chat), agent.go:5 (agent.run)"},
 		strings.Split(d.String(), "\n")[1:3])
 }
+
+// What a call no longer does first stands before the line of what it does first now. An ask that
+// is no write any more is told beside: not only the id for its key is missing, which would be a hint at
+// a package that makes ids by itself.
+func TestTheFirstOfACallIsMissing(t *testing.T) {
+	agent := func(keyed bool, effect adk.Effect) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			key := ""
+			if keyed {
+				key = dc.NewID()
+			}
+			_, err := adk.Ask(ctx, "trips", "save", func(context.Context, string) (string, error) { return "saved", nil }, adk.AskOptions{Effect: effect, Key: key})
+			return errors.Join(err, dc.Ack())
+		})
+	}
+	var trace bytes.Buffer
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(agent(true, adk.EffectWrites), replay.Record(&trace))))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Ask."}))
+	for effect, beside := range map[adk.Effect][]string{adk.EffectWrites: nil, adk.EffectUnknown: {"changed input in executor/e: ask trips effect"}} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(trace.Bytes()), replay.Live{Config: agent(false, effect), Seams: []string{replay.Executor}})
+		require.NoError(t, err)
+		d := report.Divergence
+		require.NotNil(t, d)
+		assert.Regexp(t, `^before replay/callers_test\.go:\d+ \(replay_test\.TestTheFirstOfACallIsMissing`, d.Place)
+		var apart []string
+		for _, a := range d.After.Apart {
+			apart = append(apart, a.What)
+		}
+		assert.Equal(t, beside, apart)
+		assert.Equal(t, beside == nil, strings.Contains(d.String(), "only this is missing"), "%s", d)
+	}
+}

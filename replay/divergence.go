@@ -83,7 +83,7 @@ type Divergence struct {
 	Times int `json:"times,omitempty"`
 	// Before are the last crossings that agreed, at most three.
 	Before []string `json:"before,omitempty"`
-	// Place is the line of live code that it happened in, or behind. Of what no operation leads to,
+	// Place is the line of live code that it happened in, behind or before. Of what no operation leads to,
 	// such as a prompt or the list of a pipeline, it is the line of the program's source that says
 	// it, where one alone does and the source is at hand; else where the code of its seam begins, or
 	// where it was made or handed in.

@@ -373,7 +373,8 @@ func (r *replayed) besideLine(x *adk.Crossing) string {
 // place says where in live code the first difference is: the line of the operation, and who called
 // that, or the line that set the deadline which struck in it. Where there is none it is the line of
 // the source that says what differs; and where no one line does, the last one before what did not
-// happen, where the code begins that made no operation, or who made what the run was given.
+// happen, the next one where there is none, where the code begins that made no operation, or who made
+// what the run was given.
 func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	says := written.Of(first.fields, r.live.Config)
 	if got != nil && (r.called(d, r.operation(got)) || first.class == Panicked && r.called(d, got)) {
@@ -394,10 +395,12 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 		d.Place, d.Written = cmp.Or(says, r.made(first)), written.Constant(first.fields, says)
 		return
 	}
-	last := r.lastBefore(in, first)
+	last, next := r.around(in, first)
 	switch lines := r.callers.Of(last); {
 	case says != "":
 		d.Place, d.Written = says, written.Constant(first.fields, says)
+	case len(lines) == 0 && first.got == nil && r.called(d, next):
+		d.Place = r.callers.Of(next)[0].Before()
 	case len(lines) == 0:
 		d.Place = cmp.Or(written.Option(first.fields, r.live.Config, in.Begin.Seam, in.KeyOf(got), begins), written.Made(r.live.Config, in.Begin.Seam))
 	case d.isOfAResult(): // all that the seam's function called has returned
@@ -464,19 +467,20 @@ func (r *replayed) codeOf(first *difference) (in *calls.Call, begins string) {
 	return nil, ""
 }
 
-// lastBefore is the last operation of a call of the new run before a difference whose line
-// is known; nil where there is none.
-func (r *replayed) lastBefore(in *calls.Call, first *difference) (last *adk.Crossing) {
+// around are the operations of a call of the new run before and behind a difference whose lines
+// are known; nil where there are none.
+func (r *replayed) around(in *calls.Call, first *difference) (last, next *adk.Crossing) {
 	before := r.newBefore(first)
 	for _, s := range in.Script {
-		if s.X.Seq > before {
-			break
-		}
-		if len(r.callers.Of(s.X)) > 0 {
+		switch {
+		case len(r.callers.Of(s.X)) == 0:
+		case s.X.Seq > before:
+			return last, s.X
+		default:
 			last = s.X
 		}
 	}
-	return last
+	return last, nil
 }
 
 // newBefore is the crossing of the new run behind which a difference is.
@@ -541,7 +545,7 @@ func (r *replayed) isAllThatIsMissing(found []*difference) bool {
 		return false
 	}
 	return !slices.ContainsFunc(found, func(d *difference) bool {
-		return d.class == Missing && d.call == first.call && d.want.Kind != first.want.Kind
+		return d.call == first.call && (d.class == Missing && d.want.Kind != first.want.Kind || d.own && d != first)
 	})
 }
 

@@ -39,6 +39,7 @@ func (p Place) String() string {
 // What may stand before a place.
 const (
 	after    = "after "
+	before   = "before "
 	askedAt  = "asked at "
 	handedIn = "handed in by "
 	madeIn   = "made in "
@@ -48,6 +49,9 @@ const (
 
 // After says that something is missing after the place; empty for none.
 func (p Place) After() string { return p.with(after) }
+
+// Before says that something is missing before the place; empty for none.
+func (p Place) Before() string { return p.with(before) }
 
 // AskedAt says that something was asked at the place, and made before; empty for none.
 func (p Place) AskedAt() string { return p.with(askedAt) }
@@ -66,10 +70,10 @@ func (p Place) Deadline() string { return p.with(deadline) }
 func (p Place) Cancelled() string { return p.with(cancel) }
 
 // Cut is a place as one of these says it, in two: what stands before it, and the place.
-func Cut(text string) (before, place string) {
-	for _, before := range []string{after, askedAt, handedIn, madeIn, deadline, cancel} {
-		if place, is := strings.CutPrefix(text, before); is {
-			return before, place
+func Cut(text string) (words, place string) {
+	for _, words := range []string{after, before, askedAt, handedIn, madeIn, deadline, cancel} {
+		if place, is := strings.CutPrefix(text, words); is {
+			return words, place
 		}
 	}
 	return "", text

@@ -88,6 +88,8 @@ func (f *finder) of(p Pair) (all []compare.FieldDiff) {
 		m := f.member(p, d)
 		n := f.changed[m]
 		switch word := word.MatchString(d.Got); {
+		case d.Of == adk.FieldStatus: // the effect, which code alone says
+			all = append(all, d)
 		case n != f.asked[m.of] || n != f.today[m.of] || !isScalar(d):
 		case !word && n < 2, word && f.isSaid(strings.Trim(d.Got, `"`), p.Got):
 		default:
