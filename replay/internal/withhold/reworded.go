@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/encoded"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
@@ -258,7 +259,7 @@ func (w *Run) learnTakenIn(template, said, left string, seq int) {
 	}
 	for j, placeholder := range wire.Placeholder.FindAllString(template, -1) {
 		since, is := w.taken[placeholder]
-		if before[j] != after[j] && wire.Placeholder.FindString(after[j]) == after[j] && (!is || seq < since) {
+		if before[j] != after[j] && !encoded.Is(before[j]) && wire.Placeholder.FindString(after[j]) == after[j] && (!is || seq < since) {
 			w.taken[placeholder] = seq
 		}
 	}
