@@ -233,3 +233,24 @@ func TestDifferInPorts(t *testing.T) {
 		assert.Equal(t, c.want, DifferInPorts(c.fields), name)
 	}
 }
+
+// A number is as good as another one. A placeholder is none but for its number, and where it stands
+// for a number, code that is handed that anew has 0.
+func TestDifferInNumbers(t *testing.T) {
+	for _, c := range []struct {
+		want, got string
+		is        bool
+	}{
+		{`"12 of 345"`, `"6 of 7"`, true},
+		{`"12 of 345"`, `"6 or 7"`, false},
+		{`"12 of 345"`, `"6 of "`, false},
+		{`"card [redacted:card:1], 12"`, `"card [redacted:card:2], 13"`, true},
+		{`"card [redacted:card:1]"`, `"card [redacted:mail:1]"`, false},
+		{`"card [redacted:card:1], 12"`, `"card 0, 13"`, true},
+		{`"card [redacted:card:1]"`, `"card 7"`, false},
+		{`"card 0"`, `"card [redacted:card:1]"`, false},
+	} {
+		assert.Equal(t, c.is, DifferInNumbers([]FieldDiff{{Want: c.want, Got: c.got}}), "%s and %s", c.want, c.got)
+	}
+	assert.False(t, DifferInNumbers(nil))
+}
