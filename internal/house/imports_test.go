@@ -211,7 +211,7 @@ var rooms = []room{
 	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "replay/internal/optional", "replay/internal/varying", "internal/page", "internal/safetext", "internal/shell", "internal/watchdog", "internal/wholefile", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
 		because: "the leaf that go test alone imports, so that goldie's flags reach nobody else"},
-	{name: "replay/internal/causes", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire", "replay/internal/rename"}},
+	{name: "replay/internal/causes", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire", "replay/internal/encoded", "replay/internal/rename"}},
 	{name: "replay/internal/lines", ours: []string{"adk"}},
 	{name: "replay/internal/alone", because: "a leaf: a place that one has at a time"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
