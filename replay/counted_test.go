@@ -67,3 +67,35 @@ func TestCountsOfWhatWasRedacted(t *testing.T) {
 		})
 	}
 }
+
+// A number that a path redacts is none when code is handed it anew. Where a line of the log said it,
+// and a pattern found it there, it says none now; any other number, and other words, are a difference.
+func TestNumbersThatWereRedactedInLogs(t *testing.T) {
+	agent := func(logs func(card int) string) adk.Config {
+		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			card, _ := dc.Stash().Get("card", 0).(int)
+			h.Log(adk.LevelInfo, "event", logs(card), nil)
+			return dc.Ack()
+		}}}
+	}
+	rules := &redact.Rules{Paths: []string{"card"}, Patterns: []redact.Pattern{{Kind: "number", Expr: `\b[0-9]{16}\b`}}}
+	var recorded bytes.Buffer
+	runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(agent(func(card int) string { return fmt.Sprint("charging ", card) }), replay.Record(&recorded, replay.RecordOptions{Redact: rules}))))
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Charge.", Stash: map[string]any{"card": 4929123456781234}}))
+	require.Contains(t, recorded.String(), `"message":"charging [redacted:number:1]"`)
+	for name, c := range map[string]struct {
+		logs    func(card int) string
+		differs bool
+	}{
+		"the same":       {logs: func(card int) string { return fmt.Sprint("charging ", card) }},
+		"other words":    {logs: func(card int) string { return fmt.Sprint("charged ", card) }, differs: true},
+		"another number": {logs: func(int) string { return "charging 7" }, differs: true},
+		"no number":      {logs: func(int) string { return "charging" }, differs: true},
+	} {
+		for _, rules := range []*redact.Rules{rules, nil} {
+			report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: agent(c.logs), Seams: []string{replay.Executor}, Redact: rules})
+			require.NoError(t, err)
+			assert.Equal(t, c.differs, report.Divergence != nil, "%s, rules %v: %s", name, rules != nil, report)
+		}
+	}
+}

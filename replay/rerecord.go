@@ -100,14 +100,10 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	}
 	footer := recorded.FooterExtra
 	if isRedacted(recorded, live) {
-		left, _, err := redacted(again.trace, live.Redact, trace.Options{Sentinels: r.Options().Sentinels, ErrorTypes: r.Options().ErrorTypes})
-		if err != nil {
+		if again.trace, err = again.unsecret(trace.Options{Sentinels: r.Options().Sentinels, ErrorTypes: r.Options().ErrorTypes}); err != nil {
 			return nil, err
 		}
-		if err := again.saysSecret(again.trace, left); err != nil {
-			return nil, err
-		}
-		again.trace, footer = left, left.FooterExtra
+		footer = again.trace.FooterExtra
 	}
 	if err := again.arrange(ctx, r.Options()); err != nil {
 		return nil, err

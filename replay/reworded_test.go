@@ -131,3 +131,39 @@ func TestDeltasThatRedactionEmptied(t *testing.T) {
 		assert.Contains(t, report.String(), says)
 	}
 }
+
+// New words beside a placeholder are shown as they are: they are no part of the secret, which the
+// placeholder still stands for. That holds with the rules and without them, and for one that live
+// code was given as a placeholder.
+func TestNewWordsBesideAPlaceholderAreShown(t *testing.T) {
+	agent := func(words string) adk.Config {
+		return adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			card, _ := dc.Stash().Get("card", "").(string)
+			mail, _ := dc.Stash().Get("mail", "").(string)
+			h.Log(adk.LevelInfo, "event", strings.NewReplacer("CARD", card, "MAIL", mail).Replace(words), nil)
+			return dc.Ack()
+		}}}
+	}
+	rules := &redact.Rules{Paths: []string{"card"}, Patterns: []redact.Pattern{{Kind: "mail", Expr: `[a-z.]+@[a-z]+\.example`}}}
+	raw := adk.RawTurn{SystemPrompt: "Help.", Stash: map[string]any{"card": "4929-1234-5678", "mail": "ada@lovelace.example"}}
+	var recorded bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(agent("charging CARD of MAIL"), replay.Record(&recorded, replay.RecordOptions{Redact: rules})))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), raw))
+	require.Contains(t, recorded.String(), `"message":"charging [redacted:card:1] of [redacted:mail:2]"`)
+	for words, says := range map[string]string{
+		"charging later CARD of MAIL":        `"charging later [redacted:card:1] of [redacted:mail:2]"`,
+		"charging CARD at once, of MAIL":     `"charging [redacted:card:1] at once, of [redacted:mail:2]"`,
+		"charging CARD of MAIL, who knows":   `"charging [redacted:card:1] of [redacted:mail:2], who knows"`,
+		"charging CARD of the account MAIL":  `"charging [redacted:card:1] of the account [redacted:mail:2]"`,
+		"charging CARD of the house of MAIL": `"charging [redacted:card:1] of the house of [redacted:mail:2]"`,
+	} {
+		for _, rules := range []*redact.Rules{rules, nil} {
+			report, err := replay.Verify(t.Context(), bytes.NewReader(recorded.Bytes()), replay.Live{Config: agent(words), Seams: []string{replay.Executor}, Redact: rules})
+			require.NoError(t, err)
+			require.NotNil(t, report.Divergence, words)
+			require.Len(t, report.Divergence.Fields, 1, words)
+			assert.Equal(t, says, report.Divergence.Fields[0].Got, "rules %v", rules != nil)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/internal/calls"
@@ -30,17 +29,15 @@ func isClear(recorded *trace.Trace) bool {
 // withheld is the new run without what the recording's redaction hides; the run itself
 // where it hides nothing.
 func (r *replayed) withheld(options trace.Options) (*trace.Trace, error) {
-	run, rules := r.trace, r.live.Redact
 	w, err := r.withholding()
-	if err != nil || !w.Marked() && rules == nil {
+	if err != nil {
+		return nil, err
+	}
+	run, by, err := w.Left(r.trace, options)
+	if err != nil || !w.Marked() && by == nil {
 		return run, err
 	}
-	if rules != nil {
-		var err error
-		if run, r.redaction, err = redacted(run, rules, options); err != nil {
-			return nil, err
-		}
-	}
+	r.redaction = by
 	if err := r.hold(w, r.trace, run); err != nil {
 		return nil, err
 	}
@@ -56,7 +53,7 @@ func (r *replayed) withheld(options trace.Options) (*trace.Trace, error) {
 		return nil, err
 	}
 	r.secrets = w.Secrets()
-	shown, _, err := redacted(&left, &redact.Rules{Patterns: r.secrets}, options)
+	shown, _, err := withhold.Redacted(&left, &redact.Rules{Patterns: r.secrets}, options)
 	return shown, err
 }
 
@@ -72,17 +69,21 @@ func (r *replayed) hold(w *withhold.Run, run, left *trace.Trace) error {
 	return w.Hold(made.counterparts, calls.Crossings(r.ids.Apply(run.Lines())), calls.Crossings(r.ids.Apply(left.Lines())))
 }
 
-// saysSecret is an error where what the rules have left of a run still says what the recording
-// has a placeholder for, or may say it in other words.
-func (r *replayed) saysSecret(run, left *trace.Trace) error {
+// unsecret is the new run as the rules leave it. It is an error where that still says what the
+// recording has a placeholder for, or may say it in other words.
+func (r *replayed) unsecret(options trace.Options) (*trace.Trace, error) {
 	w, err := r.withholding()
+	if err != nil {
+		return nil, err
+	}
+	left, _, err := w.Left(r.trace, options)
 	if err != nil || !w.Marked() {
-		return err
+		return left, err
 	}
-	if err := r.hold(w, run, left); err != nil {
-		return err
+	if err := r.hold(w, r.trace, left); err != nil {
+		return nil, err
 	}
-	return w.SaysSecret()
+	return left, w.SaysSecret()
 }
 
 // withholdNames takes what is secret out of what a report does not have from the run that
@@ -119,25 +120,4 @@ func (r *replayed) withholdNames(report *Report) {
 			hide(&d.Waiting[i])
 		}
 	}
-}
-
-// redacted is a run without what rules find, and what knows all that they have found.
-func redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*trace.Trace, *redacting.Writer, error) {
-	compiled, err := redacting.Compile(rules)
-	if err != nil {
-		return nil, nil, err
-	}
-	var written bytes.Buffer
-	out := redacting.NewWriter(&written, run.Header, compiled, options)
-	out.Carry()
-	for _, line := range run.All() {
-		if err := out.Write(&line.Crossing); err != nil {
-			return nil, nil, err
-		}
-	}
-	if err := out.Close(); err != nil {
-		return nil, nil, err
-	}
-	left, err := trace.Read(&written, options)
-	return left, out, err
 }

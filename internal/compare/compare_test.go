@@ -246,3 +246,24 @@ func TestFieldsThatAreAlike(t *testing.T) {
 	assert.False(t, AreAlike(header, diff("request.headers", `{"y":"z"}`, `{"x-client":"travel/2"}`)))
 	assert.False(t, AreAlike(nil, nil), "that nothing differs is nothing alike")
 }
+
+// A number is as good as another one. A placeholder is none but for its number, and where it stands
+// for a number, code that is handed that anew has 0.
+func TestDifferInNumbers(t *testing.T) {
+	for _, c := range []struct {
+		want, got string
+		is        bool
+	}{
+		{`"12 of 345"`, `"6 of 7"`, true},
+		{`"12 of 345"`, `"6 or 7"`, false},
+		{`"12 of 345"`, `"6 of "`, false},
+		{`"card [redacted:card:1], 12"`, `"card [redacted:card:2], 13"`, true},
+		{`"card [redacted:card:1]"`, `"card [redacted:mail:1]"`, false},
+		{`"card [redacted:card:1], 12"`, `"card 0, 13"`, true},
+		{`"card [redacted:card:1]"`, `"card 7"`, false},
+		{`"card 0"`, `"card [redacted:card:1]"`, false},
+	} {
+		assert.Equal(t, c.is, DifferInNumbers([]FieldDiff{{Want: c.want, Got: c.got}}), "%s and %s", c.want, c.got)
+	}
+	assert.False(t, DifferInNumbers(nil))
+}

@@ -144,7 +144,6 @@ func (r *redactor) carried(line []byte) {
 
 // placeholder is what stands in the place of a secret.
 func (r *redactor) placeholder(kind, secret string) string {
-	r.Count++
 	text, known := r.known(secret)
 	if !known {
 		secret = unescapedHTML(secret)
@@ -155,6 +154,7 @@ func (r *redactor) placeholder(kind, secret string) string {
 			r.numbered[other] = text
 		}
 	}
+	r.Count += strings.Count(text, wire.PlaceholderBegin) // what was encoded may hold several
 	return text
 }
 

@@ -108,6 +108,16 @@ func (r *Writer) Text(text string) string { return r.redactor.uncounted(text) }
 // Carry has the run be one that has placeholders already, which are kept and counted.
 func (r *Writer) Carry() { r.redactor.carries = true }
 
+// Instead has what is said written everywhere as it was recorded: what a placeholder that the run
+// carries was encoded to, as what it stands for was.
+func (r *Writer) Instead(said, recorded string) {
+	r.redactor.numbered[said] = recorded
+	r.redactor.hunt(kindEncoded, said)
+}
+
+// kindEncoded is the kind of what Instead has looked for, whose placeholders have theirs.
+const kindEncoded = "encoded"
+
 // info redacts the names that people gave to seams.
 func (r *redactor) info(info adk.RunInfo) adk.RunInfo {
 	for _, n := range wire.Named(&info) {

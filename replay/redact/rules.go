@@ -43,6 +43,11 @@ package redact
 // again; a checksum also in texts, in which prompts name calls by it. Where what was recorded was not what its inputs lead to, it is kept: a
 // redacted trace of a broken engine shows the same break.
 //
+// Live code is handed placeholders. What it encodes of them, in a URL, in hex or in base64, is held
+// to be what it encoded of the secrets, for which the trace has the same placeholders. Whether code
+// said a secret as it is or encoded the trace does not tell, so that a change from the one to the
+// other is no difference.
+//
 // A placeholder may break a tool's schema, or mend arguments that broke it. Then
 // the arguments are not validated again: the line of the execution gets a
 // variant of the tool whose schema leads to the recorded verdict, the footer

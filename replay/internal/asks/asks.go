@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/encoded"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
@@ -48,6 +49,8 @@ type Recorded struct {
 	equalToo map[equalAsk][]*calls.Step
 	sharers  map[sharer]bool
 	real     map[int]bool // the operations that the world answers
+	// said has the placeholders of the requests; nil until one says an encoded one.
+	said *encoded.Recorded
 }
 
 type ask struct {
@@ -96,6 +99,7 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 		ids.Again(a.step.X.Seq)
 		return r.gives(a, got), true
 	}
+	asked.JSON = r.asRecorded(asked.JSON)
 	scopes := []func(*ask) bool{
 		func(a *ask) bool { return a.step.In == by.In },
 		func(a *ask) bool { return a.step.In.Strand == by.Strand },
@@ -131,6 +135,21 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 	}
 	r.givesNone(got)
 	return nil, false
+}
+
+// asRecorded is a request with what the recording has for the placeholders that are encoded in it.
+func (r *Recorded) asRecorded(request json.RawMessage) json.RawMessage {
+	text := string(request)
+	if !encoded.Is(text) {
+		return request
+	}
+	if r.said == nil {
+		r.said = &encoded.Recorded{}
+		for _, a := range r.all {
+			r.said.Add(string(a.step.X.JSON))
+		}
+	}
+	return json.RawMessage(r.said.InText(text))
 }
 
 // index finds the asks of a run.

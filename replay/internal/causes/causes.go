@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/encoded"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
@@ -19,6 +20,7 @@ type Pool struct {
 	taken   map[*calls.Step]bool
 	scopes  map[string]int // of the dispatches that operations are in, numbered
 	scopeOf map[*calls.Call]int
+	said    encoded.Recorded // what the operations are asked
 }
 
 // New is a pool without operations.
@@ -29,35 +31,49 @@ func New(known wire.Comparer) *Pool {
 // Add files a recorded operation of a call under its cause, and where its id is one that live code
 // may have made under its cause but for the id that it is about.
 func (p *Pool) Add(c *calls.Call, s *calls.Step, live bool) {
-	causes := append(make([]adk.Digest, 0, 3), p.Of(c, s.X))
+	said := compare.ArgumentsText(p.known, s.X)
+	if _, inBytes := s.X.Value.([]byte); !inBytes { // of which the base64 is the format's
+		p.said.Add(said)
+	}
+	causes := append(make([]adk.Digest, 0, 3), p.of(c, s.X, said))
 	if wire.AsksForGate(s.X) {
-		causes = append(causes, p.OfGate(s.X))
+		causes = append(causes, ofGate(said))
 	}
 	if live && rename.Subject(s.X) != "" {
-		causes = append(causes, p.Of(c, rename.WithID(s.X, rename.AnyID)))
+		x := rename.WithID(s.X, rename.AnyID)
+		causes = append(causes, p.of(c, x, compare.ArgumentsText(p.known, x)))
 	}
 	for _, cause := range causes {
 		p.byCause[cause] = append(p.byCause[cause], s)
 	}
 }
 
-// Of is what an operation in a call of the recording is answered by, but for its occurrence: the
+// Of is what a new operation in a call of the recording is answered by, but for its occurrence: the
 // seam without its iteration, the dispatch that the seam is in, the strand, the kind and the
-// arguments. Its numbers are the recording's.
+// arguments, with what was recorded for the placeholders that are encoded in them. Its numbers are
+// the recording's.
 func (p *Pool) Of(c *calls.Call, x *adk.Crossing) adk.Digest {
+	return p.of(c, x, p.asRecorded(x))
+}
+
+func (p *Pool) asRecorded(x *adk.Crossing) string {
+	return p.said.InText(compare.ArgumentsText(p.known, x))
+}
+
+func (p *Pool) of(c *calls.Call, x *adk.Crossing, said string) adk.Digest {
 	seam := c.Begin.Seam
 	key := seam.Label + "/" + seam.Name + "\n" + c.Strand + "\n" + strconv.Itoa(p.scope(c.Owner)) + "\n"
 	if wire.Awaits(x) { // strands of one name are several
 		key += strconv.Itoa(x.ID) + "\n"
 	}
-	return adk.DigestOf([]byte(key + compare.ArgumentsText(p.known, x)))
+	return adk.DigestOf([]byte(key + said))
 }
 
 // OfGate is what a wait for a gate is found by where no other of its seam and strand is recorded:
 // who asks may have moved, and somebody settled what was asked.
-func (p *Pool) OfGate(x *adk.Crossing) adk.Digest {
-	return adk.DigestOf([]byte("gate\n" + compare.ArgumentsText(p.known, x)))
-}
+func (p *Pool) OfGate(x *adk.Crossing) adk.Digest { return ofGate(p.asRecorded(x)) }
+
+func ofGate(said string) adk.Digest { return adk.DigestOf([]byte("gate\n" + said)) }
 
 // scope is the number of a run or dispatch that calls are in: the same for those that
 // are called alike by calls that are in the same. It stands for all that is above them,

@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/encoded"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
@@ -116,7 +117,7 @@ func (w *Run) pair(marked, said []liveText, in func(string, []string, liveText),
 		if is {
 			found = inPlace(template.text, said[at].text)
 		}
-		if found == nil {
+		if found == nil || besideItsOwn(template.text, found) {
 			others = append(others, template.text)
 			continue
 		}
@@ -258,7 +259,7 @@ func (w *Run) learnTakenIn(template, said, left string, seq int) {
 	}
 	for j, placeholder := range wire.Placeholder.FindAllString(template, -1) {
 		since, is := w.taken[placeholder]
-		if before[j] != after[j] && wire.Placeholder.FindString(after[j]) == after[j] && (!is || seq < since) {
+		if before[j] != after[j] && !encoded.Is(before[j]) && wire.Placeholder.FindString(after[j]) == after[j] && (!is || seq < since) {
 			w.taken[placeholder] = seq
 		}
 	}
@@ -304,6 +305,19 @@ func inPlace(template, text string) []string {
 		return nil
 	}
 	return found[1:]
+}
+
+// besideItsOwn reports whether a placeholder stands in its place still, among words that are new:
+// what was taken out is that, and the words are no part of it.
+func besideItsOwn(template string, found []string) bool {
+	for i, placeholder := range wire.Placeholder.FindAllStringSubmatch(template, -1) {
+		for _, left := range wire.Placeholder.FindAllStringSubmatch(found[i], -1) {
+			if left[0] != found[i] && left[1] == placeholder[1] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // placeWords are the words of a text, without its placeholders and the signs around them.

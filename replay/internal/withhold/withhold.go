@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/encoded"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
@@ -43,10 +44,11 @@ type Run struct {
 	want, got []*adk.Crossing
 	beside    []int // for each recorded crossing the number of its counterpart, 0 for none
 
-	clear   clearText       // all texts of the recording
-	marked  bool            // there is a placeholder among them
-	byPath  map[string]bool // the placeholders that stand where a path says so
-	taken   map[string]int  // those whose secret is found wherever live code says it, from a crossing on
+	clear   clearText        // all texts of the recording
+	said    encoded.Recorded // the same
+	marked  bool             // there is a placeholder among them
+	byPath  map[string]bool  // the placeholders that stand where a path says so
+	taken   map[string]int   // those whose secret is found wherever live code says it, from a crossing on
 	secrets []redact.Pattern
 	known   map[redact.Pattern]bool // the same
 	placed  map[string]string       // what stands for a whole text, by crossing, field and place
@@ -90,17 +92,24 @@ func (w *Run) read() error {
 				}
 			}
 			w.clear.add(text)
+			w.said.Add(inBytes(use, place, text))
 			w.stream(x, use, place, text, 0)
 		})
 		if err != nil {
 			return err
 		}
 	}
+	for _, key := range w.order {
+		w.said.Add(w.streams[key][0].String())
+	}
 	return nil
 }
 
 // readNew takes in the streams of the new run.
 func (w *Run) readNew() error {
+	for _, sides := range w.streams {
+		sides[1].Reset()
+	}
 	for _, x := range w.got {
 		err := w.texts(x, func(use adk.FieldUse, place, text string) { w.stream(x, use, place, text, 1) })
 		if err != nil {
@@ -220,9 +229,10 @@ func (w *Run) held(template string, found []string) bool {
 }
 
 // secret has a text looked for, and reports whether it is, or need not be: what the
-// recording says in the clear is none.
+// recording says in the clear is none, nor what code is handed in the place of a number, nor
+// what the replay calls itself where it settles a gate.
 func (w *Run) secret(kind, text string) bool {
-	if text == "" || wire.Placeholder.FindString(text) == text {
+	if text == "" || text == "0" || text == wire.ByReplay || wire.Placeholder.FindString(text) == text {
 		return true
 	}
 	if !w.isSecret(text) {

@@ -1,0 +1,99 @@
+package withhold
+
+import (
+	"bytes"
+	"encoding/base64"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/redacting"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/redact"
+	"github.com/adkreplay/adkreplay/replay/trace"
+)
+
+// Left is a new run as the rules leave it, and what knows all that they have found, which is nil
+// where there are none. What live code has encoded of the recording's placeholders, the recording
+// has as encodings of what they stand for: so it is written.
+func (w *Run) Left(run *trace.Trace, options trace.Options) (left *trace.Trace, by *redacting.Writer, err error) {
+	left = run
+	if w.rules != nil {
+		if left, by, err = Redacted(run, w.rules, options); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !w.marked {
+		return left, by, nil
+	}
+	instead := map[string]string{}
+	if err := w.eachNew(left, func(text string) {
+		w.said.Instead(text, func(said, recorded string) { instead[said] = recorded })
+	}); err != nil || len(instead) == 0 {
+		return left, by, err
+	}
+	left, _, err = written(left, &redact.Rules{}, instead, options)
+	return left, by, err
+}
+
+// eachNew gives the texts of a new run, and its streams.
+func (w *Run) eachNew(run *trace.Trace, give func(text string)) error {
+	w.got = nil
+	for _, line := range run.All() {
+		w.got = append(w.got, &line.Crossing)
+		if err := w.texts(&line.Crossing, func(use adk.FieldUse, place, text string) { give(inBytes(use, place, text)) }); err != nil {
+			return err
+		}
+	}
+	if err := w.readNew(); err != nil {
+		return err
+	}
+	for _, key := range w.order {
+		give(w.streams[key][1].String())
+	}
+	return nil
+}
+
+// inBytes is a text as code has it: of bytes the format writes the base64.
+func inBytes(use adk.FieldUse, place, text string) string {
+	of, name := path.Split(place)
+	ofResult := name == wire.ResultBytes && (use.Field == adk.FieldResult || strings.HasSuffix(of, "/"+wire.EventResults+"/"))
+	if name != "$bytes" && name != "$string" && !ofResult {
+		return text
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return text
+	}
+	return string(data)
+}
+
+// Redacted is a run without what rules find, and what knows all that they have found.
+func Redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*trace.Trace, *redacting.Writer, error) {
+	return written(run, rules, nil, options)
+}
+
+func written(run *trace.Trace, rules *redact.Rules, instead map[string]string, options trace.Options) (*trace.Trace, *redacting.Writer, error) {
+	compiled, err := redacting.Compile(rules)
+	if err != nil {
+		return nil, nil, err
+	}
+	var to bytes.Buffer
+	out := redacting.NewWriter(&to, run.Header, compiled, options)
+	out.Carry()
+	for _, said := range slices.Sorted(maps.Keys(instead)) {
+		out.Instead(said, instead[said])
+	}
+	for _, line := range run.All() {
+		if err := out.Write(&line.Crossing); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := out.Close(); err != nil {
+		return nil, nil, err
+	}
+	left, err := trace.Read(&to, options)
+	return left, out, err
+}
