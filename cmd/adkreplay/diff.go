@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/diff"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -55,7 +54,7 @@ A trace that breaks off is compared as far as it goes; the command then fails.
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON document")
 	cmd.Flags().BoolVar(&o.times, "times", false, "compare times too")
-	cmd.Flags().StringVar(&o.encoding, "encoding", adk.EncodingO200kBase, "the `name` of the encoding in which tokens are counted")
+	registerEncoding(cmd, &o.encoding, "the `name` of the encoding in which tokens are counted")
 	return cmd
 }
 

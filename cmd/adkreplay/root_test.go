@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -228,6 +229,10 @@ func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
 		{[]string{"--fast", "verify"}, "unknown flag: --fast; see adkreplay --help"},
 		{[]string{"show", "--at", "x"}, `invalid argument "x" for "--at" flag: want a whole number; see adkreplay show --help`},
 		{[]string{"show", "--at", "99999999999999999999"}, `invalid argument "99999999999999999999" for "--at" flag: no number is that large here; see adkreplay show --help`},
+		{[]string{"diff", "--encoding", "nope", "a", "b"}, `invalid argument "nope" for "--encoding" flag: there is no encoding of this name: want one of gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, gemini, llama2, claude; see adkreplay diff --help`},
+		{[]string{"stats", "--encoding", "o200k"}, `invalid argument "o200k" for "--encoding" flag: there is no encoding of this name: did you mean o200k_base?; see adkreplay stats --help`},
+		{[]string{"shrink", "--keep", "turn-bound", "a"}, `invalid argument "turn-bound" for "--keep" flag: there is no violation or divergence of this name: did you mean turn-bounds?; see adkreplay shrink --help`},
+		{[]string{"schema", "page"}, `there is no schema of "page": want one of check, diff, distil, explore, lint, merge, replay, show, show-at, show-journal, stats, verify; see adkreplay schema --help`},
 		{[]string{"verify", "--json", "report.json", "a.jsonl"}, "--json takes its file behind an equals sign: --json=report.json; see adkreplay verify --help"},
 		{[]string{"version", "x"}, "version takes no argument, and got 1; see adkreplay version --help"},
 		{[]string{"run", "helo"}, `there is no scenario "helo": did you mean hello?; see adkreplay run --help`},
@@ -243,6 +248,27 @@ func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
 	for _, c := range cases {
 		assert.Equal(t, "adkreplay: "+c.want+"\n", adkreplay(c.args...).err, "%q", c.args)
 	}
+}
+
+// Whatever flag takes a name out of a set refuses another one as flags are read, whether the
+// command comes to use it or not. What an agent is called, somebody makes up; who was asked, a
+// trace says.
+func TestNamesAreOfTheirSets(t *testing.T) {
+	takesName := regexp.MustCompile(`--(\S+) name `)
+	var taken []string
+	for _, cmd := range newRoot(newTerminal(io.Discard, io.Discard)).Commands() {
+		for _, found := range takesName.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
+			flag := found[1]
+			if flag == "agent" || flag == "of" {
+				continue
+			}
+			taken = append(taken, cmd.Name()+" --"+flag)
+			for _, wrong := range []string{"no such name", ""} {
+				assert.ErrorContains(t, cmd.Flags().Set(flag, wrong), "want one of ", "%s --%s %q", cmd.Name(), flag, wrong)
+			}
+		}
+	}
+	assert.Equal(t, []string{"diff --encoding", "shrink --keep", "stats --encoding"}, taken)
 }
 
 // Every command's help says with which codes it ends, behind its usage and its flags.

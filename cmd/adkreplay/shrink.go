@@ -59,7 +59,7 @@ be shrunk.
 			return runShrink(cmd.Context(), t, o, turn.CheckTurn)
 		},
 	}
-	cmd.Flags().StringVar(&o.keep, "keep", "", "keep the violation or divergence of this `name`")
+	cmd.Flags().Var(oneOf{&o.keep, "violation or divergence", keepable()}, "keep", "keep the violation or divergence of this `name`")
 	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write the turn as a Go test to this `file`")
 	return cmd
 }
@@ -72,8 +72,6 @@ func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions,
 		return shrinkOptions{}, errors.New("-o is empty: give the name of a file")
 	case hasOutput && !strings.HasSuffix(o.file, "_test.go"):
 		return shrinkOptions{}, fmt.Errorf("-o %s: the name of a Go test ends in _test.go", safetext.Line(o.file))
-	case o.keep != "" && !slices.Contains(keepable(), o.keep):
-		return shrinkOptions{}, fmt.Errorf("--keep %s: there is no violation or divergence of this name%s", o.keep, didYouMean(o.keep, keepable()))
 	}
 	o.path = args[0]
 	return o, nil

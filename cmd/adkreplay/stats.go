@@ -90,7 +90,7 @@ nothing.
 		},
 	}
 	cmd.Flags().StringVar(&flags.prices, "prices", "", "count what tokens cost by the prices in this `file`")
-	cmd.Flags().StringVar(&flags.encoding, "encoding", adk.EncodingO200kBase, "the `name` of the encoding in which tokens are counted that no answer says")
+	registerEncoding(cmd, &flags.encoding, "the `name` of the encoding in which tokens are counted that no answer says")
 	cmd.Flags().StringArrayVar(&flags.conditions, "fail-if", nil, "fail where this `condition` holds; may be given several times")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the figures as one JSON document")
 	cmd.Flags().BoolVar(&flags.csv, "csv", false, "print the figures as CSV")
