@@ -118,7 +118,7 @@ func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, 
 			return nil, unreadable(fmt.Errorf("there is no folder %s: no check of package golden has run with ADKREPLAY_PENDING set to its whole path", safetext.Line(o.pending)))
 		}
 		if err != nil {
-			return nil, unreadable(errors.New(withoutPackage(err)))
+			return nil, unreadable(err)
 		}
 		r.addPending(all)
 	}
