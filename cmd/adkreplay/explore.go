@@ -163,7 +163,7 @@ func targetNamed(name string) (target, error) {
 		return target{}, noScenario(name, ", and no file", scenarioNames())
 	}
 	return target{name, func(ctx context.Context, t *terminal) (turn.Subject, error) {
-		turn, err := readTurn(ctx, t, file(ctx, name))
+		_, turn, err := readTurn(ctx, t, file(ctx, name))
 		s := turn.Subject()
 		s.Name = safetext.Line(name)
 		if err == nil && s.Standalone != nil {

@@ -34,6 +34,14 @@ func TestShrinkOfWhatIsRight(t *testing.T) {
 		adkreplay("shrink", path, "--keep", "turn-bounds"))
 }
 
+// What only the engine that recorded a turn did, or a hand has written, does not come again
+// when the turn is run: that is no turn that is as it was recorded.
+func TestShrinkOfWhatTheTraceAloneShows(t *testing.T) {
+	path := divergent(t)
+	assert.Equal(t, outcome{exitDivergence, "divergence " + path + ": the trace diverges, changed output at crossing 26, which adkreplay verify shows; " +
+		"run again on today's engine, the turn shows nothing that is wrong, and cannot be shrunk\n", ""}, adkreplay("shrink", path))
+}
+
 func TestShrinkWhatCannotBeRead(t *testing.T) {
 	assert.Equal(t, exitUnreadable, adkreplay("shrink", "nosuch.jsonl").code)
 	assert.Equal(t, exitUnreadable, adkreplay("shrink", truncated(t)).code)
