@@ -217,13 +217,13 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 		return err
 	}
 	all := &explored{Explorations: []*explore.Exploration{}}
-	for _, s := range subjects {
+	for i, s := range subjects {
 		left := o.budget - now().Sub(begun)
 		if o.budget > 0 && left <= 0 && len(all.Explorations) > 0 {
 			all.NotBegun = append(all.NotBegun, s.Name)
 			continue
 		}
-		x, err := o.explore(ctx, t, s, left)
+		x, err := o.explore(ctx, t, o.targets[i].name, s, left)
 		switch {
 		case err != nil && o.only != nil: // it is a schedule of another turn
 			return &exitError{exitUsage, err}
@@ -288,14 +288,14 @@ func (o exploreOptions) open(ctx context.Context, t *terminal) (subjects []turn.
 	return subjects, nil
 }
 
-// explore explores one subject with what is left of the budget, or runs the one
-// schedule of it.
-func (o exploreOptions) explore(ctx context.Context, t *terminal, s turn.Subject, left time.Duration) (*explore.Exploration, error) {
+// explore explores one subject, which is that of an argument, with what is left of the budget,
+// or runs the one schedule of it.
+func (o exploreOptions) explore(ctx context.Context, t *terminal, name string, s turn.Subject, left time.Duration) (*explore.Exploration, error) {
 	limits := o.limits
 	if o.elapsed != nil {
 		limits.Now = o.elapsed
 	}
-	limits.Command = "adkreplay explore " + shell.Quote(s.Name)
+	limits.Command = "adkreplay explore " + shell.Quote(shell.Operand(name))
 	limits.Progress = func(run, known int) { t.step(run, known, "schedules of "+s.Name) }
 	if o.only != nil {
 		return explore.RunSchedule(ctx, s, *o.only, limits)

@@ -217,7 +217,11 @@ func (r *reviewed) show(ctx context.Context, t *terminal, o reviewOptions) {
 		t.printf("%d of %d: %s", i+1, len(r.changes), strings.TrimRight(c.Shown, "\n"))
 	}
 	if r.acceptable(ctx, t) {
-		t.printf("next: %s", shell.Adkreplay(append([]string{"accept", "--reason", "why it is meant"}, o.paths...)...))
+		args := []string{"accept", "--reason", "why it is meant"}
+		for _, path := range o.paths {
+			args = append(args, shell.Operand(path))
+		}
+		t.printf("next: %s", shell.Adkreplay(args...))
 	}
 	for _, command := range r.commands() {
 		t.printf("next: %s", command)
