@@ -42,6 +42,7 @@ At the end stands what the two come to. Prompt tokens are those of all that the
 executor calls were shown, and said tokens those of the messages.
 
 A trace that breaks off is compared as far as it goes; the command then fails.
+One with a line that says nothing is not compared.
 ` + exitHelp,
 		Example: "  adkreplay diff before.jsonl after.jsonl\n  adkreplay diff --json before.jsonl after.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -95,7 +96,8 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 }
 
 // readTrace reads a whole trace, or what there is of one and what is wrong
-// behind that.
+// behind that. Of one with a line that is none, as a conflict of git's leaves it, it gives
+// nothing: that it ends there is no difference.
 func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, error) {
 	content, err := f.open()
 	if err != nil {
@@ -103,6 +105,9 @@ func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, err
 	}
 	defer content.Close()
 	recorded, err := trace.Read(interruptible{ctx, content}, t.holding(f, 5))
+	if format := (*trace.FormatError)(nil); errors.As(err, &format) && format.Fault == trace.FaultMalformed {
+		recorded = nil
+	}
 	if err != nil {
 		err = errors.New(safetext.OfFile(f.name, err))
 	}
