@@ -271,6 +271,26 @@ func TestNamesAreOfTheirSets(t *testing.T) {
 	assert.Equal(t, []string{"diff --encoding", "shrink --keep", "stats --encoding"}, taken)
 }
 
+// The list of the commands has all of them.
+func TestCommandsAreListed(t *testing.T) {
+	list, err := os.ReadFile("../../docs/commands.md")
+	require.NoError(t, err)
+	for _, cmd := range newRoot(newTerminal(io.Discard, io.Discard)).Commands() {
+		assert.Contains(t, string(list), "adkreplay "+cmd.Name())
+	}
+}
+
+// A shell that is not known is wrong usage.
+func TestCompletionOfNoShell(t *testing.T) {
+	assert.Equal(t, outcome{exitUsage, "", "adkreplay: there is no command \"basch\": did you mean bash?; see adkreplay completion --help\n"}, adkreplay("completion", "basch"))
+	got := adkreplay("completion", "bash", "extra")
+	assert.Equal(t, []any{exitUsage, ""}, []any{got.code, got.out})
+	got = adkreplay("completion", "bash")
+	assert.Equal(t, exitSame, got.code)
+	assert.Contains(t, got.out, "bash completion")
+	assert.Equal(t, exitSame, adkreplay("completion").code)
+}
+
 // Every command's help says with which codes it ends, behind its usage and its flags.
 func TestHelpDocumentsTheExitCodes(t *testing.T) {
 	for _, args := range [][]string{{}, {"verify", "--help"}, {"run", "--help"}, {"show", "-h"}, {"help", "run"}, {"help", "accept"}, {"stale", "--help"}} {
