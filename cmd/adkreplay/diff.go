@@ -64,7 +64,7 @@ func parseDiff(o diffOptions, args []string) (diffOptions, error) {
 		return diffOptions{}, fmt.Errorf("diff takes two files, and got %d", len(args))
 	}
 	o.a, o.b = args[0], args[1]
-	return o, checkInputs(args)
+	return o, checkFiles(args)
 }
 
 func runDiff(ctx context.Context, t *terminal, o diffOptions) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +133,7 @@ func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 	if o.html == stdout {
 		return o, errors.New("--html needs a file: the standard output has the text")
 	}
-	if err := errors.Join(checkInputs(args), checkPage("--html", cmp.Or(o.html, usualPage))); err != nil {
+	if err := errors.Join(checkInputs(args), checkPage("--html", o.html)); err != nil {
 		return o, err
 	}
 	for _, name := range args {

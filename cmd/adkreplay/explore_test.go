@@ -52,7 +52,7 @@ func TestExploreRefuses(t *testing.T) {
 		{[]string{"hello", "--budget", "soon"}, `invalid argument "soon" for "--budget" flag`},
 		{[]string{"hello", "planner", "--only", "cancel@7"}, "--only is a schedule of one turn: name that one alone"},
 		{[]string{"hello", "--only", "cancle@7"}, `schedule "cancle@7": there is no kind of fault "cancle": there are cancel, `},
-		{[]string{"hello", "--only", ""}, `schedule "": "": want a kind of fault and the number of a crossing, as in cancel@7, or order@3=2`},
+		{[]string{"hello", "--only", " "}, `schedule " ": " ": want a kind of fault and the number of a crossing, as in cancel@7, or order@3=2`},
 	} {
 		got := adkreplay(append([]string{"explore"}, c.args...)...)
 		assert.Equal(t, exitUsage, got.code, "%q", c.args)

@@ -67,6 +67,20 @@ func registerEncoding(cmd *cobra.Command, given *string, usage string) {
 	cmd.Flags().Var(oneOf{given, "encoding", budget.Encodings()}, "encoding", usage)
 }
 
+// noneEmpty refuses a flag that was given an empty text, which is what a shell makes of a
+// variable that is not set: it would be as if nobody had given it.
+func noneEmpty(cmd *cobra.Command) error {
+	for _, name := range flagsOf(cmd) {
+		flag := cmd.Flags().Lookup(strings.TrimPrefix(name, "--"))
+		if flag != nil && flag.Changed && flag.Value.Type() == "string" && flag.Value.String() == "" {
+			_, wants, _ := strings.Cut(flag.Usage, "`")
+			wants, _, _ = strings.Cut(wants, "`")
+			return misused(cmd, fmt.Errorf("%s is empty: want %s %s", name, name, wants))
+		}
+	}
+	return nil
+}
+
 // flagsOf are the flags of a command as they are written.
 func flagsOf(cmd *cobra.Command) (names []string) {
 	for line := range strings.Lines(cmd.Flags().FlagUsages()) {

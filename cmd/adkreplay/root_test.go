@@ -271,6 +271,43 @@ func TestNamesAreOfTheirSets(t *testing.T) {
 	assert.Equal(t, []string{"diff --encoding", "shrink --keep", "stats --encoding"}, taken)
 }
 
+// A shell makes an empty text of a variable that is not set. As a flag or as a file that is no
+// way to leave it out.
+func TestNothingIsGivenEmpty(t *testing.T) {
+	path := good(t)
+	for want, args := range map[string][]string{
+		"--html is empty: want --html file":         {"verify", path, "--html", ""},
+		"--junit is empty: want --junit file":       {"verify", path, "--junit", ""},
+		"--json is empty: want --json file":         {"verify", path, "--json="},
+		"--shard is empty: want --shard i/n":        {"verify", path, "--shard", ""},
+		"--prices is empty: want --prices file":     {"stats", path, "--prices", ""},
+		"--grep is empty: want --grep expression":   {"show", path, "--grep", ""},
+		"--only is empty: want --only schedule":     {"explore", "hello", "--only", ""},
+		"--reason is empty: want --reason text":     {"accept", path, "--reason", ""},
+		"--output is empty: want --output file":     {"view", path, "-o", ""},
+		"--agent is empty: want --agent name":       {"export", path, "--agent", ""},
+		"argument 1 is empty: give a file; see adk": {"show", ""},
+		"argument 1 is empty: give a file; see ad":  {"shrink", ""},
+		"argument 2 is empty: give a file; see adk": {"diff", path, ""},
+		"argument 1 is empty: give a file; see a":   {"replay", "", "--set", "1.x=1"},
+	} {
+		got := adkreplay(args...)
+		assert.Equal(t, []any{exitUsage, ""}, []any{got.code, got.out}, "%q", args)
+		assert.Contains(t, got.err, "adkreplay: "+want, "%q", args)
+	}
+}
+
+// Who wants another file than a trace does not ask for one of a folder.
+func TestFoldersForOtherFiles(t *testing.T) {
+	folder := filepath.Dir(good(t))
+	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + folder + ": this is a folder: give the file of a recording\n"}, adkreplay("import", folder))
+	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + folder + ": this is a folder: give the file of a report, which verify --json=FILE writes\n"}, adkreplay("merge", folder))
+	assert.Equal(t, exitUsage, adkreplay("merge", "-", "-").code)
+	t.Setenv("CI", "")
+	file := good(t)
+	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + file + " is no folder: give the one that ADKREPLAY_PENDING named\n"}, adkreplay("review", "--pending", file))
+}
+
 // The list of the commands has all of them.
 func TestCommandsAreListed(t *testing.T) {
 	list, err := os.ReadFile("../../docs/commands.md")

@@ -52,7 +52,7 @@ be shrunk; where the trace diverges, shrink says so and ends with 1.
 ` + exitHelp,
 		Example: "  adkreplay shrink turn.jsonl\n  adkreplay shrink turn.jsonl --keep turn-bounds -o lost_test.go",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := parseShrink(o, cmd.Flags().Changed("output"), args)
+			o, err := parseShrink(o, args)
 			if err != nil {
 				return misused(cmd, err)
 			}
@@ -64,17 +64,15 @@ be shrunk; where the trace diverges, shrink says so and ends with 1.
 	return cmd
 }
 
-func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions, error) {
+func parseShrink(o shrinkOptions, args []string) (shrinkOptions, error) {
 	switch {
 	case len(args) != 1:
 		return shrinkOptions{}, fmt.Errorf("shrink takes one file, and got %d", len(args))
-	case hasOutput && o.file == "":
-		return shrinkOptions{}, errors.New("-o is empty: give the name of a file")
-	case hasOutput && !strings.HasSuffix(o.file, "_test.go"):
+	case o.file != "" && !strings.HasSuffix(o.file, "_test.go"):
 		return shrinkOptions{}, fmt.Errorf("-o %s: the name of a Go test ends in _test.go", safetext.Line(o.file))
 	}
 	o.path = args[0]
-	return o, nil
+	return o, checkFiles(args)
 }
 
 // keepable are the names of all that can be wrong with a turn.

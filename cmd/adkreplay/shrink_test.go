@@ -14,14 +14,12 @@ import (
 )
 
 func TestParseShrink(t *testing.T) {
-	o, err := parseShrink(shrinkOptions{keep: "one-error", file: "a_test.go"}, true, []string{"a"})
+	o, err := parseShrink(shrinkOptions{keep: "one-error", file: "a_test.go"}, []string{"a"})
 	assert.NoError(t, err)
 	assert.Equal(t, shrinkOptions{path: "a", keep: "one-error", file: "a_test.go"}, o)
-	_, err = parseShrink(shrinkOptions{}, false, nil)
+	_, err = parseShrink(shrinkOptions{}, nil)
 	assert.EqualError(t, err, "shrink takes one file, and got 0")
-	_, err = parseShrink(shrinkOptions{}, true, []string{"a"})
-	assert.EqualError(t, err, "-o is empty: give the name of a file")
-	_, err = parseShrink(shrinkOptions{file: "a.go"}, true, []string{"a"})
+	_, err = parseShrink(shrinkOptions{file: "a.go"}, []string{"a"})
 	assert.EqualError(t, err, "-o a.go: the name of a Go test ends in _test.go")
 }
 

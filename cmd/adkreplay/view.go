@@ -115,17 +115,25 @@ var mostInPage = strconv.Itoa(page.DefaultMostBytes>>20) + " MB"
 // checkPaths refuses an empty path, which is what a shell makes of a variable that is not
 // set, and a second standard input.
 func checkPaths(args []string) error {
+	return errors.Join(checkNone(args, "a file or a folder, or no argument"), checkInputs(args))
+}
+
+// checkFiles is checkPaths for a command that takes no folder.
+func checkFiles(args []string) error {
+	return errors.Join(checkNone(args, "a file"), checkInputs(args))
+}
+
+// checkNone refuses an empty argument, and says what it could be.
+func checkNone(args []string, want string) error {
 	if at := slices.Index(args, ""); at >= 0 {
-		return fmt.Errorf("argument %d is empty: give a file or a folder, or no argument", at+1)
+		return fmt.Errorf("argument %d is empty: give %s", at+1, want)
 	}
-	return checkInputs(args)
+	return nil
 }
 
 // checkPage refuses what would overwrite a trace, or is another flag.
 func checkPage(flag, file string) error {
 	switch {
-	case file == "":
-		return fmt.Errorf("%s needs a file, or - for the standard output", flag)
 	case file != stdout && strings.HasPrefix(file, "-"):
 		return fmt.Errorf("%s needs a file, or - for the standard output: %q is a flag", flag, file)
 	case corpus.IsTrace(file):

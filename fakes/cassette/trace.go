@@ -88,12 +88,15 @@ type tracedAsks struct {
 	others []string // who else was asked over HTTP, each once
 }
 
+// mostNamed is how many of those that were asked are named.
+const mostNamed = 9
+
 // nothing says that no exchange was found, and who would have some.
 func (a *tracedAsks) nothing(of []string) error {
 	if len(a.others) == 0 {
 		return errors.New("no exchanges over HTTP in this trace")
 	}
-	return fmt.Errorf("no exchanges over HTTP with %s in this trace: it asked %s", safetext.Short(of, safetext.Quoted), safetext.Short(a.others, safetext.Line))
+	return fmt.Errorf("no exchanges over HTTP with %s in this trace: it asked %s", safetext.List(of, safetext.Quoted), safetext.Names(safetext.Each(a.others, safetext.Line), mostNamed))
 }
 
 // tracedAsk is one of them. Places are the numbers of crossings.
