@@ -76,6 +76,8 @@ func (o distilOptions) check(hasKeep bool) error {
 		return errors.New("distil takes folders, and got none")
 	case slices.Contains(o.paths, stdin):
 		return errors.New("distil reads no standard input: a trace that is chosen is read again")
+	case o.folder == stdout:
+		return errors.New("--output needs a folder: the standard output has the text")
 	case hasKeep && o.keep < 1:
 		return fmt.Errorf("--keep is %d: give how many traces to choose, 1 or more", o.keep)
 	}

@@ -88,6 +88,9 @@ func parseReplay(flags replayFlags, args []string) (replayOptions, error) {
 	case len(flags.set) == 0:
 		return replayOptions{}, errors.New("replay needs --set PATH=VALUE; to run a trace as it is, there is verify")
 	}
+	if flags.out == stdout {
+		return replayOptions{}, errors.New("--out needs a file: the standard output has the text")
+	}
 	if err := checkFiles(args); err != nil {
 		return replayOptions{}, err
 	}

@@ -232,6 +232,7 @@ func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
 		{[]string{"diff", "--encoding", "nope", "a", "b"}, `invalid argument "nope" for "--encoding" flag: there is no encoding of this name: want one of gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, gemini, llama2, claude; see adkreplay diff --help`},
 		{[]string{"stats", "--encoding", "o200k"}, `invalid argument "o200k" for "--encoding" flag: there is no encoding of this name: did you mean o200k_base?; see adkreplay stats --help`},
 		{[]string{"shrink", "--keep", "turn-bound", "a"}, `invalid argument "turn-bound" for "--keep" flag: there is no violation or divergence of this name: did you mean turn-bounds?; see adkreplay shrink --help`},
+		{[]string{"stats", "--fail-if", "nope > 1", folder}, `--fail-if: "nope": there is no such figure: adkreplay stats --csv prints their names; see adkreplay stats --help`},
 		{[]string{"schema", "page"}, `there is no schema of "page": want one of check, diff, distil, explore, lint, merge, replay, show, show-at, show-journal, stats, verify; see adkreplay schema --help`},
 		{[]string{"verify", "--json", "report.json", "a.jsonl"}, "--json takes its file behind an equals sign: --json=report.json; see adkreplay verify --help"},
 		{[]string{"version", "x"}, "version takes no argument, and got 1; see adkreplay version --help"},
@@ -294,6 +295,20 @@ func TestNothingIsGivenEmpty(t *testing.T) {
 		got := adkreplay(args...)
 		assert.Equal(t, []any{exitUsage, ""}, []any{got.code, got.out}, "%q", args)
 		assert.Contains(t, got.err, "adkreplay: "+want, "%q", args)
+	}
+}
+
+// The standard output has the text where a command writes something else to a file: - would be
+// the name of that.
+func TestFilesThatAreNoStandardOutput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{
+		{"run", "hello", "-o", "-"}, {"run", "--all", "-o", "-"}, {"replay", "x", "--set", "1.x=1", "--out", "-"}, {"distil", ".", "-o", "-"}, {"shrink", "x", "-o", "-"},
+		{"verify", "--html", "-"}, {"explore", "hello", "--html", "-"},
+	} {
+		got := adkreplay(args...)
+		assert.Equal(t, []any{exitUsage, ""}, []any{got.code, got.out}, "%q", args)
+		assert.NoFileExists(t, "-", "%q", args)
 	}
 }
 

@@ -71,6 +71,8 @@ func parseRun(flags runFlags, args []string) (runOptions, error) {
 	switch {
 	case len(args) > 1:
 		return runOptions{}, fmt.Errorf("run takes one scenario, and got %d", len(args))
+	case flags.output == stdout:
+		return runOptions{}, errors.New("-o needs a file, or with --all a folder: the standard output has the text")
 	case flags.all && len(args) > 0:
 		return runOptions{}, fmt.Errorf("--all runs every scenario: leave it or %q out", args[0])
 	case flags.all && flags.output == "":

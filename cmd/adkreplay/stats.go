@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,7 +196,7 @@ func holding(conditions []stats.Condition, table stats.Table) (held []string, er
 	for _, condition := range conditions {
 		words, holds, err := condition.Holds(table)
 		if err != nil {
-			return nil, fmt.Errorf("--fail-if: %w%s", err, didYouMean(condition.Name, names))
+			return nil, fmt.Errorf("--fail-if: %w%s", err, cmp.Or(didYouMean(condition.Name, names), ": adkreplay stats --csv prints their names"))
 		}
 		if holds {
 			held = append(held, words)
