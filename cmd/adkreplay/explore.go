@@ -294,7 +294,7 @@ func (o exploreOptions) explore(ctx context.Context, t *terminal, name string, s
 	if o.elapsed != nil {
 		limits.Now = o.elapsed
 	}
-	limits.Command = "adkreplay explore " + shell.Quote(shell.Operand(name))
+	limits.Command = shell.Adkreplay("explore", shell.Operand(name))
 	limits.Progress = func(run, known int) { t.step(run, known, "schedules of "+s.Name) }
 	if o.only != nil {
 		return explore.RunSchedule(ctx, s, *o.only, limits)

@@ -234,7 +234,7 @@ func TestExploreFinds(t *testing.T) {
     met by .* at\s+.*explore_test\.go:\d+
     shows in .* at\s+.*explore_test\.go:\d+
     fetch memories.*
-(    .*\n)*    adkreplay explore 'fickle one' --only 'storage-before@9'\n$`, again.out)
+(    .*\n)*    next: go run \S+/adkreplay explore 'fickle one' --only 'storage-before@9'\n$`, again.out)
 }
 
 func TestExploreDrawsItsProgress(t *testing.T) {
