@@ -92,7 +92,7 @@ func TestAcceptIsRefused(t *testing.T) {
 	}{
 		{[]string{path, "--reason", "Meant."}, "true", "nothing is accepted where the environment variable CI is set: somebody who reads the difference does that"},
 		{[]string{path, "--reason", "Meant."}, "1", "nothing is accepted where the environment variable CI is set: somebody who reads the difference does that"},
-		{[]string{path, "--reason", ""}, "", "an acceptance needs a reason: say in a line why the change is meant"},
+		{[]string{path, "--reason", " "}, "", "an acceptance needs a reason: say in a line why the change is meant"},
 		{[]string{path, "--reason", " \n"}, "", "an acceptance needs a reason: say in a line why the change is meant"},
 		{[]string{"--reason", "Meant."}, "", "accept takes files or folders, and got none: the embedded traces are no files"},
 		{[]string{"", "--reason", "Meant."}, "", "argument 1 is empty: give a file or a folder"},

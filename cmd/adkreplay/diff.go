@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/diff"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -43,6 +42,7 @@ At the end stands what the two come to. Prompt tokens are those of all that the
 executor calls were shown, and said tokens those of the messages.
 
 A trace that breaks off is compared as far as it goes; the command then fails.
+One with a line that says nothing is not compared.
 ` + exitHelp,
 		Example: "  adkreplay diff before.jsonl after.jsonl\n  adkreplay diff --json before.jsonl after.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ A trace that breaks off is compared as far as it goes; the command then fails.
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON document")
 	cmd.Flags().BoolVar(&o.times, "times", false, "compare times too")
-	cmd.Flags().StringVar(&o.encoding, "encoding", adk.EncodingO200kBase, "the `name` of the encoding in which tokens are counted")
+	registerEncoding(cmd, &o.encoding, "the `name` of the encoding in which tokens are counted")
 	return cmd
 }
 
@@ -64,7 +64,7 @@ func parseDiff(o diffOptions, args []string) (diffOptions, error) {
 		return diffOptions{}, fmt.Errorf("diff takes two files, and got %d", len(args))
 	}
 	o.a, o.b = args[0], args[1]
-	return o, checkInputs(args)
+	return o, checkFiles(args)
 }
 
 func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
@@ -96,7 +96,8 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 }
 
 // readTrace reads a whole trace, or what there is of one and what is wrong
-// behind that.
+// behind that. Of one with a line that is none, as a conflict of git's leaves it, it gives
+// nothing: that it ends there is no difference.
 func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, error) {
 	content, err := f.open()
 	if err != nil {
@@ -104,6 +105,9 @@ func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, err
 	}
 	defer content.Close()
 	recorded, err := trace.Read(interruptible{ctx, content}, t.holding(f, 5))
+	if format := (*trace.FormatError)(nil); errors.As(err, &format) && format.Fault == trace.FaultMalformed {
+		recorded = nil
+	}
 	if err != nil {
 		err = errors.New(safetext.OfFile(f.name, err))
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,4 +97,19 @@ func TestDiffIsPlain(t *testing.T) {
 	got := adkreplay("diff", good(t), hostile)
 	assert.Contains(t, got.out, `"\x1b[2Jgone"`)
 	assert.NotContains(t, strings.ReplaceAll(got.out, "\n", ""), "\x1b")
+}
+
+// What git has left of a conflict is said, and how to go on: that the trace ends there is no
+// difference that anybody looks for.
+func TestDiffWithAConflict(t *testing.T) {
+	lines := bytes.SplitAfter(fixture(t, "hello"), []byte("\n"))
+	path := put(t, "conflict.jsonl", bytes.Join(slices.Insert(lines, 5, []byte("<<<<<<< HEAD\n")), nil))
+	for _, args := range [][]string{{good(t), path}, {path, good(t)}} {
+		got := adkreplay(append([]string{"diff"}, args...)...)
+		assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + path + ":6: malformed trace: these are git's conflict markers, and no recording is merged line by line: " +
+			"take one side whole (git checkout --ours FILE, or --theirs), and run the test with -update\n"}, got)
+		document := decoded[compared](t, adkreplay(append([]string{"diff", "--json"}, args...)...).out)
+		assert.Equal(t, exitUnreadable, document.ExitCode)
+		assert.Contains(t, document.Error, "these are git's conflict markers")
+	}
 }

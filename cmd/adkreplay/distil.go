@@ -58,7 +58,7 @@ nothing is copied then. A trace that breaks off is not chosen, and distil fails.
 		Example: "  adkreplay distil production\n  adkreplay distil production -o testdata/turns --keep 50",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
-			if err := o.check(cmd.Flags().Changed("output"), cmd.Flags().Changed("keep")); err != nil {
+			if err := o.check(cmd.Flags().Changed("keep")); err != nil {
 				return misused(cmd, err)
 			}
 			return runDistil(cmd.Context(), t, o)
@@ -70,14 +70,14 @@ nothing is copied then. A trace that breaks off is not chosen, and distil fails.
 	return cmd
 }
 
-func (o distilOptions) check(hasFolder, hasKeep bool) error {
+func (o distilOptions) check(hasKeep bool) error {
 	switch {
 	case len(o.paths) == 0:
 		return errors.New("distil takes folders, and got none")
 	case slices.Contains(o.paths, stdin):
 		return errors.New("distil reads no standard input: a trace that is chosen is read again")
-	case hasFolder && o.folder == "":
-		return errors.New("--output needs a folder")
+	case o.folder == stdout:
+		return errors.New("--output needs a folder: the standard output has the text")
 	case hasKeep && o.keep < 1:
 		return fmt.Errorf("--keep is %d: give how many traces to choose, 1 or more", o.keep)
 	}

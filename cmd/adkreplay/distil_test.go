@@ -71,7 +71,7 @@ func TestDistilOverwritesNothing(t *testing.T) {
 
 func TestDistilIsRefused(t *testing.T) {
 	for says, args := range map[string][]string{
-		"got none": nil, "no standard input": {"-"}, "--keep is 0": {"x", "--keep", "0"}, "needs a folder": {"x", "-o", ""}, "argument 2 is empty": {"x", ""},
+		"got none": nil, "no standard input": {"-"}, "--keep is 0": {"x", "--keep", "0"}, "--output is empty: want --output folder": {"x", "-o", ""}, "argument 2 is empty": {"x", ""},
 	} {
 		got := adkreplay(append([]string{"distil"}, args...)...)
 		assert.Equal(t, exitUsage, got.code, args)

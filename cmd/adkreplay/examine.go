@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -166,10 +165,7 @@ func examining(t *terminal, q *inquiry, cmd *cobra.Command) *cobra.Command {
 
 // parseExamine refuses an empty path, as parseVerify does.
 func parseExamine(asJSON bool, list listOptions, args []string) (examineOptions, error) {
-	if at := slices.Index(args, ""); at >= 0 {
-		return examineOptions{}, fmt.Errorf("argument %d is empty: give a file or a folder, or no argument", at+1)
-	}
-	return examineOptions{paths: args, json: asJSON, list: list}, checkInputs(args)
+	return examineOptions{paths: args, json: asJSON, list: list}, checkPaths(args)
 }
 
 func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {

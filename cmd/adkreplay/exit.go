@@ -71,7 +71,7 @@ func unreadable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return internal(errors.New("interrupted"))
 	}
-	return &exitError{exitUnreadable, err}
+	return &exitError{exitUnreadable, errors.New(withoutPackage(err))}
 }
 
 // misused is a complaint about the arguments of cmd, with where to read what

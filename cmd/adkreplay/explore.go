@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,10 +46,11 @@ type target struct {
 
 // exploreFlags are the flags of explore as they were given.
 type exploreFlags struct {
-	all, json, table, hasOnly bool
-	only, html                string
-	bound, schedules, workers int
-	budget                    time.Duration
+	all, json, table                             bool
+	only, html                                   string
+	bound, schedules, workers                    int
+	budget                                       time.Duration
+	hasOnly, hasSchedules, hasWorkers, hasBudget bool
 }
 
 func newExplore(t *terminal) *cobra.Command {
@@ -79,7 +79,8 @@ wrong.
 			"  adkreplay explore turn.jsonl\n  adkreplay explore hello --only 'cancel@7,panic@12'",
 		ValidArgs: scenarioNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.hasOnly = cmd.Flags().Changed("only")
+			has := cmd.Flags().Changed
+			flags.hasOnly, flags.hasSchedules, flags.hasWorkers, flags.hasBudget = has("only"), has("schedules"), has("workers"), has("budget")
 			o, err := parseExplore(flags, args)
 			if err != nil {
 				return misused(cmd, err)
@@ -104,8 +105,9 @@ const exploreExitHelp = `Exit codes:
   1  a violation: at least one run did
   2  wrong usage: nothing was done
   3  a trace that cannot be read: nothing was explored
-  4  an internal failure, or an interrupt: what was asked for was not
-     done; it wins over all
+  4  an internal failure, an interrupt, or a budget that was used up
+     before the first run: what was asked for was not done; it wins
+     over all
 `
 
 func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
@@ -118,8 +120,12 @@ func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 		return o, errors.New("explore needs the name of a scenario, the file of a trace, or --all")
 	case flags.bound < 1:
 		return o, fmt.Errorf("--bound %d: at least one thing has to go wrong", flags.bound)
-	case flags.schedules < 0 || flags.workers < 0 || flags.budget < 0:
-		return o, errors.New("--budget, --schedules and --workers cannot be negative")
+	case flags.hasSchedules && flags.schedules < 1:
+		return o, fmt.Errorf("--schedules %d: give how many to run at most, 1 or more, or leave it out", flags.schedules)
+	case flags.hasWorkers && flags.workers < 1:
+		return o, fmt.Errorf("--workers %d: give how many runs to have under way, 1 or more, or leave it out", flags.workers)
+	case flags.hasBudget && flags.budget <= 0:
+		return o, fmt.Errorf("--budget %s: give a time such as 10s, or leave it out", flags.budget)
 	}
 	if flags.all {
 		args = scenarioNames()
@@ -127,7 +133,7 @@ func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 	if o.html == stdout {
 		return o, errors.New("--html needs a file: the standard output has the text")
 	}
-	if err := errors.Join(checkInputs(args), checkPage("--html", cmp.Or(o.html, usualPage))); err != nil {
+	if err := errors.Join(checkInputs(args), checkPage("--html", o.html)); err != nil {
 		return o, err
 	}
 	for _, name := range args {
@@ -163,7 +169,7 @@ func targetNamed(name string) (target, error) {
 		return target{}, noScenario(name, ", and no file", scenarioNames())
 	}
 	return target{name, func(ctx context.Context, t *terminal) (turn.Subject, error) {
-		turn, err := readTurn(ctx, t, file(ctx, name))
+		_, turn, err := readTurn(ctx, t, file(ctx, name))
 		s := turn.Subject()
 		s.Name = safetext.Line(name)
 		if err == nil && s.Standalone != nil {
@@ -210,13 +216,13 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 		return err
 	}
 	all := &explored{Explorations: []*explore.Exploration{}}
-	for _, s := range subjects {
+	for i, s := range subjects {
 		left := o.budget - now().Sub(begun)
 		if o.budget > 0 && left <= 0 && len(all.Explorations) > 0 {
 			all.NotBegun = append(all.NotBegun, s.Name)
 			continue
 		}
-		x, err := o.explore(ctx, t, s, left)
+		x, err := o.explore(ctx, t, o.targets[i].name, s, left)
 		switch {
 		case err != nil && o.only != nil: // it is a schedule of another turn
 			return &exitError{exitUsage, err}
@@ -231,6 +237,9 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s explored to the end", len(all.Explorations)-1, counted(len(subjects), "turn")), exitInternal
 			break
 		}
+	}
+	if all.Schedules == 0 && all.ExitCode == exitSame { // which would be green, and says nothing
+		all.Error, all.ExitCode = fmt.Sprintf("nothing was explored: the budget of %s was used up before the first run; give a longer --budget, or leave it out", o.budget), exitInternal
 	}
 	if o.html != "" {
 		if err := all.page(ctx, t, o); err != nil {
@@ -278,14 +287,14 @@ func (o exploreOptions) open(ctx context.Context, t *terminal) (subjects []turn.
 	return subjects, nil
 }
 
-// explore explores one subject with what is left of the budget, or runs the one
-// schedule of it.
-func (o exploreOptions) explore(ctx context.Context, t *terminal, s turn.Subject, left time.Duration) (*explore.Exploration, error) {
+// explore explores one subject, which is that of an argument, with what is left of the budget,
+// or runs the one schedule of it.
+func (o exploreOptions) explore(ctx context.Context, t *terminal, name string, s turn.Subject, left time.Duration) (*explore.Exploration, error) {
 	limits := o.limits
 	if o.elapsed != nil {
 		limits.Now = o.elapsed
 	}
-	limits.Command = "adkreplay explore " + shell.Quote(s.Name)
+	limits.Command = shell.Adkreplay("explore", shell.Operand(name))
 	limits.Progress = func(run, known int) { t.step(run, known, "schedules of "+s.Name) }
 	if o.only != nil {
 		return explore.RunSchedule(ctx, s, *o.only, limits)

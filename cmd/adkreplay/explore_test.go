@@ -44,11 +44,15 @@ func TestExploreRefuses(t *testing.T) {
 		{[]string{"helo"}, `there is no scenario "helo", and no file: did you mean hello?`},
 		{[]string{"--all", "hello"}, `--all explores every scenario: leave it or "hello" out`},
 		{[]string{"hello", "--bound", "0"}, "--bound 0: at least one thing has to go wrong"},
-		{[]string{"hello", "--schedules", "-1"}, "--budget, --schedules and --workers cannot be negative"},
+		{[]string{"hello", "--schedules", "0"}, "--schedules 0: give how many to run at most, 1 or more, or leave it out"},
+		{[]string{"hello", "--workers", "0"}, "--workers 0: give how many runs to have under way, 1 or more, or leave it out"},
+		{[]string{"hello", "--workers", "-1"}, "--workers -1: give how many"},
+		{[]string{"hello", "--budget", "0"}, "--budget 0s: give a time such as 10s, or leave it out"},
+		{[]string{"hello", "--budget", "-1s"}, "--budget -1s: give a time"},
 		{[]string{"hello", "--budget", "soon"}, `invalid argument "soon" for "--budget" flag`},
 		{[]string{"hello", "planner", "--only", "cancel@7"}, "--only is a schedule of one turn: name that one alone"},
 		{[]string{"hello", "--only", "cancle@7"}, `schedule "cancle@7": there is no kind of fault "cancle": there are cancel, `},
-		{[]string{"hello", "--only", ""}, `schedule "": "": want a kind of fault and the number of a crossing, as in cancel@7, or order@3=2`},
+		{[]string{"hello", "--only", " "}, `schedule " ": " ": want a kind of fault and the number of a crossing, as in cancel@7, or order@3=2`},
 	} {
 		got := adkreplay(append([]string{"explore"}, c.args...)...)
 		assert.Equal(t, exitUsage, got.code, "%q", c.args)
@@ -159,6 +163,21 @@ not begun, as the budget of 4s was used up: planner, stash
 1 turn, \d schedules?, bound 1, 0 violations, not all of it\n$`, got.out)
 }
 
+// Where the budget ends before the first run nothing is known, which is no success.
+func TestExploreOfNothing(t *testing.T) {
+	o, err := parseExplore(exploreFlags{bound: 1, budget: time.Millisecond}, []string{"hello", "planner"})
+	require.NoError(t, err)
+	got := exploring(t.Context(), o)
+	assert.Equal(t, exitInternal, got.code)
+	assert.Contains(t, got.out, "hello: 0 schedules, ")
+	assert.Contains(t, got.out, "not begun, as the budget of 1ms was used up: planner\n")
+	assert.Equal(t, "adkreplay: nothing was explored: the budget of 1ms was used up before the first run; give a longer --budget, or leave it out\n", got.err)
+	o.json = true
+	document := decoded[explored](t, exploring(t.Context(), o).out)
+	assert.Equal(t, exitInternal, document.ExitCode)
+	assert.Contains(t, document.Error, "nothing was explored")
+}
+
 func TestExploreInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -215,7 +234,7 @@ func TestExploreFinds(t *testing.T) {
     met by .* at\s+.*explore_test\.go:\d+
     shows in .* at\s+.*explore_test\.go:\d+
     fetch memories.*
-(    .*\n)*    adkreplay explore 'fickle one' --only 'storage-before@9'\n$`, again.out)
+(    .*\n)*    next: go run \S+/adkreplay explore 'fickle one' --only 'storage-before@9'\n$`, again.out)
 }
 
 func TestExploreDrawsItsProgress(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -87,14 +86,10 @@ func (o *exportOptions) parse(args []string) error {
 		return errors.New("--content, --events and --agent are of spans: give --otlp too")
 	case !o.spans && len(args) != 1:
 		return fmt.Errorf("export takes one trace, and got %d arguments", len(args))
-	case slices.Contains(args, ""):
-		return fmt.Errorf("argument %d is empty: give a file", slices.Index(args, "")+1)
-	case o.file == "":
-		return errors.New("--output needs a file, or - for the standard output")
 	case corpus.IsTrace(o.file):
 		return fmt.Errorf("--output writes no trace, and %s is the name of one: give another name", safetext.Line(o.file))
 	}
-	return checkInputs(args)
+	return checkFiles(args)
 }
 
 func runExport(ctx context.Context, t *terminal, o exportOptions) error {

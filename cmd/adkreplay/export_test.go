@@ -118,7 +118,7 @@ func TestExportRefuses(t *testing.T) {
 		{[]string{"--content", "a"}, exitUsage, "give --otlp too"},
 		{[]string{"--events", "a"}, exitUsage, "give --otlp too"},
 		{[]string{"--otlp", "a", "-o", "b.jsonl"}, exitUsage, "is the name of one"},
-		{[]string{"-", "-o", ""}, exitUsage, "--output needs a file"},
+		{[]string{"-", "-o", ""}, exitUsage, "--output is empty: want --output file"},
 		{[]string{filepath.Join(folder, "none.jsonl"), "-o", there}, exitUnreadable, "none.jsonl: no such file or directory"},
 		{[]string{folder, "-o", there}, exitUnreadable, "folder"},
 		{[]string{put(t, "c.txt", []byte("hello")), "-o", there}, exitUnreadable, "c.txt"},

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/budget"
 )
 
 // This file is what is said of flags: in complaints, and in the help.
@@ -33,6 +36,49 @@ func misflagged(cmd *cobra.Command, err error) error {
 		err = fmt.Errorf("%w%s", err, didYouMean("--"+name, flagsOf(cmd)))
 	}
 	return misused(cmd, err)
+}
+
+// oneOf is a flag that takes a name out of a set. Another one is refused as flags are read: where
+// it is used, it may mean something, or nothing be said of it.
+type oneOf struct {
+	given *string
+	kind  string // what the names are of
+	names []string
+}
+
+// Set takes a name of the set.
+func (f oneOf) Set(name string) error {
+	if !slices.Contains(f.names, name) {
+		return fmt.Errorf("there is no %s of this name%s", f.kind, oneOfThem(name, f.names))
+	}
+	*f.given = name
+	return nil
+}
+
+// String is the name that was given, or is usual.
+func (f oneOf) String() string { return *f.given }
+
+// Type is that of a text, whose usual value the help quotes.
+func (f oneOf) Type() string { return "string" }
+
+// registerEncoding adds the flag for the encoding in which tokens are counted.
+func registerEncoding(cmd *cobra.Command, given *string, usage string) {
+	*given = adk.EncodingO200kBase
+	cmd.Flags().Var(oneOf{given, "encoding", budget.Encodings()}, "encoding", usage)
+}
+
+// noneEmpty refuses a flag that was given an empty text, which is what a shell makes of a
+// variable that is not set: it would be as if nobody had given it.
+func noneEmpty(cmd *cobra.Command) error {
+	for _, name := range flagsOf(cmd) {
+		flag := cmd.Flags().Lookup(strings.TrimPrefix(name, "--"))
+		if flag != nil && flag.Changed && flag.Value.Type() == "string" && flag.Value.String() == "" {
+			_, wants, _ := strings.Cut(flag.Usage, "`")
+			wants, _, _ = strings.Cut(wants, "`")
+			return misused(cmd, fmt.Errorf("%s is empty: want %s %s", name, name, wants))
+		}
+	}
+	return nil
 }
 
 // flagsOf are the flags of a command as they are written.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -57,16 +56,12 @@ func (o *importOptions) parse(args []string) error {
 	switch {
 	case len(args) == 0 || len(args) > 2:
 		return fmt.Errorf("import takes a recording, or the two files of a batch, and got %d arguments", len(args))
-	case slices.Contains(args, ""):
-		return fmt.Errorf("argument %d is empty: give a file", slices.Index(args, "")+1)
-	case o.file == "":
-		return errors.New("--output needs a file, or - for the standard output")
 	}
 	o.recording = args[0]
 	if len(args) == 2 {
 		o.answers = args[1]
 	}
-	return checkInputs(args)
+	return checkFiles(args)
 }
 
 func runImport(ctx context.Context, t *terminal, o importOptions) error {
@@ -124,6 +119,9 @@ func readRecording(ctx context.Context, o importOptions) (*cassette.Recording, e
 // readWhole reads a file, or the standard input, up to one byte more than a recording
 // may have: who reads that says so.
 func readWhole(ctx context.Context, path string) (io.Reader, error) {
+	if err := noFolder(path, "a recording"); err != nil {
+		return nil, err
+	}
 	recording, err := file(ctx, path).open()
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func TestImportRefuses(t *testing.T) {
 		{[]string{"a", "b", "c"}, exitUsage, "and got 3 arguments"},
 		{[]string{""}, exitUsage, "argument 1 is empty"},
 		{[]string{"-", "-"}, exitUsage, "standard input"},
-		{[]string{put(t, "a.yaml", []byte(govcr)), "-o", ""}, exitUsage, "--output needs a file"},
+		{[]string{put(t, "a.yaml", []byte(govcr)), "-o", ""}, exitUsage, "--output is empty: want --output file"},
 		{[]string{put(t, "b.yaml", []byte("version: 2\ninteractions: []\n")), "-o", there}, exitUnreadable, "b.yaml"},
 		{[]string{put(t, "c.txt", []byte("hello")), "-o", there}, exitUnreadable, "c.txt"},
 		{[]string{filepath.Join(folder, "none.yaml"), "-o", there}, exitUnreadable, "none.yaml: no such file or directory"},

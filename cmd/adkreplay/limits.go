@@ -27,7 +27,7 @@ func registerLimits(root *cobra.Command, t *terminal) {
 		if err := t.setLimits(given); err != nil {
 			return misused(cmd, fmt.Errorf("--limit: %w", err))
 		}
-		return nil
+		return noneEmpty(cmd)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -47,13 +46,10 @@ shards, are refused.
 }
 
 func checkMerge(args []string, out reportOptions) error {
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return errors.New("merge takes the reports of all shards, and got none")
-	case slices.Contains(args, ""):
-		return fmt.Errorf("argument %d is empty: give the file of a report", slices.Index(args, "")+1)
 	}
-	return out.check()
+	return errors.Join(checkNone(args, "the file of a report"), checkInputs(args), out.check())
 }
 
 // readReports reads all reports, or says what is wrong with those that cannot be
@@ -71,6 +67,9 @@ func readReports(ctx context.Context, paths []string) (reports []*corpus.Report,
 }
 
 func readReport(ctx context.Context, path string) (*corpus.Report, error) {
+	if err := noFolder(path, "a report, which verify --json=FILE writes"); err != nil {
+		return nil, err
+	}
 	f, err := file(ctx, path).open()
 	if err != nil {
 		return nil, err

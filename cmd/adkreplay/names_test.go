@@ -85,3 +85,16 @@ func TestHostileNamesAreEscapedInAllReports(t *testing.T) {
 	require.NoError(t, json.Unmarshal(report, &read))
 	assert.Equal(t, strings.ToValidUTF8(filepath.Join(folder, "1"+hostileName), "\ufffd"), read.Traces[0].Trace, "JSON has no other bytes")
 }
+
+// A file whose name begins with a dash is printed in a command as one that is no flag.
+func TestNamesWithADashInCommands(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("-a.jsonl", edited(t, "hello", moreIterations), 0o600))
+	assert.Regexp(t, `next: .* \\\n    show ./-a.jsonl `, adkreplay("verify", "--", "-a.jsonl").out)
+	assert.Regexp(t, `(?m)^next: .* accept --reason 'why it is meant' ./-a.jsonl$`, adkreplay("review", "--", "-a.jsonl").out)
+	runs := 0
+	one := fickle(&runs)
+	one.name = "-a.jsonl"
+	assert.Regexp(t, `\n    next: .*\badkreplay(@latest)? explore ./-a.jsonl --only `, exploring(t.Context(), exploreOptions{targets: []target{one}}).out)
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -13,6 +14,11 @@ func didYouMean(wrong string, names []string) string {
 		return ""
 	}
 	return ": did you mean " + strings.Join(like, " or ") + "?"
+}
+
+// oneOfThem offers the names that are spelled like a wrong one, and all where none is.
+func oneOfThem(wrong string, names []string) string {
+	return cmp.Or(didYouMean(wrong, names), ": want one of "+strings.Join(names, ", "))
 }
 
 // mostOffered is how many names are offered at most.

@@ -25,10 +25,9 @@ type replayOptions struct {
 
 // replayFlags are the flags of replay as they were given.
 type replayFlags struct {
-	set    []string
-	out    string
-	hasOut bool
-	json   bool
+	set  []string
+	out  string
+	json bool
 }
 
 func newReplay(t *terminal) *cobra.Command {
@@ -69,7 +68,6 @@ Exit codes:
 		Example: "  adkreplay replay turn.jsonl --set 22.result=cold\n  adkreplay replay turn.jsonl --set 19.args='{\"town\":\"Oslo\"}'\n" +
 			"  adkreplay replay turn.jsonl \\\n      --set executor/model#1.error='rate limited' --out limited.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.hasOut = cmd.Flags().Changed("out")
 			o, err := parseReplay(flags, args)
 			if err != nil {
 				return misused(cmd, err)
@@ -89,8 +87,12 @@ func parseReplay(flags replayFlags, args []string) (replayOptions, error) {
 		return replayOptions{}, fmt.Errorf("replay takes one file, and got %d", len(args))
 	case len(flags.set) == 0:
 		return replayOptions{}, errors.New("replay needs --set PATH=VALUE; to run a trace as it is, there is verify")
-	case flags.hasOut && flags.out == "":
-		return replayOptions{}, errors.New("--out is empty: give the name of a file")
+	}
+	if flags.out == stdout {
+		return replayOptions{}, errors.New("--out needs a file: the standard output has the text")
+	}
+	if err := checkFiles(args); err != nil {
+		return replayOptions{}, err
 	}
 	o := replayOptions{path: args[0], file: flags.out, json: flags.json}
 	for _, set := range flags.set {

@@ -53,7 +53,7 @@ variable CI is set.
   adkreplay review --pending bin/pending`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args
-			if err := o.check(cmd.Flags().Changed("pending"), os.Getenv); err != nil {
+			if err := o.check(os.Getenv); err != nil {
 				return misused(cmd, err)
 			}
 			return runReview(cmd.Context(), t, o)
@@ -63,11 +63,9 @@ variable CI is set.
 	return cmd
 }
 
-func (o reviewOptions) check(hasPending bool, env func(string) string) error {
+func (o reviewOptions) check(env func(string) string) error {
 	switch {
-	case hasPending && o.pending == "":
-		return errors.New("--pending needs a folder: the one that ADKREPLAY_PENDING named")
-	case len(o.paths) == 0 && !hasPending:
+	case len(o.paths) == 0 && o.pending == "":
 		return errors.New("review takes files or folders, and got none: the embedded traces are no files")
 	case slices.Contains(o.paths, stdin):
 		return errors.New("review reads answers from the standard input, and no trace: give a file or a folder")
@@ -117,8 +115,11 @@ func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, 
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, unreadable(fmt.Errorf("there is no folder %s: no check of package golden has run with ADKREPLAY_PENDING set to its whole path", safetext.Line(o.pending)))
 		}
+		if info, _ := os.Stat(o.pending); info != nil && !info.IsDir() {
+			return nil, unreadable(fmt.Errorf("%s is no folder: give the one that ADKREPLAY_PENDING named", safetext.Line(o.pending)))
+		}
 		if err != nil {
-			return nil, unreadable(errors.New(withoutPackage(err)))
+			return nil, unreadable(err)
 		}
 		r.addPending(all)
 	}
@@ -217,7 +218,11 @@ func (r *reviewed) show(ctx context.Context, t *terminal, o reviewOptions) {
 		t.printf("%d of %d: %s", i+1, len(r.changes), strings.TrimRight(c.Shown, "\n"))
 	}
 	if r.acceptable(ctx, t) {
-		t.printf("next: %s", shell.Adkreplay(append([]string{"accept", "--reason", "why it is meant"}, o.paths...)...))
+		args := []string{"accept", "--reason", "why it is meant"}
+		for _, path := range o.paths {
+			args = append(args, shell.Operand(path))
+		}
+		t.printf("next: %s", shell.Adkreplay(args...))
 	}
 	for _, command := range r.commands() {
 		t.printf("next: %s", command)

@@ -98,7 +98,7 @@ func TestReviewWithoutATerminal(t *testing.T) {
 	assert.Contains(t, got.out, "1 of 1: changed output in dispatch")
 	assert.Contains(t, got.out, " accept --reason 'why it is meant' "+path+"\n")
 	assert.Equal(t, []string{"nothing is asked, since this is no terminal"}, last(1, got.out))
-	for says, args := range map[string][]string{"got none": nil, "no trace: give a file": {"-"}, "argument 1 is empty": {""}, "--pending needs a folder": {"--pending", ""}} {
+	for says, args := range map[string][]string{"got none": nil, "no trace: give a file": {"-"}, "argument 1 is empty": {""}, "--pending is empty: want --pending folder": {"--pending", ""}} {
 		got := adkreplay(append([]string{"review"}, args...)...)
 		assert.Equal(t, exitUsage, got.code)
 		assert.Contains(t, got.err, says)

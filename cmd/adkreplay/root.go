@@ -67,8 +67,6 @@ func contained(t *terminal, do func() error) (err error) {
 func run(ctx context.Context, t *terminal, args []string) error {
 	root := newRoot(t)
 	root.SetArgs(append([]string{}, args...)) // of nil it would take the process's own
-	root.SetOut(t.out)
-	root.SetErr(t.err)
 	return root.ExecuteContext(ctx)
 }
 
@@ -128,6 +126,8 @@ Everything happens in this process: no network, no model, no key.
 		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetOut(t.out)
+	root.SetErr(t.err)
 	root.Version = version(debug.ReadBuildInfo())
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(misflagged)
@@ -136,7 +136,14 @@ Everything happens in this process: no network, no model, no key.
 	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newReview(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
 		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newStats(t), newDistil(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
 	root.SetHelpCommand(newHelp(root))
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", usualColumns)))
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" { // which the library has end with 0 for a shell that it does not know
+			cmd.Args, cmd.RunE = noSuchCommand, root.RunE
+		}
+	}
+	usage := strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", usualColumns))
+	root.SetUsageTemplate(strings.ReplaceAll(usage, "for more information about", "for more about"))
 	setHelp(root)
 	for _, cmd := range root.Commands() {
 		cmd.Long = filled(cmd.Long, usualColumns)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -228,6 +229,11 @@ func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
 		{[]string{"--fast", "verify"}, "unknown flag: --fast; see adkreplay --help"},
 		{[]string{"show", "--at", "x"}, `invalid argument "x" for "--at" flag: want a whole number; see adkreplay show --help`},
 		{[]string{"show", "--at", "99999999999999999999"}, `invalid argument "99999999999999999999" for "--at" flag: no number is that large here; see adkreplay show --help`},
+		{[]string{"diff", "--encoding", "nope", "a", "b"}, `invalid argument "nope" for "--encoding" flag: there is no encoding of this name: want one of gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, gemini, llama2, claude; see adkreplay diff --help`},
+		{[]string{"stats", "--encoding", "o200k"}, `invalid argument "o200k" for "--encoding" flag: there is no encoding of this name: did you mean o200k_base?; see adkreplay stats --help`},
+		{[]string{"shrink", "--keep", "turn-bound", "a"}, `invalid argument "turn-bound" for "--keep" flag: there is no violation or divergence of this name: did you mean turn-bounds?; see adkreplay shrink --help`},
+		{[]string{"stats", "--fail-if", "nope > 1", folder}, `--fail-if: "nope": there is no such figure: adkreplay stats --csv prints their names; see adkreplay stats --help`},
+		{[]string{"schema", "page"}, `there is no schema of "page": want one of check, diff, distil, explore, lint, merge, replay, show, show-at, show-journal, stats, verify; see adkreplay schema --help`},
 		{[]string{"verify", "--json", "report.json", "a.jsonl"}, "--json takes its file behind an equals sign: --json=report.json; see adkreplay verify --help"},
 		{[]string{"version", "x"}, "version takes no argument, and got 1; see adkreplay version --help"},
 		{[]string{"run", "helo"}, `there is no scenario "helo": did you mean hello?; see adkreplay run --help`},
@@ -243,6 +249,98 @@ func TestComplaintsSayWhatWouldBeRight(t *testing.T) {
 	for _, c := range cases {
 		assert.Equal(t, "adkreplay: "+c.want+"\n", adkreplay(c.args...).err, "%q", c.args)
 	}
+}
+
+// Whatever flag takes a name out of a set refuses another one as flags are read, whether the
+// command comes to use it or not. What an agent is called, somebody makes up; who was asked, a
+// trace says.
+func TestNamesAreOfTheirSets(t *testing.T) {
+	takesName := regexp.MustCompile(`--(\S+) name `)
+	var taken []string
+	for _, cmd := range newRoot(newTerminal(io.Discard, io.Discard)).Commands() {
+		for _, found := range takesName.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
+			flag := found[1]
+			if flag == "agent" || flag == "of" {
+				continue
+			}
+			taken = append(taken, cmd.Name()+" --"+flag)
+			for _, wrong := range []string{"no such name", ""} {
+				assert.ErrorContains(t, cmd.Flags().Set(flag, wrong), "want one of ", "%s --%s %q", cmd.Name(), flag, wrong)
+			}
+		}
+	}
+	assert.Equal(t, []string{"diff --encoding", "shrink --keep", "stats --encoding"}, taken)
+}
+
+// A shell makes an empty text of a variable that is not set. As a flag or as a file that is no
+// way to leave it out.
+func TestNothingIsGivenEmpty(t *testing.T) {
+	path := good(t)
+	for want, args := range map[string][]string{
+		"--html is empty: want --html file":         {"verify", path, "--html", ""},
+		"--junit is empty: want --junit file":       {"verify", path, "--junit", ""},
+		"--json is empty: want --json file":         {"verify", path, "--json="},
+		"--shard is empty: want --shard i/n":        {"verify", path, "--shard", ""},
+		"--prices is empty: want --prices file":     {"stats", path, "--prices", ""},
+		"--grep is empty: want --grep expression":   {"show", path, "--grep", ""},
+		"--only is empty: want --only schedule":     {"explore", "hello", "--only", ""},
+		"--reason is empty: want --reason text":     {"accept", path, "--reason", ""},
+		"--output is empty: want --output file":     {"view", path, "-o", ""},
+		"--agent is empty: want --agent name":       {"export", path, "--agent", ""},
+		"argument 1 is empty: give a file; see adk": {"show", ""},
+		"argument 1 is empty: give a file; see ad":  {"shrink", ""},
+		"argument 2 is empty: give a file; see adk": {"diff", path, ""},
+		"argument 1 is empty: give a file; see a":   {"replay", "", "--set", "1.x=1"},
+	} {
+		got := adkreplay(args...)
+		assert.Equal(t, []any{exitUsage, ""}, []any{got.code, got.out}, "%q", args)
+		assert.Contains(t, got.err, "adkreplay: "+want, "%q", args)
+	}
+}
+
+// The standard output has the text where a command writes something else to a file: - would be
+// the name of that.
+func TestFilesThatAreNoStandardOutput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{
+		{"run", "hello", "-o", "-"}, {"run", "--all", "-o", "-"}, {"replay", "x", "--set", "1.x=1", "--out", "-"}, {"distil", ".", "-o", "-"}, {"shrink", "x", "-o", "-"},
+		{"verify", "--html", "-"}, {"explore", "hello", "--html", "-"},
+	} {
+		got := adkreplay(args...)
+		assert.Equal(t, []any{exitUsage, ""}, []any{got.code, got.out}, "%q", args)
+		assert.NoFileExists(t, "-", "%q", args)
+	}
+}
+
+// Who wants another file than a trace does not ask for one of a folder.
+func TestFoldersForOtherFiles(t *testing.T) {
+	folder := filepath.Dir(good(t))
+	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + folder + ": this is a folder: give the file of a recording\n"}, adkreplay("import", folder))
+	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + folder + ": this is a folder: give the file of a report, which verify --json=FILE writes\n"}, adkreplay("merge", folder))
+	assert.Equal(t, exitUsage, adkreplay("merge", "-", "-").code)
+	t.Setenv("CI", "")
+	file := good(t)
+	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + file + " is no folder: give the one that ADKREPLAY_PENDING named\n"}, adkreplay("review", "--pending", file))
+}
+
+// The list of the commands has all of them.
+func TestCommandsAreListed(t *testing.T) {
+	list, err := os.ReadFile("../../docs/commands.md")
+	require.NoError(t, err)
+	for _, cmd := range newRoot(newTerminal(io.Discard, io.Discard)).Commands() {
+		assert.Contains(t, string(list), "adkreplay "+cmd.Name())
+	}
+}
+
+// A shell that is not known is wrong usage.
+func TestCompletionOfNoShell(t *testing.T) {
+	assert.Equal(t, outcome{exitUsage, "", "adkreplay: there is no command \"basch\": did you mean bash?; see adkreplay completion --help\n"}, adkreplay("completion", "basch"))
+	got := adkreplay("completion", "bash", "extra")
+	assert.Equal(t, []any{exitUsage, ""}, []any{got.code, got.out})
+	got = adkreplay("completion", "bash")
+	assert.Equal(t, exitSame, got.code)
+	assert.Contains(t, got.out, "bash completion")
+	assert.Equal(t, exitSame, adkreplay("completion").code)
 }
 
 // Every command's help says with which codes it ends, behind its usage and its flags.

@@ -36,9 +36,8 @@ type runOptions struct {
 
 // runFlags are the flags of run as they were given.
 type runFlags struct {
-	output    string
-	hasOutput bool
-	all       bool
+	output string
+	all    bool
 }
 
 func newRun(t *terminal) *cobra.Command {
@@ -56,7 +55,6 @@ every one of them into the folder given with -o.
 		Example:   "  adkreplay run\n  adkreplay run tool-round-trip\n  adkreplay run hello -o hello.jsonl\n  adkreplay run --all -o traces",
 		ValidArgs: runNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.hasOutput = cmd.Flags().Changed("output")
 			o, err := parseRun(flags, args)
 			if err != nil {
 				return misused(cmd, err)
@@ -73,15 +71,15 @@ func parseRun(flags runFlags, args []string) (runOptions, error) {
 	switch {
 	case len(args) > 1:
 		return runOptions{}, fmt.Errorf("run takes one scenario, and got %d", len(args))
-	case flags.hasOutput && flags.output == "":
-		return runOptions{}, errors.New("-o is empty: give the name of a file, or with --all of a folder")
+	case flags.output == stdout:
+		return runOptions{}, errors.New("-o needs a file, or with --all a folder: the standard output has the text")
 	case flags.all && len(args) > 0:
 		return runOptions{}, fmt.Errorf("--all runs every scenario: leave it or %q out", args[0])
-	case flags.all && !flags.hasOutput:
+	case flags.all && flags.output == "":
 		return runOptions{}, errors.New("--all records: give the folder with -o")
 	case flags.all:
 		return runOptions{scenarios: scenarios.All(), sessions: scenarios.Sessions(), folder: flags.output}, nil
-	case len(args) == 0 && flags.hasOutput:
+	case len(args) == 0 && flags.output != "":
 		return runOptions{}, errors.New("-o needs the name of a scenario to record, or --all")
 	case len(args) == 0:
 		return runOptions{}, nil

@@ -28,12 +28,12 @@ func TestParseRun(t *testing.T) {
 	assert.NoError(t, err)
 	assert.Empty(t, o, "nothing to run: the list")
 
-	o, err = parseRun(runFlags{output: "x", hasOutput: true}, []string{"stash"})
+	o, err = parseRun(runFlags{output: "x"}, []string{"stash"})
 	assert.NoError(t, err)
 	assert.Equal(t, []string{"stash"}, names(o))
 	assert.Equal(t, []string{"x", ""}, []string{o.file, o.folder})
 
-	o, err = parseRun(runFlags{output: "x", hasOutput: true, all: true}, nil)
+	o, err = parseRun(runFlags{output: "x", all: true}, nil)
 	assert.NoError(t, err)
 	assert.Equal(t, scenarioNames(), names(o))
 	assert.Equal(t, []string{"", "x"}, []string{o.file, o.folder})
@@ -47,10 +47,9 @@ func TestParseRunRefuses(t *testing.T) {
 	}{
 		{runFlags{}, []string{"a", "b"}, "run takes one scenario, and got 2"},
 		{runFlags{}, []string{"gate-timeot"}, `there is no scenario "gate-timeot": did you mean gate-timeout?`},
-		{runFlags{hasOutput: true}, []string{"hello"}, "-o is empty: give the name of a file, or with --all of a folder"},
-		{runFlags{hasOutput: true, output: "x"}, nil, "-o needs the name of a scenario to record, or --all"},
+		{runFlags{output: "x"}, nil, "-o needs the name of a scenario to record, or --all"},
 		{runFlags{all: true}, nil, "--all records: give the folder with -o"},
-		{runFlags{all: true, hasOutput: true, output: "x"}, []string{"hello"}, `--all runs every scenario: leave it or "hello" out`},
+		{runFlags{all: true, output: "x"}, []string{"hello"}, `--all runs every scenario: leave it or "hello" out`},
 	}
 	for _, c := range cases {
 		_, err := parseRun(c.flags, c.args)

@@ -60,7 +60,7 @@ Members may be added without notice; none changes its meaning or goes.
 				return misused(cmd, fmt.Errorf("schema takes one command, and got %d", len(args)))
 			}
 			if documents[args[0]] == nil {
-				return misused(cmd, fmt.Errorf("there is no schema of %q%s", args[0], didYouMean(args[0], names)))
+				return misused(cmd, fmt.Errorf("there is no schema of %q%s", args[0], oneOfThem(args[0], names)))
 			}
 			schema, err := schemaOf(args[0], false)
 			if err != nil {

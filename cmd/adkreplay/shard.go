@@ -148,4 +148,6 @@ func (v variables) shard(n int, env func(string) string) (corpus.Shard, error) {
 }
 
 // withoutPackage is an error's text without the name of the package.
-func withoutPackage(err error) string { return strings.TrimPrefix(err.Error(), "replay: ") }
+func withoutPackage(err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "replay: "), "cassette: ")
+}

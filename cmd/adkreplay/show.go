@@ -101,8 +101,9 @@ func parseShow(o showOptions, args []string) (showOptions, error) {
 		return showOptions{}, fmt.Errorf("show takes one file, and got %d", len(args))
 	}
 	o.path = args[0]
-	var err error
+	err := checkFiles(args)
 	switch {
+	case err != nil:
 	case o.hasAt && o.at < 1:
 		err = fmt.Errorf("--at %d: crossings are numbered from 1", o.at)
 	case o.hasAt && (o.grep != "" || o.isRange()):

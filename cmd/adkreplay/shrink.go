@@ -48,35 +48,31 @@ divergence as verify names it, unsteady for a turn that two runs of make two
 traces, or untrue for one in which a caller was answered otherwise than the
 trace says. Without it the first that is found is kept. A turn that shows nothing
 of it when it is run again, because only the engine that recorded it did, cannot
-be shrunk.
+be shrunk; where the trace diverges, shrink says so and ends with 1.
 ` + exitHelp,
 		Example: "  adkreplay shrink turn.jsonl\n  adkreplay shrink turn.jsonl --keep turn-bounds -o lost_test.go",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := parseShrink(o, cmd.Flags().Changed("output"), args)
+			o, err := parseShrink(o, args)
 			if err != nil {
 				return misused(cmd, err)
 			}
 			return runShrink(cmd.Context(), t, o, turn.CheckTurn)
 		},
 	}
-	cmd.Flags().StringVar(&o.keep, "keep", "", "keep the violation or divergence of this `name`")
+	cmd.Flags().Var(oneOf{&o.keep, "violation or divergence", keepable()}, "keep", "keep the violation or divergence of this `name`")
 	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write the turn as a Go test to this `file`")
 	return cmd
 }
 
-func parseShrink(o shrinkOptions, hasOutput bool, args []string) (shrinkOptions, error) {
+func parseShrink(o shrinkOptions, args []string) (shrinkOptions, error) {
 	switch {
 	case len(args) != 1:
 		return shrinkOptions{}, fmt.Errorf("shrink takes one file, and got %d", len(args))
-	case hasOutput && o.file == "":
-		return shrinkOptions{}, errors.New("-o is empty: give the name of a file")
-	case hasOutput && !strings.HasSuffix(o.file, "_test.go"):
+	case o.file != "" && !strings.HasSuffix(o.file, "_test.go"):
 		return shrinkOptions{}, fmt.Errorf("-o %s: the name of a Go test ends in _test.go", safetext.Line(o.file))
-	case o.keep != "" && !slices.Contains(keepable(), o.keep):
-		return shrinkOptions{}, fmt.Errorf("--keep %s: there is no violation or divergence of this name%s", o.keep, didYouMean(o.keep, keepable()))
 	}
 	o.path = args[0]
-	return o, nil
+	return o, checkFiles(args)
 }
 
 // keepable are the names of all that can be wrong with a turn.
@@ -93,16 +89,16 @@ func keepable() []string {
 
 func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings examiner) error {
 	defer t.busy("shrinking " + o.path)()
-	one, err := readTurn(ctx, t, file(ctx, o.path))
+	recorded, one, err := readTurn(ctx, t, file(ctx, o.path))
 	if err != nil {
 		return err
 	}
 	found := findings(one)
 	kept, err := chosen(o, found)
+	if err == nil && kept == "" {
+		err = nothingToShrink(ctx, t, recorded)
+	}
 	if err != nil || kept == "" {
-		if err == nil {
-			t.judged(green, "same", safetext.Line(o.path)+": the turn keeps all invariants, and replays as it ran: there is nothing to shrink")
-		}
 		return err
 	}
 	small, stats := shrink.Shrink(one, func(one turn.Turn) bool {
@@ -114,28 +110,52 @@ func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings exami
 	return printShrunk(t, o, kept, one, small, stats)
 }
 
-// readTurn translates a trace.
-func readTurn(ctx context.Context, t *terminal, recorded traceFile) (turn.Turn, error) {
+// nothingToShrink says of a trace whose turn shows nothing that is wrong that all is well with
+// it, or fails where it diverges itself: what another engine did, or a hand has written, does not
+// come again when the turn is run.
+func nothingToShrink(ctx context.Context, t *terminal, recorded *trace.Trace) error {
+	var content bytes.Buffer
+	if _, err := recorded.WriteTo(&content); err != nil {
+		return internal(err)
+	}
+	name := recorded.Options().File
+	report, err := replay.Verify(ctx, &content, replay.Live{}, recorded.Options())
+	switch {
+	case ctx.Err() != nil:
+		return internal(errors.New("interrupted: nothing was shrunk"))
+	case err != nil:
+		return unreadable(errors.New(safetext.OfFile(name, err)))
+	case report.Divergence != nil:
+		t.judged(red, "divergence", fmt.Sprintf("%s: the trace diverges, %s at crossing %d, which adkreplay verify shows; run again on today's engine, "+
+			"the turn shows nothing that is wrong, and cannot be shrunk", safetext.Line(name), report.Divergence.Class, report.Divergence.Crossing))
+		return ended(exitDivergence)
+	}
+	t.judged(green, "same", safetext.Line(name)+": the turn keeps all invariants, and replays as it ran: there is nothing to shrink")
+	return nil
+}
+
+// readTurn reads a trace, and translates it.
+func readTurn(ctx context.Context, t *terminal, recorded traceFile) (*trace.Trace, turn.Turn, error) {
 	f, err := recorded.open()
 	if err != nil {
-		return turn.Turn{}, unreadable(err)
+		return nil, turn.Turn{}, unreadable(err)
 	}
 	defer f.Close()
 	read, err := trace.Read(interruptible{ctx, f}, t.holding(recorded, 4))
 	switch {
 	case ctx.Err() != nil:
-		return turn.Turn{}, internal(errors.New("interrupted"))
+		return nil, turn.Turn{}, internal(errors.New("interrupted"))
 	case err != nil:
-		return turn.Turn{}, unreadable(errors.New(safetext.OfFile(recorded.name, err)))
+		return nil, turn.Turn{}, unreadable(errors.New(safetext.OfFile(recorded.name, err)))
 	}
 	one, err := shrink.TurnOf(read)
 	if err == nil {
 		err = refused(one, recorded.name)
 	}
 	if err != nil {
-		return turn.Turn{}, unreadable(errors.New(safetext.OfFile(recorded.name, err)))
+		return nil, turn.Turn{}, unreadable(errors.New(safetext.OfFile(recorded.name, err)))
 	}
-	return one, nil
+	return read, one, nil
 }
 
 // refused is why the engine does not even begin the turn of a file; nil where it does.

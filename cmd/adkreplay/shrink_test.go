@@ -14,14 +14,12 @@ import (
 )
 
 func TestParseShrink(t *testing.T) {
-	o, err := parseShrink(shrinkOptions{keep: "one-error", file: "a_test.go"}, true, []string{"a"})
+	o, err := parseShrink(shrinkOptions{keep: "one-error", file: "a_test.go"}, []string{"a"})
 	assert.NoError(t, err)
 	assert.Equal(t, shrinkOptions{path: "a", keep: "one-error", file: "a_test.go"}, o)
-	_, err = parseShrink(shrinkOptions{}, false, nil)
+	_, err = parseShrink(shrinkOptions{}, nil)
 	assert.EqualError(t, err, "shrink takes one file, and got 0")
-	_, err = parseShrink(shrinkOptions{}, true, []string{"a"})
-	assert.EqualError(t, err, "-o is empty: give the name of a file")
-	_, err = parseShrink(shrinkOptions{file: "a.go"}, true, []string{"a"})
+	_, err = parseShrink(shrinkOptions{file: "a.go"}, []string{"a"})
 	assert.EqualError(t, err, "-o a.go: the name of a Go test ends in _test.go")
 }
 
@@ -32,6 +30,14 @@ func TestShrinkOfWhatIsRight(t *testing.T) {
 		adkreplay("shrink", path))
 	assert.Equal(t, outcome{exitInternal, "", "adkreplay: " + path + ": run again on today's engine, the turn shows no \"turn-bounds\", nor anything else that is wrong\n"},
 		adkreplay("shrink", path, "--keep", "turn-bounds"))
+}
+
+// What only the engine that recorded a turn did, or a hand has written, does not come again
+// when the turn is run: that is no turn that is as it was recorded.
+func TestShrinkOfWhatTheTraceAloneShows(t *testing.T) {
+	path := divergent(t)
+	assert.Equal(t, outcome{exitDivergence, "divergence " + path + ": the trace diverges, changed output at crossing 26, which adkreplay verify shows; " +
+		"run again on today's engine, the turn shows nothing that is wrong, and cannot be shrunk\n", ""}, adkreplay("shrink", path))
 }
 
 func TestShrinkWhatCannotBeRead(t *testing.T) {

@@ -63,13 +63,13 @@ func parseStale(o staleOptions, args []string) (staleOptions, error) {
 func runStale(t *terminal, o staleOptions) error {
 	claims, err := corpus.ReadReferences(o.claims)
 	if err != nil {
-		return unreadable(errors.New(withoutPackage(err)))
+		return unreadable(err)
 	}
 	stale, doubtful := 0, 0
 	for _, root := range o.roots {
 		found, err := claims.Unreferenced(root)
 		if err != nil {
-			return unreadable(errors.New(withoutPackage(err)))
+			return unreadable(err)
 		}
 		for _, u := range found {
 			if u.Doubt == "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ nothing.
 		},
 	}
 	cmd.Flags().StringVar(&flags.prices, "prices", "", "count what tokens cost by the prices in this `file`")
-	cmd.Flags().StringVar(&flags.encoding, "encoding", adk.EncodingO200kBase, "the `name` of the encoding in which tokens are counted that no answer says")
+	registerEncoding(cmd, &flags.encoding, "the `name` of the encoding in which tokens are counted that no answer says")
 	cmd.Flags().StringArrayVar(&flags.conditions, "fail-if", nil, "fail where this `condition` holds; may be given several times")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the figures as one JSON document")
 	cmd.Flags().BoolVar(&flags.csv, "csv", false, "print the figures as CSV")
@@ -195,7 +196,7 @@ func holding(conditions []stats.Condition, table stats.Table) (held []string, er
 	for _, condition := range conditions {
 		words, holds, err := condition.Holds(table)
 		if err != nil {
-			return nil, fmt.Errorf("--fail-if: %w%s", err, didYouMean(condition.Name, names))
+			return nil, fmt.Errorf("--fail-if: %w%s", err, cmp.Or(didYouMean(condition.Name, names), ": adkreplay stats --csv prints their names"))
 		}
 		if holds {
 			held = append(held, words)

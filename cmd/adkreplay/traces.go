@@ -178,6 +178,14 @@ func openFile(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
+// noFolder refuses a folder where a command wants a file that is no trace.
+func noFolder(path, want string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: this is a folder: give the file of %s", safetext.Line(path), want)
+	}
+	return nil
+}
+
 // such names a trace of a folder; empty where there is none.
 func such(folder string) string {
 	found := folderTraces(folder)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +49,7 @@ func (o *reportOptions) check() error {
 			return fmt.Errorf("%s writes a report, and %s is the name of a trace: give another name, or - for the standard output", f.flag, safetext.Line(f.file))
 		}
 	}
-	if err := checkPage("--html", cmp.Or(o.html, usualPage)); err != nil {
+	if err := checkPage("--html", o.html); err != nil {
 		return err
 	}
 	switch {

@@ -58,7 +58,7 @@ when it comes into view, and stays where it was.
 			if err := o.check(); err != nil {
 				return misused(cmd, err)
 			}
-			if err := absent(o.paths); err != nil {
+			if err := absent(o.paths, o.watch); err != nil {
 				return &exitError{exitUnreadable, err}
 			}
 			if o.watch {
@@ -83,18 +83,28 @@ func (o *viewOptions) check() error {
 	return checkWatch(o.paths)
 }
 
-// absent refuses paths of which there is none: a page of nothing would stand where that of
-// before did. What else cannot be read is said on the page.
-func absent(paths []string) error {
+// absent refuses paths of which there is none, and folders in which there is none, unless
+// somebody watches for one: a page of nothing would stand where that of before did. What else
+// cannot be read is said on the page.
+func absent(paths []string, watch bool) error {
 	var none []error
 	for _, path := range paths {
-		if path == stdin {
+		info, err := os.Stat(path)
+		switch {
+		case path == stdin:
+			return nil
+		case errors.Is(err, fs.ErrNotExist):
+			none = append(none, errors.New(safetext.Line(path)+": no such file or directory"))
+			continue
+		case err != nil || !info.IsDir() || watch:
 			return nil
 		}
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		first := folderTraces(path)[0]
+		if first.name != path {
 			return nil
 		}
-		none = append(none, errors.New(safetext.Line(path)+": no such file or directory"))
+		_, err = first.open()
+		none = append(none, err)
 	}
 	return errors.Join(none...)
 }
@@ -105,17 +115,25 @@ var mostInPage = strconv.Itoa(page.DefaultMostBytes>>20) + " MB"
 // checkPaths refuses an empty path, which is what a shell makes of a variable that is not
 // set, and a second standard input.
 func checkPaths(args []string) error {
+	return errors.Join(checkNone(args, "a file or a folder, or no argument"), checkInputs(args))
+}
+
+// checkFiles is checkPaths for a command that takes no folder.
+func checkFiles(args []string) error {
+	return errors.Join(checkNone(args, "a file"), checkInputs(args))
+}
+
+// checkNone refuses an empty argument, and says what it could be.
+func checkNone(args []string, want string) error {
 	if at := slices.Index(args, ""); at >= 0 {
-		return fmt.Errorf("argument %d is empty: give a file or a folder, or no argument", at+1)
+		return fmt.Errorf("argument %d is empty: give %s", at+1, want)
 	}
-	return checkInputs(args)
+	return nil
 }
 
 // checkPage refuses what would overwrite a trace, or is another flag.
 func checkPage(flag, file string) error {
 	switch {
-	case file == "":
-		return fmt.Errorf("%s needs a file, or - for the standard output", flag)
 	case file != stdout && strings.HasPrefix(file, "-"):
 		return fmt.Errorf("%s needs a file, or - for the standard output: %q is a flag", flag, file)
 	case corpus.IsTrace(file):

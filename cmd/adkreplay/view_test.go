@@ -70,6 +70,9 @@ func TestViewOfNothingWritesNothing(t *testing.T) {
 		assert.Equal(t, "adkreplay: nosuch.jsonl: no such file or directory\nnobody: no such file or directory\n", o.err)
 		assert.Empty(t, o.out)
 	}
+	empty := t.TempDir()
+	o := adkreplay("view", empty, "nobody", "-o", file)
+	assert.Equal(t, outcome{exitUnreadable, "", "adkreplay: " + empty + ": there is no trace: the names of traces end in .jsonl or .jsonl.zst\nnobody: no such file or directory\n"}, o)
 	kept, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Equal(t, "of before", string(kept))

@@ -76,15 +76,27 @@ func (rec *Recording) readTrace(r io.Reader, o trace.Options, of []string) error
 	}
 	rec.Left = left
 	if len(rec.Interactions) == 0 {
-		return errors.New("no exchanges over HTTP in this trace")
+		return asked.nothing(of)
 	}
 	return nil
 }
 
 // tracedAsks are what a trace says of asks, in the order in which they began.
 type tracedAsks struct {
-	all []*tracedAsk
-	ops map[int]*tracedAsk
+	all    []*tracedAsk
+	ops    map[int]*tracedAsk
+	others []string // who else was asked over HTTP, each once
+}
+
+// mostNamed is how many of those that were asked are named.
+const mostNamed = 9
+
+// nothing says that no exchange was found, and who would have some.
+func (a *tracedAsks) nothing(of []string) error {
+	if len(a.others) == 0 {
+		return errors.New("no exchanges over HTTP in this trace")
+	}
+	return fmt.Errorf("no exchanges over HTTP with %s in this trace: it asked %s", safetext.List(of, safetext.Quoted), safetext.Names(safetext.Each(a.others, safetext.Line), mostNamed))
 }
 
 // tracedAsk is one of them. Places are the numbers of crossings.
@@ -109,6 +121,8 @@ func (a *tracedAsks) take(at int, x *adk.Crossing, of []string) error {
 			a.ops = map[int]*tracedAsk{}
 		}
 		a.all, a.ops[x.Op] = append(a.all, one), one
+	case wire.Asks(x) && isOverHTTP(x.JSON) && !slices.Contains(a.others, x.Name):
+		a.others = append(a.others, x.Name)
 	case wire.IsContained(x) && x.Name == adk.PassedBy && len(of) == 0:
 		return fmt.Errorf("crossing %d: what was asked is not held: %s", at, x.Text)
 	}
@@ -142,12 +156,19 @@ type heldRequest struct {
 	Base64       []byte
 }
 
+// isOverHTTP reports whether a request is one of adkhttp's, as far as it is held.
+func isOverHTTP(raw json.RawMessage) bool {
+	var request heldRequest
+	return adk.IsUnheld(raw) || json.Unmarshal(raw, &request) == nil && request.Method != "" && request.Path != ""
+}
+
 // addTo adds what was asked and answered, where that was over HTTP.
 func (a *tracedAsk) addTo(rec *Recording, redacted bool) error {
-	var request heldRequest
-	if a.isValue || !adk.IsUnheld(a.request) && (json.Unmarshal(a.request, &request) != nil || request.Method == "" || request.Path == "") {
+	if a.isValue || !isOverHTTP(a.request) {
 		return nil
 	}
+	var request heldRequest
+	_ = json.Unmarshal(a.request, &request) // of what is not held, nothing
 	switch {
 	case redacted && a.hiddenAt > 0:
 		return fmt.Errorf("crossing %d: a part of what %s said was redacted", a.hiddenAt, a.of)

@@ -177,6 +177,11 @@ func TestNotInATrace(t *testing.T) {
 			assert.ErrorContains(t, err, "cassette: turn.jsonl: "+c.says)
 		})
 	}
+	t.Run("another name", func(t *testing.T) {
+		out := turnOf(t, func(ctx context.Context) error { return get(ctx, url, -1, stream) })
+		_, err := cassette.ReadTrace(out, trace.Options{File: "turn.jsonl"}, "api.openai.org")
+		assert.EqualError(t, err, `cassette: turn.jsonl: no exchanges over HTTP with "api.openai.org" in this trace: it asked api.openai.com`)
+	})
 	t.Run("redacted", func(t *testing.T) {
 		out := turnOf(t, func(ctx context.Context) error { return get(ctx, url, -1, stream) }, replay.RecordOptions{Redact: redact.UsualSecrets()})
 		_, err := cassette.ReadTrace(out, trace.Options{File: "turn.jsonl"})

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 )
 
 // A line that is folded goes on below itself, this much to the right.
@@ -14,8 +14,8 @@ const hanging = "    "
 const Gutter = "│ "
 
 // Folded is a text with no line that is longer than it may be, where it has a place to be
-// folded at: a space, or the comma of a list without spaces. The rest of a line stands
-// below it, to the right of where it begins and of the sign and the gutter that it has.
+// folded at: a space, or the comma of a list without spaces, the sign of what is left out of a
+// quote, and anywhere in a script that writes no spaces. The rest of a line stands below it, to the right of where it begins and of the sign and the gutter that it has.
 // Commands stay whole, so that they can be copied, and so do the lines that backslashes make
 // one command of. columns 0 folds nothing.
 func Folded(text string, columns int) string {
@@ -61,8 +61,8 @@ func (f *folder) Write(text []byte) (int, error) {
 
 func foldedLine(line string, columns int) string {
 	indent := indentOf(line)
-	below := columns - utf8.RuneCountInString(indent+hanging)
-	if utf8.RuneCountInString(line) <= columns || IsCommand(line[len(indent):]) || below < columns/3 {
+	below := columns - columnsOf(indent+hanging)
+	if columnsOf(line) <= columns || IsCommand(line[len(indent):]) || below < columns/3 {
 		return line
 	}
 	var b strings.Builder
@@ -99,30 +99,87 @@ func IsCommand(line string) bool {
 	return strings.HasPrefix(line, "next: ") || strings.HasPrefix(line, "explore.") || strings.HasPrefix(line, "adkreplay ") || strings.HasPrefix(line, "go ")
 }
 
+// columnsOf is how many columns of a terminal a text takes.
+func columnsOf(text string) (n int) {
+	for _, r := range text {
+		n += widthOf(r)
+	}
+	return n
+}
+
+// widthOf is how many columns of a terminal a character takes: two of those of East Asia and of
+// pictures, and none of a mark on the one before.
+func widthOf(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me):
+		return 0
+	case unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
+
+// wide are the characters that take two columns: the blocks of East Asia and of pictures, as
+// Unicode has their width (UAX #11). A few within them that are narrow are taken for wide, which
+// folds a line a little early.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x1100, Hi: 0x115f, Stride: 1}, // Hangul, in letters
+		{Lo: 0x2e80, Hi: 0x303e, Stride: 1}, // radicals and punctuation
+		{Lo: 0x3041, Hi: 0xa4cf, Stride: 1}, // Kana, Han, Yi
+		{Lo: 0xa960, Hi: 0xa97c, Stride: 1},
+		{Lo: 0xac00, Hi: 0xd7a3, Stride: 1}, // Hangul, in syllables
+		{Lo: 0xf900, Hi: 0xfaff, Stride: 1},
+		{Lo: 0xfe30, Hi: 0xfe6f, Stride: 1},
+		{Lo: 0xff01, Hi: 0xff60, Stride: 1}, // wide forms of ASCII
+		{Lo: 0xffe0, Hi: 0xffe6, Stride: 1},
+	},
+	R32: []unicode.Range32{
+		{Lo: 0x1f300, Hi: 0x1f64f, Stride: 1}, // pictures
+		{Lo: 0x1f680, Hi: 0x1f6ff, Stride: 1},
+		{Lo: 0x1f900, Hi: 0x1faff, Stride: 1},
+		{Lo: 0x20000, Hi: 0x3fffd, Stride: 1}, // Han
+	},
+}
+
+// mayPart reports whether a line may be folded between two characters without a space: in a
+// script that writes none, but for what ends or begins there, and before the sign of what is
+// left out of a quote.
+func mayPart(a, b rune) bool {
+	return a == '"' && b == '…' || unicode.Is(wide, a) && unicode.Is(wide, b) && !unicode.In(a, unicode.Ps, unicode.Pi) && !unicode.In(b, unicode.Po, unicode.Pe, unicode.Pf, unicode.Lm)
+}
+
 // foldAt is where a line is folded to have room for what stands before, behind the words
-// that it begins with: at its last space that fits, or behind its last comma where that
+// that it begins with: at its last space that fits, or at its last other place where that
 // space leaves half of the room empty; at its first where none fits. 0 is a line that
 // fits, or cannot be folded.
 func foldAt(line string, words, room int) int {
-	if utf8.RuneCountInString(line) <= room {
+	if columnsOf(line) <= room {
 		return 0
 	}
-	runes, space, comma, filled := 0, 0, 0, 0
+	used, space, other, filled := 0, 0, 0, 0
+	before := rune(0)
 	for i, r := range line {
-		if runes > room && space+comma > 0 {
+		if i > words && mayPart(before, r) && (used <= room || space+other == 0) {
+			other = i
+		}
+		if used > room && space+other > 0 {
 			break
 		}
 		switch {
 		case i <= words:
 		case r == ' ':
-			space, filled = i, runes
-		case r == ',' && i+1 < len(line) && (runes < room || space+comma == 0):
-			comma = i + 1
+			space, filled = i, used
+		case r == ',' && i+1 < len(line) && (used < room || space+other == 0):
+			other = i + 1
 		}
-		runes++
+		used += widthOf(r)
+		before = r
 	}
-	if comma > space && filled < room/2 {
-		return comma
+	if other > space && filled < room/2 {
+		return other
 	}
 	return space
 }

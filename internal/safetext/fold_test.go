@@ -28,6 +28,11 @@ func TestFolded(t *testing.T) {
 		{"             one two three", "             one two three"},
 		{"do: run it with this one \\\n  and with this path --flag\n  one two three four five", "do: run it with this one \\\n  and with this path --flag\n  one two three four\n      five"},
 		{"é é é é é é é é é é é", "é é é é é é é é é é\n    é"},
+		{"e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301", "e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301 e\u0301\n    e\u0301"},
+		{"run \"请帮我预订最便宜的航班\"", "run \"请帮我预订最便\n    宜的航班\""}, // two columns each
+		{"run \"请帮我预订最便宜。航班\"", "run \"请帮我预订最便\n    宜。航班\""},
+		{"run \"请帮我预订最便。航班\"", "run \"请帮我预订最\n    便。航班\""}, // no line begins with what ends a sentence
+		{`a "01234567890"…"2345"`, "a \"01234567890\"\n    …\"2345\""},
 	} {
 		assert.Equal(t, c[1], safetext.Folded(c[0], 20))
 		assert.Equal(t, c[0], safetext.Folded(c[0], 0))

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ const (
 )
 
 // Adkreplay is the command adkreplay with these arguments, as it runs where the reader
-// is: as a tool of the module, or of our own; as it was called, or is found; else by go
+// is: as it was called; as a tool of the module, or of our own; as it is found; else by go
 // run, as its module replaces ours, or in the version of this program.
 func Adkreplay(args ...string) string {
 	words := []string{caller()}
@@ -48,14 +49,14 @@ type reader struct {
 func (r reader) caller() string {
 	module := moduleOf(r.dir)
 	switch {
+	case r.program != nil && r.program.Path == command && !isOfGo(r.args[0]):
+		return Quote(r.args[0])
 	case module != nil && slices.ContainsFunc(module.Tool, func(t *modfile.Tool) bool { return t.Path == command }):
 		return "go tool adkreplay"
 	case module != nil && module.Module != nil && module.Module.Mod.Path == ours:
 		return "go run " + command
 	case module != nil && slices.ContainsFunc(module.Replace, isOursHere):
 		return "go run -mod=mod " + command // no proxy has it, and go.sum may lack what the command wants
-	case r.program != nil && r.program.Path == command && !isOfGoRun(r.args[0]):
-		return Quote(r.args[0])
 	}
 	if _, err := r.lookPath("adkreplay"); err == nil {
 		return "adkreplay"
@@ -108,15 +109,19 @@ func moduleOf(dir string) *modfile.File {
 	return parsed
 }
 
-// isOfGoRun reports whether go run has built a program: it puts that below the folder for
-// temporary files and, from when it runs it again, in its cache, and takes it away later.
-func isOfGoRun(program string) bool {
+// isOfGo reports whether the go command has built a program to run it, or as a test: it puts
+// that into a folder of its work and, from when it runs it again, into its cache, and takes it
+// away later.
+func isOfGo(program string) bool {
 	cache := os.Getenv("GOCACHE")
 	if dir, err := os.UserCacheDir(); cache == "" && err == nil {
 		cache = filepath.Join(dir, "go-build")
 	}
-	return within(os.TempDir(), program) || cache != "" && within(cache, program)
+	return isTest(program) || workOfGo.MatchString(filepath.ToSlash(program)) || cache != "" && within(cache, program)
 }
+
+// workOfGo is where the go command works, wherever its folder for temporary files is.
+var workOfGo = regexp.MustCompile(`/go-build\d+/b\d+/`)
 
 // within reports whether a file is below a folder.
 func within(dir, file string) bool {
@@ -124,10 +129,21 @@ func within(dir, file string) bool {
 	return err == nil && filepath.IsLocal(path)
 }
 
-// FromModule is a file as commands find it that are run from the root of the module:
-// tests are run in the folder of their package, and whoever reads what they print is not
-// there. It is the file as it is where this is no test, or the file is not in the module.
-func FromModule(file string) string {
+// Operand is a file as a command takes it among its arguments: the name of one that begins
+// with a dash would be a flag. A dash alone is the standard input.
+func Operand(file string) string {
+	if strings.HasPrefix(file, "-") && file != "-" {
+		return "./" + file
+	}
+	return file
+}
+
+// FromModule is a file as commands find it, and take it, that are run from the root of the
+// module: tests are run in the folder of their package, and whoever reads what they print is
+// not there. It is the file as it is where this is no test, or the file is not in the module.
+func FromModule(file string) string { return Operand(fromModule(file)) }
+
+func fromModule(file string) string {
 	here, err := os.Getwd()
 	root := ModuleRoot(here)
 	if err != nil || root == "" || !IsTest() || filepath.IsAbs(file) {
@@ -143,5 +159,9 @@ func FromModule(file string) string {
 // IsTest reports whether this program is one of go test, of a package main too.
 func IsTest() bool {
 	info, known := debug.ReadBuildInfo()
-	return known && strings.HasSuffix(info.Path, ".test") || strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
+	return known && strings.HasSuffix(info.Path, ".test") || isTest(os.Args[0])
+}
+
+func isTest(program string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(program, ".exe"), ".test")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The command is called as the reader can: as a tool of the module, out of our own, as it
-// was called, as it is found, or by its version.
+// The command is called as the reader can: as it was called, as a tool of the module, out of
+// our own, as it is found, or by its version.
 func TestCaller(t *testing.T) {
 	found := func(string) (string, error) { return "/bin/adkreplay", nil }
 	nowhere := func(string) (string, error) { return "", errors.New("not found") }
@@ -25,7 +25,6 @@ func TestCaller(t *testing.T) {
 	replaced := &debug.Module{Path: ours, Version: "v0.0.0", Replace: &debug.Module{Path: "../"}}
 	const module = "module example.com/a\n\ngo 1.26\n"
 	cache := t.TempDir() // of the go command
-	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("GOCACHE", cache)
 	for _, c := range []struct {
 		name, gomod string
@@ -36,7 +35,11 @@ func TestCaller(t *testing.T) {
 		{"a tool among others", module + "\ntool (\n\texample.com/b\n\t" + command + "\n)\n", reader{lookPath: nowhere}, "go tool adkreplay"},
 		{"our own module", "module " + ours + "\n", reader{lookPath: found}, "go run " + command},
 		{"as it was called", module, reader{program: program(command), args: []string{"./bin/it is"}, lookPath: nowhere}, "'./bin/it is'"},
-		{"run by go run", "", reader{program: program(command, released), args: []string{filepath.Join(os.TempDir(), "go-build1/adkreplay")}, lookPath: nowhere}, "go run " + command + "@v1.2.3"},
+		{"as it was called, with a tool", module + "\ntool " + command + "\n", reader{program: program(command), args: []string{"adkreplay"}, lookPath: found}, "adkreplay"},
+		{"as it was called, of a temporary folder", "", reader{program: program(command, released), args: []string{filepath.Join(os.TempDir(), "x/adkreplay")}, lookPath: found}, filepath.Join(os.TempDir(), "x/adkreplay")},
+		{"a tool that go has built", module + "\ntool " + command + "\n", reader{program: program(command), args: []string{filepath.Join(cache, "b1/b18e-d/adkreplay")}, lookPath: found}, "go tool adkreplay"},
+		{"a test of the command", "", reader{program: program(command), args: []string{"./adkreplay.test"}, lookPath: found}, "adkreplay"},
+		{"run by go run", "", reader{program: program(command, released), args: []string{filepath.Join(os.TempDir(), "go-build123/b001/exe/adkreplay")}, lookPath: nowhere}, "go run " + command + "@v1.2.3"},
 		{"run by go run again", "", reader{program: program(command, released), args: []string{filepath.Join(cache, "b1/b18e-d/adkreplay")}, lookPath: nowhere}, "go run " + command + "@v1.2.3"},
 		{"in the path", module, reader{lookPath: found}, "adkreplay"},
 		{"by its version", module, reader{program: program("example.com/a.test", released), lookPath: nowhere}, "go run " + command + "@v1.2.3"},
@@ -74,6 +77,9 @@ func TestBroken(t *testing.T) {
 func TestFromModule(t *testing.T) {
 	assert.Equal(t, "internal/shell/testdata/a.jsonl", FromModule("testdata/a.jsonl"))
 	assert.Equal(t, "/tmp/a.jsonl", FromModule("/tmp/a.jsonl"))
+	assert.Equal(t, "internal/shell/-a.jsonl", FromModule("-a.jsonl"))
 	t.Chdir(t.TempDir())
 	assert.Equal(t, "a.jsonl", FromModule("a.jsonl"))
+	assert.Equal(t, "./-a.jsonl", FromModule("-a.jsonl"))
+	assert.Equal(t, "-", FromModule("-"), "the standard input")
 }

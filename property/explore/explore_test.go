@@ -316,6 +316,14 @@ func TestTest(t *testing.T) {
 	explore.Test(fine, turn.Subject{Name: "empty"}, explore.Options{})
 	assert.Len(t, fine.errors, 1)
 	explore.Test(t, named(t, "hello"), explore.Options{}) // a *testing.T is one
+
+	none := &recorder{T: t}
+	now := fakes.Epoch
+	explore.Test(none, named(t, "hello"), explore.Options{Budget: time.Second, Now: func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}})
+	assert.Equal(t, []string{"hello: nothing was explored: no schedule was run"}, none.errors)
 }
 
 // A schedule that cannot happen is refused, with why.

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -283,7 +282,11 @@ func (f Breach) write(b *strings.Builder) {
 	if f.Schedules > 1 {
 		said = append(said, setIn+inWords(f.Schedules, "schedule")+" show it; this is the simplest")
 	}
-	for _, text := range []string{f.Strands, f.Stretch, cmp.Or(f.Command, f.Test)} {
+	again := f.Test
+	if f.Command != "" {
+		again = "next: " + f.Command
+	}
+	for _, text := range []string{f.Strands, f.Stretch, again} {
 		if text != "" {
 			said = append(said, inset(text))
 		}

@@ -13,7 +13,7 @@ import (
 // simplest schedule that shows it, so that -run takes it; the log has the summary, what was not
 // covered, as where the budget was used up, and a line for each hint. Of a test that passes go
 // test shows the log with -v only: one that has to cover all asks Explore, and that NotCovered
-// is empty.
+// is empty. A test fails where not even one schedule was run.
 //
 //	func TestAgent(t *testing.T) { explore.Test(t, agent, explore.Options{Bound: 2}) }
 func Test[Self property.T[Self]](t Self, subject turn.Subject, options Options) {
@@ -24,6 +24,9 @@ func Test[Self property.T[Self]](t Self, subject turn.Subject, options Options) 
 		return
 	}
 	t.Logf("%s", result.logged())
+	if result.Schedules == 0 && len(result.Violations) == 0 {
+		t.Errorf("%s: nothing was explored: no schedule was run", subject.Name)
+	}
 	for _, b := range result.Violations {
 		subtests.Fail(t, b.Schedule.String(), options.known.meet(b, subject.Name))
 	}

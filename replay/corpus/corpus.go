@@ -359,6 +359,10 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	if err != nil {
 		t.Error = safetext.OfFile(source.Name, err)
 	}
+	if t.Divergence != nil && isChanged(err) { // what somebody wrote into it is no difference of the code
+		t.Error += fmt.Sprintf("; a replay first differs from it at crossing %d", t.Divergence.Crossing)
+		t.Divergence = nil
+	}
 	if t.Divergence != nil {
 		if d := t.Divergence; d.Place == "" && len(t.Live) > 0 && !d.Scripted && !strings.HasPrefix(d.Seam, adk.LabelExecutor) { // what a run is given is made there
 			d.Place = codeplace.OfFunc(c.options.Maker).HandedIn()
@@ -367,6 +371,12 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 		t.Divergence = abridged(t.Divergence)
 	}
 	return t
+}
+
+// isChanged reports whether a trace was changed after it was written.
+func isChanged(err error) bool {
+	format := (*trace.FormatError)(nil)
+	return errors.As(err, &format) && (format.Fault == trace.FaultDigest || format.Fault == trace.FaultCount)
 }
 
 // longestKept is how much is kept of one value of a divergence, in bytes.

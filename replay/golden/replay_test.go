@@ -232,6 +232,25 @@ func TestReplayOfACutTrace(t *testing.T) {
 	assert.Len(t, tb.failed, 2)
 }
 
+// A trace into which somebody wrote is told once: that a replay differs from it follows from
+// that, and is no difference of the code.
+func TestReplayOfAnEditedTrace(t *testing.T) {
+	dir := turns(t)
+	recorded, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
+	require.NoError(t, err)
+	edited := bytes.Replace(recorded, []byte("Oslo"), []byte("Rome"), 1)
+	require.NotEqual(t, recorded, edited)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.jsonl"), edited, 0o600))
+
+	for _, seams := range [][]string{{replay.Executor}, {replay.Tools, replay.Executor}, {replay.Prompt}} {
+		tb := replayed(dir, unchanged, seams...)
+		require.Len(t, tb.failed, 1, "%q", seams)
+		assert.Contains(t, unfolded(tb.failed[0]), dir+"/a.jsonl:", "%q", seams)
+		assert.Contains(t, unfolded(tb.failed[0]), "something changed the file after it was written", "%q", seams)
+		assert.NotContains(t, tb.failed[0], "not as recorded", "%q", seams)
+	}
+}
+
 // What live code asks for behind the place where a file was cut is no change of that code.
 func TestReplayOfATraceCutBehindItsAsking(t *testing.T) {
 	dir := turns(t)
