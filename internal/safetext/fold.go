@@ -15,7 +15,8 @@ const Gutter = "│ "
 
 // Folded is a text with no line that is longer than it may be, where it has a place to be
 // folded at: a space, or the comma of a list without spaces, the sign of what is left out of a
-// quote, and anywhere in a script that writes no spaces. The rest of a line stands below it, to the right of where it begins and of the sign and the gutter that it has.
+// quote, and anywhere in a script that writes no spaces. The rest of a line stands below it, to
+// the right of where it begins and of the sign and the gutter that it has.
 // Commands stay whole, so that they can be copied, and so do the lines that backslashes make
 // one command of. columns 0 folds nothing.
 func Folded(text string, columns int) string {
