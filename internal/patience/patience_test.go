@@ -26,8 +26,10 @@ func TestStragglers(t *testing.T) {
 		before := runtime.NumGoroutine()
 		go time.Sleep(time.Minute)
 		assert.Zero(t, patience.Stragglers(before))
-		go time.Sleep(2 * patience.Long)
-		assert.Equal(t, 1, patience.Stragglers(before))
+		for range 10 { // of those before, such as of another test, some may end meanwhile
+			go time.Sleep(2 * patience.Long)
+		}
+		assert.Positive(t, patience.Stragglers(before))
 		time.Sleep(2 * patience.Long) // until it has ended
 	})
 }
