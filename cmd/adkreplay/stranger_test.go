@@ -315,13 +315,11 @@ func TestFoldersForTraces(t *testing.T) {
 	assert.Contains(t, got.err, "it is a trace: ReadTrace reads it, and adkreplay export writes its conversation")
 }
 
-// That something changed a file is said once, with where it leads: what a replay makes of it is
-// no divergence beside it.
-func TestAChangedFileIsSaidOnce(t *testing.T) {
+// That something changed a file is said before what it leads to.
+func TestAChangedFileIsSaidFirst(t *testing.T) {
 	state := regexp.MustCompile(`"digest":"[0-9a-f]{8}`)
 	got := adkreplay("verify", put(t, "changed.jsonl", state.ReplaceAll(fixture(t, "hello"), []byte(`"digest":"00000000`))))
-	assert.Equal(t, exitUnreadable, got.code)
-	assert.Equal(t, 0, strings.Index(got.out, "unreadable "), got.out)
-	assert.Contains(t, got.out, "something changed the file after it was written; a replay first differs from it at crossing 15\n")
-	assert.NotContains(t, got.out, "divergence ", got.out)
+	fault, divergence := strings.Index(got.out, "unreadable "), strings.Index(got.out, "divergence ")
+	assert.Equal(t, 0, fault, got.out)
+	assert.Greater(t, divergence, fault, got.out)
 }

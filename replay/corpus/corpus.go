@@ -357,11 +357,7 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 		t.Report = *report
 	}
 	if err != nil {
-		t.Error = safetext.OfFile(source.Name, err)
-	}
-	if t.Divergence != nil && isChanged(err) { // what somebody wrote into it is no difference of the code
-		t.Error += fmt.Sprintf("; a replay first differs from it at crossing %d", t.Divergence.Crossing)
-		t.Divergence = nil
+		t.Error, t.Edited = safetext.OfFile(source.Name, err), isEdited(err)
 	}
 	if t.Divergence != nil {
 		if d := t.Divergence; d.Place == "" && len(t.Live) > 0 && !d.Scripted && !strings.HasPrefix(d.Seam, adk.LabelExecutor) { // what a run is given is made there
@@ -373,8 +369,8 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	return t
 }
 
-// isChanged reports whether a trace was changed after it was written.
-func isChanged(err error) bool {
+// isEdited reports whether a trace was changed after it was written.
+func isEdited(err error) bool {
 	format := (*trace.FormatError)(nil)
 	return errors.As(err, &format) && (format.Fault == trace.FaultDigest || format.Fault == trace.FaultCount)
 }

@@ -101,19 +101,6 @@ func TestVerifyAllEmbedded(t *testing.T) {
 	assert.False(t, report.UserCode)
 }
 
-// What somebody wrote into a trace is said with the seal that it broke, and where it leads. It is
-// no divergence, which would be the code's.
-func TestWhatWasWrittenIntoATraceIsNoDivergence(t *testing.T) {
-	written := bytes.Replace(tracetest.FixtureNamed(t, "hello").Bytes, []byte(`"iterations":1`), []byte(`"iterations":2`), 1)
-	report, err := corpus.Verify(t.Context(), []corpus.Source{livetest.Source("hello.jsonl", written)}, nil)
-	require.NoError(t, err)
-	one := report.Traces[0]
-	assert.Nil(t, one.Divergence)
-	assert.Regexp(t, `^hello\.jsonl:\d+: changed trace: .*; a replay first differs from it at crossing \d+$`, one.Error)
-	assert.Equal(t, []int{1, 0}, []int{report.Unreadable, report.Divergent})
-	assert.Empty(t, report.Causes)
-}
-
 // Whatever runs at once, the report is the same, and Each hears in order.
 func TestVerifyAllIsTheSameAtAnyParallelism(t *testing.T) {
 	sources := broken(t)

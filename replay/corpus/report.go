@@ -74,6 +74,9 @@ type TraceReport struct {
 	Cause *Cause `json:"cause,omitempty"`
 	// Error says why the trace could not be read to its end.
 	Error string `json:"error,omitempty"`
+	// Edited tells that something changed the trace after it was written, as Error says: what a
+	// replay makes otherwise may be what was written into it. False in a report that was read.
+	Edited bool `json:"-"`
 	// Elapsed is how long the replay took; zero in a report that was read, because no
 	// two runs have the same.
 	Elapsed time.Duration `json:"-"`

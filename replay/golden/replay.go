@@ -265,13 +265,20 @@ func (c *corpusCheck) impossible(format string, args ...any) {
 func (c *corpusCheck) causes(accepting string) {
 	c.t.Helper()
 	again := "\nnext: " + shell.Broken(command(c.t.Name(), "-count=1"), commandWidth)
-	for i, cause := range c.report.Causes {
+	edited := map[string]bool{}
+	for _, t := range c.report.Traces {
+		edited[t.Trace] = t.Edited
+	}
+	causes := slices.DeleteFunc(slices.Clone(c.report.Causes), func(cause *corpus.CauseReport) bool { // told as what was written into them
+		return !slices.ContainsFunc(cause.Traces, func(trace string) bool { return !edited[trace] })
+	})
+	for i, cause := range causes {
 		which := "not as recorded:"
-		if n := len(c.report.Causes); n > 1 {
+		if n := len(causes); n > 1 {
 			which = fmt.Sprintf("not as recorded, cause %d of %d:", i+1, n)
 		}
 		last := ""
-		if i == len(c.report.Causes)-1 {
+		if i == len(causes)-1 {
 			last = strings.TrimRight("\n"+c.report.NotComparedLines()+accepting, "\n")
 		}
 		c.fail("%s\n%s%s%s", which, cause, last, again)
@@ -328,7 +335,8 @@ func (c *corpusCheck) changes() string {
 }
 
 // unreadable fails for each reason why traces could not be played again: a
-// choice of seams that cannot be is one reason in all of them.
+// choice of seams that cannot be is one reason in all of them. What a replay makes of what somebody
+// wrote into a trace stands with that.
 func (c *corpusCheck) unreadable() {
 	c.t.Helper()
 	hit := map[string][]string{}
@@ -338,6 +346,9 @@ func (c *corpusCheck) unreadable() {
 			continue
 		}
 		reason := strings.TrimPrefix(t.Error, t.Trace)
+		if t.Edited && t.Divergence != nil {
+			reason += "\n  a replay differs from it: " + strings.ReplaceAll(t.Divergence.String(), "\n", "\n  ")
+		}
 		if hit[reason] == nil {
 			reasons = append(reasons, reason)
 		}

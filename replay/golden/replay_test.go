@@ -232,8 +232,8 @@ func TestReplayOfACutTrace(t *testing.T) {
 	assert.Len(t, tb.failed, 2)
 }
 
-// A trace into which somebody wrote is told once: that a replay differs from it follows from
-// that, and is no difference of the code.
+// A trace into which somebody wrote is told once, with what a replay makes of that: it follows from
+// it, and is no difference of the code. One that others show too is.
 func TestReplayOfAnEditedTrace(t *testing.T) {
 	dir := turns(t)
 	recorded, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
@@ -245,10 +245,17 @@ func TestReplayOfAnEditedTrace(t *testing.T) {
 	for _, seams := range [][]string{{replay.Executor}, {replay.Tools, replay.Executor}, {replay.Prompt}} {
 		tb := replayed(dir, unchanged, seams...)
 		require.Len(t, tb.failed, 1, "%q", seams)
-		assert.Contains(t, unfolded(tb.failed[0]), dir+"/a.jsonl:", "%q", seams)
-		assert.Contains(t, unfolded(tb.failed[0]), "something changed the file after it was written", "%q", seams)
-		assert.NotContains(t, tb.failed[0], "not as recorded", "%q", seams)
+		said := unfolded(tb.failed[0])
+		assert.Contains(t, said, dir+"/a.jsonl:", "%q", seams)
+		assert.Contains(t, said, "something changed the file after it was written", "%q", seams)
+		assert.Contains(t, said, "a replay differs from it: ", "%q", seams)
+		assert.NotContains(t, said, "not as recorded", "%q", seams)
 	}
+
+	tb := replayed(dir, func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt)
+	require.Len(t, tb.failed, 2)
+	assert.Contains(t, unfolded(tb.failed[1]), "not as recorded")
+	assert.Contains(t, unfolded(tb.failed[1]), "in 2 traces of ")
 }
 
 // What live code asks for behind the place where a file was cut is no change of that code.
