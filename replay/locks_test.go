@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,55 @@ func TestStrandsThatWaitForAPlace(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Who reads the clock first may come to the lock second, which no crossing tells: unchanged code is
+// green, since a strand goes on just before what it does next too. (DET-2)
+func TestWhoReadsTheClockMayComeLater(t *testing.T) {
+	t.Parallel()
+	const first, second = 0, 1 // to read it
+	agent := func(begins, reads, ends func(i int)) adk.Config {
+		var mu sync.Mutex
+		places := 0
+		strand := func(i int) func(context.Context, *adk.DispatchContext) error {
+			return func(ctx context.Context, dc *adk.DispatchContext) error {
+				begins(i)
+				_ = adk.Now(ctx)
+				reads(i)
+				mu.Lock()
+				place := places
+				places++
+				mu.Unlock()
+				err := notes(ctx, dc, fmt.Sprint("m", i), fmt.Sprint("place ", place))
+				ends(i)
+				return err
+			}
+		}
+		return strandsOf(strand(first), strand(second))
+	}
+	read, over := make(chan bool), make(chan bool)
+	recorded := byTheMachine(t, agent(func(i int) {
+		if i == second {
+			<-read
+		}
+	}, func(i int) {
+		if i == first {
+			close(read)
+			<-over
+		}
+	}, func(i int) {
+		if i == second {
+			close(over)
+		}
+	}))
+	atOnce := func(int) {}
+	live := func() replay.Live {
+		return replay.Live{Config: agent(atOnce, atOnce, atOnce), Seams: []string{replay.Executor}, Twice: true, Turn: adk.RawTurn{SystemPrompt: "Go."}}
+	}
+	chosen := live()
+	chosen.Again = live
+	d := inTime(t, recorded, chosen)
+	require.Nil(t, d, "%s\n%s", d, recorded)
 }
 
 // Live code that replays a recording with strands of its own is not kept waiting by the replay
