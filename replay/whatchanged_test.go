@@ -343,7 +343,7 @@ func TestLiveCodeThatIsNotDeterministic(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, report.Divergence)
 	assert.Equal(t, replay.NonDeterministic, report.Divergence.Class)
-	assert.Equal(t, 3, turns, "once more in the order of its strands, and once to see whether it is the same")
+	assert.Equal(t, 4, turns, "twice more in the orders of its strands, and once to see whether it is the same")
 
 	turns = 0
 	live := replay.Live{Config: config, Seams: []string{replay.Middleware, replay.Executor}}
