@@ -40,11 +40,11 @@ thorough: ## run the tests of the tree with all draws, samples and families that
 	ADKREPLAY_THOROUGH=all $(TEST) -p 4 ./...
 	cd internal/browser && ADKREPLAY_THOROUGH=all $(TEST) ./...
 
-# What takes no lock, no context and no part in a turn is on one goroutine; so is the house,
-# which reads files.
+# What starts no goroutine and takes no lock is on one goroutine; so is the house, which reads
+# files. A test of the house holds this to where goroutines start.
 ADKREPLAY = github.com/adkreplay/adkreplay
 WITH_IMPORTS = {{.ImportPath}}{{range .Imports}} {{.}}{{end}}{{range .TestImports}} {{.}}{{end}}{{range .XTestImports}} {{.}}{{end}}
-MAY_RACE = (sync|sync/atomic|context|net/http|testing/synctest|$(ADKREPLAY)/(adk|fakes|replay))( |$$)
+MAY_RACE = (sync|sync/atomic|testing/synctest|$(ADKREPLAY)/(internal/watchdog|adk/tools/internal/trial))( |$$)
 
 .PHONY: race
 race: ## run all tests of what has goroutines under the race detector, shuffled, with a part of the draws: make thorough has all of them

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // The contract and the tree are held together here: every rule of CONTRACT.md is
@@ -131,6 +133,7 @@ func TestContractIsNumbered(t *testing.T) {
 
 // Every rule has a test that names it.
 func TestContractIsProved(t *testing.T) {
+	thorough.OneGoroutine(t)
 	proved := map[string]bool{}
 	for _, path := range goFiles(t) {
 		if !strings.HasSuffix(path, "_test.go") {
@@ -149,6 +152,7 @@ func TestContractIsProved(t *testing.T) {
 
 // Whoever names a rule, in code or in a test, names one that exists.
 func TestContractIsNamedRightly(t *testing.T) {
+	thorough.OneGoroutine(t)
 	rules := contractRules(t)
 	for _, path := range goFiles(t) {
 		text, err := os.ReadFile(filepath.Join(treeRoot, path))

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/mutant"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // Every run of the tests checks that the mutants still fit the source; make
@@ -30,6 +31,7 @@ func allMutants(t *testing.T) []mutant.Mutant {
 
 // Every mutant fits the source, and names a rule and tests that name that rule.
 func TestMutantsFit(t *testing.T) {
+	thorough.OneGoroutine(t)
 	rules, named := contractRules(t), map[string][]string{} // by package and test
 	for _, path := range goFiles(t) {
 		if strings.HasSuffix(path, "_test.go") {

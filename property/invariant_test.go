@@ -14,6 +14,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/state"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property"
 )
 
@@ -193,6 +194,7 @@ func (r *recording) looks(n int, delta func(*adk.StateDigest, *state.Fold)) {
 // Each invariant is broken by one edit that breaks no other, and says what is
 // wrong.
 func TestEachInvariantAlone(t *testing.T) {
+	thorough.OneGoroutine(t)
 	for name, hand := range hands {
 		t.Run(name, func(t *testing.T) {
 			r := recorded(t, hand.fixture)
@@ -252,6 +254,7 @@ func TestAsksThatWereNoneAfterAnAbort(t *testing.T) {
 // goroutine could have taken the other way round, two states that are the same,
 // and what changes nothing, such as setting the stash to what it is.
 func TestEditsAreNoticed(t *testing.T) {
+	thorough.OneGoroutine(t)
 	floors := map[string]float64{"dropped": 0.98, "twice": 0.98, "swapped": 0.79}
 	tried, noticed := map[string]int{}, map[string]int{}
 	for _, r := range recordings(t) {
@@ -297,6 +300,7 @@ func TestPrefixesHold(t *testing.T) {
 
 // Crossings of any kind in any order are told of and do not panic.
 func TestViolationsTakeAnything(t *testing.T) {
+	thorough.OneGoroutine(t)
 	for _, r := range recordings(t) {
 		for i := range r.lines {
 			property.Violations(adk.RunInfo{}, inOrder(r.lines[i:]))

@@ -734,7 +734,7 @@ func (d *difference) apart() Apart {
 		}
 	}
 	if len(members) > 0 {
-		a.What += " " + safetext.Short(members, safetext.Bare)
+		a.What += " " + safetext.Short(members, safetext.Bare) + unfed.Why(d.unfed)
 	}
 	return a
 }

@@ -55,23 +55,23 @@ func TestWhatNothingFeedsIsTold(t *testing.T) {
 		tells []string
 	}{
 		"the prompt alone": {2, func(string, int) request { return request{} }, nil},
-		"a word":           {1, func(p string, _ int) request { return request{Model: either(p, "old-1", "new-2")} }, []string{"request.Model"}},
+		"a word":           {1, func(p string, _ int) request { return request{Model: either(p, "old-1", "new-2")} }, []string{"request.Model, which nothing before it says"}},
 		"a word in some asks": {2, func(p string, n int) request {
 			return request{Model: []string{"old-1", either(p, "old-1", "new-2")}[n]}
 		}, nil},
 		"a word that the prompt has":     {1, func(p string, _ int) request { return request{Model: strings.Trim(strings.Fields(p)[10], ".")} }, nil},
-		"a number in two asks":           {2, func(p string, _ int) request { return request{Heat: map[string]float64{was: 0.1, is: 0.9}[p]} }, []string{"request.Heat"}},
+		"a number in two asks":           {2, func(p string, _ int) request { return request{Heat: map[string]float64{was: 0.1, is: 0.9}[p]} }, []string{"request.Heat, the same in all its asks"}},
 		"a number in one, maybe counted": {1, func(p string, _ int) request { return request{Heat: map[string]float64{was: 0.1, is: 0.9}[p]} }, nil},
 		"a number that grows":            {2, func(p string, n int) request { return request{Count: len(either(p, "a", "abc")) + n} }, nil},
 		"a digest":                       {2, func(p string, _ int) request { return request{Key: fmt.Sprintf("%x", sha256.Sum256([]byte(p)))} }, nil},
 		"a member of a member": {1, func(p string, _ int) request {
 			return request{Think: map[string]any{"effort": either(p, "low", "high")}}
-		}, []string{"request.Think.effort"}},
+		}, []string{"request.Think.effort, which nothing before it says"}},
 		"what is in a list":          {2, func(p string, _ int) request { return request{Said: []string{either(p, "yes", "no")}} }, nil},
-		"what is gone from two asks": {2, func(p string, _ int) request { return request{Model: either(p, "old-1", "")} }, []string{"request.Model"}},
+		"what is gone from two asks": {2, func(p string, _ int) request { return request{Model: either(p, "old-1", "")} }, []string{"request.Model, the same in all its asks"}},
 		"two of them": {2, func(p string, _ int) request {
 			return request{Model: either(p, "old-1", "new-2"), Heat: float64(len(either(p, "a", "ab")))}
-		}, []string{"request.Heat", "request.Model"}},
+		}, []string{"request.Heat request.Model, which nothing before it says"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var recorded bytes.Buffer
@@ -85,7 +85,7 @@ func TestWhatNothingFeedsIsTold(t *testing.T) {
 			var tells []string
 			for _, a := range report.Divergence.After.Apart {
 				_, members, _ := strings.Cut(a.What, ": ask model ")
-				tells = append(tells, strings.Fields(members)...)
+				tells = append(tells, members)
 			}
 			assert.Equal(t, c.tells, tells, "%s", report)
 		})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // reading is an opener that counts.
@@ -58,6 +59,7 @@ func (d *dripping) Read(p []byte) (int, error) {
 
 // ART-12, ART-13, ART-14: the questions to every body.
 func TestLines(t *testing.T) {
+	thorough.OneGoroutine(t)
 	bodies := map[string][]string{
 		"": nil, "a": {"a"}, "a\nb\n": {"a", "b", ""}, "a\r\nb": {"a\r", "b"}, "\n": {"", ""}, "\xffa\xe2\x82\nb": {"\uFFFDa\uFFFD", "b"},
 		strings.Repeat("0123456789\n", 30_000): append(strings.Split(strings.Repeat("0123456789 ", 30_000), " ")[:30_000], ""),

@@ -128,6 +128,7 @@ func TestTooManyKeys(t *testing.T) {
 // ART-6, ART-20: the answers of a user's own flavour have the bound too, whatever they are
 // made of, and a refusal that they hand on is named once.
 func TestRefusalsOfOwnFlavours(t *testing.T) {
+	thorough.OneGoroutine(t)
 	text := strings.Repeat("x", 9<<20)
 	answers := map[string]any{"text": text, "texts": []string{text}, "map": map[string]any{"a": text}, "struct": artifact.Link{Text: text}, "many": make([]string, 1<<19)}
 	own := artifact.Flavour{Name: "own", Title: "Own artifact", MIMEType: "text/x-own", Ext: "own", Methods: []artifact.Method{{

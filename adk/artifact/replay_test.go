@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
@@ -287,6 +288,7 @@ func asks(result adk.ToolResult) adk.Config {
 // where its tool gave them, or as the base64 of what was opened first. It replays, with the
 // tools live too.
 func TestEqualBytesStandOnceInTraces(t *testing.T) {
+	thorough.OneGoroutine(t)
 	const size = 256 << 10
 	var text strings.Builder
 	for n := 0; text.Len() < size; n++ {

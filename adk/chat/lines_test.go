@@ -5,10 +5,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // SSE-1: what one line is costs what that line has, whatever all lines end with.
 func TestLinesOfOneEvent(t *testing.T) {
+	thorough.OneGoroutine(t)
 	const lines = 1 << 20
 	for _, end := range []string{"\r", "\n", "\r\n"} {
 		event := bytes.Repeat([]byte("data: x"+end), lines)

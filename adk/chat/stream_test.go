@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/chat"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // delta is a chunk that says a text.
@@ -235,6 +236,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 
 // RTY-6: an event may have 16 MiB, and not a byte more.
 func TestLargestEvent(t *testing.T) {
+	thorough.OneGoroutine(t)
 	const most = 16 << 20
 	around := len(`data: ` + delta("") + "\n\n")
 	for name, c := range map[string]struct {

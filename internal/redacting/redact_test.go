@@ -22,6 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/streamre"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -114,6 +115,7 @@ func wholeLines(t *testing.T, data []byte) []byte {
 // it, and replays without a difference. A normal run tries every fourth word, others
 // for each fixture; with the variable of the engine's mutants every word.
 func TestRedactedTracesReplay(t *testing.T) {
+	thorough.OneGoroutine(t)
 	t.Parallel()
 	every := tracetest.AllMutants()
 	tracetest.EachFixture(t, func(t *testing.T, recorded *trace.Trace) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/redacting"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -226,6 +227,7 @@ func TestLinesWaitForAStreamNoLongerThanTheyMust(t *testing.T) {
 
 // What may be a secret is not waited for without end.
 func TestWhatWaitsIsBounded(t *testing.T) {
+	thorough.OneGoroutine(t)
 	t.Parallel()
 	rules := mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "block", Expr: `BEGIN[^!]*!`}}})
 	file := recordedWith(t, func(kit *tracetest.SampleKit) {

@@ -31,3 +31,12 @@ func Of[T any](all, usual, few T) T {
 func Takes(name string, oneIn uint32) bool {
 	return All() || !testing.Short() || crc32.ChecksumIEEE([]byte(name))%oneIn == 0
 }
+
+// OneGoroutine skips a test with -short, as under the race detector, which has nothing to say of what
+// is on one goroutine: it takes long there, and make test runs it.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if testing.Short() && !All() {
+		t.Skip("it is on one goroutine, and long: it is left out with -short")
+	}
+}

@@ -40,3 +40,17 @@ func TestTakes(t *testing.T) {
 		assert.Equal(t, 1000, taken())
 	}
 }
+
+// With -short what is on one goroutine is left out, unless all is asked for.
+func TestOneGoroutine(t *testing.T) {
+	ran := func(setting string) (ran bool) {
+		t.Run("all "+setting, func(t *testing.T) {
+			t.Setenv(thorough.Variable, setting)
+			thorough.OneGoroutine(t)
+			ran = true
+		})
+		return ran
+	}
+	assert.True(t, ran("all"))
+	assert.Equal(t, !testing.Short(), ran(""))
+}

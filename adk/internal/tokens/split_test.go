@@ -188,6 +188,7 @@ func TestSplittersEqualReferenceForAnyText(t *testing.T) {
 // PRM-1: the reference sees each rune as the splitters do, wherever a class
 // begins or ends, and so for every rune that might be a letter of a contraction.
 func TestSplittersEqualReferenceAtClassEdges(t *testing.T) {
+	thorough.OneGoroutine(t)
 	references := newReferenceSplits()
 	previous := runeClass(0)
 	for r := rune(0); r <= unicode.MaxRune; r++ {
@@ -210,6 +211,7 @@ func TestSplittersEqualReferenceAtClassEdges(t *testing.T) {
 
 // PRM-1: each class is what the patterns write for it.
 func TestClassOf(t *testing.T) {
+	thorough.OneGoroutine(t)
 	is := func(tables ...*unicode.RangeTable) func(rune) bool {
 		return func(r rune) bool { return unicode.In(r, tables...) }
 	}
@@ -238,6 +240,7 @@ func TestClassOf(t *testing.T) {
 // PRM-1: the split of a text takes time in its length, whatever its runs are. Any
 // more than that and the test would not end.
 func TestSplittersTakeLinearTime(t *testing.T) {
+	thorough.OneGoroutine(t)
 	const n = 1 << 20
 	for _, unit := range []string{"a", "A", "aA", "世A", "\u0301A", "\u0301", " ", "\n ", " \n", "'", "'s", "1", "/", "\n/", "! "} {
 		text := strings.Repeat(unit, n/len(unit))

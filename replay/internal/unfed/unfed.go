@@ -99,6 +99,18 @@ func (f *finder) of(p Pair) (all []compare.FieldDiff) {
 	return all
 }
 
+// Why says why members are told beside what the ask follows from: they may follow all the same, where
+// code chooses one word for another.
+func Why(members []compare.FieldDiff) string {
+	switch {
+	case slices.ContainsFunc(members, func(d compare.FieldDiff) bool { return word.MatchString(d.Got) && d.Of != adk.FieldStatus }):
+		return ", which nothing before it says"
+	case slices.ContainsFunc(members, func(d compare.FieldDiff) bool { return d.Of != adk.FieldStatus }):
+		return ", the same in all its asks"
+	}
+	return ""
+}
+
 // isScalar reports whether what differs is one value of the request, or of an object in it: of lists,
 // which are histories and results, a member follows from others.
 func isScalar(d compare.FieldDiff) bool {
