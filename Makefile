@@ -41,14 +41,15 @@ thorough: ## run the tests of the tree with all draws, samples and families that
 	cd internal/browser && ADKREPLAY_THOROUGH=all $(TEST) ./...
 
 # What starts no goroutine and takes no lock is on one goroutine; so is the house, which reads
-# files. A test of the house holds this to where goroutines start.
+# files. A test of the house holds this to where goroutines start. Those that take longest begin
+# first.
 ADKREPLAY = github.com/adkreplay/adkreplay
 WITH_IMPORTS = {{.ImportPath}}{{range .Imports}} {{.}}{{end}}{{range .TestImports}} {{.}}{{end}}{{range .XTestImports}} {{.}}{{end}}
 MAY_RACE = (sync|sync/atomic|testing/synctest|$(ADKREPLAY)/(internal/watchdog|adk/tools/internal/trial))( |$$)
 
 .PHONY: race
 race: ## run all tests of what has goroutines under the race detector, shuffled, with a part of the draws: make thorough has all of them
-	$(TEST) -race -short -p 3 -shuffle=$(SHUFFLE) $$($(GO) list -f '$(WITH_IMPORTS)' ./... | grep -E ' $(MAY_RACE)' | cut -d' ' -f1 | grep -v /internal/house)
+	$(TEST) -race -short -p 3 -shuffle=$(SHUFFLE) ./property/explore ./replay $$($(GO) list -f '$(WITH_IMPORTS)' ./... | grep -E ' $(MAY_RACE)' | cut -d' ' -f1 | grep -v /internal/house)
 
 .PHONY: vet
 vet: ## run go vet over all packages, those of the modules within too
