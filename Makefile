@@ -41,8 +41,8 @@ thorough: ## run the tests of the tree with all draws, samples and families that
 	cd internal/browser && ADKREPLAY_THOROUGH=all $(TEST) ./...
 
 # What starts no goroutine and takes no lock is on one goroutine; so is the house, which reads
-# files. A test of the house holds this to where goroutines start. Those that take longest begin
-# first.
+# files. What starts some without a lock imports the watchdog, or the trial of tools. A test of the
+# house holds this to where goroutines start. Those that take longest begin first.
 ADKREPLAY = github.com/adkreplay/adkreplay
 WITH_IMPORTS = {{.ImportPath}}{{range .Imports}} {{.}}{{end}}{{range .TestImports}} {{.}}{{end}}{{range .XTestImports}} {{.}}{{end}}
 MAY_RACE = (sync|sync/atomic|testing/synctest|$(ADKREPLAY)/(internal/watchdog|adk/tools/internal/trial))( |$$)

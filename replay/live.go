@@ -102,7 +102,7 @@ type Live struct {
 	// anything that is live may write, the seam that makes the difference is run
 	// again alone, unless it is that, and all else is played; twice, where other live code
 	// ran in the first run, since nobody knows what that has left in memory. Where the difference is an
-	// order, live code is run up to five times, and where there are strands twice more in their
+	// order, live code is run up to five times, and where there are strands up to twice more in their
 	// recorded order: who waits at a lock has it when it had it then, having read the clock as it
 	// began, or just before. Goroutines that ask at once are
 	// run up to ten times more, for five seconds: twice as chance has it, and with answers that

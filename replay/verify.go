@@ -171,7 +171,9 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 	}
 	var orders []order
 	if len(recorded.Strands) > 1 {
-		orders = append(orders, order{steps: recorded.AsLate(false)}, order{steps: recorded.AsLate(true)})
+		for _, steps := range recorded.AsLate() {
+			orders = append(orders, order{steps: steps})
+		}
 	}
 	in := r.found[0].call
 	if ties.AtOnce(r.pairs[in], r.callers.IsApart) {

@@ -17,20 +17,27 @@ func (t *Tree) AsRecorded() []int {
 	return order
 }
 
-// AsLate is the recorded order, in which a strand begins, and is given an answer, just before what
-// it does next: where it takes a lock between, nobody else has that who had it later. Where the clock
-// counts too, so does a strand read it, make an id and wake: who shares a limit looks at the clock
-// before it comes to the lock, and others may have that first.
-func (t *Tree) AsLate(clock bool) []int {
-	order := t.AsRecorded()
-	goesOn := func(x *adk.Crossing) bool {
-		return x.Kind == adk.KindCall && x.Seam.Label == adk.LabelStrand || wire.EndsAsk(x) ||
-			clock && (wire.OnlyMakes(x) || wire.IsPause(x) && x.Phase == adk.Done)
+// AsLate are recorded orders, in which a strand begins, and is given an answer, just before what
+// it does next: where it takes a lock between, nobody else has that who had it later. In the second,
+// where that is another one, so does a strand read the clock, make an id and wake: who shares a limit
+// looks at the clock before it comes to the lock, and others may have that first.
+func (t *Tree) AsLate() [][]int {
+	answered := func(x *adk.Crossing) bool {
+		return x.Kind == adk.KindCall && x.Seam.Label == adk.LabelStrand || wire.EndsAsk(x)
 	}
+	orders := [][]int{t.late(answered), t.late(func(x *adk.Crossing) bool {
+		return answered(x) || wire.OnlyMakes(x) || wire.IsPause(x) && x.Phase == adk.Done
+	})}
+	return slices.CompactFunc(orders, slices.Equal)
+}
+
+// late is the recorded order, in which some crossings come just before what their strands do next.
+func (t *Tree) late(some func(*adk.Crossing) bool) []int {
+	order := t.AsRecorded()
 	next := map[int]int{} // of each strand, what it does next
 	for _, x := range slices.Backward(t.Lines) {
 		order[x.Seq] = 2 * x.Seq
-		if behind := next[x.Strand]; behind > 0 && goesOn(x) {
+		if behind := next[x.Strand]; behind > 0 && some(x) {
 			order[x.Seq] = 2*behind - 1
 		}
 		next[x.Strand] = x.Seq

@@ -114,9 +114,9 @@ func newCause(d *replay.Divergence) *Cause {
 	if n := len(e.Agreed); n > 0 {
 		c.AfterFailure = e.Agreed[n-1].Err != nil
 	}
-	others := others(x, e)
-	c.Beside, c.Also = besides(d, e), safetext.List(others[:min(len(others), mostChanges)], named)
-	if more := len(others) < len(e.Also); more && c.Beside == onceLess {
+	also := others(x, e)
+	c.Beside, c.Also = besides(d, e), safetext.List(also[:min(len(also), mostChanges)], named)
+	if more := len(also) < len(e.Also); more && c.Beside == onceLess {
 		c.Beside = "several times less than recorded"
 	} else if more && c.Beside == "" {
 		c.Beside = "several times"

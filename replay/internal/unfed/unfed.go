@@ -33,28 +33,39 @@ type member struct {
 // finder finds members in two runs.
 type finder struct {
 	known        wire.Comparer
-	want, got    *calls.Tree
+	got          *calls.Tree
 	changed      map[member]int // how many asks have a member so
 	asked, today map[asker]int  // how often who asks was recorded to ask, and asks today
+	looked       int            // how many members were looked for
 }
+
+// mostLooked is how many members are looked for in what came before an ask, each of which is a look
+// at all of it. Who has more of them has changed more than a list tells.
+const mostLooked = 32
 
 // In finds in two runs, each read to its end, what nothing feeds of the asks that differ: of each
 // pair the members that neither a pair before it has nor one that is told.
-func In(known wire.Comparer, want, got *calls.Tree, pairs []Pair) (found [][]compare.FieldDiff) {
-	f := &finder{known, want, got, map[member]int{}, asksIn(want), asksIn(got)}
-	said := map[string]bool{}
+func In(known wire.Comparer, want, got *calls.Tree, pairs []Pair) [][]compare.FieldDiff {
+	found := make([][]compare.FieldDiff, len(pairs))
+	if len(pairs) == 0 {
+		return found
+	}
+	f := &finder{known: known, got: got, changed: map[member]int{}, asked: asksIn(want), today: asksIn(got)}
+	said, looked := map[string]bool{}, map[member]bool{}
 	for _, p := range pairs {
 		for _, d := range p.Fields {
-			f.changed[f.member(p, d)]++
+			f.changed[memberOf(want, p, d)]++
 			said[d.String()] = said[d.String()] || p.Told
 		}
 	}
-	for _, p := range pairs {
-		members := slices.DeleteFunc(f.of(p), func(d compare.FieldDiff) bool { return said[d.String()] })
-		for _, d := range members {
-			said[d.String()] = true
+	for i, p := range pairs {
+		for _, d := range p.Fields {
+			m := memberOf(want, p, d)
+			if !said[d.String()] && !looked[m] && f.isUnfed(m, p, d) {
+				found[i], said[d.String()] = append(found[i], d), true
+			}
+			looked[m] = true
 		}
-		found = append(found, members)
 	}
 	return found
 }
@@ -75,28 +86,26 @@ func askerOf(in *calls.Tree, x *adk.Crossing) asker {
 	return asker{seam.Label + "/" + seam.Name, x.Name}
 }
 
-func (f *finder) member(p Pair, d compare.FieldDiff) member {
-	return member{askerOf(f.want, p.Want), d.Field, d.Want, d.Got}
+func memberOf(in *calls.Tree, p Pair, d compare.FieldDiff) member {
+	return member{askerOf(in, p.Want), d.Field, d.Want, d.Got}
 }
 
-// of are the members of one pair that nothing feeds: every ask of this asker has the member so, as one
-// has what code says and not what was made of other data, and what it is now stands in nothing
-// that came before. A number is made of data more easily than a word is, and what is gone stands
-// nowhere: of these it takes two asks.
-func (f *finder) of(p Pair) (all []compare.FieldDiff) {
-	for _, d := range p.Fields {
-		m := f.member(p, d)
-		n := f.changed[m]
-		switch word := word.MatchString(d.Got); {
-		case d.Of == adk.FieldStatus: // the effect, which code alone says
-			all = append(all, d)
-		case n != f.asked[m.of] || n != f.today[m.of] || !isScalar(d):
-		case !word && n < 2, word && f.isSaid(strings.Trim(d.Got, `"`), p.Got):
-		default:
-			all = append(all, d)
-		}
+// isUnfed reports whether nothing feeds a member: every ask of this asker has it so, as one has what
+// code says and not what was made of other data, and what it is now stands in nothing that came
+// before. A number is made of data more easily than a word is, and what is gone stands nowhere: of
+// these it takes two asks. The effect of an ask code alone says.
+func (f *finder) isUnfed(m member, p Pair, d compare.FieldDiff) bool {
+	n := f.changed[m]
+	switch word := word.MatchString(d.Got); {
+	case d.Of == adk.FieldStatus:
+		return true
+	case n != f.asked[m.of] || n != f.today[m.of] || !isScalar(d):
+		return false
+	case !word:
+		return n > 1
 	}
-	return all
+	f.looked++
+	return f.looked <= mostLooked && !f.isSaid(strings.Trim(d.Got, `"`), p.Got)
 }
 
 // Why says why members are told beside what the ask follows from: they may follow all the same, where
