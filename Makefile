@@ -23,13 +23,16 @@ build: ## compile everything, and the command to bin/adkreplay
 # wait longest first.
 MODULES = internal/browser internal/realparts internal/sdks internal/collecting internal/sidebyside adk/storage/blob replay/otel adk/budget/sentencepiece
 
+# What takes longest of all begins first, and is not what all else is over before.
+LONGEST = ./property/explore ./replay ./replay/golden ./cmd/adkreplay
+
 .PHONY: test
 test: ## run all tests, those of the modules within too
 	@$(MAKE) --no-print-directory -j 2 test-tree $(MODULES:%=test-%)
 
 .PHONY: test-tree
 test-tree:
-	$(TEST) -p 4 ./... # some wait for what hangs, and leave their core to others
+	$(TEST) -p 4 $(LONGEST) ./... # some wait for what hangs, and leave their core to others
 
 .PHONY: $(MODULES:%=test-%)
 $(MODULES:%=test-%): test-%:
@@ -42,14 +45,14 @@ thorough: ## run the tests of the tree with all draws, samples and families that
 
 # What starts no goroutine and takes no lock is on one goroutine; so is the house, which reads
 # files. What starts some without a lock imports the watchdog, or the trial of tools. A test of the
-# house holds this to where goroutines start. Those that take longest begin first.
+# house holds this to where goroutines start.
 ADKREPLAY = github.com/adkreplay/adkreplay
 WITH_IMPORTS = {{.ImportPath}}{{range .Imports}} {{.}}{{end}}{{range .TestImports}} {{.}}{{end}}{{range .XTestImports}} {{.}}{{end}}
 MAY_RACE = (sync|sync/atomic|testing/synctest|$(ADKREPLAY)/(internal/watchdog|adk/tools/internal/trial))( |$$)
 
 .PHONY: race
 race: ## run all tests of what has goroutines under the race detector, shuffled, with a part of the draws: make thorough has all of them
-	$(TEST) -race -short -p 3 -shuffle=$(SHUFFLE) ./property/explore ./replay $$($(GO) list -f '$(WITH_IMPORTS)' ./... | grep -E ' $(MAY_RACE)' | cut -d' ' -f1 | grep -v /internal/house)
+	$(TEST) -race -short -p 3 -shuffle=$(SHUFFLE) $(LONGEST) $$($(GO) list -f '$(WITH_IMPORTS)' ./... | grep -E ' $(MAY_RACE)' | cut -d' ' -f1 | grep -v /internal/house)
 
 .PHONY: vet
 vet: ## run go vet over all packages, those of the modules within too

@@ -159,6 +159,9 @@ func printUnshown(t *terminal, verdict string, all []string) {
 // copyChosen copies what was chosen into the folder. First it looks whether all can be
 // copied: all are, or none.
 func copyChosen(choice *distil.Choice, o distilOptions) error {
+	if info, err := os.Stat(o.folder); err == nil && !info.IsDir() {
+		return fmt.Errorf("--output needs a folder, and %s is a file: nothing is copied", safetext.Line(o.folder))
+	}
 	targets := map[string]string{} // the traces, by the files that they go to
 	for _, one := range choice.Chosen {
 		target := filepath.Join(o.folder, o.below(one.Trace))

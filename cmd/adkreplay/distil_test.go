@@ -62,6 +62,11 @@ func TestDistilOverwritesNothing(t *testing.T) {
 	assert.Equal(t, exitSame, adkreplay("distil", folder, "-o", out).code)
 	assert.Equal(t, exitSame, adkreplay("distil", folder, "-o", out).code, "what is the same may be there")
 
+	file := filepath.Join(folder, "a.jsonl")
+	got = adkreplay("distil", folder, "-o", file)
+	assert.Equal(t, exitInternal, got.code)
+	assert.Contains(t, got.err, "--output needs a folder, and "+file+" is a file")
+
 	other := production(t)
 	require.NoError(t, os.WriteFile(filepath.Join(other, "deep", "c.jsonl"), fixture(t, "executor-panic"), 0o600))
 	got = adkreplay("distil", folder, other, "-o", t.TempDir())

@@ -56,7 +56,13 @@ func ReadReferences(folder string) (*References, error) {
 		}
 	}
 	if len(c.files) == 0 {
-		return nil, fmt.Errorf("replay: %s: there are no claims in this folder: tests write them where ADKREPLAY_CLAIMS names it, and not when go test takes their results from its cache", safetext.Bare(folder))
+		why := "there are no claims in this folder"
+		if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) { // which the pattern does not say
+			why = "there is no such folder, and so no claims"
+		} else if err == nil && !info.IsDir() {
+			why = "this is no folder of claims"
+		}
+		return nil, fmt.Errorf("replay: %s: %s: tests write them where ADKREPLAY_CLAIMS names it, and not when go test takes their results from its cache", safetext.Bare(folder), why)
 	}
 	return c, nil
 }

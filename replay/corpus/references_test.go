@@ -78,9 +78,13 @@ func TestUnclaimedNextToTestsThatDidNotRun(t *testing.T) {
 
 func TestClaimsThatCannotBeRead(t *testing.T) {
 	empty := t.TempDir()
-	for _, folder := range []string{empty, filepath.Join(empty, "none")} {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for folder, why := range map[string]string{
+		empty: "there are no claims in this folder", filepath.Join(empty, "none"): "there is no such folder, and so no claims", file: "this is no folder of claims",
+	} {
 		_, err := corpus.ReadReferences(folder)
-		assert.ErrorContains(t, err, folder+": there are no claims in this folder")
+		assert.ErrorContains(t, err, folder+": "+why+": tests write them where ADKREPLAY_CLAIMS names it")
 	}
 	for _, line := range []string{"{", `{"package":"/a","file":"b"}`, `{"package":"","file":"/b"}`, "\n", `{"package":"/a","file":"/b"}{}`} {
 		folder := t.TempDir()
