@@ -19,6 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/asks"
 	"github.com/adkreplay/adkreplay/replay/internal/atrest"
+	"github.com/adkreplay/adkreplay/replay/internal/ownsecrets"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/internal/unmade"
 )
@@ -144,6 +145,9 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 		tookIDs: map[*calls.Step]*earlyID{}, passed: map[int]bool{}, unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, newSeq: make([]int, len(tree.Lines)+1),
 	}
 	p.ids = rename.New(tree, p.isLive)
+	if live.hides() {
+		p.asks.Own = ownsecrets.New(tree, p.isLive, wire.Apart{Sentinels: known.Sentinels}, live.Redact)
+	}
 	p.stage = stub.NewStage(p)
 	p.stage.Gates = adk.Observability{TurnGateOpen: p.gateOpened}
 	p.listeners.Opened, p.listeners.Leaving = p.gateOpened, p.leaving

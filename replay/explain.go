@@ -21,6 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/asks"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
+	"github.com/adkreplay/adkreplay/replay/internal/ownsecrets"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/internal/siblings"
 	"github.com/adkreplay/adkreplay/replay/internal/unfed"
@@ -43,6 +44,7 @@ type replayed struct {
 	beside    []beside.Ask        // what was refused
 	lent      []*calls.Step       // as causal has it
 	shared    map[int]*calls.Step // as asks.Recorded has it
+	own       *ownsecrets.Secrets // the same
 	endless   []string            // who waits for whom in a run that never ends, and was left behind
 }
 
@@ -159,6 +161,9 @@ func (r *replayed) notCompared() []string {
 	}
 	if n := r.ids.Random(); n > 0 {
 		said = append(said, "random ids that requests brought with them: "+safetext.Counted(n, "UUID"))
+	}
+	if own := r.own.Placeholders(); len(own) > 0 {
+		said = append(said, "secrets that live code has of its own, for which the recording has "+safetext.Short(own, stub.Same[string]))
 	}
 	if r.order.Loosened {
 		said = append(said, "the order of what goroutines of your own do at once")

@@ -85,7 +85,8 @@ type Live struct {
 	// redacted so too, before it is compared and before anything of it is printed. Without
 	// it, what live code says where the recording has a placeholder is withheld from the
 	// report, and what looks like one of UsualSecrets. What Turn has in the place of a
-	// placeholder is a secret too, live or not; give it where code knows it from elsewhere.
+	// placeholder is a secret too, live or not; give it where code knows it from elsewhere. What code
+	// asks with a secret of its own is answered all the same (redact.Rules).
 	Redact *redact.Rules
 	// unredacted tells that the recording says so itself.
 	unredacted bool

@@ -106,7 +106,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if p.failed != nil {
 		return nil, p.failed
 	}
-	again := &replayed{ids: p.ids, beside: strays, endless: p.endless, lent: p.lent, shared: p.asks.Shared, comparison: comparison{known: comparer, newSeq: p.newSeq, live: live, want: describe.Of(want), callers: &p.callers, order: moved.Order{IsApart: p.callers.IsApart},
+	again := &replayed{ids: p.ids, beside: strays, endless: p.endless, lent: p.lent, shared: p.asks.Shared, own: p.asks.Own, comparison: comparison{known: comparer, newSeq: p.newSeq, live: live, want: describe.Of(want), callers: &p.callers, order: moved.Order{IsApart: p.callers.IsApart},
 		unanswered: map[int]bool{}, unasked: p.unasked, asks: p.asks.Counterparts, rivals: p.asks.Rivals}}
 	for _, call := range p.unanswered {
 		again.unanswered[call] = true

@@ -59,7 +59,7 @@ func (r *replayed) withheld(options trace.Options) (*trace.Trace, error) {
 
 // withholding has read the recording.
 func (r *replayed) withholding() (*withhold.Run, error) {
-	return withhold.New(wire.Apart{Sentinels: r.known.Sentinels}, r.want.Lines, r.live.Turn, r.live.Redact)
+	return withhold.New(wire.Apart{Sentinels: r.known.Sentinels}, r.want.Lines, r.live.Turn, r.live.Redact, r.own)
 }
 
 // hold puts a new run, of which the rules have left this, beside the recording.

@@ -48,6 +48,12 @@ package redact
 // said a secret as it is or encoded the trace does not tell, so that a change from the one to the
 // other is no difference.
 //
+// A secret that live code has of its own, such as a token of its environment in the URLs that it asks,
+// is said in the place of a placeholder, and nobody knows whether it is the one that was recorded. Where
+// nobody had said that secret before live code asked with it, or where the rules of a replay find it
+// (replay.Live.Redact), whatever is not empty stands for it, the same in all places of the run, and the
+// report says so under what is not compared. So tests need no real secrets.
+//
 // A placeholder may break a tool's schema, or mend arguments that broke it. Then
 // the arguments are not validated again: the line of the execution gets a
 // variant of the tool whose schema leads to the recorded verdict, the footer

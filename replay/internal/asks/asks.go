@@ -15,6 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/encoded"
+	"github.com/adkreplay/adkreplay/replay/internal/ownsecrets"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
@@ -49,6 +50,8 @@ type Recorded struct {
 	equalToo map[equalAsk][]*calls.Step
 	sharers  map[sharer]bool
 	real     map[int]bool // the operations that the world answers
+	// Own are the secrets that live code has of its own; nil where the recording hides none.
+	Own *ownsecrets.Secrets
 	// said has the placeholders of the requests; nil until one says an encoded one.
 	said *encoded.Recorded
 }
@@ -94,7 +97,7 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 		r.index(t)
 	}
 	asked := *got
-	asked.JSON = ids.InText(got.JSON)
+	asked.JSON = r.Own.InRequest(ids.InText(got.JSON))
 	if a := r.asNext(by.In, &asked); a != nil {
 		ids.Again(a.step.X.Seq)
 		return r.gives(a, got), true
@@ -108,7 +111,9 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 	key := equalOf(&asked)
 	a, recorded := r.asEqual(key, scopes, strict)
 	if a == nil && !recorded {
-		a = r.asEqualButForIDs(&asked, ids, scopes)
+		if a = r.asEqualButForIDs(&asked, ids, scopes); a == nil {
+			a = r.asEqualButForSecrets(&asked, got.Seq, scopes)
+		}
 	}
 	switch {
 	case a != nil:
@@ -123,7 +128,7 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 	if by.Uncertain {
 		scopes = scopes[1:]
 	}
-	like := likeness.Of(&asked)
+	like := r.likenessOf(&asked)
 	for _, in := range scopes {
 		if a, rival := r.mostAlike(asked.JSON, like, in); a != nil {
 			if rival != nil {
@@ -321,6 +326,48 @@ func (r *Recorded) asEqualButForIDs(asked *adk.Crossing, ids *rename.IDs, scopes
 		}
 	}
 	return nil
+}
+
+// asEqualButForSecrets is asEqual up to the secrets that live code has of its own, which stand for
+// the recording's placeholders from here on.
+func (r *Recorded) asEqualButForSecrets(asked *adk.Crossing, seq int, scopes []func(*ask) bool) *ask {
+	if r.Own == nil {
+		return nil
+	}
+	for _, in := range scopes {
+		for _, a := range r.all {
+			x := a.step.X
+			if a.gone || x.Name != asked.Name || x.Status != asked.Status || !in(a) || !r.Own.Pair(string(x.JSON), string(asked.JSON)) {
+				continue
+			}
+			r.Own.Stands(seq, x.JSON)
+			a.gone = true
+			return a
+		}
+	}
+	return nil
+}
+
+// likenessOf is what a changed request is compared by. The path that a secret of live code's own
+// stands in is the one that has a placeholder there.
+func (r *Recorded) likenessOf(asked *adk.Crossing) *likeness.Likeness {
+	like := likeness.Of(asked)
+	if r.Own == nil {
+		return like
+	}
+	for _, a := range r.all {
+		if a.step.X.Name != asked.Name {
+			continue
+		}
+		if a.like == nil {
+			a.like = likeness.Of(a.step.X)
+		}
+		if a.like.Method == like.Method && r.Own.Pair(a.like.Path, like.Path) {
+			asked.JSON, like.Path = r.Own.InRequest(asked.JSON), a.like.Path
+			break
+		}
+	}
+	return like
 }
 
 // sumUp finds the asks that asked the same.

@@ -3,6 +3,7 @@ package withhold
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"maps"
 	"path"
 	"slices"
@@ -17,18 +18,21 @@ import (
 
 // Left is a new run as the rules leave it, and what knows all that they have found, which is nil
 // where there are none. What live code has encoded of the recording's placeholders, the recording
-// has as encodings of what they stand for: so it is written.
+// has as encodings of what they stand for: so it is written. The secrets that it has of its own are
+// the placeholders that they stand for.
 func (w *Run) Left(run *trace.Trace, options trace.Options) (left *trace.Trace, by *redacting.Writer, err error) {
-	left = run
+	left = withRequests(run, w.own.Requests())
+	instead := map[string]string{}
+	maps.Copy(instead, w.own.Instead())
 	if w.rules != nil {
-		if left, by, err = Redacted(run, w.rules, options); err != nil {
+		if left, by, err = written(left, w.rules, instead, options); err != nil {
 			return nil, nil, err
 		}
+		clear(instead)
 	}
 	if !w.marked {
 		return left, by, nil
 	}
-	instead := map[string]string{}
 	if err := w.eachNew(left, func(text string) {
 		w.said.Instead(text, func(said, recorded string) { instead[said] = recorded })
 	}); err != nil || len(instead) == 0 {
@@ -36,6 +40,22 @@ func (w *Run) Left(run *trace.Trace, options trace.Options) (left *trace.Trace, 
 	}
 	left, _, err = written(left, &redact.Rules{}, instead, options)
 	return left, by, err
+}
+
+// withRequests is a run whose asks, by their numbers, ask for what was recorded.
+func withRequests(run *trace.Trace, recorded map[int]json.RawMessage) *trace.Trace {
+	if len(recorded) == 0 {
+		return run
+	}
+	left := *run
+	lines := slices.Clone(run.Lines())
+	for i := range lines {
+		if request, is := recorded[lines[i].Crossing.Seq]; is {
+			lines[i].Crossing.JSON = request
+		}
+	}
+	left.SetLines(lines)
+	return &left
 }
 
 // eachNew gives the texts of a new run, and its streams.

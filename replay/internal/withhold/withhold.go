@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/encoded"
+	"github.com/adkreplay/adkreplay/replay/internal/ownsecrets"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
@@ -41,6 +42,7 @@ type Run struct {
 	fields    wire.Apart
 	turn      adk.RawTurn   // that live code is given
 	rules     *redact.Rules // nil where nobody has any
+	own       *ownsecrets.Secrets
 	want, got []*adk.Crossing
 	beside    []int // for each recorded crossing the number of its counterpart, 0 for none
 
@@ -57,9 +59,9 @@ type Run struct {
 }
 
 // New reads a recording, whose fields are written so, of a run that is made again with a turn,
-// which may hold what was taken out.
-func New(fields wire.Apart, recorded []*adk.Crossing, turn adk.RawTurn, rules *redact.Rules) (*Run, error) {
-	w := &Run{fields: fields, turn: turn, rules: rules, want: recorded, byPath: map[string]bool{}, taken: map[string]int{},
+// which may hold what was taken out; own are the secrets that its live code had of its own.
+func New(fields wire.Apart, recorded []*adk.Crossing, turn adk.RawTurn, rules *redact.Rules, own *ownsecrets.Secrets) (*Run, error) {
+	w := &Run{fields: fields, turn: turn, rules: rules, own: own, want: recorded, byPath: map[string]bool{}, taken: map[string]int{},
 		known: map[redact.Pattern]bool{}, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
 	return w, w.read()
 }

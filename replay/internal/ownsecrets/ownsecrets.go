@@ -1,0 +1,223 @@
+// Package ownsecrets is about the secrets that live code has of its own: a token from its
+// environment, say, that stands in the URLs it asks. A redacted recording has placeholders there,
+// and which secrets they stand for nobody knows any more; so whatever such code says in the place
+// of one stands for it, the same in all places of the run.
+package ownsecrets
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/redacting"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/redact"
+)
+
+// leastLong is the length from which a secret is looked for in other places: shorter ones are found
+// in half of all words.
+const leastLong = 8
+
+// Secrets are those of the live code of one run. The nil Secrets has none, and finds none. It is not
+// safe for concurrent use.
+type Secrets struct {
+	tree   *calls.Tree
+	isLive func(*calls.Call) bool
+	fields wire.Apart
+	rules  *redacting.Compiled // nil where nobody has any
+
+	own      map[string]bool         // the placeholders that live code was handed by nobody; nil until it is asked
+	said     map[string]string       // what live code says, by the placeholder that it stands for
+	stands   map[string]string       // and the other way round
+	forms    map[string]string       // the placeholders by all ways to write what is long enough to be looked for
+	instead  *strings.Replacer       // puts them there; nil where there are none
+	requests map[int]json.RawMessage // the recorded requests that new asks were the same as but for secrets
+}
+
+// New knows of none so far. isLive reports whether the code of a recorded call is live; rules are
+// those that the recording was redacted by, nil where nobody has them. Wrong rules are as none.
+func New(tree *calls.Tree, isLive func(*calls.Call) bool, fields wire.Apart, rules *redact.Rules) *Secrets {
+	s := &Secrets{tree: tree, isLive: isLive, fields: fields, said: map[string]string{}, stands: map[string]string{}, forms: map[string]string{}, requests: map[int]json.RawMessage{}}
+	if rules != nil {
+		if compiled, err := redacting.Compile(rules); err == nil {
+			s.rules = compiled
+		}
+	}
+	return s
+}
+
+// InRequest is a request with placeholders for the secrets that are known.
+func (s *Secrets) InRequest(request json.RawMessage) json.RawMessage {
+	if s == nil || s.instead == nil {
+		return request
+	}
+	return json.RawMessage(s.instead.Replace(string(request)))
+}
+
+// Pair reports whether a text that live code says, as JSON has it, is a recorded one but for the
+// secrets that live code has of its own; they stand for the placeholders from then on.
+func (s *Secrets) Pair(recorded, said string) bool {
+	if s == nil || !strings.Contains(recorded, wire.PlaceholderBegin) {
+		return false
+	}
+	places := wire.Placeholder.FindAllStringIndex(recorded, -1)
+	first, last := places[0], places[len(places)-1]
+	if !strings.HasPrefix(said, recorded[:first[0]]) || !strings.HasSuffix(said, recorded[last[1]:]) {
+		return false
+	}
+	found := between(recorded, places).FindStringSubmatch(said)
+	if found == nil {
+		return false
+	}
+	pairs := map[string]string{}
+	for i, place := range places {
+		placeholder, secret := recorded[place[0]:place[1]], plain(found[i+1])
+		if secret == placeholder {
+			continue
+		}
+		if other, is := pairs[placeholder]; is && other != secret || !s.may(placeholder, secret) {
+			return false
+		}
+		pairs[placeholder] = secret
+	}
+	if len(pairs) == 0 || !s.hasOwn(pairs) && !s.finds(recorded, said) {
+		return false
+	}
+	for placeholder, secret := range pairs {
+		s.pair(placeholder, secret)
+	}
+	return true
+}
+
+// plain is what stands in JSON, where it may be a part of a URL, as code has it.
+func plain(written string) string {
+	text := written
+	if json.Unmarshal([]byte(`"`+written+`"`), &text) != nil {
+		return written
+	}
+	if unescaped, err := url.PathUnescape(text); err == nil {
+		return unescaped
+	}
+	return text
+}
+
+func (s *Secrets) pair(placeholder, secret string) {
+	if s.said[placeholder] == secret {
+		return
+	}
+	s.said[placeholder], s.stands[secret] = secret, placeholder
+	if len(secret) < leastLong {
+		return
+	}
+	for _, form := range redacting.Forms(secret) {
+		s.forms[form] = placeholder
+	}
+	var both []string
+	for _, form := range slices.SortedFunc(maps.Keys(s.forms), func(a, b string) int { // the longest first, which may have others in them
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	}) {
+		both = append(both, form, s.forms[form])
+	}
+	s.instead = strings.NewReplacer(both...)
+}
+
+// between finds what stands in the places of the placeholders of a text.
+func between(recorded string, places [][]int) *regexp.Regexp {
+	var pattern strings.Builder
+	end := 0
+	for _, place := range places {
+		pattern.WriteString(regexp.QuoteMeta(recorded[end:place[0]]))
+		pattern.WriteString(`((?:[^"\\]|\\.)+?)`)
+		end = place[1]
+	}
+	return regexp.MustCompile(`^` + pattern.String() + regexp.QuoteMeta(recorded[end:]) + `$`)
+}
+
+// may reports whether a text may stand for a placeholder, as far as those say that do already: it
+// is no other placeholder, and neither of the two is taken.
+func (s *Secrets) may(placeholder, secret string) bool {
+	if strings.Contains(secret, wire.PlaceholderBegin) {
+		return false
+	}
+	said, is := s.said[placeholder]
+	stands, taken := s.stands[secret]
+	return (!is || said == secret) && (!taken || stands == placeholder)
+}
+
+// hasOwn reports whether live code has all of some placeholders' secrets of its own: in the
+// recording, nobody has said them before it did.
+func (s *Secrets) hasOwn(pairs map[string]string) bool {
+	if s.own == nil {
+		s.own = map[string]bool{}
+		s.lookWhoSaysFirst()
+	}
+	for placeholder := range pairs {
+		if !s.own[placeholder] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Secrets) lookWhoSaysFirst() {
+	for _, x := range s.tree.Lines {
+		by := s.tree.Calls[x.Call]
+		byLiveCode := x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done && by != nil && s.isLive(by)
+		for _, use := range x.Kind.Fields(x.Phase) {
+			raw, err := s.fields.Append(use.Field, x)
+			if err != nil { // it is the comparison's to tell
+				continue
+			}
+			for _, placeholder := range wire.Placeholder.FindAllString(string(raw), -1) {
+				if _, met := s.own[placeholder]; !met {
+					s.own[placeholder] = byLiveCode
+				}
+			}
+		}
+	}
+}
+
+// finds reports whether the rules find in a text what stands for a recorded one's placeholders, but
+// for their numbers.
+func (s *Secrets) finds(recorded, said string) bool {
+	return s.rules != nil && withoutNumbers(s.rules.Text(said)) == withoutNumbers(recorded)
+}
+
+func withoutNumbers(text string) string {
+	return wire.Placeholder.ReplaceAllString(text, "[redacted:$1]")
+}
+
+// Stands notes that a new ask, by its number, is a recorded one but for secrets.
+func (s *Secrets) Stands(seq int, recorded json.RawMessage) { s.requests[seq] = recorded }
+
+// Requests are the recorded requests that new asks were the same as but for secrets, by the numbers
+// of the asks.
+func (s *Secrets) Requests() map[int]json.RawMessage {
+	if s == nil {
+		return nil
+	}
+	return s.requests
+}
+
+// Instead are the placeholders that stand for secrets that are long enough to be looked for, by all
+// the ways to write these.
+func (s *Secrets) Instead() map[string]string {
+	if s == nil {
+		return nil
+	}
+	return s.forms
+}
+
+// Placeholders are those that something stands for, in their order.
+func (s *Secrets) Placeholders() []string {
+	if s == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(s.said))
+}
