@@ -2,6 +2,8 @@ package redacting
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -713,8 +715,11 @@ func (l *lineRedactor) jsonText(value []byte) error {
 		return err
 	}
 	members, err := wire.ScanMembers(nil, []byte(text))
-	if l.by == "" || err != nil || !l.isInSession() || !isVersioned(members) {
+	if l.by == "" {
 		return l.text(value)
+	}
+	if err != nil || !l.isInSession() || !isVersioned(members) {
+		return errors.Join(l.text(value), l.learnWithin(text))
 	}
 	within := lineRedactor{redactor: l.redactor, path: l.path, by: l.by}
 	err = within.object(members, func(m wire.ScannedMember) error {
@@ -725,6 +730,18 @@ func (l *lineRedactor) jsonText(value []byte) error {
 		return within.json(m.Value)
 	})
 	l.out = canonical.AppendString(l.out, string(within.out))
+	return err
+}
+
+// learnWithin has the texts within JSON that a path covers looked for everywhere, as those of any
+// other data that it covers.
+func (l *lineRedactor) learnWithin(text string) error {
+	if !json.Valid([]byte(text)) {
+		return nil
+	}
+	within, count := lineRedactor{redactor: l.redactor, path: l.path, by: l.by, quiet: l.quiet}, l.Count
+	err := within.json([]byte(text))
+	l.Count = count
 	return err
 }
 

@@ -203,7 +203,8 @@ func TestMembersThatModelsWrite(t *testing.T) {
 
 // The value of a session stays one where a path covers all of it, with its version: code that
 // reads it finds the types that it wants. Other JSON that is covered is taken out as a whole,
-// also what only looks like such a value, in whose place a secret may stand.
+// also what only looks like such a value, in whose place a secret may stand. What it says is not
+// said elsewhere either.
 // (SES-31)
 func TestJSONThatIsCovered(t *testing.T) {
 	for _, c := range []struct{ at, held, want string }{
@@ -216,10 +217,11 @@ func TestJSONThatIsCovered(t *testing.T) {
 	} {
 		var recorded bytes.Buffer
 		recorder := replay.Record(&recorded, replay.RecordOptions{Redact: &redact.Rules{Paths: []string{"customer"}}})
-		config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		config := adk.Config{Storage: fakes.NoOpStorage(), Executor: adk.Executor{Name: "model", Run: func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			if err := dc.Stash().Set(c.at, json.RawMessage(c.held)); err != nil {
 				return err
 			}
+			h.Log(adk.LevelInfo, "found", "it is A-17 of Ada", nil)
 			return dc.Ack()
 		}}}
 		runner := tracetest.Must(adk.NewRunner(fakes.Deterministic(config, recorder)))
