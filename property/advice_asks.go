@@ -79,8 +79,6 @@ func (w *unseenAsk) quiet(s *history, c *seamCall, one *silence, before, now tim
 	}
 }
 
-func (w *unseenAsk) end(*history) {}
-
 // repeatedAsk: the same is asked of somebody to the byte who has answered it well. It is
 // silent about what only reads, after an error or a status that is one, of another call of a
 // seam, about tokens, which do not last, and where a key tells who is asked that it is the same.
@@ -126,8 +124,6 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *repeatedAsk) end(*history) {}
-
 // unclosedAnswer: of an answer over HTTP the head came, and when the seam call returned nobody
 // had read its body to the end or closed it. Of a stream of events that is no mistake before a
 // model has said that it is done: clients read those of others on goroutines of their own, for as
@@ -168,8 +164,6 @@ func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *unclosedAnswer) end(*history) {}
-
 // refusedConversation: a model is asked, in the shape of Chat Completions, with a result without
 // its call, or a call without its result. It says so once in a seam call, since a conversation
 // only grows.
@@ -188,8 +182,6 @@ func (w *refusedConversation) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *refusedConversation) end(*history) {}
-
 // secretInAsk: a request has a text in it that looks like a secret, by the patterns of
 // redact.UsualSecrets. What was redacted or left out looks like none, and neither do words
 // behind a name: "password: required", "basic responsibilities".
@@ -200,8 +192,6 @@ func (w *secretInAsk) see(s *history, x *adk.Crossing) {
 		s.hint(s.n, s.at, nil, "what %s is asked has a text in it that looks like a secret", x.Name)
 	}
 }
-
-func (w *secretInAsk) end(*history) {}
 
 // secretTold: what the user is told has such a text in it, as an error with the URL of a request
 // has. It is silent about one that comes in several pieces.
@@ -215,8 +205,6 @@ func (w *secretTold) see(s *history, x *adk.Crossing) {
 		}
 	}
 }
-
-func (w *secretTold) end(*history) {}
 
 func looksSecret(request []byte) bool {
 	request = bytes.ReplaceAll(request, []byte(httpform.LeftOut), nil)

@@ -17,8 +17,6 @@ func (w *gateWithoutTimeout) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *gateWithoutTimeout) end(*history) {}
-
 // unboundedLoop: a dispatch with no dispatch middleware at all starts its ninth
 // iteration: nothing but the executor decides when it ends. It is silent about
 // shorter loops and where there is a middleware that may be the bound; that the
@@ -38,8 +36,6 @@ func (w *unboundedLoop) see(s *history, x *adk.Crossing) {
 		s.hint(s.n, s.at, since(d.call.began), "the dispatch starts iteration %d, and no middleware could end it", d.started)
 	}
 }
-
-func (w *unboundedLoop) end(*history) {}
 
 // toolInOutput: a tool runs in a dispatch of the turn output, with the arguments
 // with which it ran before in the turn.
@@ -68,8 +64,6 @@ func inTurnOutput(c *seamCall) bool {
 	}
 	return false
 }
-
-func (w *toolInOutput) end(*history) {}
 
 // forgedUnbound: an ephemeral tool is registered in a dispatch that is acked
 // without its tools being bound or pruned. It is silent about tools that are
@@ -110,8 +104,6 @@ func (w *forgedUnbound) ends(s *history, d *dispatching) {
 		}
 	}
 }
-
-func (w *forgedUnbound) end(*history) {}
 
 // repeatedCall: a tool runs again in a dispatch with the same arguments, once it has
 // given a result for them, and gives the same text or bytes as before. It is silent where the
@@ -189,8 +181,6 @@ func resultDigest(result adk.ToolResult) (digest adk.Digest, ok bool) {
 	return digest, false
 }
 
-func (w *repeatedCall) end(*history) {}
-
 // blindPostStep: a middleware stores, mutates or emits behind its next although
 // a middleware below it failed, other than by an abort. It is silent about what
 // is done to the stash and the sets, which is what cleaning up is made of. Whether
@@ -228,8 +218,6 @@ func (s *history) nextIsOpen(c *seamCall) bool {
 	}
 	return false
 }
-
-func (w *blindPostStep) end(*history) {}
 
 // plainGoroutines: operations of one seam call that can only come from several
 // goroutines: one begins while the same handle sleeps or waits for the storage,
@@ -304,8 +292,6 @@ func (w *plainGoroutines) say(s *history, c *seamCall, op *openOp, format string
 	s.hint(s.n, c, since(op.began), format, args...)
 }
 
-func (w *plainGoroutines) end(*history) {}
-
 // panics: user code panicked in a seam call, and the engine made an error of it. It is silent
 // about handlers of an ack, whose panics nobody is given: those are contained failures.
 type panics struct{}
@@ -315,8 +301,6 @@ func (w *panics) see(s *history, x *adk.Crossing) {
 		s.hint(s.n, s.called, nil, "%v", x.Err)
 	}
 }
-
-func (w *panics) end(*history) {}
 
 // containedFailure: a listener or a handler panicked, or a handle was used after
 // its seam call: the turn went on as if nothing had happened (EVT-3, DET-5). It is silent
@@ -329,8 +313,6 @@ func (w *containedFailure) see(s *history, x *adk.Crossing) {
 		s.hint(s.n, s.at, nil, "%s: %s", x.Name, x.Text)
 	}
 }
-
-func (w *containedFailure) end(*history) {}
 
 // emptyAnswer: the executor of package chat logs that a model answered nothing, and its
 // dispatch is acked all the same. It is silent where somebody nacks or asks again, and about
@@ -367,5 +349,3 @@ func (w *emptyAnswer) see(s *history, x *adk.Crossing) {
 		delete(w.empty, d)
 	}
 }
-
-func (w *emptyAnswer) end(*history) {}

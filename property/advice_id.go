@@ -53,8 +53,6 @@ func (w *idOfContent) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *idOfContent) end(*history) {}
-
 // leastSlug is how long a text is at least that an id is not like by chance.
 const leastSlug = 12
 

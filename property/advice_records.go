@@ -134,8 +134,6 @@ func (w *streamNeverSealed) ends(s *history, streams *reportedStreams) {
 	}
 }
 
-func (w *streamNeverSealed) end(*history) {}
-
 // setsNeverHydrated: the executor of the turn is called for the first time, and
 // the set of messages is empty. It is silent about dispatches that user code
 // calls: a summary may have all it needs in its prompt.
@@ -163,8 +161,6 @@ func (w *setsNeverHydrated) see(s *history, x *adk.Crossing) {
 		}
 	}
 }
-
-func (w *setsNeverHydrated) end(*history) {}
 
 // outsideTime: a record that is kept for the first time says that it was created
 // or updated after the turn began, at a time that is no reading of the turn's
@@ -241,8 +237,6 @@ func (w *outsideTime) read(at time.Time) bool {
 	return false
 }
 
-func (w *outsideTime) end(*history) {}
-
 // outsideID: a record is kept under an id that looks made by chance, a UUID, and
 // that neither the context's NewID gave nor anything told before: a fetch, a
 // report, the caller, the arguments of a tool. It is silent about executors,
@@ -318,5 +312,3 @@ func isUUID(text string) bool {
 	}
 	return true
 }
-
-func (w *outsideID) end(*history) {}

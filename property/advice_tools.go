@@ -58,5 +58,3 @@ func (w *refusedTool) look(s *history, at *seamCall, tool *adk.Tool) {
 	}
 	w.said[tool.Name()] = true
 }
-
-func (w *refusedTool) end(*history) {}

@@ -278,8 +278,6 @@ func (w *raisedTrust) look(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *raisedTrust) end(*history) {}
-
 // needlessTrust: a tool that is trusted returns a text that others have written: what it
 // was answered over HTTP, an argument, what the user said, or what came of a third party
 // or of a tool that is not trusted. It is silent about what was asked of functions, which
@@ -366,8 +364,6 @@ func (w *needlessTrust) look(s *history, text string, heard *outsideTexts) bool 
 	return is
 }
 
-func (w *needlessTrust) end(*history) {}
-
 // uncountedBudget: an executor asks over HTTP although a stash of chat's options bounds
 // its prompts, and counts nothing; or a model refuses a request for its length, and
 // nothing had been counted in the turn. It is silent about options that no stash has.
@@ -446,5 +442,3 @@ func (w *uncountedBudget) say(s *history, related int, format string, args ...an
 		s.hint(s.n, s.at, since(related), format, args...)
 	}
 }
-
-func (w *uncountedBudget) end(*history) {}

@@ -238,15 +238,13 @@ func (s *history) watcher(i uint8) checker {
 func (s *history) end() {
 	s.n++
 	s.at, s.called, s.op = s.stranger, s.stranger, nil
-	for i, w := range s.watchers {
-		if w != nil {
-			s.present = i
-			w.end(s)
+	for _, all := range [][]checker{s.watchers, s.advisers} {
+		for i, w := range all {
+			if w, ends := w.(ender); ends {
+				s.present = i
+				w.end(s)
+			}
 		}
-	}
-	for i, a := range s.advisers {
-		s.present = i
-		a.end(s)
 	}
 }
 

@@ -24,12 +24,14 @@ type Invariant struct {
 
 // checker looks for violations of one invariant in one turn. See is told a
 // crossing before the story takes in what it changes: only calls that begin and
-// operations that begin are known already. End is told that nothing follows; it
-// is not told of a turn that is known in part only.
+// operations that begin are known already.
 type checker interface {
 	see(s *history, x *adk.Crossing)
-	end(s *history)
 }
+
+// ender is a checker that is told, besides, that nothing follows; it is not told so of a
+// turn that is known in part only.
+type ender interface{ end(s *history) }
 
 // The groups of kinds that watchers ask for.
 var (
@@ -167,13 +169,13 @@ var invariants = []Invariant{
 	{"sets-keyed", "RUN-12", "Two records of one id stand in one conversation.",
 		made[setsKeyed], only(adk.KindAdd, adk.KindRemove, adk.KindRegister, adk.KindUnregister, adk.KindPrune)},
 	{"deltas-whole", "DEL-3", "The turn holds a part of an iteration that failed: a tool call without its result, half an answer.",
-		made[deltasWhole], only(adk.KindState)},
+		made[wrongState], only(adk.KindState)},
 	{"stored-mirrored", "DEL-2", "What was stored and acked is not in the conversation, and the next stage does not see it.",
-		made[storedMirrored], only(adk.KindState)},
+		made[wrongState], only(adk.KindState)},
 	{"stash-apart", "STA-6", "A secret or a draft of a dispatch is seen by whoever comes after it.",
-		made[stashApart], only(adk.KindState)},
+		made[wrongState], only(adk.KindState)},
 	{"states-fold", "DET-8", "The model sees something that no step of the turn explains, and no replay can show.",
-		made[statesFold], only(adk.KindState)},
+		made[wrongState], only(adk.KindState)},
 }
 
 // Invariants are all invariants, in the order in which they are checked.

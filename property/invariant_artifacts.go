@@ -40,8 +40,6 @@ func (w *bodiesAsMarked) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *bodiesAsMarked) end(*history) {}
-
 // questionsChangeNothing: within the call of a forged tool, or below it, nothing is stored
 // and no set is changed (ART-26).
 type questionsChangeNothing struct {
@@ -65,5 +63,3 @@ func (w *questionsChangeNothing) see(s *history, x *adk.Crossing) {
 		}
 	}
 }
-
-func (w *questionsChangeNothing) end(*history) {}

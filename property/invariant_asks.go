@@ -15,8 +15,6 @@ func (w *piecesWithinAsks) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *piecesWithinAsks) end(*history) {}
-
 // asksEndWithCalls: when a call returns, the end of all its asks was told (WLD-5).
 type asksEndWithCalls struct{}
 
@@ -27,8 +25,6 @@ func (w *asksEndWithCalls) see(s *history, _ *adk.Crossing) {
 		}
 	}
 }
-
-func (w *asksEndWithCalls) end(*history) {}
 
 // abortAsksNothing: what is asked in an aborted run is refused at once, and nobody answers
 // it; but for what says that it is asked all the same, as it says nowhere else (WLD-5, ABT-7).
@@ -54,5 +50,3 @@ func (w *abortAsksNothing) see(s *history, x *adk.Crossing) {
 		s.breaks(since(s.cancelled, op.began), "what is asked is answered, although the run was aborted before")
 	}
 }
-
-func (w *abortAsksNothing) end(*history) {}

@@ -210,8 +210,6 @@ func (w *strandsJoined) returns(s *history) {
 	delete(w.of, s.called)
 }
 
-func (w *strandsJoined) end(*history) {}
-
 // operationsPair: a spanning operation that begins is done once, in the same
 // call, after what it called. One that user code made on a plain goroutine may
 // be done later than its seam call, or never where user code keeps it; where a
@@ -295,8 +293,6 @@ func (w *handlesEnd) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *handlesEnd) end(*history) {}
-
 // nothingAfterEnd: no user code is called and no operation begins when the turn,
 // or the standalone dispatch, has ended.
 type nothingAfterEnd struct{ ended int }
@@ -312,8 +308,6 @@ func (w *nothingAfterEnd) see(s *history, x *adk.Crossing) {
 		s.breaks(since(w.ended), "%s comes after the end", x.Kind)
 	}
 }
-
-func (w *nothingAfterEnd) end(*history) {}
 
 // idsUnique: the ids of the turn and its dispatches, and those made for user
 // code, are there and are all different.
@@ -333,8 +327,6 @@ func (w *idsUnique) see(s *history, x *adk.Crossing) {
 	}
 	w.seen[x.Name] = s.n
 }
-
-func (w *idsUnique) end(*history) {}
 
 func (w *idsUnique) remake() { clear(w.seen) }
 
@@ -375,8 +367,6 @@ func (w *timesMonotonic) set(strand int, at time.Time) {
 	}
 	w.last[strand] = at
 }
-
-func (w *timesMonotonic) end(*history) {}
 
 func (w *timesMonotonic) remake() {
 	w.first = time.Time{}

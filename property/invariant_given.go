@@ -37,8 +37,6 @@ func (w *nacksKept) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *nacksKept) end(*history) {}
-
 // emitsAsGiven: what user code emits goes out as it was given (EVT-10). Where a
 // call reports and emits at once, from plain goroutines, an event may be either's.
 // In a file the event of an emit has no words of its own, and agrees.
@@ -102,7 +100,5 @@ type toolCallEssence struct {
 	id, tool, checksum string
 	isError, complete  bool
 }
-
-func (w *emitsAsGiven) end(*history) {}
 
 func (w *emitsAsGiven) remake() { clear(w.waiting) }

@@ -79,8 +79,6 @@ func (w *stagesInOrder) missing(s *history) {
 	}
 }
 
-func (w *stagesInOrder) end(*history) {}
-
 // pipelinesInOrder: the middlewares of a pass are called in the order of their
 // list, each below the next of the one before, each at most once (PIP-1, PIP-3).
 type pipelinesInOrder struct{ passes []onePass } // the last one of each pipeline
@@ -159,8 +157,6 @@ func (w *pipelinesInOrder) begins(s *history) {
 	}
 	w.passes = append(w.passes, pass)
 }
-
-func (w *pipelinesInOrder) end(*history) {}
 
 func (w *pipelinesInOrder) remake() { w.passes = w.passes[:0] }
 
@@ -251,8 +247,6 @@ func (p phase) String() string {
 	}[p]
 }
 
-func (w *loopInOrder) end(*history) {}
-
 // iterationsCounted: iterations are counted from 0, and dispatchEnd says how
 // many were started.
 type iterationsCounted struct{}
@@ -281,8 +275,6 @@ func (w *iterationsCounted) see(s *history, x *adk.Crossing) {
 		}
 	}
 }
-
-func (w *iterationsCounted) end(*history) {}
 
 // statesTold: the run tells what is visible when turn output starts and before
 // turnEnd; its dispatches do so before each executor.
@@ -321,5 +313,3 @@ func (w *statesTold) ends(s *history) {
 		s.breaks(nil, "the turn ends with status %q, and %d states of the run were told", w.status, w.all)
 	}
 }
-
-func (w *statesTold) end(*history) {}

@@ -75,8 +75,6 @@ func (w *oneError) dispatchEnds(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *oneError) end(*history) {}
-
 // oneStatus: a dispatch ends once, with the one status that its signal, its
 // failures and the abort lead to (SIG-5, ABT-8, DSP-11); as aborted where its own
 // context was done when it was called (ABT-12).
@@ -146,8 +144,6 @@ func (w *oneStatus) flushed(s *history, d *dispatching) bool {
 	return d.acked > 0 && d.acked < d.iterated && d.iterated < s.cancelled
 }
 
-func (w *oneStatus) end(*history) {}
-
 // firstSignalWins: the first ack or nack is accepted, and every later one is
 // refused as E_LLM_EXECUTION_ALREADY_SIGNALLED.
 type firstSignalWins struct{}
@@ -175,8 +171,6 @@ func (w *firstSignalWins) see(s *history, x *adk.Crossing) {
 	}
 }
 
-func (w *firstSignalWins) end(*history) {}
-
 // signalEndsLoop: once the dispatch is signalled, or a stage of it has failed,
 // no later step of the iteration runs and none begins. Where that happened in
 // the output pipeline the iteration still ends, unless the stage failed.
@@ -201,8 +195,6 @@ func (w *signalEndsLoop) see(s *history, x *adk.Crossing) {
 		s.breaks(because, "%s, although the dispatch has been decided", x.Kind)
 	}
 }
-
-func (w *signalEndsLoop) end(*history) {}
 
 // abortStartsNothing: once the run is aborted no middleware, executor, tool or
 // dispatch is entered, no iteration begins, and nothing is forked, executed or read
@@ -233,8 +225,6 @@ func (c *seamCall) startsWork() bool {
 	return label == adk.LabelExecutor || label == adk.LabelTool || label == adk.LabelDispatch
 }
 
-func (w *abortStartsNothing) end(*history) {}
-
 // abortToldOnce: an abort is told by the very next crossing, and only the first
 // one is (ABT-1, ABT-5).
 type abortToldOnce struct{ abort int }
@@ -254,8 +244,6 @@ func (w *abortToldOnce) see(s *history, x *adk.Crossing) {
 		w.abort = s.n
 	}
 }
-
-func (w *abortToldOnce) end(*history) {}
 
 // onAckOnce: inside the accepted ack the handlers run that are registered by
 // then and not taken away, each once, in the order of their registration.
@@ -338,8 +326,6 @@ func (w *onAckOnce) ends(s *history, d *dispatching, op int) {
 	}
 }
 
-func (w *onAckOnce) end(*history) {}
-
 // ephemeralPruned: when a registry is bound to its dispatch, the ack prunes the
 // ephemeral tools. A binding is known by the name of its handler.
 type ephemeralPruned struct {
@@ -380,5 +366,3 @@ func (w *ephemeralPruned) acked(s *history, d *dispatching) {
 		}
 	}
 }
-
-func (w *ephemeralPruned) end(*history) {}

@@ -189,35 +189,19 @@ func (t twin) digests(of adk.CollectionName) (all []adk.Digest) {
 	return all
 }
 
-// deltasWhole: the turn holds all of an iteration that was flushed, and nothing
-// of one that was discarded.
-type deltasWhole struct{}
+// wrongState is the checker of the four invariants that a state can break:
+//   - deltas-whole: the turn holds all of an iteration that was flushed, and nothing
+//     of one that was discarded.
+//   - stored-mirrored: what was stored in an iteration that was flushed is in the
+//     turn: the storage is the receipt, and the turn's sets are its mirror.
+//   - stash-apart: the turn does not see the stash of a dispatch, nor one dispatch
+//     that of another, nor a dispatch what the turn's has become since it began.
+//   - states-fold: every state is the digest that the crossings before it lead to.
+//
+// Each reports the wrong state that it explains.
+type wrongState struct{}
 
-func (w *deltasWhole) see(s *history, x *adk.Crossing) { s.sees(x) }
-func (w *deltasWhole) end(*history)                    {}
-
-// storedMirrored: what was stored in an iteration that was flushed is in the
-// turn: the storage is the receipt, and the turn's sets are its mirror.
-type storedMirrored struct{}
-
-func (w *storedMirrored) see(s *history, x *adk.Crossing) { s.sees(x) }
-func (w *storedMirrored) end(*history)                    {}
-
-// stashApart: the turn does not see the stash of a dispatch, nor one dispatch
-// that of another, nor a dispatch what the turn's has become since it began.
-type stashApart struct{}
-
-func (w *stashApart) see(s *history, x *adk.Crossing) { s.sees(x) }
-func (w *stashApart) end(*history)                    {}
-
-// statesFold: every state is the digest that the crossings before it lead to.
-type statesFold struct{}
-
-func (w *statesFold) see(s *history, x *adk.Crossing) { s.sees(x) }
-func (w *statesFold) end(*history)                    {}
-
-// sees reports a wrong state under the name of the invariant that explains it.
-func (s *history) sees(x *adk.Crossing) {
+func (w *wrongState) see(s *history, x *adk.Crossing) {
 	if why := s.explain(x); why.invariant == s.invariants[s.present].Name {
 		s.breaks(why.related, "%s", why.text)
 	}

@@ -55,8 +55,6 @@ func (c delta) carries(x *adk.Crossing) bool {
 	return c.record == x.Record || c.record.Key() == x.Record.Key() && c.record.Digest() == x.Record.Digest()
 }
 
-func (w *storageReceipt) end(*history) {}
-
 // flushInOrder: with write-behind, the obligations of what was queued are called
 // before the iteration or the acked dispatch ends: all, in order, by the
 // dispatch itself; and none on a nack or an abort. One that fails ends it. A
@@ -120,8 +118,6 @@ func (w *flushInOrder) ends(s *history, d *dispatching, what string) {
 	}
 }
 
-func (w *flushInOrder) end(*history) {}
-
 // setsKeyed: a key is in a set once. What an add, a remove or a change of the
 // registry says of what was there is so (RUN-12, TOL-6).
 type setsKeyed struct{}
@@ -131,5 +127,3 @@ func (w *setsKeyed) see(s *history, x *adk.Crossing) {
 		s.breaks(since(s.at.began), "%v", errors.Unwrap(s.foldErr))
 	}
 }
-
-func (w *setsKeyed) end(*history) {}

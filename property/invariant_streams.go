@@ -105,8 +105,6 @@ func (s *history) emitting(c *seamCall) bool {
 	return false
 }
 
-func (w *streamsSealed) end(*history) {}
-
 func (w *streamsSealed) remake() { clear(w.streams) }
 
 // reportsTold: each report that is accepted, and each emit, is followed by one

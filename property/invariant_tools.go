@@ -188,8 +188,6 @@ func (c *course) handled(op *openOp, answer error) bool {
 	return ok && c.handler != nil && c.handler.ended > 0 && c.handler.seam.Name == tool.Name() && (c.handler.outcome == adk.OutcomeOK) == (answer == nil)
 }
 
-func (w *toolsSettled) end(*history) {}
-
 // callIDs: the id of a tool call is the checksum of its tool and its arguments,
 // in the event of its execution and in what is reported of it.
 type callIDs struct{ open []*openExecution }
@@ -232,5 +230,3 @@ func (w *callIDs) starts(s *history, x *adk.Crossing) {
 		s.breaks(since(other.op.began), "the call id %.8s… is not the checksum %.8s… of the call", x.Key, other.callID)
 	}
 }
-
-func (w *callIDs) end(*history) {}
