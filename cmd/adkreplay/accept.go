@@ -116,11 +116,11 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 		t.printf("to have such a turn all the same, %s", corpus.RecordAnew)
 	}
 	if a != nil {
-		t.printf("%d of %s accepted", accepted, counted(len(results), "divergence"))
+		t.printf("%d of %s accepted", accepted, safetext.Counted(len(results), "divergence"))
 		return code
 	}
 	const how = "can be accepted: give --reason 'why it is meant'"
-	switch all := counted(len(results), "divergence"); accepted {
+	switch all := safetext.Counted(len(results), "divergence"); accepted {
 	case 0:
 		t.printf("of %s none can be accepted", all)
 	case len(results):

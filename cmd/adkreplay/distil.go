@@ -111,11 +111,11 @@ func runDistil(ctx context.Context, t *terminal, o distilOptions) error {
 
 // chooseOf chooses, and warns of the traces that cannot be read.
 func chooseOf(ctx context.Context, t *terminal, sources []corpus.Source, keep int) (*distil.Choice, error) {
-	defer t.busy("reading " + counted(len(sources), "trace"))()
+	defer t.busy("reading " + safetext.Counted(len(sources), "trace"))()
 	done := 0
 	choice, err := distil.Choose(ctx, sources, distil.Options{Keep: keep, Options: t.readingOf(len(sources), &done)})
 	if err != nil {
-		return nil, internal(fmt.Errorf("interrupted: %d of %s were read, and none is chosen", done, counted(len(sources), "trace")))
+		return nil, internal(fmt.Errorf("interrupted: %d of %s were read, and none is chosen", done, safetext.Counted(len(sources), "trace")))
 	}
 	return choice, nil
 }
@@ -144,7 +144,7 @@ func printChoice(t *terminal, choice *distil.Choice, o distilOptions) {
 		return
 	}
 	printUnshown(t, "missing", choice.Missing)
-	t.printf("%d of %s show %d of %d behaviours", len(choice.Chosen), counted(choice.Traces, "trace"), choice.Covered, choice.Behaviours)
+	t.printf("%d of %s show %d of %d behaviours", len(choice.Chosen), safetext.Counted(choice.Traces, "trace"), choice.Covered, choice.Behaviours)
 }
 
 func printUnshown(t *terminal, verdict string, all []string) {

@@ -114,7 +114,7 @@ func (r *repeats) print(t *terminal, q *inquiry) {
 		if more := len(places) - mostPlaces; more > 0 {
 			text += fmt.Sprintf(" and %d more, all with --verbose", more)
 		}
-		t.judged(q.colour, q.bad, fmt.Sprintf("%s, %s more, in %s: %s", f.what, counted(len(places), "time"), counted(len(again.traces), "trace"), text))
+		t.judged(q.colour, q.bad, fmt.Sprintf("%s, %s more, in %s: %s", f.what, safetext.Counted(len(places), "time"), safetext.Counted(len(again.traces), "trace"), text))
 	}
 }
 
@@ -178,12 +178,12 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 	if !o.list.verbose {
 		again = &repeats{found: map[string]*repeated{}}
 	}
-	defer t.busy("reading " + counted(len(traces), "trace"))()
+	defer t.busy("reading " + safetext.Counted(len(traces), "trace"))()
 	for i, trace := range traces {
 		t.step(i, len(traces), trace.Name)
 		one := q.examine(ctx, t, trace)
 		if ctx.Err() != nil {
-			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s were %s", len(all.Traces), counted(len(traces), "trace"), q.done), exitInternal
+			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s were %s", len(all.Traces), safetext.Counted(len(traces), "trace"), q.done), exitInternal
 			break // what was cut short is no result
 		}
 		one.killed = one.Cut != "" && t.isCut(trace.Name, recordings)
@@ -255,11 +255,11 @@ func (q *inquiry) print(t *terminal, one examined, again *repeats) {
 	case one.Error != "":
 		t.judged(red, "unreadable", one.Error)
 	case one.killed && len(one.found) == 0:
-		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s to where its host was killed, %s", safetext.Line(one.Trace), q.good, counted(one.Crossings, "crossing")))
+		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s to where its host was killed, %s", safetext.Line(one.Trace), q.good, safetext.Counted(one.Crossings, "crossing")))
 	case one.Cut != "" && len(one.found) == 0: // nobody knows what came behind it
-		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s as far as it goes, %s", safetext.Line(one.Trace), q.good, counted(one.Crossings, "crossing")))
+		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s as far as it goes, %s", safetext.Line(one.Trace), q.good, safetext.Counted(one.Crossings, "crossing")))
 	case len(one.found) == 0:
-		t.good(q.good, fmt.Sprintf("%s: %s", safetext.Line(one.Trace), counted(one.Crossings, "crossing")))
+		t.good(q.good, fmt.Sprintf("%s: %s", safetext.Line(one.Trace), safetext.Counted(one.Crossings, "crossing")))
 	}
 }
 
@@ -280,12 +280,12 @@ func (q *inquiry) conclude(t *terminal, o examineOptions, all *findings) error {
 		}
 	default:
 		if all.Unreadable > 0 {
-			t.printf("%s could not be read", counted(all.Unreadable, "trace"))
+			t.printf("%s could not be read", safetext.Counted(all.Unreadable, "trace"))
 		}
 		if all.cut > 0 {
-			t.printf("%s cut off", counted(all.cut, "trace"))
+			t.printf("%s cut off", safetext.Counted(all.cut, "trace"))
 		}
-		t.printf("%s, %s, %s", counted(len(all.Traces), "trace"), counted(all.Crossings, "crossing"), counted(all.Found, q.counts))
+		t.printf("%s, %s, %s", safetext.Counted(len(all.Traces), "trace"), safetext.Counted(all.Crossings, "crossing"), safetext.Counted(all.Found, q.counts))
 	}
 	if all.Error != "" {
 		t.warn(all.Error)

@@ -234,7 +234,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 			printExploration(t, x, o.table)
 		}
 		if ctx.Err() != nil {
-			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s explored to the end", len(all.Explorations)-1, counted(len(subjects), "turn")), exitInternal
+			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s explored to the end", len(all.Explorations)-1, safetext.Counted(len(subjects), "turn")), exitInternal
 			break
 		}
 	}
@@ -252,7 +252,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 // page writes the page of it all, with the runs that violate something, and the turns as they
 // are when nothing is broken, where they were read from files.
 func (all *explored) page(ctx context.Context, t *terminal, o exploreOptions) error {
-	p := &page.Page{Title: "explored " + counted(len(all.Explorations), "turn"), Explored: all, Reading: t.limits}
+	p := &page.Page{Title: "explored " + safetext.Counted(len(all.Explorations), "turn"), Explored: all, Reading: t.limits}
 	listed := map[string]bool{}
 	for _, x := range all.Explorations {
 		for _, b := range x.Violations {
@@ -356,6 +356,6 @@ func (all *explored) print(t *terminal, o exploreOptions) {
 	if slices.ContainsFunc(all.Explorations, func(x *explore.Exploration) bool { return len(x.NotCovered) > 0 }) {
 		left = ", not all of it"
 	}
-	t.printf("%s, %s, bound %d, %s%s", counted(len(all.Explorations), "turn"), counted(all.Schedules, "schedule"), o.limits.Bound,
-		counted(all.Violations, "violation"), left)
+	t.printf("%s, %s, bound %d, %s%s", safetext.Counted(len(all.Explorations), "turn"), safetext.Counted(all.Schedules, "schedule"), o.limits.Bound,
+		safetext.Counted(all.Violations, "violation"), left)
 }

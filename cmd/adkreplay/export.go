@@ -114,7 +114,7 @@ func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
 		t.step(i, len(sources), source.Name)
 		found, err := spansOf(source, t.limits, o.spanOptions)
 		if ctx.Err() != nil {
-			return internal(fmt.Errorf("interrupted: %d of %s were read, and nothing is written", i, counted(len(sources), "trace")))
+			return internal(fmt.Errorf("interrupted: %d of %s were read, and nothing is written", i, safetext.Counted(len(sources), "trace")))
 		}
 		if err != nil {
 			t.warn(safetext.OfFile(source.Name, err))
@@ -131,11 +131,11 @@ func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
 		return err
 	}
 	if o.file != stdout {
-		told := counted(len(all.Spans), "span")
+		told := safetext.Counted(len(all.Spans), "span")
 		if o.spanOptions.Events {
-			told += " and " + counted(len(all.Events), "event")
+			told += " and " + safetext.Counted(len(all.Events), "event")
 		}
-		t.printf("%s: %s of %s", safetext.Line(o.file), told, counted(len(sources), "trace"))
+		t.printf("%s: %s of %s", safetext.Line(o.file), told, safetext.Counted(len(sources), "trace"))
 	}
 	if unread > 0 {
 		return &exitError{code: exitUnreadable}

@@ -95,9 +95,9 @@ func writeConversation(t *terminal, recording *cassette.Recording, from, to stri
 	}
 	left := ""
 	if recording.Secrets > 0 {
-		left = fmt.Sprintf(", %s left out", counted(recording.Secrets, "secret"))
+		left = fmt.Sprintf(", %s left out", safetext.Counted(recording.Secrets, "secret"))
 	}
-	t.printf("%s: %s of %s%s", safetext.Line(to), counted(len(recording.Interactions), "interaction"), recording.Form, left)
+	t.printf("%s: %s of %s%s", safetext.Line(to), safetext.Counted(len(recording.Interactions), "interaction"), recording.Form, left)
 	return nil
 }
 

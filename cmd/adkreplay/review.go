@@ -164,7 +164,7 @@ func (r *reviewed) addPending(all []corpus.Pending) {
 	}
 	for i := range r.changes {
 		c := &r.changes[i]
-		files := fmt.Sprintf("in %s: %s", counted(len(c.Files), "file"), safetext.Short(c.Files, safetext.Line))
+		files := fmt.Sprintf("in %s: %s", safetext.Counted(len(c.Files), "file"), safetext.Short(c.Files, safetext.Line))
 		c.Shown = safetext.Folded(files, reviewWidth) + "\n" + c.Shown
 	}
 }
@@ -282,7 +282,7 @@ func (r *reviewed) accept(ctx context.Context, t *terminal, decisions []review.D
 		n, refused := r.acceptTraces(ctx, t, traces[reason], reason)
 		accepted, code = accepted+n, max(code, refused)
 	}
-	t.printf("%d of %s accepted", accepted, counted(len(decisions)+len(r.refused), "file"))
+	t.printf("%d of %s accepted", accepted, safetext.Counted(len(decisions)+len(r.refused), "file"))
 	return code
 }
 

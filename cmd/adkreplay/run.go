@@ -194,8 +194,8 @@ func recordAll(ctx context.Context, t *terminal, o runOptions) error {
 	for _, r := range recorded {
 		files += len(r.Files())
 	}
-	t.printf("%s of a turn each, and %s with %s, in %s", counted(len(traces), "trace"), counted(len(recorded), "session"),
-		counted(files, "file"), safetext.Line(o.folder))
+	t.printf("%s of a turn each, and %s with %s, in %s", safetext.Counted(len(traces), "trace"), safetext.Counted(len(recorded), "session"),
+		safetext.Counted(files, "file"), safetext.Line(o.folder))
 	return nil
 }
 

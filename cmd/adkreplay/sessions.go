@@ -78,7 +78,7 @@ func verifySessions(ctx context.Context, t *terminal, report *corpus.Report, rec
 		t.step(i, len(part), r.Folder)
 		found, err := r.Verify(ctx, sessions.Options{Reading: t.limits, Replayed: func(trace string) *replay.Report { return done[trace] }})
 		if err != nil {
-			report.Error = fmt.Sprintf("interrupted: the sessions of %d of %s were verified", i, counted(len(part), "folder"))
+			report.Error = fmt.Sprintf("interrupted: the sessions of %d of %s were verified", i, safetext.Counted(len(part), "folder"))
 			return
 		}
 		report.Sessions = append(report.Sessions, found)
@@ -120,7 +120,7 @@ func printSessions(t *terminal, r *corpus.Report) {
 	if len(r.Sessions) == 0 {
 		return
 	}
-	text := all.Summary() + ", " + counted(divergent, "divergence")
+	text := all.Summary() + ", " + safetext.Counted(divergent, "divergence")
 	if unreadable > 0 {
 		text += fmt.Sprintf(", %d unreadable", unreadable)
 	}
@@ -195,7 +195,7 @@ func showSteps(t *terminal, read *sessions.Journal, o showOptions, traceOf func(
 		fmt.Fprintf(t.page, "%6d  %s  %s\n", step.Line, safetext.PlainName(step.Session), t.highlight(step.Text, o.matching))
 	}
 	if o.matching != nil && found == 0 {
-		return &exitError{exitFound, fmt.Errorf("%s: nothing in %s matches %s", safetext.Line(o.path), counted(len(read.Steps), "step"), o.matching)}
+		return &exitError{exitFound, fmt.Errorf("%s: nothing in %s matches %s", safetext.Line(o.path), safetext.Counted(len(read.Steps), "step"), o.matching)}
 	}
 	return nil
 }

@@ -213,9 +213,9 @@ func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOption
 	}
 	switch {
 	case looked == 0 && all > 0:
-		return fmt.Errorf("%w as %d: the trace has %s, numbered from 1", transcript.ErrNoCrossing, o.from, counted(all, "crossing"))
+		return fmt.Errorf("%w as %d: the trace has %s, numbered from 1", transcript.ErrNoCrossing, o.from, safetext.Counted(all, "crossing"))
 	case o.matching != nil && found == 0:
-		return &exitError{exitFound, fmt.Errorf("%s: nothing in %s matches %s", safetext.Line(trace.name), counted(looked, "crossing"), o.matching)}
+		return &exitError{exitFound, fmt.Errorf("%s: nothing in %s matches %s", safetext.Line(trace.name), safetext.Counted(looked, "crossing"), o.matching)}
 	}
 	return nil
 }

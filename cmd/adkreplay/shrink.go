@@ -205,7 +205,7 @@ func printShrunk(t *terminal, o shrinkOptions, kept string, one, small turn.Turn
 		return internal(err)
 	}
 	t.judged(red, "shrunk", fmt.Sprintf("%s: %s, from %s to %d, of %s tried", safetext.Line(o.path), kept,
-		counted(one.Operations(), "operation"), small.Operations(), counted(stats.Tried, "turn")))
+		safetext.Counted(one.Operations(), "operation"), small.Operations(), safetext.Counted(stats.Tried, "turn")))
 	if err := transcript.Write(t.page, bytes.NewReader(trace)); err != nil && t.out.err == nil {
 		return internal(err)
 	}

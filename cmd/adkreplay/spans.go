@@ -57,9 +57,9 @@ func turnsIn(t *terminal, source corpus.Source) []corpus.Source {
 		source.Open = func() (io.ReadCloser, error) { return nil, errors.New(safetext.Line(source.Name) + ": " + err.Error()) }
 		return []corpus.Source{source}
 	}
-	words := fmt.Sprintf("%s: %s of spans, which do not say what the engine did or held", safetext.Line(source.Name), counted(len(turns), "turn"))
+	words := fmt.Sprintf("%s: %s of spans, which do not say what the engine did or held", safetext.Line(source.Name), safetext.Counted(len(turns), "turn"))
 	if left > 0 {
-		words += fmt.Sprintf("; %s of something else left out", counted(left, "span"))
+		words += fmt.Sprintf("; %s of something else left out", safetext.Counted(left, "span"))
 	}
 	t.warn(words)
 	var sources []corpus.Source

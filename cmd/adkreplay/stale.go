@@ -82,7 +82,7 @@ func runStale(t *terminal, o staleOptions) error {
 		}
 	}
 	files, packages := claims.Count()
-	t.printf("%s used by tests of %s: %d stale, %d in doubt", counted(files, "file"), counted(packages, "package"), stale, doubtful)
+	t.printf("%s used by tests of %s: %d stale, %d in doubt", safetext.Counted(files, "file"), safetext.Counted(packages, "package"), stale, doubtful)
 	switch {
 	case doubtful > 0:
 		return ended(exitInternal)

@@ -178,11 +178,11 @@ func runStats(cmd *cobra.Command, t *terminal, o statsOptions) error {
 
 // gather counts what is in traces, and warns of those that cannot be read.
 func gather(ctx context.Context, t *terminal, sources []corpus.Source, o statsOptions) (*stats.Figures, error) {
-	defer t.busy("counting in " + counted(len(sources), "trace"))()
+	defer t.busy("counting in " + safetext.Counted(len(sources), "trace"))()
 	done := 0
 	figures, err := stats.Gather(ctx, sources, stats.Options{Prices: o.prices, Encoding: o.encoding, Options: t.readingOf(len(sources), &done)})
 	if err != nil {
-		return nil, internal(fmt.Errorf("interrupted: %d of %s were counted", done, counted(len(sources), "trace")))
+		return nil, internal(fmt.Errorf("interrupted: %d of %s were counted", done, safetext.Counted(len(sources), "trace")))
 	}
 	return figures, nil
 }

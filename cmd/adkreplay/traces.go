@@ -54,7 +54,7 @@ func (t *terminal) findTraces(ctx context.Context, args []string) []corpus.Sourc
 	recordings, _ := findRecordings(ctx, args)
 	whole := t.withoutCut(traces, recordings)
 	if left := len(traces) - len(whole); left > 0 {
-		t.warn(fmt.Sprintf("%s left out, cut where a host was killed: adkreplay show, check and lint read as far as it goes", counted(left, "trace")))
+		t.warn(fmt.Sprintf("%s left out, cut where a host was killed: adkreplay show, check and lint read as far as it goes", safetext.Counted(left, "trace")))
 	}
 	return whole
 }
@@ -77,7 +77,7 @@ func (t *terminal) besideJournals(ctx context.Context, args []string) []corpus.S
 		return out
 	})
 	if left > 0 && len(args) > 0 && !t.quiet {
-		t.warn(fmt.Sprintf("%s of sessions in %s left out: adkreplay show, verify and view read journals", counted(left, "journal"), safetext.Line(strings.Join(args, ", "))))
+		t.warn(fmt.Sprintf("%s of sessions in %s left out: adkreplay show, verify and view read journals", safetext.Counted(left, "journal"), safetext.Line(strings.Join(args, ", "))))
 	}
 	return traces
 }

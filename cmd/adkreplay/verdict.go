@@ -140,7 +140,7 @@ func conclude(ctx context.Context, t *terminal, r *corpus.Report, sources []corp
 // gone: it is listed alone.
 func writeCorpusPage(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, recordings []*sessions.Recording, o reportOptions) error {
 	rereadable := slices.DeleteFunc(slices.Clone(sources), func(s corpus.Source) bool { return s.Name == stdin })
-	p := page.OfCorpus("verified "+counted(len(r.Traces), "trace"), r, rereadable, t.limits)
+	p := page.OfCorpus("verified "+safetext.Counted(len(r.Traces), "trace"), r, rereadable, t.limits)
 	p.Watched = o.watched
 	p.Recordings = slices.DeleteFunc(slices.Clone(recordings), func(r *sessions.Recording) bool { return r.Has(stdin) })
 	_, words, err := writePage(ctx, t, o.html, p)
@@ -184,24 +184,17 @@ func printSummary(t *terminal, r *corpus.Report) {
 		t.printf("%s", strings.TrimSuffix(causes, "\n"))
 	}
 	if r.Unreadable > 0 {
-		t.printf("%s could not be read", counted(r.Unreadable, "trace"))
+		t.printf("%s could not be read", safetext.Counted(r.Unreadable, "trace"))
 	}
 	printSessions(t, r)
 	if ran(r) && !r.UserCode {
 		t.printf("every seam was played from its recording: no user code ran")
 	}
 	if r.Shard != nil {
-		t.printf("shard %s: %d of %s", r.Shard, len(r.Traces), counted(r.Corpus.Traces, "trace"))
+		t.printf("shard %s: %d of %s", r.Shard, len(r.Traces), safetext.Counted(r.Corpus.Traces, "trace"))
 	}
-	t.printf("%s, %s, %s", counted(len(r.Traces), "trace"), counted(r.Crossings, "crossing"), counted(r.Divergent, "divergence"))
+	t.printf("%s, %s, %s", safetext.Counted(len(r.Traces), "trace"), safetext.Counted(r.Crossings, "crossing"), safetext.Counted(r.Divergent, "divergence"))
 }
 
 // ran reports whether anything was replayed.
 func ran(r *corpus.Report) bool { return r.Crossings > 0 || r.Divergent > 0 }
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

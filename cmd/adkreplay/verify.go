@@ -105,7 +105,7 @@ func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 func verifySources(ctx context.Context, t *terminal, o verifyOptions, recordings []*sessions.Recording, sources []corpus.Source) (*corpus.Report, error) {
 	done, all := 0, len(o.shard.Of(sources))
 	o.list.applyTo(t, all)
-	defer t.busy("verifying " + counted(all, "trace"))()
+	defer t.busy("verifying " + safetext.Counted(all, "trace"))()
 	report, err := verifyTraces(ctx, sources, recordings, corpus.Options{
 		Parallel: o.parallel,
 		Shard:    o.shard,
@@ -143,7 +143,7 @@ func printVerdict(t *terminal, v *corpus.TraceReport, alone bool) {
 		t.judged(red, "divergence", fmt.Sprintf("%s: %s", name, text))
 	}
 	if v.Error == "" && v.Divergence == nil {
-		t.good("same", fmt.Sprintf("%s: %s", name, counted(v.Crossings, "crossing")))
+		t.good("same", fmt.Sprintf("%s: %s", name, safetext.Counted(v.Crossings, "crossing")))
 		if t.quiet || t.dotted {
 			return
 		}

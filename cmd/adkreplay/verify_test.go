@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/sessions"
@@ -55,7 +56,7 @@ func TestVerifyEmbedded(t *testing.T) {
 	assert.Regexp(t, `^\d+ journals, \d+ sessions, \d+ attempts, \d+ commits, 0 divergences$`, lines[0])
 	assert.Equal(t, noUserCode, lines[1])
 	assert.Regexp(t, `^\d+ traces, \d+ crossings, 0 divergences$`, lines[2])
-	assert.True(t, strings.HasPrefix(lines[2], counted(turns, "trace")+","))
+	assert.True(t, strings.HasPrefix(lines[2], safetext.Counted(turns, "trace")+","))
 	assert.Greater(t, turns, len(scenarios.All()))
 }
 

@@ -195,7 +195,7 @@ func titleOf(paths []string) string {
 	case 1:
 		return filepath.ToSlash(paths[0])
 	}
-	return counted(len(paths), "file") + " and folders"
+	return safetext.Counted(len(paths), "file") + " and folders"
 }
 
 // writePage writes a page as a whole, and gives what became of what it is of and the words that
@@ -219,7 +219,7 @@ func writePage(ctx context.Context, t *terminal, file string, p *page.Page) (wri
 }
 
 func pageWords(file string, written page.Written, size int) string {
-	words := counted(len(written.Traces), "trace")
+	words := safetext.Counted(len(written.Traces), "trace")
 	listed, told := 0, 0
 	for _, one := range written.Traces {
 		if !one.Held {
@@ -233,7 +233,7 @@ func pageWords(file string, written page.Written, size int) string {
 		told += one.Sessions
 	}
 	if told > 0 {
-		words += ", " + counted(told, "session")
+		words += ", " + safetext.Counted(told, "session")
 	}
 	return fmt.Sprintf("%s: %s, %s; open it in a browser", safetext.Line(file), words, sizeWords(size))
 }

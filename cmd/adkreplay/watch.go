@@ -45,7 +45,7 @@ func watch(ctx context.Context, t *terminal, paths []string, pause pause, do fun
 				return err
 			}
 			code = last
-			t.printf("watching %s; an interrupt ends it", counted(len(all), "trace"))
+			t.printf("watching %s; an interrupt ends it", safetext.Counted(len(all), "trace"))
 		}
 		if !pause(ctx) {
 			return ended(code)
@@ -101,7 +101,7 @@ func changeWords(changed []corpus.Source, gone int) string {
 		if words != "" {
 			words += "; "
 		}
-		words += counted(gone, "trace") + " gone"
+		words += safetext.Counted(gone, "trace") + " gone"
 	}
 	return words
 }
@@ -188,7 +188,7 @@ func sayOthers(t *terminal, codes map[string]int) {
 	for _, code := range codes {
 		counts[code]++
 	}
-	t.printf("of all: %d same, %s, %d unreadable", counts[exitSame], counted(counts[exitDivergence], "divergence"), counts[exitUnreadable])
+	t.printf("of all: %d same, %s, %d unreadable", counts[exitSame], safetext.Counted(counts[exitDivergence], "divergence"), counts[exitUnreadable])
 }
 
 // codeOfTrace is the exit code of one trace.

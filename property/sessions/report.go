@@ -102,7 +102,7 @@ func (r *run) told() (lines []string) {
 		lines = append(lines, sayStep(s))
 	}
 	if more := len(steps) - len(lines); more > 0 {
-		lines = append(lines, "and "+counted(more, "more step"))
+		lines = append(lines, "and "+safetext.Counted(more, "more step"))
 	}
 	return lines
 }
@@ -240,18 +240,11 @@ func (t Table) String() string {
 // Summary is the line that can be quoted, such as
 // chat: 500 schedules, 0 violations, 1.20 s.
 func (x *Exploration) Summary() string {
-	line := fmt.Sprintf("%s: %s, %s, %.2f s", x.Subject, counted(x.Schedules, "schedule"), counted(len(x.Violations), "violation"), x.Elapsed.Seconds())
+	line := fmt.Sprintf("%s: %s, %s, %.2f s", x.Subject, safetext.Counted(x.Schedules, "schedule"), safetext.Counted(len(x.Violations), "violation"), x.Elapsed.Seconds())
 	if len(x.NotCovered) > 0 {
 		line += ", not all of it"
 	}
 	return line
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // brief is the summary, and what was not covered.
@@ -289,7 +282,7 @@ func (b Breach) String() string {
 		fmt.Fprintf(&text, "    %d. %s\n", i+1, line)
 	}
 	if b.Schedules > 1 {
-		fmt.Fprintf(&text, "    %s show it\n", counted(b.Schedules, "schedule"))
+		fmt.Fprintf(&text, "    %s show it\n", safetext.Counted(b.Schedules, "schedule"))
 	}
 	for _, line := range b.Journal {
 		fmt.Fprintf(&text, "      %s\n", line)

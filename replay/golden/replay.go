@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
@@ -355,18 +356,22 @@ func (c *corpusCheck) unreadable() {
 		hit[reason] = append(hit[reason], t.Trace)
 	}
 	for _, reason := range reasons {
-		more := ""
-		if n := len(hit[reason]); n > 1 {
-			more = "\n  and so in " + plural(n-1, "other trace")
-		}
-		c.fail("%s%s%s", hit[reason][0], reason, more)
+		c.fail("%s%s%s", hit[reason][0], reason, andOthers(hit[reason]))
 	}
+}
+
+// andOthers says how many there are beside the first trace of some.
+func andOthers(traces []string) string {
+	if len(traces) < 2 {
+		return ""
+	}
+	return "\n  and so in " + safetext.Counted(len(traces)-1, "other trace")
 }
 
 // looked fails where all is the same because nobody looked.
 func (c *corpusCheck) looked() {
 	c.t.Helper()
-	all := plural(len(c.report.Traces), "trace")
+	all := safetext.Counted(len(c.report.Traces), "trace")
 	reached, never := c.reached()
 	if !slices.ContainsFunc(reached, isCode) && (len(reached) == 0 || slices.ContainsFunc(never, isCode)) {
 		c.impossible("no code of yours ran in %s of %s%s: choose seams that the turns come to", all, c.dir, listed(", in which nothing comes to ", never))
@@ -422,20 +427,13 @@ func (c *corpusCheck) reached() (reached, never []string) {
 		}
 	}
 	if obligations > 0 { // there are 25, and few agents need all
-		never = append(never, "storage/* ("+plural(obligations, "obligation")+")")
+		never = append(never, "storage/* ("+safetext.Counted(obligations, "obligation")+")")
 	}
 	return reached, never
 }
 
 // isCode tells seams of code from what a run is given.
 func isCode(seam string) bool { return !strings.HasPrefix(seam, "run/") }
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
 
 func listed(before string, names []string) string {
 	if len(names) == 0 {

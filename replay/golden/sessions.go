@@ -160,11 +160,7 @@ func (c *sessionCheck) refused() {
 		hit[c.refusals[name]] = append(hit[c.refusals[name]], name)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(hit)) {
-		more := ""
-		if n := len(hit[reason]); n > 1 {
-			more = "\n  and so in " + plural(n-1, "other trace")
-		}
-		c.impossible("%s: %s%s", hit[reason][0], reason, more)
+		c.impossible("%s: %s%s", hit[reason][0], reason, andOthers(hit[reason]))
 	}
 }
 
@@ -203,7 +199,7 @@ func (c *sessionCheck) untraced() (failed bool) {
 	for _, s := range c.report.Sessions {
 		if s.Untraced > 0 {
 			failed = true
-			c.impossible("%s of %s: no trace: what is not looked at is not the same", plural(s.Untraced, "attempt"), s.Folder)
+			c.impossible("%s of %s: no trace: what is not looked at is not the same", safetext.Counted(s.Untraced, "attempt"), s.Folder)
 		}
 	}
 	return failed
