@@ -124,11 +124,7 @@ func toldSize(init MediaInit) *int64 {
 			return &n
 		}
 	}
-	if init.Size == nil {
-		return nil
-	}
-	n := *init.Size
-	return &n
+	return copyOf(init.Size)
 }
 
 func (c *fieldCheck) mediaStash(field string, stash map[string]MediaStashEntry) {

@@ -211,12 +211,7 @@ func (w *blindPostStep) fails(s *history) {
 }
 
 func (s *history) nextIsOpen(c *seamCall) bool {
-	for _, op := range c.running {
-		if op.kind == adk.KindNext {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.running, func(op *openOp) bool { return op.kind == adk.KindNext })
 }
 
 // plainGoroutines: operations of one seam call that can only come from several

@@ -45,13 +45,8 @@ var (
 	loopKinds      = []adk.Kind{adk.KindDispatchStart, adk.KindIterationStart, adk.KindIterationEnd, adk.KindDispatchEnd}
 )
 
-func kindsWhere(is func(adk.Kind) bool) (found []adk.Kind) {
-	for _, k := range adk.Kinds() {
-		if is(k) {
-			found = append(found, k)
-		}
-	}
-	return found
+func kindsWhere(is func(adk.Kind) bool) []adk.Kind {
+	return slices.DeleteFunc(adk.Kinds(), func(k adk.Kind) bool { return !is(k) })
 }
 
 func kinds(groups ...[]adk.Kind) []adk.Kind { return slices.Concat(groups...) }

@@ -2,6 +2,7 @@ package property
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -97,12 +98,7 @@ func (w *streamsSealed) hear(s *history, x *adk.Crossing) {
 
 // emitting tells that an emit of the call is open: events may be its own.
 func (s *history) emitting(c *seamCall) bool {
-	for _, op := range c.running {
-		if eventOf(op.kind) != noEvent {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.running, func(op *openOp) bool { return eventOf(op.kind) != noEvent })
 }
 
 func (w *streamsSealed) remake() { clear(w.streams) }

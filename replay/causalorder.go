@@ -339,12 +339,7 @@ func (p *causal) isHeldUp() bool {
 
 // behindCancel reports whether a cancel comes before the step.
 func (p *causal) behindCancel(w *waiter) bool {
-	for _, a := range p.outsideEvents {
-		if a.cancel != nil && a.seq < w.seq() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.cancel != nil && a.seq < w.seq() })
 }
 
 // overtakes reports whether another strand has still to do, before the step, what may

@@ -359,16 +359,12 @@ func (j *comparison) repeats(g *calls.Step) bool {
 
 // pipelines says, of a middleware that is dropped, added or moved, how its
 // pipeline was changed.
-func (j *comparison) pipelines(s *calls.Step) (diffs []compare.FieldDiff) {
+func (j *comparison) pipelines(s *calls.Step) []compare.FieldDiff {
 	if s.Call == nil {
 		return nil
 	}
-	for _, d := range compare.CompareInfo(trace.Header{Info: j.want.Info}, trace.Header{Info: j.got.Info}) {
-		if d.Field == s.X.Seam.Label {
-			diffs = append(diffs, d)
-		}
-	}
-	return diffs
+	all := compare.CompareInfo(trace.Header{Info: j.want.Info}, trace.Header{Info: j.got.Info})
+	return slices.DeleteFunc(all, func(d compare.FieldDiff) bool { return d.Field != s.X.Seam.Label })
 }
 
 // pair compares two steps that correspond. It gives the last recorded crossing

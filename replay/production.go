@@ -47,11 +47,7 @@ func (o RecordOptions) maxBytes() int64 {
 // startBehind starts the goroutine that writes a run.
 func (r *Recorder) startBehind(out io.WriteCloser) io.WriteCloser {
 	q := outlet.NewQueue(out, r.options.Buffer, r.failed)
-	r.behind.Add(1)
-	go func() {
-		defer r.behind.Done()
-		q.Run()
-	}()
+	r.behind.Go(q.Run)
 	return q
 }
 

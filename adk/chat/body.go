@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"regexp"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/prompt"
@@ -201,7 +202,7 @@ func appendBlock(dst []byte, block prompt.Block) []byte {
 
 // wireID is the id of a call as it is sent (CAL-7).
 func (s *settings) wireID(id string) string {
-	if s.ids != IDsAlnum9 || isAlnum9(id) {
+	if s.ids != IDsAlnum9 || alnum9.MatchString(id) {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
@@ -209,14 +210,4 @@ func (s *settings) wireID(id string) string {
 	return fmt.Sprintf("%09s", digits)[:9]
 }
 
-func isAlnum9(id string) bool {
-	if len(id) != 9 {
-		return false
-	}
-	for _, b := range []byte(id) {
-		if (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') {
-			return false
-		}
-	}
-	return true
-}
+var alnum9 = regexp.MustCompile(`^[0-9A-Za-z]{9}$`)

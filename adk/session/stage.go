@@ -182,18 +182,13 @@ func (h *Host) seen(ctx context.Context, scope adk.Scope) (*turn, adk.Scope) {
 	return t, scope
 }
 
-func (t *turn) writesTo(of adk.CollectionName) (writes []Write) {
+func (t *turn) writesTo(of adk.CollectionName) []Write {
 	if t == nil {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, w := range t.writes {
-		if w.Place.Collection == of {
-			writes = append(writes, w)
-		}
-	}
-	return writes
+	return slices.DeleteFunc(slices.Clone(t.writes), func(w Write) bool { return w.Place.Collection != of })
 }
 
 // writesAtOnce reports whether writes to a collection are not kept back. Where a commit

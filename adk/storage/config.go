@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -53,12 +54,12 @@ type Config struct {
 func (c Config) check() error {
 	var faults []adk.Fault
 	fault := func(path, message string) { faults = append(faults, adk.Fault{Path: path, Message: message}) }
-	for _, of := range sortedNames(c.Share) {
+	for _, of := range slices.Sorted(maps.Keys(c.Share)) {
 		if !isCollection(of) {
 			fault("Share", fmt.Sprintf("Share names %.40q, want a collection of records", of))
 		}
 	}
-	for _, of := range sortedNames(c.Limit) {
+	for _, of := range slices.Sorted(maps.Keys(c.Limit)) {
 		if !isCollection(of) {
 			fault("Limit", fmt.Sprintf("Limit names %.40q, want a collection of records", of))
 		}
@@ -74,15 +75,6 @@ func (c Config) check() error {
 		messages[i] = f.Message
 	}
 	return &adk.Error{Code: adk.E_INVALID_STORAGE_CONFIG, Message: strings.Join(messages, "; "), Faults: faults}
-}
-
-func sortedNames[V any](of map[adk.CollectionName]V) []adk.CollectionName {
-	names := make([]adk.CollectionName, 0, len(of))
-	for name := range of {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // isCollection reports whether records of the collection are stored: of tools none are.

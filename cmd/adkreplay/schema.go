@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,11 +38,7 @@ var documents = map[string]reflect.Type{
 }
 
 func newSchema(t *terminal) *cobra.Command {
-	var names []string
-	for name := range documents {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(documents))
 	return &cobra.Command{
 		Use:   "schema command",
 		Short: "Print the JSON schema of what a command prints with --json",

@@ -43,13 +43,8 @@ func fieldParts(f FieldDiff, want, got *adk.Crossing) []FieldDiff {
 
 // allRecordsDiff lists how two lists of records of several kinds differ.
 func allRecordsDiff(want, got []adk.Record) (diffs []FieldDiff) {
-	of := func(kind adk.RecordKind, all []adk.Record) (some []adk.Record) {
-		for _, r := range all {
-			if r.RecordKind() == kind {
-				some = append(some, r)
-			}
-		}
-		return some
+	of := func(kind adk.RecordKind, all []adk.Record) []adk.Record {
+		return slices.DeleteFunc(slices.Clone(all), func(r adk.Record) bool { return r.RecordKind() != kind })
 	}
 	seen := map[adk.RecordKind]bool{}
 	for _, list := range [][]adk.Record{want, got} {

@@ -211,12 +211,7 @@ func (a *ask) piece(x *adk.Crossing) {
 }
 
 func (a *ask) streams() bool {
-	for _, one := range a.span.Attributes {
-		if one.Key == requestStream {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.span.Attributes, func(one Attribute) bool { return one.Key == requestStream })
 }
 
 // conclude ends an ask.

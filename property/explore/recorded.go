@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -159,12 +160,8 @@ func (w recordedWorld) settle() func(adk.TurnGateOpen) {
 }
 
 // inOrder are asks in the order in which they were made.
-func inOrder(asks map[int]*asked) (all []*asked) {
-	for _, one := range asks {
-		all = append(all, one)
-	}
-	slices.SortFunc(all, func(a, b *asked) int { return a.first - b.first })
-	return all
+func inOrder(asks map[int]*asked) []*asked {
+	return slices.SortedFunc(maps.Values(asks), func(a, b *asked) int { return a.first - b.first })
 }
 
 // Traces explores every recorded turn of a folder in go test: the agent's code of today,

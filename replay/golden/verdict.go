@@ -131,13 +131,8 @@ func isOfFiles(err error) bool {
 	return errors.As(err, &path)
 }
 
-func refusals(all []tried) (refused []tried) {
-	for _, one := range all {
-		if one.refused != nil {
-			refused = append(refused, one)
-		}
-	}
-	return refused
+func refusals(all []tried) []tried {
+	return slices.DeleteFunc(slices.Clone(all), func(one tried) bool { return one.refused == nil })
 }
 
 // The columns that a line has in what go test prints: all are indented by eight, but for the

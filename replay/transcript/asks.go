@@ -102,13 +102,8 @@ func (a *askReader) done(x *adk.Crossing, end string) string {
 }
 
 // rest are the operations whose answers have begun and not ended, in their order.
-func (a *askReader) rest() (ops []int) {
-	for _, op := range slices.Sorted(maps.Keys(a.open)) {
-		if a.open[op].answer.words() != "" {
-			ops = append(ops, op)
-		}
-	}
-	return ops
+func (a *askReader) rest() []int {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.open)), func(op int) bool { return a.open[op].answer.words() == "" })
 }
 
 // mostChanges is how many lines say what is new in a request whose JSON is shown.

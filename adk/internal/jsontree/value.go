@@ -9,6 +9,7 @@ package jsontree
 
 import (
 	"iter"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -152,13 +153,8 @@ func integer(n int64) any {
 }
 
 func plainObject(m map[string]any) (any, bool) {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
 	o := &Object{}
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		value, ok := Plain(m[key])
 		if !ok {
 			return nil, false

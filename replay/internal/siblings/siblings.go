@@ -32,11 +32,7 @@ func Pair(known wire.Comparer, want, got []*calls.Step, newSeq []int) map[*calls
 			votes[vote{x.in, g}]++
 		}
 	}
-	ranked := make([]vote, 0, len(votes))
-	for v := range votes {
-		ranked = append(ranked, v)
-	}
-	slices.SortFunc(ranked, func(a, b vote) int {
+	ranked := slices.SortedFunc(maps.Keys(votes), func(a, b vote) int {
 		return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(a.want.X.Seq, b.want.X.Seq), cmp.Compare(a.got.X.Seq, b.got.X.Seq))
 	})
 	pairs, taken := map[*calls.Step]*calls.Step{}, map[*calls.Step]bool{}

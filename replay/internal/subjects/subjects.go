@@ -6,6 +6,8 @@
 package subjects
 
 import (
+	"slices"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -63,11 +65,6 @@ func Kind(s *calls.Step) string {
 }
 
 // Pauses are those of some steps that sleep.
-func Pauses(steps []*calls.Step) (all []*calls.Step) {
-	for _, s := range steps {
-		if s.Call == nil && wire.IsPause(s.X) {
-			all = append(all, s)
-		}
-	}
-	return all
+func Pauses(steps []*calls.Step) []*calls.Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s *calls.Step) bool { return s.Call != nil || !wire.IsPause(s.X) })
 }

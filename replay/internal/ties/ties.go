@@ -69,12 +69,8 @@ func AtOnce(in *calls.Call, isApart func(*adk.Crossing) bool) bool {
 }
 
 // ended are the asks of a call that have an end, in the order of that.
-func ended(in *calls.Call) (asks []*calls.Step) {
-	for _, s := range in.Script {
-		if wire.Asks(s.X) && s.Done != nil {
-			asks = append(asks, s)
-		}
-	}
+func ended(in *calls.Call) []*calls.Step {
+	asks := slices.DeleteFunc(slices.Clone(in.Script), func(s *calls.Step) bool { return !wire.Asks(s.X) || s.Done == nil })
 	slices.SortFunc(asks, func(a, b *calls.Step) int { return cmp.Compare(a.Done.Seq, b.Done.Seq) })
 	return asks
 }

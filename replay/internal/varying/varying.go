@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/replay"
@@ -64,11 +65,6 @@ func Rerecord(ctx context.Context, recorded io.Reader, made *bytes.Buffer, afres
 }
 
 // given are the live seams of which no code runs in a turn.
-func given(live replay.Live) (seams []string) {
-	for _, seam := range []string{replay.Prompt, replay.Stash, replay.Tools} {
-		if live.Takes(seam) {
-			seams = append(seams, seam)
-		}
-	}
-	return seams
+func given(live replay.Live) []string {
+	return slices.DeleteFunc([]string{replay.Prompt, replay.Stash, replay.Tools}, func(seam string) bool { return !live.Takes(seam) })
 }

@@ -312,8 +312,7 @@ func copyOf[R any](row *R) *R {
 	if row == nil {
 		return nil
 	}
-	c := *row
-	return &c
+	return new(*row)
 }
 
 func (tx *memoryTx) Next(_ context.Context, id session.SessionID) (*Delivery, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"regexp"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/describe"
@@ -66,12 +67,7 @@ func (o *observation) take(x *adk.Crossing) {
 
 // tellsEnd reports whether an event says how something ended, which no operation does.
 func tellsEnd(x *adk.Crossing) bool {
-	for _, use := range x.Kind.Fields(x.Phase) {
-		if use.Field == adk.FieldStatus {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.Kind.Fields(x.Phase), func(use adk.FieldUse) bool { return use.Field == adk.FieldStatus })
 }
 
 func (o *observation) show(format string, args ...any) { o.shown[fmt.Sprintf(format, args...)] = true }

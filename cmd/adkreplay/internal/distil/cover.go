@@ -3,6 +3,7 @@ package distil
 import (
 	"container/heap"
 	"encoding/binary"
+	"slices"
 )
 
 // This file is the cover of a set by the fewest of others, as near as that is told in a
@@ -60,12 +61,7 @@ func (all *collection) needed(chosen []candidate) (needed []candidate) {
 
 // isCovered reports whether each thing that a trace shows is shown more than once.
 func (c candidate) isCovered(times []int) bool {
-	for _, number := range c.shows {
-		if times[number] < 2 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.shows, func(number int) bool { return times[number] < 2 })
 }
 
 func numbersIn(key string) (numbers []int) {
