@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -44,10 +45,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // response is the reply to a request.
 func (r Reply) response(req *http.Request) *http.Response {
-	status := r.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status := cmp.Or(r.Status, http.StatusOK)
 	resp := &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, ContentLength: -1, Request: req}
 	parts := []string{r.Body}

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -324,10 +325,7 @@ func (s *history) call(id int) *seamCall {
 	if id > 0 && id <= len(s.calls) {
 		return s.calls[id-1]
 	}
-	if c := s.strays[id]; c != nil {
-		return c
-	}
-	return s.stranger
+	return cmp.Or(s.strays[id], s.stranger)
 }
 
 // known tells that a call has begun.
@@ -577,18 +575,14 @@ func (s *history) judge(f *stageFailures, c *seamCall) {
 		return
 	}
 	f.count++
-	if f.first == 0 {
-		f.first = s.n
-	}
+	f.first = cmp.Or(f.first, s.n)
 	s.lastFailure = f
 }
 
 // takeCancel takes in that the run is aborted. Where a stage's abort error did
 // it, that was no failure (ABT-3).
 func (s *history) takeCancel(x *adk.Crossing) {
-	if s.cancelled == 0 {
-		s.cancelled = s.n
-	}
+	s.cancelled = cmp.Or(s.cancelled, s.n)
 	if f := s.lastFailure; x.Key == wire.CancelStage && f != nil && f.count > f.panics {
 		f.count--
 	}

@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,12 +43,7 @@ type Config struct {
 // defaultRecordLimit is the RecordLimit of a config that says none.
 const defaultRecordLimit = 1 << 20
 
-func (c Config) recordLimit() int64 {
-	if c.RecordLimit == 0 {
-		return defaultRecordLimit
-	}
-	return c.RecordLimit
-}
+func (c Config) recordLimit() int64 { return cmp.Or(c.RecordLimit, defaultRecordLimit) }
 
 // Artifact is an artifact that can be asked. It is safe for concurrent use; each
 // question reads the body at most once (ART-21). An answer has at most 8 MiB as JSON: one

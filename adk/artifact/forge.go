@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,12 +65,7 @@ func eligible(call *adk.ToolCall) (Mark, bool) {
 	return Of(media)
 }
 
-func (c Config) prefix() string {
-	if c.Prefix == "" {
-		return "artifact"
-	}
-	return c.Prefix
-}
+func (c Config) prefix() string { return cmp.Or(c.Prefix, "artifact") }
 
 // flavours are those of the config, checked: every fault at once (ART-20).
 func (c Config) flavours() ([]Flavour, error) {
@@ -275,10 +271,7 @@ func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
 		}
 		mark, fits := eligible(call)
 		if !fits || flavour.Name != "" && mark.Flavour != flavour.Name {
-			title := flavour.Title
-			if title == "" {
-				title = "artifact"
-			}
+			title := cmp.Or(flavour.Title, "artifact")
 			return adk.Text(fmt.Sprintf("Error: the results of call %s are no %s", id, title)), nil
 		}
 		a, err := Open(ctx, dc, call.Results().(*adk.Media), c)

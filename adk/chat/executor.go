@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -198,10 +199,7 @@ func (it *iteration) now() time.Time { return prompt.ViewOf(it.dc.Handle).After(
 
 // self is who the agent is.
 func (it *iteration) self() (adk.Identity, error) {
-	name := it.prompt.Self
-	if name == "" {
-		name = prompt.DefaultSelf
-	}
+	name := cmp.Or(it.prompt.Self, prompt.DefaultSelf)
 	return adk.NewIdentity(name, name)
 }
 

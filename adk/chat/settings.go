@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -167,11 +168,7 @@ func (s *settings) fillPrompt() {
 
 // fillEndpoint makes the URL and the headers (REQ-1, REQ-20).
 func (s *settings) fillEndpoint() {
-	base := s.text("baseURL")
-	if base == "" {
-		base = DefaultBaseURL
-	}
-	to, _ := url.Parse(base) // the check has read it
+	to, _ := url.Parse(cmp.Or(s.text("baseURL"), DefaultBaseURL)) // the check has read it
 	if to.RawPath != "" {
 		to.RawPath = strings.TrimSuffix(to.RawPath, "/") + "/chat/completions"
 	}

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -158,15 +159,9 @@ func (o Options) withDefaults() Options {
 	if o.BucketOrder == nil {
 		o.BucketOrder = Buckets()
 	}
-	if o.Self == "" {
-		o.Self = DefaultSelf
-	}
-	if o.Surfacing == "" {
-		o.Surfacing = AllOwnThoughts
-	}
-	if o.Media.Mode == "" {
-		o.Media.Mode = RefuseMedia
-	}
+	o.Self = cmp.Or(o.Self, DefaultSelf)
+	o.Surfacing = cmp.Or(o.Surfacing, AllOwnThoughts)
+	o.Media.Mode = cmp.Or(o.Media.Mode, RefuseMedia)
 	if o.Media.StashKeys == nil {
 		o.Media.StashKeys = DefaultStashKeys()
 	}

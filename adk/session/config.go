@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,12 +127,8 @@ func NewHost(c Config) (*Host, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	if c.Lease == 0 {
-		c.Lease = defaultLease
-	}
-	if c.Attempts == 0 {
-		c.Attempts = defaultAttempts
-	}
+	c.Lease = cmp.Or(c.Lease, defaultLease)
+	c.Attempts = cmp.Or(c.Attempts, defaultAttempts)
 	if c.Name == "" {
 		c.Name = adk.UUIDs().NewID()
 	}

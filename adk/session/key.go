@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -86,10 +87,7 @@ func NewKey[T any](init KeyInit) (*Key[T], error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	k := &Key[T]{keyInfo{init.Name, compiled, max(init.Version, 1), init.Upgrade, init.MaxBytes}}
-	if k.maxBytes == 0 {
-		k.maxBytes = defaultMaxBytes
-	}
+	k := &Key[T]{keyInfo{init.Name, compiled, max(init.Version, 1), init.Upgrade, cmp.Or(init.MaxBytes, defaultMaxBytes)}}
 	return k, nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,10 +96,7 @@ func parseRun(flags runFlags, args []string) (runOptions, error) {
 
 // noScenario says that nothing has a name, and of names that are like none where they are.
 func noScenario(name, nor string, names []string) error {
-	offer := didYouMean(name, names)
-	if offer == "" {
-		offer = ": adkreplay run lists them"
-	}
+	offer := cmp.Or(didYouMean(name, names), ": adkreplay run lists them")
 	return fmt.Errorf("there is no scenario %q%s%s", name, nor, offer)
 }
 

@@ -2,6 +2,7 @@ package httpform
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -123,10 +124,7 @@ func dataJSON(text []byte) json.RawMessage {
 // Bytes is what the piece says.
 func (p *Piece) Bytes() []byte {
 	var out []byte
-	eol := p.EOL
-	if eol == "" {
-		eol = "\n"
-	}
+	eol := cmp.Or(p.EOL, "\n")
 	if p.Event != "" {
 		out = append(append(append(out, "event: "...), p.Event...), eol...)
 	}

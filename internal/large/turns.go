@@ -2,6 +2,7 @@ package large
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -56,10 +57,7 @@ func (s Shape) Write(w io.Writer, crossings int) error {
 	if err := runner.Run(context.Background(), raw); err != nil {
 		return err
 	}
-	if failure != nil {
-		return failure
-	}
-	return recorder.Err()
+	return cmp.Or(failure, recorder.Err())
 }
 
 type execution = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error

@@ -478,10 +478,7 @@ func (m *model) play(h *modelHandle, body *turn.Body) error {
 	}
 	switch body.End.How {
 	case adk.OutcomeError:
-		if err := body.End.Err.Err(); err != nil {
-			return err
-		}
-		return errors.New("failed")
+		return cmp.Or(body.End.Err.Err(), errors.New("failed"))
 	case adk.OutcomePanic:
 		return panicked{&adk.PanicError{Value: body.End.Err.PanicValue()}}
 	}

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -102,11 +103,7 @@ func (m Mine) calling(t *rapid.T, one turn.Turn) turn.Turn {
 	if len(m.Tools) == 0 {
 		return one
 	}
-	executor := one.Executor
-	if executor == "" {
-		executor = "model"
-	}
-	seam := adk.Seam{Label: adk.LabelExecutor, Name: executor}.String()
+	seam := adk.Seam{Label: adk.LabelExecutor, Name: cmp.Or(one.Executor, "model")}.String()
 	at := slices.IndexFunc(one.Scripts, func(s turn.Script) bool { return s.Seam == seam && s.Occurrence == 0 })
 	one.Scripts = slices.Clone(one.Scripts)
 	if at < 0 {

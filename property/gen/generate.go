@@ -29,17 +29,10 @@ type Knobs struct {
 }
 
 func (k Knobs) withDefaults() Knobs {
-	k.Middlewares = orUsual(k.Middlewares, 3)
-	k.Iterations = orUsual(k.Iterations, 3)
-	k.Operations = orUsual(k.Operations, 6)
+	k.Middlewares = cmp.Or(k.Middlewares, 3)
+	k.Iterations = cmp.Or(k.Iterations, 3)
+	k.Operations = cmp.Or(k.Operations, 6)
 	return k
-}
-
-func orUsual(n, usual int) int {
-	if n == 0 {
-		return usual
-	}
-	return n
 }
 
 // Turns draws whole turns, and some dispatches called alone: pipelines of any

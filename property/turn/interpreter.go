@@ -255,10 +255,7 @@ func (s *interpreter) play(a *actor, body *Body) error {
 func leave(end End) error {
 	switch end.How {
 	case adk.OutcomeError:
-		if err := end.Err.Err(); err != nil {
-			return err
-		}
-		return errors.New("failed")
+		return cmp.Or(end.Err.Err(), errors.New("failed"))
 	case adk.OutcomePanic:
 		panic(end.Err.PanicValue())
 	case adk.OutcomeGoexit:

@@ -23,7 +23,7 @@ func (s *interpreter) perform(by *actor, op *Op) error {
 	}
 	switch op.Kind {
 	case OpCancel:
-		s.cancel(orCancelled(op.Cause.Err()))
+		s.cancel(cmp.Or(op.Cause.Err(), context.Canceled))
 	case OpSettle:
 		s.settle(op)
 	case OpRead:
@@ -162,13 +162,6 @@ func (o *operation) Off(*adk.Crossing) func() {
 	return o.on.offs[o.op.Name]
 }
 
-func orCancelled(err error) error {
-	if err == nil {
-		return context.Canceled
-	}
-	return err
-}
-
 func (s *interpreter) settle(op *Op) {
 	s.mu.Lock()
 	gate := s.gates[op.Name]
@@ -216,7 +209,7 @@ func (s *interpreter) dispatch(a *actor, op *Op) error {
 	}
 	var cause error
 	if op.Cause != nil {
-		cause = orCancelled(op.Cause.Err())
+		cause = cmp.Or(op.Cause.Err(), context.Canceled)
 	}
 	end, err := perform.Dispatch(a.ctx, cause, s.nested(op.Dispatch, source))
 	if end.Status != "" {

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -157,10 +158,7 @@ func (f *Failure) Err() error {
 	}
 	switch {
 	case f.Known != "":
-		if known := KnownErrors[f.Known]; known != nil {
-			return known
-		}
-		return errors.New(f.Known)
+		return cmp.Or(KnownErrors[f.Known], errors.New(f.Known))
 	case f.Code != "":
 		return &adk.Error{Code: f.Code, Message: f.Text, Stage: f.Stage, Name: f.Name, Faults: f.Faults, Cause: f.cause()}
 	case f.Panic:

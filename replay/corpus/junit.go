@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	"encoding/xml"
 	"io"
 	"path"
@@ -118,10 +119,7 @@ func (s *junitSuite) add(c junitCase) {
 // its end is an error that quotes the divergence: a case has one end.
 func junitCaseOf(t *TraceReport) junitCase {
 	folder, name := path.Split(filepath.ToSlash(t.Trace))
-	c := junitCase{Class: safetext.Line(strings.TrimSuffix(folder, "/")), Name: safetext.Line(name), Time: junitSeconds(t.Elapsed)}
-	if c.Class == "" {
-		c.Class = "."
-	}
+	c := junitCase{Class: cmp.Or(safetext.Line(strings.TrimSuffix(folder, "/")), "."), Name: safetext.Line(name), Time: junitSeconds(t.Elapsed)}
 	text := ""
 	if t.Divergence != nil {
 		text = safetext.Lines(t.Divergence.String())

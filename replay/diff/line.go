@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"cmp"
+
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
@@ -138,12 +140,7 @@ func (y *layer) silentEnd(p *diffPair) bool {
 	return p.head < diffChanged || p.isAlone() && opener.alone
 }
 
-func (p *diffPair) either() *diffNode {
-	if p.b != nil {
-		return p.b
-	}
-	return p.a
-}
+func (p *diffPair) either() *diffNode { return cmp.Or(p.b, p.a) }
 
 // answers reports whether there is something to say of an end, on either side.
 func (y *layer) answers(l diffLine) bool {

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -101,12 +102,7 @@ func (r *HostRecorder) Step(s session.Step) {
 
 // Err is why the traces have no footer or were not begun, as of the Recorder, or why nothing
 // is recorded.
-func (r *HostRecorder) Err() error {
-	if r.refused != nil {
-		return r.refused
-	}
-	return r.Recorder.Err()
-}
+func (r *HostRecorder) Err() error { return cmp.Or(r.refused, r.Recorder.Err()) }
 
 // Close writes the journal's footer and closes it, when the host has nothing under way. The
 // error joins what could not be written, of the traces too. A journal without a step is none.

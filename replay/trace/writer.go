@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -82,12 +83,8 @@ func (w *Writer) begin() {
 		return
 	}
 	w.begun = true
-	if w.header.Version == 0 {
-		w.header.Version = FormatVersion
-	}
-	if w.header.Contract == 0 {
-		w.header.Contract = ContractRevision
-	}
+	w.header.Version = cmp.Or(w.header.Version, FormatVersion)
+	w.header.Contract = cmp.Or(w.header.Contract, ContractRevision)
 	w.former = formerIn(w.header.Version)
 	w.enc.Last, w.enc.Format, w.enc.Repeat = w.header.Start, w.header.Version, w.limits.repeat()
 	w.line(writeHeader(w.enc, w.header), 0)

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -311,10 +312,7 @@ func (t *Transcript) isStrand(call int) bool {
 
 // depth is that of a call, and the outermost for a call that has not begun.
 func (t *Transcript) depth(call int) *depth {
-	if d := t.depths[call]; d != nil {
-		return d
-	}
-	return t.depths[0]
+	return cmp.Or(t.depths[call], t.depths[0])
 }
 
 // margin is what stands before the lines of a call.

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,12 +33,7 @@ type target struct {
 	rest    string // the path within the field, such as .city or [0].content
 }
 
-func (t target) label() string {
-	if t.special != "" {
-		return t.special
-	}
-	return t.use.Label
-}
+func (t target) label() string { return cmp.Or(t.special, t.use.Label) }
 
 // resolve finds the crossing and the field of a path.
 func (w *whatIf) resolve(path string) (target, error) {

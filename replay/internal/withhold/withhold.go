@@ -6,6 +6,7 @@ package withhold
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -269,10 +270,7 @@ func (w *Run) Replace(lines []*adk.Crossing) error {
 				return err
 			}
 			changed, err := wire.MapTexts(nil, raw, "", func(place, text string) string {
-				if instead := w.placed[placeOf(x, use.Field, place)]; instead != "" {
-					return instead
-				}
-				return text
+				return cmp.Or(w.placed[placeOf(x, use.Field, place)], text)
 			})
 			if err == nil && !bytes.Equal(changed, raw) {
 				err = w.fields.Read(use.Field, x, changed, "")
