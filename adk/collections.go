@@ -167,11 +167,7 @@ func (h Handle) ToolCalls() Records[*ToolCall] { return Records[*ToolCall]{h.cal
 
 // Collections lists the seven collections, in the order of a state (DET-8).
 func Collections() []CollectionName {
-	all := make([]CollectionName, len(collectionTable))
-	for i, row := range collectionTable {
-		all[i] = row.name
-	}
-	return all
+	return each(collectionTable[:], func(row collectionRow) CollectionName { return row.name })
 }
 
 // CollectionOf is the collection that holds records of a kind; found reports whether

@@ -94,10 +94,10 @@ func (c Config) info() RunInfo {
 	dispatchName := func(m DispatchMiddleware) string { return m.Name }
 	return RunInfo{
 		Executor:       c.Executor.Name,
-		TurnInput:      names(c.TurnInput, turnName),
-		TurnOutput:     names(c.TurnOutput, turnName),
-		DispatchInput:  names(c.DispatchInput, dispatchName),
-		DispatchOutput: names(c.DispatchOutput, dispatchName),
+		TurnInput:      each(c.TurnInput, turnName),
+		TurnOutput:     each(c.TurnOutput, turnName),
+		DispatchInput:  each(c.DispatchInput, dispatchName),
+		DispatchOutput: each(c.DispatchOutput, dispatchName),
 		WriteBehind:    c.WriteBehind,
 	}
 }
@@ -149,11 +149,11 @@ func (f *fieldCheck) storage(s Storage) {
 	f.NoneNil("Storage", s, "a no-op is legal, an omission is not")
 }
 
-// names gives the names of a pipeline's entries.
-func names[M any](list []M, name func(M) string) []string {
-	all := make([]string, len(list))
-	for i, m := range list {
-		all[i] = name(m)
+// each gives what each of a list is made into.
+func each[T, M any](list []T, of func(T) M) []M {
+	all := make([]M, len(list))
+	for i, one := range list {
+		all[i] = of(one)
 	}
 	return all
 }

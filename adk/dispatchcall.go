@@ -135,7 +135,7 @@ func checkRecords[T record](f *fieldCheck, field, same string, list []T) {
 // info names the seams of the dispatch.
 func (in DispatchInput) info() RunInfo {
 	name := func(m DispatchMiddleware) string { return m.Name }
-	return RunInfo{Executor: in.Executor.Name, DispatchInput: names(in.Input, name), DispatchOutput: names(in.Output, name)}
+	return RunInfo{Executor: in.Executor.Name, DispatchInput: each(in.Input, name), DispatchOutput: each(in.Output, name)}
 }
 
 // dispatch is the dispatch that the input describes.

@@ -333,11 +333,7 @@ type Fault struct {
 
 // schemaFaults are the faults that a schema found, as an Error lists them.
 func schemaFaults(faults []schema.Fault) []Fault {
-	all := make([]Fault, len(faults))
-	for i, f := range faults {
-		all[i] = Fault{Path: f.Path, Keyword: f.Keyword, Message: f.String()}
-	}
-	return all
+	return each(faults, func(f schema.Fault) Fault { return Fault{Path: f.Path, Keyword: f.Keyword, Message: f.String()} })
 }
 
 // Error is the code, the message and the cause's text, in this order. A cause

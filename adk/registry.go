@@ -134,10 +134,7 @@ func errNoTool() error {
 }
 
 func errToolTaken(names ...string) error {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = fmt.Sprintf("%q", schema.Clip(name))
-	}
+	quoted := each(names, func(name string) string { return fmt.Sprintf("%q", schema.Clip(name)) })
 	return &Error{
 		Code:    E_TOOL_ALREADY_REGISTERED,
 		Message: "registered already: " + strings.Join(quoted, ", ") + "; rename, use Replace, or set a collision policy",

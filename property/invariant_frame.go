@@ -35,10 +35,8 @@ func (w *turnBounds) see(s *history, x *adk.Crossing) {
 	case adk.KindTurnEnd:
 		w.ended = s.n
 	}
-	if at := s.at; x.Kind == adk.KindTurnStart || x.Kind == adk.KindTurnEnd {
-		if at != s.root {
-			s.breaks(nil, "%s belongs to the run, and is told in another call", x.Kind)
-		}
+	if (x.Kind == adk.KindTurnStart || x.Kind == adk.KindTurnEnd) && s.at != s.root {
+		s.breaks(nil, "%s belongs to the run, and is told in another call", x.Kind)
 	}
 }
 

@@ -21,11 +21,7 @@ func RecordText(record adk.Record) string {
 }
 
 func quotedList(names []string) string {
-	all := make([]string, len(names))
-	for i, name := range names {
-		all[i] = safetext.Quoted(name)
-	}
-	return "[" + strings.Join(all, ",") + "]"
+	return "[" + strings.Join(safetext.Each(names, safetext.Quoted), ",") + "]"
 }
 
 // yesOrNo is a flag as a trace writes it: absent where it is not set.

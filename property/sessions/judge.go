@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/adk/storage"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/storages"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	journals "github.com/adkreplay/adkreplay/replay/sessions"
@@ -210,9 +211,5 @@ func (r *run) within(id session.SessionID, of adk.CollectionName, want map[stora
 func (r row) same(other row) bool { return r.key == other.key && sameJSON(r.body, other.body) }
 
 func keysOf(rows []row) string {
-	keys := make([]string, len(rows))
-	for i, r := range rows {
-		keys[i] = r.key
-	}
-	return fmt.Sprintf("%q", keys)
+	return fmt.Sprintf("%q", safetext.Each(rows, func(r row) string { return r.key }))
 }

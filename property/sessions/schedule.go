@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -115,11 +116,7 @@ type Schedule []Action
 // a:deliver@1+stand@6,expire,b:resume: host a delivers and stands still before its sixth call,
 // its lease ends, and host b settles what it has left.
 func (s Schedule) String() string {
-	texts := make([]string, len(s))
-	for i, a := range s {
-		texts[i] = a.String()
-	}
-	return strings.Join(texts, ",")
+	return strings.Join(safetext.Each(s, Action.String), ",")
 }
 
 // String is the action as a schedule has it.

@@ -430,9 +430,5 @@ func hunksOf(a, b []token) (hunks []hunk, common int) {
 }
 
 func textsOf(tokens []token) []string {
-	texts := make([]string, len(tokens))
-	for i, t := range tokens {
-		texts[i] = t.text
-	}
-	return texts
+	return safetext.Each(tokens, func(t token) string { return t.text })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/align"
@@ -96,26 +97,18 @@ func (d *traceDiffer) alignNodes(as, bs []*diffNode) []align.Pair {
 	causes := func(n *diffNode) int32 { return n.cause }
 	var all []align.Pair
 	at := align.Pair{}
-	exact := align.Common(each32(as, wholes), each32(bs, wholes))
+	exact := align.Common(safetext.Each(as, wholes), safetext.Each(bs, wholes))
 	for _, m := range exact {
 		d.sameThing(as[m.A], bs[m.B])
 	}
 	for _, m := range append(exact, align.Pair{A: len(as), B: len(bs)}) {
-		for _, near := range align.Common(each32(as[at.A:m.A], causes), each32(bs[at.B:m.B], causes)) {
+		for _, near := range align.Common(safetext.Each(as[at.A:m.A], causes), safetext.Each(bs[at.B:m.B], causes)) {
 			all = append(all, align.Pair{A: at.A + near.A, B: at.B + near.B})
 		}
 		if m.A < len(as) {
 			all = append(all, m)
 		}
 		at = align.Pair{A: m.A + 1, B: m.B + 1}
-	}
-	return all
-}
-
-func each32(nodes []*diffNode, number func(*diffNode) int32) []int32 {
-	all := make([]int32, len(nodes))
-	for i, n := range nodes {
-		all[i] = number(n)
 	}
 	return all
 }

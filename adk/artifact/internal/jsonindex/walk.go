@@ -133,10 +133,9 @@ func (w *Walk) Len(n Node) (length int) {
 
 // Item is the item of a list at an index from 0; ok is false where there is none.
 func (w *Walk) Item(n Node, index int) (item Node, ok bool) {
-	if w.last.at == 0 || w.last.list != n || w.last.index > index || index-w.last.index > few {
-		if !w.near(n, index) {
-			return 0, false
-		}
+	isFar := w.last.at == 0 || w.last.list != n || w.last.index > index || index-w.last.index > few
+	if isFar && !w.near(n, index) {
+		return 0, false
 	}
 	for ; w.last.index < index; w.last.index++ {
 		if w.last.at, ok = w.next(w.last.at); !ok {
