@@ -53,10 +53,7 @@ func (w *unseenAsk) see(s *history, x *adk.Crossing) {
 	}
 	if x.Kind == adk.KindCall {
 		if s.called.seam.Label == adk.LabelExecutor {
-			if w.calls == nil {
-				w.calls = map[*seamCall]silence{}
-			}
-			w.calls[s.called] = silence{}
+			put(&w.calls, s.called, silence{})
 		}
 		return
 	}
@@ -152,10 +149,7 @@ func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
 		one.last = append(one.last[:0], x.JSON...)
 	case x.Kind != adk.KindAsk:
 	case x.Phase == adk.Begin:
-		if w.open == nil {
-			w.open = map[int]*openAnswer{}
-		}
-		w.open[x.Op] = &openAnswer{of: x.Name, at: s.n}
+		put(&w.open, x.Op, &openAnswer{of: x.Name, at: s.n})
 	case one != nil:
 		if one.hasHead && errors.Is(x.Err, adk.E_CONTEXT_ENDED) && (!one.streams || modelapi.IsLast(one.last)) {
 			s.hint(s.n, s.at, since(one.at), "the answer of %s was neither read to its end nor closed when the seam call returned", one.of)
@@ -174,10 +168,7 @@ func (w *refusedConversation) see(s *history, x *adk.Crossing) {
 		return
 	}
 	if text := chatfault.Refused(x.JSON); text != "" {
-		if w.said == nil {
-			w.said = map[*seamCall]bool{}
-		}
-		w.said[s.at] = true
+		put(&w.said, s.at, true)
 		s.hint(s.n, s.at, nil, "%s is asked with %s", x.Name, text)
 	}
 }

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -48,12 +49,7 @@ func (w *toolInOutput) see(s *history, x *adk.Crossing) {
 	if before := w.ran[x.Key]; before > 0 && inTurnOutput(s.at) {
 		s.hint(s.n, s.at, since(before), "a tool runs again in the turn output, with the same arguments")
 	}
-	if w.ran == nil {
-		w.ran = map[string]int{}
-	}
-	if w.ran[x.Key] == 0 {
-		w.ran[x.Key] = s.n
-	}
+	put(&w.ran, x.Key, cmp.Or(w.ran[x.Key], s.n))
 }
 
 func inTurnOutput(c *seamCall) bool {
@@ -232,10 +228,7 @@ func (w *plainGoroutines) see(s *history, x *adk.Crossing) {
 			w.returns(s)
 		}
 	case x.Kind == adk.KindPiece:
-		if w.pieces == nil {
-			w.pieces = map[int]bool{}
-		}
-		w.pieces[x.Op] = true
+		put(&w.pieces, x.Op, true)
 	case x.Kind.Class() != adk.ClassOperation || x.Kind == adk.KindOffAck:
 	case x.Phase == adk.Done && w.pieces[x.Op]:
 		delete(w.pieces, x.Op)
@@ -280,10 +273,7 @@ func (w *plainGoroutines) say(s *history, c *seamCall, op *openOp, format string
 	if w.said[c] {
 		return
 	}
-	if w.said == nil {
-		w.said = map[*seamCall]bool{}
-	}
-	w.said[c] = true
+	put(&w.said, c, true)
 	s.hint(s.n, c, since(op.began), format, args...)
 }
 
@@ -330,10 +320,7 @@ func (w *emptyAnswer) see(s *history, x *adk.Crossing) {
 	switch x.Kind {
 	case adk.KindReportLog:
 		if x.Name == chatEmpty && inExecutor(s.at) {
-			if w.empty == nil {
-				w.empty = map[*dispatching]emptied{}
-			}
-			w.empty[d] = emptied{s.n, s.at}
+			put(&w.empty, d, emptied{s.n, s.at})
 		}
 	case adk.KindIterationStart:
 		delete(w.empty, d)

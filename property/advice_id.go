@@ -44,10 +44,7 @@ func (w *idOfContent) see(s *history, x *adk.Crossing) {
 	if text == "" || w.looked[id] {
 		return
 	}
-	if w.looked == nil {
-		w.looked = map[string]bool{}
-	}
-	w.looked[id] = true
+	put(&w.looked, id, true)
 	if of := madeOf(id, text); of != "" {
 		s.hint(s.n, s.at, nil, "%s %.80q has an id that is %s its text", x.Record.RecordKind(), id, of)
 	}

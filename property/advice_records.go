@@ -49,10 +49,7 @@ func (r *reportedStreams) take(s *history, x *adk.Crossing) *reportedStream {
 	one := r.byKey[key]
 	if one == nil {
 		one = &reportedStream{key: key, from: s.n, at: s.at}
-		if r.byKey == nil {
-			r.byKey = map[streamKey]*reportedStream{}
-		}
-		r.byKey[key] = one
+		put(&r.byKey, key, one)
 		r.all = append(r.all, one)
 	}
 	one.to, one.complete = s.n, x.Flag
@@ -118,10 +115,7 @@ func (w *streamNeverSealed) of(d *dispatching) *reportedStreams {
 	one := w.reported[d]
 	if one == nil {
 		one = &reportedStreams{}
-		if w.reported == nil {
-			w.reported = map[*dispatching]*reportedStreams{}
-		}
-		w.reported[d] = one
+		put(&w.reported, d, one)
 	}
 	return one
 }
@@ -213,10 +207,7 @@ func (w *outsideTime) know(record adk.Record) {
 func (w *outsideTime) look(s *history, x *adk.Crossing, times ...time.Time) {
 	for _, at := range times {
 		if at.After(w.readings[0]) && !w.read(at) && !w.behind[at.UnixNano()] {
-			if w.hinted == nil {
-				w.hinted = map[string]bool{}
-			}
-			w.hinted[x.Record.Key()] = true
+			put(&w.hinted, x.Record.Key(), true)
 			s.hint(s.n, s.at, nil, "%s %q says %s, which is no reading of the turn's clock", x.Record.RecordKind(), x.Record.Key(), at.Format(time.RFC3339Nano))
 			return
 		}
@@ -265,13 +256,9 @@ func (w *outsideID) see(s *history, x *adk.Crossing) {
 }
 
 func (w *outsideID) know(id string) {
-	if !isUUID(id) {
-		return
+	if isUUID(id) {
+		put(&w.known, id, true)
 	}
-	if w.known == nil {
-		w.known = map[string]bool{}
-	}
-	w.known[id] = true
 }
 
 // knowAll knows the texts in plain data.

@@ -41,10 +41,7 @@ func (w *refusedTool) look(s *history, at *seamCall, tool *adk.Tool) {
 	if w.said[tool.Name()] || w.looked[tool] {
 		return
 	}
-	if w.said == nil {
-		w.said, w.looked = map[string]bool{}, map[*adk.Tool]bool{}
-	}
-	w.looked[tool] = true
+	put(&w.looked, tool, true)
 	var schema map[string]json.RawMessage
 	_ = json.Unmarshal(tool.InputSchema(), &schema) // a tool's schema is an object
 	bad := slices.IndexFunc(notAtTheTop, func(keyword string) bool { return schema[keyword] != nil })
@@ -56,5 +53,5 @@ func (w *refusedTool) look(s *history, at *seamCall, tool *adk.Tool) {
 	default:
 		return
 	}
-	w.said[tool.Name()] = true
+	put(&w.said, tool.Name(), true)
 }

@@ -117,15 +117,10 @@ func (o *ownTexts) has(text string) bool {
 
 // seeRecord notes whose the artifact of a tool call is.
 func (o *ownTexts) seeRecord(record adk.Record) {
-	call, is := record.(*adk.ToolCall)
-	if !is {
-		return
+	if call, is := record.(*adk.ToolCall); is {
+		media, _ := call.Results().(*adk.Media)
+		put(&o.artifacts, call.ID(), media != nil && media.TrustTier() == adk.TrustFirstParty)
 	}
-	media, _ := call.Results().(*adk.Media)
-	if o.artifacts == nil {
-		o.artifacts = map[string]bool{}
-	}
-	o.artifacts[call.ID()] = media != nil && media.TrustTier() == adk.TrustFirstParty
 }
 
 // seeCall notes whether a tool was forged and is asked of an artifact of the first party: what
@@ -133,13 +128,9 @@ func (o *ownTexts) seeRecord(record adk.Record) {
 func (o *ownTexts) seeCall(c *seamCall, tool *adk.Tool, args any) {
 	members, _ := args.(map[string]any)
 	id, _ := members[forging.CallID].(string)
-	if !forging.IsForged(tool) || !o.artifacts[id] {
-		return
+	if forging.IsForged(tool) && o.artifacts[id] {
+		put(&o.asked, c, true)
 	}
-	if o.asked == nil {
-		o.asked = map[*seamCall]bool{}
-	}
-	o.asked[c] = true
 }
 
 // seeResult takes in the text that a tool has returned: it is from outside, unless the tool is
@@ -221,7 +212,7 @@ func (w *raisedTrust) see(s *history, x *adk.Crossing) {
 	for _, record := range x.Records {
 		w.outside.seeRecord(record, s.n)
 		w.own.seeRecord(record)
-		w.know(record.Key())
+		put(&w.fetched, record.Key(), true)
 	}
 	switch x.Kind {
 	case adk.KindAdd, adk.KindStore, adk.KindMutate:
@@ -231,7 +222,7 @@ func (w *raisedTrust) see(s *history, x *adk.Crossing) {
 		w.look(s, x)
 		w.outside.seeRecord(x.Record, s.n)
 		w.own.seeRecord(x.Record)
-		w.know(x.Record.Key())
+		put(&w.fetched, x.Record.Key(), true)
 	case adk.KindCall, adk.KindReturn:
 		tool, c := w.tools.of(s.called)
 		if tool == nil || c != s.called {
@@ -249,13 +240,6 @@ func (w *raisedTrust) see(s *history, x *adk.Crossing) {
 		}
 		w.outside.seeResult(&w.own, c, tool, text, s.n)
 	}
-}
-
-func (w *raisedTrust) know(key string) {
-	if w.fetched == nil {
-		w.fetched = map[string]bool{}
-	}
-	w.fetched[key] = true
 }
 
 func (w *raisedTrust) look(s *history, x *adk.Crossing) {

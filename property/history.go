@@ -362,10 +362,7 @@ func (s *history) enter(x *adk.Crossing) {
 	case x.ID == len(s.calls)+1:
 		s.calls = append(s.calls, c)
 	case s.call(x.ID) == s.stranger:
-		if s.strays == nil {
-			s.strays = map[int]*seamCall{}
-		}
-		s.strays[x.ID] = c
+		put(&s.strays, x.ID, c)
 	}
 	if c.seam.Label == adk.LabelDispatch {
 		s.dispatch(c, x)
@@ -625,6 +622,14 @@ func (s *history) takeDone(x *adk.Crossing) {
 
 func (c *seamCall) beginning() int { return c.began }
 func (op *openOp) beginning() int  { return op.began }
+
+// put puts a value into a map, which is made where there is none yet: few turns need one.
+func put[K comparable, V any](into *map[K]V, key K, value V) {
+	if *into == nil {
+		*into = map[K]V{}
+	}
+	(*into)[key] = value
+}
 
 // without takes what began at a place out of a list in the order of beginnings.
 func without[T comparable](list []T, one T, began int, beginning func(T) int) []T {

@@ -22,10 +22,7 @@ func (w *bodiesAsMarked) see(s *history, x *adk.Crossing) {
 		}
 		mark, _ := media.Stashed(forging.StashKey)
 		if hash, hashed := forging.HashOf(mark.Value); hashed {
-			if w.hashes == nil {
-				w.hashes = map[int]string{}
-			}
-			w.hashes[x.Op] = hash
+			put(&w.hashes, x.Op, hash)
 		}
 		return
 	}
@@ -49,10 +46,7 @@ type questionsChangeNothing struct {
 func (w *questionsChangeNothing) see(s *history, x *adk.Crossing) {
 	if x.Kind.LeadsTo() == adk.LabelTool {
 		if tool, _ := x.Record.(*adk.Tool); tool != nil && forging.IsForged(tool) {
-			if w.asked == nil {
-				w.asked = map[int]bool{}
-			}
-			w.asked[x.Op] = true
+			put(&w.asked, x.Op, true)
 		}
 		return
 	}

@@ -41,10 +41,7 @@ func (w *abortAsksNothing) see(s *history, x *adk.Crossing) {
 	case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Flag && s.cancelled == 0:
 		s.breaks(nil, "an ask says that the run was aborted before, and it was not")
 	case x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Flag:
-		if w.late == nil {
-			w.late = map[int]bool{}
-		}
-		w.late[x.Op] = true
+		put(&w.late, x.Op, true)
 	case op == nil || s.cancelled == 0 || op.began < s.cancelled || x.Phase == adk.Begin || w.late[x.Op]:
 	case x.Kind == adk.KindPiece, x.Err == nil, x.JSON != nil:
 		s.breaks(since(s.cancelled, op.began), "what is asked is answered, although the run was aborted before")

@@ -320,10 +320,7 @@ func (w *idsUnique) see(s *history, x *adk.Crossing) {
 		s.breaks(since(first), "%s has the id %q, which was given out before", x.Kind, x.Name)
 		return
 	}
-	if w.seen == nil {
-		w.seen = map[string]int{}
-	}
-	w.seen[x.Name] = s.n
+	put(&w.seen, x.Name, s.n)
 }
 
 func (w *idsUnique) remake() { clear(w.seen) }

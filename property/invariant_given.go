@@ -25,10 +25,7 @@ func (w *nacksKept) see(s *history, x *adk.Crossing) {
 	}
 	if x.Kind == adk.KindNack {
 		if x.Err == nil && x.Cause != nil {
-			if w.given == nil {
-				w.given = map[*dispatching]nacking{}
-			}
-			w.given[d] = nacking{s.n, x.Cause}
+			put(&w.given, d, nacking{s.n, x.Cause})
 		}
 		return
 	}
@@ -55,10 +52,7 @@ func (w *emitsAsGiven) see(s *history, x *adk.Crossing) {
 	}
 	event := eventOf(x.Kind)
 	if x.Kind.Class() != adk.ClassEvent {
-		if w.waiting == nil {
-			w.waiting = map[*seamCall][]emission{}
-		}
-		w.waiting[s.at] = append(w.waiting[s.at], emission{s.n, event, essence(x.Payload)})
+		put(&w.waiting, s.at, append(w.waiting[s.at], emission{s.n, event, essence(x.Payload)}))
 		return
 	}
 	told, all := essence(x.Payload), w.waiting[s.at]

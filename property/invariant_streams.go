@@ -54,10 +54,7 @@ func (w *streamsSealed) report(s *history, x *adk.Crossing, d *dispatching) {
 	case x.Err == nil:
 		if one == nil {
 			one = &tellingStream{}
-			if w.streams == nil {
-				w.streams = map[streamKey]*tellingStream{}
-			}
-			w.streams[key] = one
+			put(&w.streams, key, one)
 		}
 		one.text.WriteString(x.Text)
 		if x.Flag {
