@@ -48,15 +48,7 @@ func IsOfFormat(f adk.Field) bool { return FieldRows[f].OfFormat }
 
 // FieldRows are the rows of all fields. A test holds them against adk.Crossing.
 var FieldRows = [...]fieldRow{
-	adk.FieldID: {
-		Hold:     heldNumber(func(x *adk.Crossing) *int { return &x.ID }),
-		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.ID == b.ID },
-		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.ID); return nil },
-		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.ID, err = IntOfJSON(raw); return err },
-		Zero:     func(x *adk.Crossing) { x.ID = 0 },
-		OneLine:  true,
-		OfFormat: true,
-	},
+	adk.FieldID: numberRow(func(x *adk.Crossing) *int { return &x.ID }),
 	adk.FieldSeam: {
 		Hold:     heldSeam,
 		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.Seam == b.Seam },
@@ -66,33 +58,9 @@ var FieldRows = [...]fieldRow{
 		OneLine:  true,
 		OfFormat: true,
 	},
-	adk.FieldName: {
-		Hold:    heldText(func(x *adk.Crossing) *string { return &x.Name }),
-		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Name == b.Name },
-		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Name); return nil },
-		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Name, err = d.shared(raw); return err },
-		Zero:    func(x *adk.Crossing) { x.Name = "" },
-		Bare:    bareText,
-		OneLine: true,
-	},
-	adk.FieldKey: {
-		Hold:    heldText(func(x *adk.Crossing) *string { return &x.Key }),
-		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Key == b.Key },
-		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Key); return nil },
-		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Key, err = d.shared(raw); return err },
-		Zero:    func(x *adk.Crossing) { x.Key = "" },
-		Bare:    bareText,
-		OneLine: true,
-	},
-	adk.FieldText: {
-		Hold:    heldText(func(x *adk.Crossing) *string { return &x.Text }),
-		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return a.Text == b.Text },
-		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Text); return nil },
-		Read:    func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Text, err = TextOfJSON(raw); return err },
-		Zero:    func(x *adk.Crossing) { x.Text = "" },
-		Bare:    bareText,
-		OneLine: true,
-	},
+	adk.FieldName: textRow(func(x *adk.Crossing) *string { return &x.Name }, (*Decoder).shared),
+	adk.FieldKey:  textRow(func(x *adk.Crossing) *string { return &x.Key }, (*Decoder).shared),
+	adk.FieldText: textRow(func(x *adk.Crossing) *string { return &x.Text }, func(_ *Decoder, raw []byte) (string, error) { return TextOfJSON(raw) }),
 	adk.FieldTexts: {
 		Hold:    heldList(func(x *adk.Crossing) *[]string { return &x.Texts }),
 		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return slices.Equal(a.Texts, b.Texts) },
@@ -183,68 +151,12 @@ var FieldRows = [...]fieldRow{
 		OneLine:  true,
 		OfFormat: true,
 	},
-	adk.FieldStatus: {
-		Hold:     heldText(func(x *adk.Crossing) *string { return &x.Status }),
-		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.Status == b.Status },
-		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, x.Status); return nil },
-		Read:     func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Status, err = d.shared(raw); return err },
-		Zero:     func(x *adk.Crossing) { x.Status = "" },
-		Bare:     bareText,
-		OneLine:  true,
-		OfFormat: true,
-	},
-	adk.FieldErr: {
-		Hold:   heldSome(func(x *adk.Crossing) *error { return &x.Err }),
-		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(a.Err, b.Err) },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.ErrorField(name, x.Err); return nil },
-		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
-			x.Err, err = d.errorTree(raw, 1)
-			return err
-		},
-		Zero: func(x *adk.Crossing) { x.Err = nil },
-		Bare: bareError,
-	},
-	adk.FieldCause: {
-		Hold:   heldSome(func(x *adk.Crossing) *error { return &x.Cause }),
-		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(a.Cause, b.Cause) },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.ErrorField(name, x.Cause); return nil },
-		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
-			x.Cause, err = d.errorTree(raw, 1)
-			return err
-		},
-		Zero: func(x *adk.Crossing) { x.Cause = nil },
-		Bare: bareError,
-	},
-	adk.FieldFlag: {
-		Hold:     heldFlag(func(x *adk.Crossing) *bool { return &x.Flag }),
-		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.Flag == b.Flag },
-		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.Flag); return nil },
-		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.Flag, err = BoolOfJSON(raw); return err },
-		Zero:     func(x *adk.Crossing) { x.Flag = false },
-		OneLine:  true,
-		OfFormat: true,
-	},
-	adk.FieldIsError: {
-		Hold:   heldFlag(func(x *adk.Crossing) *bool { return &x.IsError }),
-		Same:   func(_ Comparer, a, b *adk.Crossing) bool { return a.IsError == b.IsError },
-		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, x.IsError); return nil },
-		Read: func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) {
-			x.IsError, err = BoolOfJSON(raw)
-			return err
-		},
-		Zero:     func(x *adk.Crossing) { x.IsError = false },
-		OneLine:  true,
-		OfFormat: true,
-	},
-	adk.FieldN: {
-		Hold:     heldNumber(func(x *adk.Crossing) *int { return &x.N }),
-		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return a.N == b.N },
-		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, x.N); return nil },
-		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { x.N, err = IntOfJSON(raw); return err },
-		Zero:     func(x *adk.Crossing) { x.N = 0 },
-		OneLine:  true,
-		OfFormat: true,
-	},
+	adk.FieldStatus:  textRow(func(x *adk.Crossing) *string { return &x.Status }, (*Decoder).shared).ofFormat(),
+	adk.FieldErr:     errorRow(func(x *adk.Crossing) *error { return &x.Err }),
+	adk.FieldCause:   errorRow(func(x *adk.Crossing) *error { return &x.Cause }),
+	adk.FieldFlag:    flagRow(func(x *adk.Crossing) *bool { return &x.Flag }),
+	adk.FieldIsError: flagRow(func(x *adk.Crossing) *bool { return &x.IsError }),
+	adk.FieldN:       numberRow(func(x *adk.Crossing) *int { return &x.N }),
 	adk.FieldDuration: {
 		Hold: heldNumber(func(x *adk.Crossing) *time.Duration { return &x.Duration }),
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Duration == b.Duration },
@@ -320,6 +232,64 @@ var FieldRows = [...]fieldRow{
 		},
 		Zero: func(x *adk.Crossing) { x.Payload = nil },
 	},
+}
+
+// textRow is the row of a text, which read reads: as it stands, or as one that lines tend to
+// say again.
+func textRow(of func(*adk.Crossing) *string, read func(*Decoder, []byte) (string, error)) fieldRow {
+	return fieldRow{
+		Hold:    heldText(of),
+		Same:    func(_ Comparer, a, b *adk.Crossing) bool { return *of(a) == *of(b) },
+		Append:  func(e *Encoder, name string, x *adk.Crossing) error { e.String(name, *of(x)); return nil },
+		Read:    func(d *Decoder, x *adk.Crossing, raw []byte) (err error) { *of(x), err = read(d, raw); return err },
+		Zero:    func(x *adk.Crossing) { *of(x) = "" },
+		Bare:    bareText,
+		OneLine: true,
+	}
+}
+
+// ofFormat is the row of a text that is a word of the format.
+func (r fieldRow) ofFormat() fieldRow {
+	r.OfFormat = true
+	return r
+}
+
+func numberRow(of func(*adk.Crossing) *int) fieldRow {
+	return fieldRow{
+		Hold:     heldNumber(of),
+		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return *of(a) == *of(b) },
+		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, *of(x)); return nil },
+		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { *of(x), err = IntOfJSON(raw); return err },
+		Zero:     func(x *adk.Crossing) { *of(x) = 0 },
+		OneLine:  true,
+		OfFormat: true,
+	}
+}
+
+func flagRow(of func(*adk.Crossing) *bool) fieldRow {
+	return fieldRow{
+		Hold:     heldFlag(of),
+		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return *of(a) == *of(b) },
+		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Bool(name, *of(x)); return nil },
+		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { *of(x), err = BoolOfJSON(raw); return err },
+		Zero:     func(x *adk.Crossing) { *of(x) = false },
+		OneLine:  true,
+		OfFormat: true,
+	}
+}
+
+func errorRow(of func(*adk.Crossing) *error) fieldRow {
+	return fieldRow{
+		Hold:   heldSome(of),
+		Same:   func(c Comparer, a, b *adk.Crossing) bool { return c.SameError(*of(a), *of(b)) },
+		Append: func(e *Encoder, name string, x *adk.Crossing) error { e.ErrorField(name, *of(x)); return nil },
+		Read: func(d *Decoder, x *adk.Crossing, raw []byte) (err error) {
+			*of(x), err = d.errorTree(raw, 1)
+			return err
+		},
+		Zero: func(x *adk.Crossing) { *of(x) = nil },
+		Bare: bareError,
+	}
 }
 
 // What follows is compared by its written form too.
