@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property"
 )
 
@@ -25,11 +26,8 @@ A trace that breaks off is checked as far as it goes; the command then fails.
 // checking looks for violations.
 var checking = inquiry{
 	done: "checked", good: "holds", bad: "violated", colour: red, counts: "violation",
-	find: func(e *property.Examination, into *examined) (found []finding) {
+	find: func(e *property.Examination, into *examined) []finding {
 		into.Violations = e.Violations
-		for _, v := range e.Violations {
-			found = append(found, finding{text: v.String(), stretch: e.Stretch(v)})
-		}
-		return found
+		return safetext.Each(e.Violations, func(v property.Violation) finding { return finding{text: v.String(), stretch: e.Stretch(v)} })
 	},
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property"
 )
 
@@ -28,11 +29,10 @@ command then fails.
 // linting looks for hints.
 var linting = inquiry{
 	done: "linted", good: "clean", bad: "hint", colour: yellow, counts: "hint",
-	find: func(e *property.Examination, into *examined) (found []finding) {
+	find: func(e *property.Examination, into *examined) []finding {
 		into.Hints = e.Hints
-		for _, h := range e.Hints {
-			found = append(found, finding{h.String(), e.Where(h), h.Advice + " in " + h.Seam, h.Text, h.Crossing})
-		}
-		return found
+		return safetext.Each(e.Hints, func(h property.Hint) finding {
+			return finding{h.String(), e.Where(h), h.Advice + " in " + h.Seam, h.Text, h.Crossing}
+		})
 	},
 }

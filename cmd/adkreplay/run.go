@@ -100,20 +100,13 @@ func noScenario(name, nor string, names []string) error {
 	return fmt.Errorf("there is no scenario %q%s%s", name, nor, offer)
 }
 
-func scenarioNames() (names []string) {
-	for _, s := range scenarios.All() {
-		names = append(names, s.Name)
-	}
-	return names
+func scenarioNames() []string {
+	return safetext.Each(scenarios.All(), func(s scenarios.Scenario) string { return s.Name })
 }
 
 // runNames are the names of all that run takes.
 func runNames() []string {
-	names := scenarioNames()
-	for _, s := range scenarios.Sessions() {
-		names = append(names, s.Name)
-	}
-	return names
+	return append(scenarioNames(), safetext.Each(scenarios.Sessions(), func(s scenarios.Session) string { return s.Name })...)
 }
 
 func runRun(ctx context.Context, t *terminal, o runOptions) error {

@@ -77,14 +77,9 @@ func parseShrink(o shrinkOptions, args []string) (shrinkOptions, error) {
 
 // keepable are the names of all that can be wrong with a turn.
 func keepable() []string {
-	all := []string{turn.Unrecorded, turn.Untrue, turn.Unsteady}
-	for _, invariant := range property.Invariants() {
-		all = append(all, invariant.Name)
-	}
-	for _, class := range replay.Classes() {
-		all = append(all, string(class))
-	}
-	return all
+	return slices.Concat([]string{turn.Unrecorded, turn.Untrue, turn.Unsteady},
+		safetext.Each(property.Invariants(), func(i property.Invariant) string { return i.Name }),
+		safetext.Each(replay.Classes(), func(c replay.Class) string { return string(c) }))
 }
 
 func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings examiner) error {

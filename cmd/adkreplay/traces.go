@@ -86,7 +86,7 @@ func (t *terminal) besideJournals(ctx context.Context, args []string) []corpus.S
 // standard input, folders as all that are below them, in the order of their paths, and nothing
 // as the embedded ones. What cannot be found is a trace that cannot be opened: it is
 // said when its turn comes, beside what the others gave.
-func findSources(ctx context.Context, args []string) (sources []corpus.Source) {
+func findSources(ctx context.Context, args []string) []corpus.Source {
 	if len(args) == 0 {
 		return embedded()
 	}
@@ -98,10 +98,7 @@ func findSources(ctx context.Context, args []string) (sources []corpus.Source) {
 		}
 		found = append(found, file(ctx, arg))
 	}
-	for _, f := range found {
-		sources = append(sources, f.source())
-	}
-	return sources
+	return safetext.Each(found, traceFile.source)
 }
 
 // folderTraces are the traces below a folder, which may be a link to one.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/beside"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/columns"
@@ -177,11 +178,8 @@ func newExplorer(ctx context.Context, subject turn.Subject, options Options) *ex
 }
 
 // labels are those of all goroutines of runs that were not given up.
-func (e *exploring) labels() (all []watchdog.Label) {
-	for _, w := range e.workers {
-		all = append(all, w.attempt.Load().label)
-	}
-	return all
+func (e *exploring) labels() []watchdog.Label {
+	return safetext.Each(e.workers, func(w *worker) watchdog.Label { return w.attempt.Load().label })
 }
 
 // close ends the workers. It may be called twice.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/shell"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
@@ -71,15 +72,12 @@ func (c *corpusCheck) keep(all []tried) {
 }
 
 // files are all that the check looks at.
-func (c *corpusCheck) files() (names []string) {
+func (c *corpusCheck) files() []string {
 	sources := c.sources
 	for _, r := range c.recordings {
 		sources = slices.Concat(sources, r.Journals, r.Traces)
 	}
-	for _, source := range sources {
-		names = append(names, source.Name)
-	}
-	return names
+	return safetext.Each(sources, func(source corpus.Source) string { return source.Name })
 }
 
 func keepPending(t TB, p corpus.Pending) {

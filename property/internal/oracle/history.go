@@ -8,6 +8,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
@@ -55,14 +56,13 @@ func (r *Run) refused() []exhibit {
 }
 
 // refusedNext are those of the run that followed. They are shown at the end of this one.
-func (r *Run) refusedNext() (found []exhibit) {
+func (r *Run) refusedNext() []exhibit {
 	if r.Next == nil {
 		return nil
 	}
-	for _, x := range r.Next.refusedIn(true) {
-		found = append(found, exhibit{max(1, len(r.Crossings)), x.seam, "in the turn that followed: " + x.text})
-	}
-	return found
+	return safetext.Each(r.Next.refusedIn(true), func(x exhibit) exhibit {
+		return exhibit{max(1, len(r.Crossings)), x.seam, "in the turn that followed: " + x.text}
+	})
 }
 
 // refusedIn are those of this run alone; in one that begins with what another has left,
@@ -89,14 +89,11 @@ func (r *Run) refusedIn(follows bool) (found []exhibit) {
 
 // RefusedAfterwards is what is wrong with the conversation of a run that was broken off: only
 // the turn that followed it asks.
-func (r *Run) RefusedAfterwards(undisturbed *Run) (found []property.Violation) {
+func (r *Run) RefusedAfterwards(undisturbed *Run) []property.Violation {
 	if len(undisturbed.usual.refused) > 0 {
 		return nil
 	}
-	for _, x := range r.refusedNext() {
-		found = append(found, historyOracle.violation(x))
-	}
-	return found
+	return safetext.Each(r.refusedNext(), historyOracle.violation)
 }
 
 // conversation is what the model is shown of messages and calls, in the order in which it

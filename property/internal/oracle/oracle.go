@@ -265,11 +265,8 @@ func (r *Run) Behold(undisturbed *Run) (found, hints []property.Violation) {
 
 // StoodOutside are the hints of a run that waited outside the engine, of which nobody knows an order:
 // all else that oracles say needs one.
-func (r *Run) StoodOutside(undisturbed *Run) (hints []property.Violation) {
-	for _, s := range standOracle.look(r, undisturbed) {
-		hints = append(hints, standOracle.violation(s))
-	}
-	return hints
+func (r *Run) StoodOutside(undisturbed *Run) []property.Violation {
+	return safetext.Each(standOracle.look(r, undisturbed), standOracle.violation)
 }
 
 // advised is advice that the undisturbed turn does not get: what is legal and likely a
