@@ -28,6 +28,14 @@ func AppendIndentUpTo(dst []byte, v any, indent, most int) []byte {
 // Text is the value on one line.
 func Text(v any) string { return string(Append(nil, v)) }
 
+// Bare is the text that a value is, and of any other one its JSON on one line.
+func Bare(v any) string {
+	if text, is := v.(string); is {
+		return text
+	}
+	return Text(v)
+}
+
 // Indented is the value with two blanks a level.
 func Indented(v any) string { return string(AppendIndent(nil, v, 2)) }
 

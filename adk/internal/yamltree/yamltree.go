@@ -165,10 +165,7 @@ func (r *reader) key(n *yaml.Node, depth int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if text, is := value.(string); is {
-		return text, nil
-	}
-	return jsontree.Text(value), nil
+	return jsontree.Bare(value), nil
 }
 
 func scalar(n *yaml.Node) (any, error) {

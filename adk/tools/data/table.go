@@ -79,15 +79,8 @@ var cellForms = map[string]struct {
 	before, between, after string
 }{
 	"markdown": {strings.NewReplacer("|", `\|`, "\r\n", " ", "\n", " ", "\r", " ").Replace, "| ", " | ", " |"},
-	"csv":      {csvCell, "", ",", ""},
+	"csv":      {spec.CSVField, "", ",", ""},
 	"tsv":      {strings.NewReplacer("\t", " ", "\r\n", " ", "\n", " ", "\r", " ").Replace, "", "\t", ""},
-}
-
-func csvCell(text string) string {
-	if !strings.ContainsAny(text, ",\"\r\n") {
-		return text
-	}
-	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
 
 func table(rows []any, columns []string, form string) string {
@@ -122,7 +115,7 @@ func cellText(row *jsontree.Object, name string) string {
 	if value == nil {
 		return ""
 	}
-	return word(value)
+	return jsontree.Bare(value)
 }
 
 // FormatList writes a list as lines or as a sentence.

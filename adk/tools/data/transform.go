@@ -371,14 +371,6 @@ func uniqueBy(list []any, key string) []any {
 	return kept
 }
 
-// word is a value as the name of a group.
-func word(v any) string {
-	if text, is := v.(string); is {
-		return text
-	}
-	return jsontree.Text(v)
-}
-
 func (s step) groupBy(list []any) (any, error) {
 	key, err := s.key()
 	if err != nil {
@@ -387,9 +379,9 @@ func (s step) groupBy(list []any) (any, error) {
 	groups := &jsontree.Object{}
 	for _, item := range list {
 		value, _ := at(item, key)
-		group, _ := groups.Get(word(value))
+		group, _ := groups.Get(jsontree.Bare(value))
 		members, _ := group.([]any)
-		groups.Set(word(value), append(members, item))
+		groups.Set(jsontree.Bare(value), append(members, item))
 	}
 	return groups, nil
 }
@@ -398,9 +390,9 @@ func (s step) frequencies(list []any) (any, error) {
 	counts := &jsontree.Object{}
 	for _, item := range list {
 		value, _ := at(item, s.text("key"))
-		n, _ := counts.Get(word(value))
+		n, _ := counts.Get(jsontree.Bare(value))
 		count, _ := n.(float64)
-		counts.Set(word(value), count+1)
+		counts.Set(jsontree.Bare(value), count+1)
 	}
 	names := counts.Keys()
 	slices.SortStableFunc(names, func(a, b string) int {
@@ -536,7 +528,7 @@ func (s step) template(list []any) (any, error) {
 			text.WriteString(template[end:mark[0]])
 			end = mark[1]
 			if value, found := at(item, template[mark[2]:mark[3]]); found {
-				text.WriteString(word(value))
+				text.WriteString(jsontree.Bare(value))
 			}
 			if text.Len() > left {
 				break

@@ -34,9 +34,9 @@ func CompareValues() *adk.Tool {
 			case "number":
 				return compareAsNumbers(a, b)
 			case "string":
-				return compareTexts(textOf(a), textOf(b), c.Bool("case_insensitive")), nil
+				return compareTexts(jsontree.Bare(a), jsontree.Bare(b), c.Bool("case_insensitive")), nil
 			case "date":
-				return compareDates(textOf(a), textOf(b))
+				return compareDates(jsontree.Bare(a), jsontree.Bare(b))
 			}
 			return compareAny(a, b, c.Bool("case_insensitive")), nil
 		},
@@ -47,13 +47,6 @@ const notComparable = "not_comparable"
 
 // said is an order as a word.
 func said(order int) string { return []string{"less_than", "equal", "greater_than"}[order+1] }
-
-func textOf(v any) string {
-	if text, is := v.(string); is {
-		return text
-	}
-	return jsontree.Text(v)
-}
 
 // numberIn is the number that a value is, or that its text looks like.
 func numberIn(v any) (any, bool) {
@@ -72,11 +65,11 @@ func numberIn(v any) (any, bool) {
 func compareAsNumbers(a, b any) (string, error) {
 	x, ok := numberIn(a)
 	if !ok {
-		return "", fmt.Errorf("a is not a number: %.60q", textOf(a))
+		return "", fmt.Errorf("a is not a number: %.60q", jsontree.Bare(a))
 	}
 	y, ok := numberIn(b)
 	if !ok {
-		return "", fmt.Errorf("b is not a number: %.60q", textOf(b))
+		return "", fmt.Errorf("b is not a number: %.60q", jsontree.Bare(b))
 	}
 	return said(jsontree.CompareNumbers(x, y)), nil
 }

@@ -109,7 +109,7 @@ func TextEscape() *adk.Tool {
 var escapes = map[string]coding{
 	"json_string": {func(s string) string { text := jsontree.Text(s); return text[1 : len(text)-1] }, jsonString},
 	"regex":       backslashed(`.*+?^${}()|[]\`),
-	"csv_field":   {csvField, csvFieldFrom},
+	"csv_field":   {spec.CSVField, csvFieldFrom},
 	"sql_like":    backslashed(`%_\`),
 	"markdown":    backslashed("\\`*_{}[]()#+-.!|"),
 	"html":        codings["html_entities"],
@@ -159,13 +159,6 @@ func backslashed(characters string) coding {
 		return out.String(), nil
 	}
 	return coding{to, from}
-}
-
-func csvField(s string) string {
-	if !strings.ContainsAny(s, ",\"\r\n") {
-		return s
-	}
-	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 }
 
 func csvFieldFrom(s string) (string, error) {

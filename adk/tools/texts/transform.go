@@ -53,10 +53,7 @@ func StringTransform() *adk.Tool {
 				}
 				value = changed
 			}
-			if text, is := value.(string); is {
-				return text, nil
-			}
-			return jsontree.Text(value), nil
+			return jsontree.Bare(value), nil
 		},
 	}.Make()
 }

@@ -137,6 +137,14 @@ func (c Call) Steps(name string) []map[string]any {
 // TextOf is a value as text, empty for what is none.
 func TextOf(v any) string { s, _ := v.(string); return s }
 
+// CSVField is a text as a field of CSV, in quotes where it needs them.
+func CSVField(text string) string {
+	if !strings.ContainsAny(text, ",\"\r\n") {
+		return text
+	}
+	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+}
+
 // NumberOf is the number that plain data holds, and whether v is one.
 func NumberOf(v any) (float64, bool) {
 	switch v := v.(type) {
