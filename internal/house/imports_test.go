@@ -42,7 +42,7 @@ var rooms = []room{
 	{name: "internal/headroom", because: "a leaf, which tests alone use"},
 	{name: "internal/thorough", because: "a leaf, which tests alone use"},
 	{name: "internal/patience", because: "a leaf, which tests alone use"},
-	{name: "property/internal/subtests", because: "a leaf: it fails tests, and knows nothing of turns"},
+	{name: "property/internal/subtests", ours: []string{"internal/shell"}, because: "it fails tests, and knows nothing of turns"},
 	{name: "internal/allocs", ours: []string{"internal/race"}, because: "a leaf, which tests alone use"},
 	{name: "internal/thorough", because: "tests ask it, and it asks the environment"},
 	{name: "internal/draws", ours: []string{"internal/headroom", "internal/thorough"}, others: []string{"pgregory.net/rapid"}, // its flags

@@ -170,6 +170,15 @@ func element(list []any, i int) any {
 	return list[i]
 }
 
+// IsContainer reports whether a value is an object or a list.
+func IsContainer(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
 // Decode is the tree of a JSON text, with its numbers as they are spelled.
 func Decode(text string) (tree any, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))

@@ -4,6 +4,7 @@ package shell
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,6 +34,16 @@ func Quote(word string) string {
 		word = word[size:]
 	}
 	return `"$(printf '` + format.String() + `')"`
+}
+
+// TestPattern matches a test and nothing else; -run of go test matches each level of subtests
+// with a pattern of its own.
+func TestPattern(test string) string {
+	levels := strings.Split(test, "/")
+	for i, level := range levels {
+		levels[i] = "^" + regexp.QuoteMeta(level) + "$"
+	}
+	return strings.Join(levels, "/")
 }
 
 // plain are the characters that no shell reads anything into, wherever they

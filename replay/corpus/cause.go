@@ -432,7 +432,7 @@ func wordsOf(crossings []*adk.Crossing) map[string]bool {
 func addWords(words map[string]bool, tree any) {
 	switch v := tree.(type) {
 	case string:
-		if inside, is := jsondiff.Decode(v); is && isContainer(inside) {
+		if inside, is := jsondiff.Decode(v); is && jsondiff.IsContainer(inside) {
 			addWords(words, inside)
 			return
 		}

@@ -145,20 +145,12 @@ func rest(list, other []any) (only []int) {
 func stringChanges(field, want, got string, deepest int) []Change {
 	a, okA := jsondiff.Decode(want)
 	b, okB := jsondiff.Decode(got)
-	if okA && okB && deepest > 1 && isContainer(a) && isContainer(b) {
+	if okA && okB && deepest > 1 && jsondiff.IsContainer(a) && jsondiff.IsContainer(b) {
 		if changes := treeChanges(field, a, b, deepest-1); len(changes) > 0 {
 			return changes
 		} // the same, written in another way
 	}
 	return textChanges(field, want, got)
-}
-
-func isContainer(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return true
-	}
-	return false
 }
 
 // jsonOf is a JSON value as text: with its keys in order, and nothing of nil.

@@ -341,7 +341,7 @@ func (d *traceDiffer) rules(place idPlace) jsondiff.Rules {
 			switch {
 			case isText && both:
 				return d.renames.paired(x, y)
-			case isContainer(a):
+			case jsondiff.IsContainer(a):
 				return false
 			}
 			return a == b
@@ -355,14 +355,6 @@ func (d *traceDiffer) rules(place idPlace) jsondiff.Rules {
 		},
 		Pairs: d.pairElements,
 	}
-}
-
-func isContainer(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return true
-	}
-	return false
 }
 
 // recordNumber is the member that numbers a record.

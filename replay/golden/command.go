@@ -3,25 +3,13 @@ package golden
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
 // command is the command that runs one test again, from the root of its module.
 func command(test, flags string) string {
-	return "go test " + packagePath() + " -run " + shell.Quote(pattern(test)) + " " + flags
-}
-
-// pattern matches a test and nothing else; -run matches each level of subtests
-// with a pattern of its own.
-func pattern(test string) string {
-	levels := strings.Split(test, "/")
-	for i, level := range levels {
-		levels[i] = "^" + regexp.QuoteMeta(level) + "$"
-	}
-	return strings.Join(levels, "/")
+	return "go test " + packagePath() + " -run " + shell.Quote(shell.TestPattern(test)) + " " + flags
 }
 
 // packagePath is the package under test as the go command takes it: go test runs

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
 func TestCommand(t *testing.T) {
@@ -21,7 +23,7 @@ func TestCommand(t *testing.T) {
 func TestPattern(t *testing.T) {
 	for _, name := range []string{"TestA", "TestA/b.c+", "TestA/b[1]/#00"} {
 		levels := strings.Split(name, "/")
-		for i, one := range strings.Split(pattern(name), "/") {
+		for i, one := range strings.Split(shell.TestPattern(name), "/") {
 			assert.Regexp(t, one, levels[i])
 			assert.False(t, regexp.MustCompile(one).MatchString(levels[i]+"x"))
 		}

@@ -34,20 +34,47 @@ func done(name string, value any) string {
 	return jsontree.Indented(jsontree.NewObject(pair("ok", true), pair(name, value)))
 }
 
-// listed is a list of what each record is in an answer.
-func listed[T any](records []T, shown func(T) any) string {
-	list := make([]any, len(records))
-	for i, record := range records {
-		list[i] = shown(record)
-	}
-	return jsontree.Indented(list)
+// record is a type of records of which a handle has a set.
+type record interface {
+	comparable
+	adk.Record
+}
+
+// listing is the tool that lists what each record of a set is in an answer.
+func listing[T record](name, description string, set func(adk.Handle) adk.Records[T], shown func(T) any) *adk.Tool {
+	return spec.Tool{
+		Name:        name,
+		Description: description,
+		JSON:        true,
+		Answer: func(ctx context.Context, c spec.Call) (string, error) {
+			all, err := set(c.DC.Handle).Fetch(ctx)
+			list := make([]any, len(all))
+			for i, one := range all {
+				list[i] = shown(one)
+			}
+			return jsontree.Indented(list), err
+		},
+	}.Make()
+}
+
+// deleting is the tool that deletes the record of a set whose key is the argument by.
+func deleting[T record](name, description, by string, key spec.Arg, set func(adk.Handle) adk.Records[T]) *adk.Tool {
+	return spec.Tool{
+		Name:        name,
+		Description: description,
+		Args:        []spec.Arg{key.Required()},
+		Writes:      true, JSON: true,
+		Answer: func(ctx context.Context, c spec.Call) (string, error) {
+			if err := set(c.DC.Handle).Delete(ctx, c.Text(by)); err != nil {
+				return "", err
+			}
+			return done(by, c.Text(by)), nil
+		},
+	}.Make()
 }
 
 // found is the fetched record of an id.
-func found[T interface {
-	comparable
-	adk.Record
-}](ctx context.Context, records adk.Records[T], kind, id string) (record T, err error) {
+func found[T record](ctx context.Context, records adk.Records[T], kind, id string) (record T, err error) {
 	all, err := records.Fetch(ctx)
 	if err != nil {
 		return record, err

@@ -13,15 +13,8 @@ func Instructions() []*adk.Tool {
 }
 
 func listInstructions() *adk.Tool {
-	return spec.Tool{
-		Name:        "list_standing_instructions",
-		Description: "Lists the rules in force, as texts. To change one, remove it and add another.",
-		JSON:        true,
-		Answer: func(ctx context.Context, c spec.Call) (string, error) {
-			all, err := c.DC.Instructions().Fetch(ctx)
-			return listed(all, func(text *adk.Tokenizable) any { return text.String() }), err
-		},
-	}.Make()
+	return listing("list_standing_instructions", "Lists the rules in force, as texts. To change one, remove it and add another.", adk.Handle.Instructions,
+		func(text *adk.Tokenizable) any { return text.String() })
 }
 
 func addInstruction() *adk.Tool {
@@ -40,16 +33,5 @@ func addInstruction() *adk.Tool {
 }
 
 func removeInstruction() *adk.Tool {
-	return spec.Tool{
-		Name:        "remove_standing_instruction",
-		Description: "Removes a rule, by its exact text. One that is not in force is fine.",
-		Args:        []spec.Arg{spec.Text("content", "the rule").NotEmpty().Required()},
-		Writes:      true, JSON: true,
-		Answer: func(ctx context.Context, c spec.Call) (string, error) {
-			if err := c.DC.Instructions().Delete(ctx, c.Text("content")); err != nil {
-				return "", err
-			}
-			return done("content", c.Text("content")), nil
-		},
-	}.Make()
+	return deleting("remove_standing_instruction", "Removes a rule, by its exact text. One that is not in force is fine.", "content", spec.Text("content", "the rule").NotEmpty(), adk.Handle.Instructions)
 }

@@ -21,15 +21,7 @@ func shownMemory(m *adk.Memory) any {
 }
 
 func listMemories() *adk.Tool {
-	return spec.Tool{
-		Name:        "list_memories",
-		Description: "Lists all memories that are kept, with their ids for update_memory and delete_memory.",
-		JSON:        true,
-		Answer: func(ctx context.Context, c spec.Call) (string, error) {
-			all, err := c.DC.Memories().Fetch(ctx)
-			return listed(all, shownMemory), err
-		},
-	}.Make()
+	return listing("list_memories", "Lists all memories that are kept, with their ids for update_memory and delete_memory.", adk.Handle.Memories, shownMemory)
 }
 
 func confidence() spec.Arg {
@@ -93,16 +85,5 @@ func updateMemory() *adk.Tool {
 }
 
 func deleteMemory() *adk.Tool {
-	return spec.Tool{
-		Name:        "delete_memory",
-		Description: "Forgets a memory. An id that is not known is fine.",
-		Args:        []spec.Arg{spec.Text("id", "the id of the memory").Required()},
-		Writes:      true, JSON: true,
-		Answer: func(ctx context.Context, c spec.Call) (string, error) {
-			if err := c.DC.Memories().Delete(ctx, c.Text("id")); err != nil {
-				return "", err
-			}
-			return done("id", c.Text("id")), nil
-		},
-	}.Make()
+	return deleting("delete_memory", "Forgets a memory. An id that is not known is fine.", "id", spec.Text("id", "the id of the memory"), adk.Handle.Memories)
 }

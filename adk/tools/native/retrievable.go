@@ -39,15 +39,7 @@ func shownRetrievable(r *adk.Retrievable) any {
 }
 
 func listRetrievables() *adk.Tool {
-	return spec.Tool{
-		Name:        "list_retrievables",
-		Description: "Lists all documents in reach, with their ids for update_retrievable and delete_retrievable.",
-		JSON:        true,
-		Answer: func(ctx context.Context, c spec.Call) (string, error) {
-			all, err := c.DC.Retrievables().Fetch(ctx)
-			return listed(all, shownRetrievable), err
-		},
-	}.Make()
+	return listing("list_retrievables", "Lists all documents in reach, with their ids for update_retrievable and delete_retrievable.", adk.Handle.Retrievables, shownRetrievable)
 }
 
 // about are the arguments that say what a retrievable is.
@@ -111,16 +103,5 @@ func updateRetrievable(tier spec.Arg) *adk.Tool {
 }
 
 func deleteRetrievable() *adk.Tool {
-	return spec.Tool{
-		Name:        "delete_retrievable",
-		Description: "Takes a document out of reach. An id that is not known is fine.",
-		Args:        []spec.Arg{spec.Text("id", "the id of the document").Required()},
-		Writes:      true, JSON: true,
-		Answer: func(ctx context.Context, c spec.Call) (string, error) {
-			if err := c.DC.Retrievables().Delete(ctx, c.Text("id")); err != nil {
-				return "", err
-			}
-			return done("id", c.Text("id")), nil
-		},
-	}.Make()
+	return deleting("delete_retrievable", "Takes a document out of reach. An id that is not known is fine.", "id", spec.Text("id", "the id of the document"), adk.Handle.Retrievables)
 }

@@ -2,8 +2,8 @@ package subtests
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
 // T is what it needs of a *testing.T, which is T itself.
@@ -19,15 +19,6 @@ func Fail[Self T[Self]](t Self, name string, found fmt.Stringer) {
 	t.Helper()
 	t.Run(name, func(t Self) {
 		t.Helper()
-		t.Errorf("%s    go test -run '%s'", found, pattern(t.Name()))
+		t.Errorf("%s    go test -run '%s'", found, shell.TestPattern(t.Name()))
 	})
-}
-
-// pattern is what -run wants for one test.
-func pattern(name string) string {
-	parts := strings.Split(name, "/")
-	for i, part := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
-	}
-	return strings.Join(parts, "/")
 }
