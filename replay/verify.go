@@ -67,8 +67,7 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 		}
 		report.NotCompared = append(report.NotCompared, notes...)
 	}
-	var format *trace.FormatError
-	if errors.As(err, &format) && format.File == "" {
+	if format, is := errors.AsType[*trace.FormatError](err); is && format.File == "" {
 		format.File = r.Options().File
 	}
 	return report, err

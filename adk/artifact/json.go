@@ -169,8 +169,7 @@ func byLines(format, text string) (*document, error) {
 	d := &document{format: format, text: text}
 	for line := range recordLines(text) {
 		d.count++
-		var fault *jsontree.SyntaxError
-		if errors.As(jsontree.Check(line.text, maxDocumentDepth), &fault) {
+		if fault, is := errors.AsType[*jsontree.SyntaxError](jsontree.Check(line.text, maxDocumentDepth)); is {
 			return nil, refuse(itsLines, "is no %s: line %d, column %d: %s", format, line.number, fault.Column, fault.What)
 		}
 	}

@@ -39,8 +39,7 @@ func newTool(init adk.ToolInit, about map[string]any) (*adk.Tool, error) {
 	}
 	const fault = "ArtifactConstructor: want none, an artifact tool answers in words"
 	refusal := &adk.Error{Code: adk.E_INVALID_INITIAL_TOOL_VALUE, Message: fault, Faults: []adk.Fault{{Path: "ArtifactConstructor", Message: "want none, an artifact tool answers in words"}}}
-	var others *adk.Error
-	if errors.As(err, &others) {
+	if others, is := errors.AsType[*adk.Error](err); is {
 		refusal.Message = others.Message + "; " + fault
 		refusal.Faults = append(append([]adk.Fault{}, others.Faults...), refusal.Faults...)
 	}

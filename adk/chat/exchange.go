@@ -90,8 +90,7 @@ func (it *iteration) attempt(client *http.Client, body []byte, attempt int) (*an
 
 // unasked is what comes of a server that does not answer.
 func (it *iteration) unasked(err error, attempt int) *failure {
-	var of *url.Error
-	if errors.As(err, &of) {
+	if of, is := errors.AsType[*url.Error](err); is {
 		err = of.Err // it quotes the URL
 	}
 	switch {

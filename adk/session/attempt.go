@@ -250,12 +250,10 @@ func contained(f func() error) (err error) {
 
 // codeOf is the outermost code of an error.
 func codeOf(err error) adk.Code {
-	var whole *adk.Error
-	if errors.As(err, &whole) {
+	if whole, is := errors.AsType[*adk.Error](err); is {
 		return whole.Code
 	}
-	var code adk.Code
-	if errors.As(err, &code) {
+	if code, is := errors.AsType[adk.Code](err); is {
 		return code
 	}
 	return adk.E_TURN_ABORTED

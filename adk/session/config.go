@@ -152,8 +152,7 @@ func NewHost(c Config) (*Host, error) {
 // check finds what is wrong with a config.
 func (c Config) check(f *faults) {
 	if _, err := adk.NewRunner(c.Agent); err != nil {
-		var whole *adk.Error
-		if errors.As(err, &whole) {
+		if whole, is := errors.AsType[*adk.Error](err); is {
 			for _, one := range whole.Faults {
 				f.add("Agent."+one.Path, "%s", one.Message)
 			}

@@ -113,12 +113,10 @@ func Authored(x *adk.Crossing) (words string, is bool) {
 // FailureName is what a failure is without its words: its code, or that it is a panic or an
 // error without one.
 func FailureName(err error) string {
-	var coded *adk.Error
-	if errors.As(err, &coded) {
+	if coded, is := errors.AsType[*adk.Error](err); is {
 		return string(coded.Code)
 	}
-	var panicked *adk.PanicError
-	if errors.As(err, &panicked) {
+	if _, is := errors.AsType[*adk.PanicError](err); is {
 		return "a panic"
 	}
 	return "an error without a code"

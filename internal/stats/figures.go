@@ -109,11 +109,9 @@ type Row struct {
 	Value float64 `json:"value"`
 }
 
-// Rows are the figures as a list: first those that all traces have, in a fixed order, then
-// those of models, tools, stops, ends and errors by their names.
-func (f *Figures) Rows() []Row { return f.rowsBeside(f) }
-
-// rowsBeside are the rows of all that has a row here or in other figures.
+// rowsBeside are the rows of all that has a row here or in other figures: first those that all
+// traces have, in a fixed order, then those of models, tools, stops, ends and errors by their
+// names.
 func (f *Figures) rowsBeside(other *Figures) []Row {
 	rows := []Row{
 		number("traces", f.Traces), number("traces.unreadable", f.Unreadable), number("crossings", f.Crossings),

@@ -40,8 +40,7 @@ var ErrStopped = errors.New("replay: stopped at the first divergence")
 func leave(x *adk.Crossing) error {
 	switch x.Outcome {
 	case adk.OutcomePanic:
-		var p *adk.PanicError
-		if errors.As(x.Err, &p) {
+		if p, is := errors.AsType[*adk.PanicError](x.Err); is {
 			panic(p.Value)
 		}
 		panic(x.Err)

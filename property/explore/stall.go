@@ -148,17 +148,16 @@ func (a *attempt) finish() bool {
 }
 
 // abandon gives the run up that began with a phase, unless it has ended.
-func (a *attempt) abandon(phase int64, s stall) bool {
+func (a *attempt) abandon(phase int64, s stall) {
 	s.length = int(a.told.Load())
 	if phase%2 == 0 || !a.phase.CompareAndSwap(phase, givenUp) {
-		return false
+		return
 	}
 	a.halted.Store(true)
 	if s.kind != crashed {
 		a.label.Lose()
 	}
 	a.stalled <- s
-	return true
 }
 
 // brokenOff reports whether the explorer ended code in the midst of it.

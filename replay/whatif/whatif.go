@@ -184,8 +184,7 @@ func (w *whatIf) refused(err error) error {
 
 // inFile says of an error of a trace that has no file yet which one it is.
 func inFile(err error, file string) error {
-	var format *trace.FormatError
-	if errors.As(err, &format) && format.File == "" {
+	if format, is := errors.AsType[*trace.FormatError](err); is && format.File == "" {
 		format.File = file
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"mime"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -61,10 +62,8 @@ func TextFault(text string) string {
 
 // OneOf checks a word of a closed list.
 func OneOf[T ~string](c *Check, field string, word T, allowed ...T) {
-	for _, one := range allowed {
-		if word == one {
-			return
-		}
+	if slices.Contains(allowed, word) {
+		return
 	}
 	names := make([]string, len(allowed))
 	for i, one := range allowed {

@@ -6,6 +6,7 @@ package chatfault
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -194,10 +195,7 @@ func doubled(parts []*part, more string) (found bool) {
 			if !is {
 				continue
 			}
-			twin := map[string]any{}
-			for name, value := range call {
-				twin[name] = value
-			}
+			twin := maps.Clone(call)
 			if id, is := twin["id"].(string); is {
 				twin["id"] = id + more
 			}

@@ -103,7 +103,6 @@ type conversation struct{ records []shownRecord }
 type shownRecord struct {
 	key    string
 	answer bool // a message of the assistant's
-	call   bool
 	made   bool // by this turn
 }
 
@@ -113,7 +112,7 @@ func (c *conversation) add(record adk.Record, made bool) {
 	case *adk.Message:
 		p.key, p.answer = record.ID(), record.Role() == adk.RoleAssistant
 	case *adk.ToolCall:
-		p.key, p.call = record.ID(), true
+		p.key = record.ID()
 	default:
 		return
 	}

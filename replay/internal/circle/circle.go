@@ -31,10 +31,8 @@ func Find[E any](edges map[int][]E, of func(E) int) (nodes []int, by []E) {
 		nodes, place[n] = nodes[:len(nodes)-1], -1
 		return false
 	}
-	for _, n := range slices.Sorted(maps.Keys(edges)) {
-		if closes(n) {
-			return nodes, by
-		}
+	if slices.ContainsFunc(slices.Sorted(maps.Keys(edges)), closes) {
+		return nodes, by
 	}
 	return nil, nil
 }
