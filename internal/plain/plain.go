@@ -103,15 +103,6 @@ func equalScalars(a, b any) (equal, known bool) {
 	return false, false
 }
 
-// IsPlain reports whether all of v would survive being written and read.
-func IsPlain(v any) bool {
-	switch v.(type) {
-	case nil, string, int, bool, float64:
-		return true
-	}
-	return len(OpaquePaths(v)) == 0
-}
-
 // OpaquePaths names every place in v that is not plain, as a.b[2], in the order
 // they are written. The empty path is v itself.
 func OpaquePaths(v any) []string {

@@ -48,12 +48,6 @@ func membersOf(s *jsonscan.Scanner, dst []ScannedMember, most int) ([]ScannedMem
 	return dst, uniqueNames(dst[first:])
 }
 
-// CheckJSON reports whether data is one JSON value and nothing else.
-func CheckJSON(data []byte) error {
-	_, err := jsonscan.Count(data)
-	return err
-}
-
 // uniqueNames refuses an object that says something twice.
 func uniqueNames(members []ScannedMember) error {
 	if len(members) > 24 {

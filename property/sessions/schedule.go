@@ -83,11 +83,7 @@ var turnFaults = []turn.FaultKind{turn.Cancel, turn.CancelAfter, turn.Fail, turn
 
 // FaultKinds lists all kinds.
 func FaultKinds() []FaultKind {
-	all := []FaultKind{Crash, CrashAfter, Fail, FailAfter, Stand, StandInTurn}
-	for _, k := range turnFaults {
-		all = append(all, InTurn(k))
-	}
-	return all
+	return append([]FaultKind{Crash, CrashAfter, Fail, FailAfter, Stand, StandInTurn}, safetext.Each(turnFaults, InTurn)...)
 }
 
 // Fault is one thing that goes wrong.
