@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -323,6 +324,37 @@ func TestFailedWriteOfAnAsk(t *testing.T) {
 		_ = dc.Memories().Store(ctx, tracetest.AMemory("to-do", "Pay."))
 		return "It is paid."
 	}))
+}
+
+// What a server has accepted is written, though its answer broke off behind the head, which who writes
+// need not read to the end. Who does not look at the status believes what was refused.
+func TestAcceptedWriteOfAnAsk(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"ok":true}`)
+	}))
+	t.Cleanup(server.Close)
+	client := &http.Client{Transport: adkhttp.NewTransport(server.Client().Transport, adkhttp.Effect(func(*http.Request) adk.Effect { return adk.EffectWrites }))}
+	for looks, name := range map[bool]string{true: "looks at the status", false: "looks at nothing"} {
+		found := breaches(exploredAll(t, executor(name, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/publish", strings.NewReader("{}"))
+			if err != nil {
+				return err
+			}
+			answer, err := client.Do(request)
+			if err != nil {
+				return err
+			}
+			_, _ = io.Copy(io.Discard, answer.Body)
+			_ = answer.Body.Close()
+			if looks && answer.StatusCode != http.StatusCreated {
+				return errors.New(answer.Status)
+			}
+			_, err = h.ReportMessage("m", "It is published.", true)
+			return errors.Join(err, dc.Ack())
+		})).Violations, "nothing fails in silence")
+		assert.Equal(t, !looks, len(found) > 0, "%s: %s", name, found)
+	}
 }
 
 func said(context.Context, string) (string, error) { return "well", nil }

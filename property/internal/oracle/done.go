@@ -306,26 +306,32 @@ type oneAsk struct {
 	begun    *adk.Crossing
 	done     *adk.Crossing // nil where it never was
 	answered bool          // by whom it asked, and over HTTP with success
+	accepted bool          // over HTTP, whatever became of the rest of the answer
 }
 
 // leastFailure is the least status over HTTP that says that it is none of a success.
 const leastFailure = 400
 
+// isSuccess reports whether a status over HTTP says that what was asked for is done, or will be.
+func isSuccess(status int) bool { return status >= 200 && status < 300 }
+
 // collectAsks are the asks of the run, by their operations.
 func (r *Run) collectAsks() map[int]*oneAsk {
-	all, refused, headed := map[int]*oneAsk{}, map[int]bool{}, map[int]bool{}
+	all, statuses, headed := map[int]*oneAsk{}, map[int]int{}, map[int]bool{}
 	for i := range r.Crossings {
 		x := &r.Crossings[i]
 		one := all[x.Op]
 		switch {
 		case x.Kind == adk.KindPiece && !headed[x.Op]: // the first has the head
 			headed[x.Op] = true
-			status, _, err := httpform.ReadHead(x.JSON)
-			refused[x.Op] = err == nil && status >= leastFailure
+			if status, _, err := httpform.ReadHead(x.JSON); err == nil {
+				statuses[x.Op] = status
+			}
 		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
 			all[x.Op] = &oneAsk{begun: x}
 		case x.Kind == adk.KindAsk && one != nil:
-			one.done, one.answered = x, !isFailure(x.Err) && !refused[x.Op] && !slices.Contains(r.Broken, x.Op)
+			one.done, one.answered = x, !isFailure(x.Err) && statuses[x.Op] < leastFailure && !slices.Contains(r.Broken, x.Op)
+			one.accepted = isSuccess(statuses[x.Op])
 		}
 	}
 	return all

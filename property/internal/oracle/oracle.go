@@ -341,10 +341,11 @@ func (r *Run) failedWrite(f Fault) *adk.Crossing {
 }
 
 // lostWrite is where an ask that writes failed because of a fault, of which nobody is told, and which
-// nothing makes good; nil where there is none.
+// nothing makes good; nil where there is none. What was accepted is none, though the rest of the answer
+// got lost: it may say nothing that anybody needs.
 func (r *Run) lostWrite(f Fault, undisturbed *Run) *adk.Crossing {
 	x := r.failedWrite(f)
-	if x == nil || r.tells(x.Seq, undisturbed) || r.madeGood(x, undisturbed) || !undisturbed.isAnswered(0, sameAs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
+	if x == nil || r.asks()[x.Op].accepted || r.tells(x.Seq, undisturbed) || r.madeGood(x, undisturbed) || !undisturbed.isAnswered(0, sameAs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
 		return nil
 	}
 	return x
