@@ -727,7 +727,9 @@ func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	if c.rec.Return.Outcome == adk.OutcomeGoexit {
 		p.leaving(strand)
 	}
-	return c.rec.Return, nil
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.ids.AsMade(c.rec.Return), nil
 }
 
 // perform performs what user code did.

@@ -9,6 +9,7 @@ package rename
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -220,6 +221,7 @@ func (r *IDs) Apply(lines []trace.Line) []trace.Line {
 		if id, found := r.want[y.Name]; found && y.Kind.Names(adk.GateID) {
 			y.Name = id
 		}
+		y.Records = records(y.Records, r.want)
 		y.Args = r.arguments(y.Args)
 		y.JSON = r.InText(y.JSON)
 		if told {
@@ -229,6 +231,40 @@ func (r *IDs) Apply(lines []trace.Line) []trace.Line {
 		renamed[i] = trace.Line{Crossing: y, Extra: line.Extra}
 	}
 	return renamed
+}
+
+// AsMade is what a scripted call came back with, where that has records whose ids other ones stand
+// for: live code is given those, which it has made itself and looks for.
+func (r *IDs) AsMade(x *adk.Crossing) *adk.Crossing {
+	made := records(x.Records, r.got)
+	if len(made) == 0 || &made[0] == &x.Records[0] {
+		return x
+	}
+	given := *x
+	given.Records = made
+	return &given
+}
+
+// records are some with other ids in the place of theirs; the same slice where none has another.
+func records(all []adk.Record, ids map[string]string) []adk.Record {
+	var changed []adk.Record
+	for i, record := range all {
+		if !wire.HasID(record) {
+			continue
+		}
+		id, found := ids[record.Key()]
+		if !found || id == record.Key() {
+			continue
+		}
+		if changed == nil {
+			changed = slices.Clone(all)
+		}
+		changed[i] = recordWithID(record, id)
+	}
+	if changed == nil {
+		return all
+	}
+	return changed
 }
 
 // Recorded is an operation with the recorded ids among its arguments. Where there are any,
