@@ -366,6 +366,18 @@ func (a *answer) ownID() string {
 	return a.id
 }
 
+// brokeOff reports whether the answer ended before the model had: for want of tokens, by a
+// filter, or, of a stream, without any word of an end. A JSON is whole by itself.
+func (a *answer) brokeOff() bool {
+	switch a.finish {
+	case "length", "content_filter":
+		return true
+	case "":
+		return a.piecewise && !a.sawDone
+	}
+	return false
+}
+
 // keep completes and stores the answer, and gives the calls that it wants (ANS-2).
 func (a *answer) keep() ([]WantedCall, error) {
 	wanted := a.calls.Drain()

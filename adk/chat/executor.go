@@ -89,7 +89,7 @@ func (it *iteration) run() error {
 		return it.ended(err)
 	}
 	if len(wanted) > 0 {
-		return it.runCalls(wanted)
+		return it.runCalls(wanted, answer.brokeOff())
 	}
 	if it.autoAck && !it.dc.IsSignalled() && !it.stopped() {
 		return it.dc.Ack()

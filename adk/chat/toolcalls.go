@@ -13,8 +13,9 @@ import (
 )
 
 // runCalls runs the calls of an answer, one after the other (CAL-1). Its error is what
-// reporting and storing fail with, or what ended a call in an aborted turn.
-func (it *iteration) runCalls(wanted []WantedCall) error {
+// reporting and storing fail with, or what ended a call in an aborted turn. brokeOff says that
+// the answer did before it had an end.
+func (it *iteration) runCalls(wanted []WantedCall, brokeOff bool) error {
 	borne := map[string]bool{}
 	for _, call := range it.dc.ToolCalls().All() {
 		borne[call.ID()] = true
@@ -30,7 +31,7 @@ func (it *iteration) runCalls(wanted []WantedCall) error {
 		if call.Name == "" {
 			call.Name = nameless
 		}
-		if err := it.runCall(call); err != nil {
+		if err := it.runCall(call, brokeOff); err != nil {
 			return err
 		}
 	}
@@ -50,8 +51,8 @@ type outcome struct {
 
 func failing(text string) outcome { return outcome{results: adk.Text(text), isError: true} }
 
-func (it *iteration) runCall(call WantedCall) error {
-	args, unread := readArguments(call.Arguments)
+func (it *iteration) runCall(call WantedCall, brokeOff bool) error {
+	args, unread := readArguments(call.Arguments, brokeOff)
 	began, announced := it.now(), adk.ToolCallReport{Tool: call.Name, Args: args}
 	_, err := it.h.ReportToolCall(call.ID, announced)
 	if errors.Is(err, adk.E_LLM_EXECUTION_STREAM_SEALED) { // of a call whose record somebody has removed
@@ -126,10 +127,16 @@ func (it *iteration) unknownTool(name string) string {
 }
 
 // readArguments reads what a model wrote; unread says why it is no JSON object, and the
-// arguments are empty then (CAL-2).
-func readArguments(text string) (args *adk.Arguments, unread *adk.Error) {
+// arguments are empty then (CAL-2). None are no arguments where the model wanted none, and
+// not where the answer broke off before they came: with nothing to go by, a tool does to all
+// what it was to do to one (SSE-9).
+func readArguments(text string, brokeOff bool) (args *adk.Arguments, unread *adk.Error) {
+	none, _ := adk.NewArguments("{}") // which are some
 	if strings.TrimSpace(text) == "" {
-		text = "{}"
+		if brokeOff {
+			return none, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, "The answer broke off before the arguments of this call.", nil)
+		}
+		return none, nil
 	}
 	args, err := adk.NewArguments(text)
 	if err == nil {
@@ -142,8 +149,7 @@ func readArguments(text string) (args *adk.Arguments, unread *adk.Error) {
 			why = "The arguments of this call must be a JSON object, but are " + kind + "."
 		}
 	}
-	args, _ = adk.NewArguments("{}") // which are some
-	return args, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, why+" They were: "+text, nil)
+	return none, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, why+" They were: "+text, nil)
 }
 
 // jsonKind is what JSON calls a value.

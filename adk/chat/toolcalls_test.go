@@ -82,6 +82,42 @@ func TestWhatBecomesOfCalls(t *testing.T) {
 	assert.Contains(t, p.results(t)[1], "no service")
 }
 
+// CAL-2, SSE-9: a call without arguments wants none where the answer says that it ended, and
+// else it broke off before them: the tool does not run, and the model is told why. What was
+// there is another matter, and so are calls whose arguments came.
+func TestArgumentsThatNeverCame(t *testing.T) {
+	const ended = `{"choices":[{"delta":{},"finish_reason":`
+	call := func(args string) string {
+		return `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"cancel","arguments":` + quoted(args) + `}}]}}]}`
+	}
+	plainly := func(finish string) reply {
+		return plain(`{"choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"cancel","arguments":""}}]}` + finish + `}]}`)
+	}
+	const brokeOff = "failed c cancel{}: The answer broke off before the arguments of this call."
+	for name, c := range map[string]struct {
+		options func() chat.Options
+		reply   reply
+		want    string
+	}{
+		"no end at all":              {streaming, stream(call("")), brokeOff},
+		"blanks, and no end":         {streaming, stream(call(" \n")), brokeOff},
+		"for want of tokens":         {streaming, events(call(""), ended+`"length"}]}`), brokeOff},
+		"by a filter":                {streaming, events(call(""), ended+`"content_filter"}]}`), brokeOff},
+		"for want of tokens, whole":  {whole, plainly(`,"finish_reason":"length"`), brokeOff},
+		"the end is said":            {streaming, events(call("")), "c cancel{}: artifact cancelled"},
+		"a reason, and no [DONE]":    {streaming, stream(call("") + "\n\ndata: " + ended + `"tool_calls"}]}`), "c cancel{}: artifact cancelled"},
+		"the arguments came, no end": {streaming, stream(call("{}")), "c cancel{}: artifact cancelled"},
+		"whole, without a reason":    {whole, plainly(""), "c cancel{}: artifact cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cancel := tool(t, "cancel", func(map[string]any) (adk.ToolResult, error) { return adk.Text("cancelled"), nil },
+				func(init *adk.ToolInit) { init.InputSchema = []byte(`{"type":"object"}`) })
+			p := play(t, scene{options: c.options(), replies: []reply{c.reply, saying("A")}, tools: []*adk.Tool{cancel}}).acked(t)
+			assert.Equal(t, []string{c.want}, p.results(t))
+		})
+	}
+}
+
 // CAL-3: without any tools the model is told so.
 func TestNoTools(t *testing.T) {
 	p := play(t, scene{options: whole(), replies: []reply{calling("c", "weather", `{}`), saying("A")}}).acked(t)
