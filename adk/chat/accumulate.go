@@ -3,7 +3,6 @@ package chat
 import (
 	"cmp"
 	"slices"
-	"strconv"
 )
 
 // CallDelta is what one chunk says of a call. Empty fields say nothing.
@@ -15,7 +14,7 @@ type CallDelta struct {
 }
 
 // WantedCall is a call that an answer wants. Arguments are what the model wrote, which
-// need not be JSON.
+// need not be JSON. One without an id is given one that no other call has (CAL-7).
 type WantedCall struct {
 	ID, Type, Name, Arguments string
 }
@@ -82,15 +81,14 @@ func (c *calls) next() int {
 	return next
 }
 
-// Drain gives the calls by their index, and those of one index as they came.
+// Drain gives the calls by their index, and those of one index as they came. A call to which
+// the server gave no id has none: one made of its index would be that of another turn's call
+// as well, whose record it would replace (CAL-7).
 func (c *calls) Drain() []WantedCall {
 	slices.SortStableFunc(c.entries, func(a, b *entry) int { return cmp.Compare(a.index, b.index) })
 	wanted := make([]WantedCall, len(c.entries))
 	for i, e := range c.entries {
 		wanted[i] = WantedCall{ID: e.id, Type: cmp.Or(e.kind, "function"), Name: string(e.name), Arguments: string(e.arguments)}
-		if e.id == "" {
-			wanted[i].ID = "call_" + strconv.Itoa(e.index)
-		}
 	}
 	return wanted
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/adk/chat"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -148,6 +149,28 @@ func TestIDsOfCalls(t *testing.T) {
 	assert.Len(t, ids, 5)
 	assert.True(t, ids["call_0"] && ids["own"])
 	assert.Contains(t, p.results(t)[0], "call_0 weather")
+}
+
+// CAL-7, ANS-3: calls to which a server gives no id have ids of their own, in every turn of a
+// storage, also where no turn loads the calls of the one before.
+func TestIDsOverTurns(t *testing.T) {
+	for name, options := range map[string]func() chat.Options{"streamed": streaming, "whole": whole} {
+		t.Run(name, func(t *testing.T) {
+			storage := fakes.NewStorage()
+			for _, city := range []string{"Oslo", "Rome"} {
+				wants := wanting([3]string{"", "weather", `{"city":` + quoted(city) + `}`})
+				if name == "streamed" {
+					wants = events(strings.Replace(wants.body, "message", "delta", 1))
+				}
+				p := play(t, scene{options: options(), tools: []*adk.Tool{weather(t)}, storage: storage, replies: []reply{wants, saying("A")},
+					change: func(c *adk.Config) { c.TurnInput, c.IDs = nil, fakes.NewIDs(city) }}).acked(t)
+				id := storage.ToolCalls()[len(storage.ToolCalls())-1].ID()
+				assert.Contains(t, p.bodies[1], `"tool_calls":[{"id":`+quoted(id))
+				assert.Contains(t, p.bodies[1], `"tool_call_id":`+quoted(id))
+			}
+			assert.Len(t, storage.ToolCalls(), 2)
+		})
+	}
 }
 
 // CAL-7: an id whose call somebody has taken out of the dispatch is borne by it all the same.
