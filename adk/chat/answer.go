@@ -203,7 +203,7 @@ func (a *answer) readWhole(body io.Reader, attempt int) *failure {
 	}
 	var c chunk
 	if !c.read(bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))) {
-		return &failure{err: errStream("the answer is no JSON object: "+a.blot(quote(string(data))), nil)}
+		return &failure{err: errStream("the answer is no JSON object: "+quote(a.blot(string(data))), nil)}
 	}
 	if err := a.take(&c); err != nil {
 		return &failure{err: err}
@@ -270,7 +270,7 @@ func firstChoice(choices []choice) (one *choice, others bool) {
 func (a *answer) errProvider(raw *json.RawMessage) error {
 	why := "the provider says that it failed"
 	if text := errorText(raw); text != "" {
-		why += ": " + a.blot(quote(text))
+		why += ": " + quote(a.blot(text))
 	}
 	return errStream(why, nil)
 }

@@ -116,7 +116,11 @@ func (it *iteration) late(attempt int, again bool) *failure {
 
 // refused is what comes of an answer that is none.
 func (it *iteration) refused(resp *http.Response) *failure {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, mostOfError)) // what of it has come
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostOfError+1)) // what of it has come
+	text := it.blot(string(body))
+	if err != nil || len(body) > mostOfError {
+		text = it.blotCut(string(body))
+	}
 	f := &failure{status: resp.StatusCode}
 	if slices.Contains(it.retry.statuses, resp.StatusCode) {
 		f.reason = "status"
@@ -124,7 +128,7 @@ func (it *iteration) refused(resp *http.Response) *failure {
 			f.after = retryAfter(resp.Header, it.dc.Now())
 		}
 	}
-	f.err = failed(adk.E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR, "", &HTTPFailure{Status: resp.StatusCode, Body: it.blot(string(body))})
+	f.err = failed(adk.E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR, "", &HTTPFailure{Status: resp.StatusCode, Body: text[:min(len(text), mostOfError)]})
 	return f
 }
 

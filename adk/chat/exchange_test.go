@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -402,6 +403,93 @@ func TestSecretsAreLeftOut(t *testing.T) {
 	}
 	assert.Equal(t, "Bearer "+key, p.asked[0].Header.Get("Authorization"))
 	assert.Contains(t, string(p.trace), "weather")
+}
+
+// told is all that errors and logs say.
+func (p *played) told() string {
+	var all strings.Builder
+	for _, err := range p.failures {
+		fmt.Fprintln(&all, err)
+		if answered := (*chat.HTTPFailure)(nil); errors.As(err, &answered) {
+			all.WriteString(answered.Body)
+		}
+	}
+	for _, log := range p.logs {
+		fmt.Fprintln(&all, log.Message, log.Payload)
+	}
+	return all.String()
+}
+
+// REQ-22, RTY-7: of a secret header a server repeats what stands behind the scheme, or what a
+// cookie is, and that is left out as well.
+func TestSecretsInHeaders(t *testing.T) {
+	const key = "key-that-nobody-sees"
+	basic := base64.StdEncoding.EncodeToString([]byte("me:" + key))
+	for name, c := range map[string]struct{ header, value, echo string }{
+		"a key of its own":       {"api-key", key, key},
+		"with white space":       {"api-key", " " + key + "\t", key},
+		"behind a scheme":        {"Authorization", "Bearer " + key, key},
+		"all of it":              {"Authorization", "Bearer " + key, "Bearer " + key},
+		"of another header":      {"X-Upstream-Auth", "Token " + key, key},
+		"a password":             {"Proxy-Authorization", "Basic " + basic, key},
+		"a password as sent":     {"Proxy-Authorization", "Basic " + basic, basic},
+		"a cookie":               {"Cookie", "theme=dark; session=" + key + "; lang=nb", key},
+		"a cookie in quotes":     {"Cookie", `session="` + key + `"`, key},
+		"a secret within it too": {"X-Token", key + "-and-more", key + "-and-more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := whole()
+			options.Headers = map[string]string{c.header: c.value, "X-Other-Token": key}
+			if !strings.HasPrefix(c.echo, key+"-") {
+				delete(options.Headers, "X-Other-Token")
+			}
+			p := play(t, scene{options: options, replies: []reply{refusing(401, "Incorrect key: "+c.echo+".")}})
+			var answered *chat.HTTPFailure
+			require.ErrorAs(t, p.failure(t), &answered)
+			assert.Equal(t, "Incorrect key: (left out).", answered.Body)
+			assert.NotContains(t, p.told(), key)
+		})
+	}
+}
+
+// REQ-22, RTY-6, RTY-7: a secret is left out before a text is cut, so that no part of it is
+// told where it stands at the bound, nor where the body broke off within it.
+func TestSecretsAtABound(t *testing.T) {
+	const key = "key-that-nobody-sees"
+	for name, c := range map[string]struct {
+		options func() chat.Options
+		reply   reply
+	}{
+		"no JSON":         {whole, reply{kind: "text/plain", body: strings.Repeat("x", 246) + key}},
+		"says so":         {whole, plain(`{"error":{"message":"` + strings.Repeat("x", 246) + key + `"}}`)},
+		"in a frame":      {streaming, events(strings.Repeat("x", 246) + key)},
+		"refused":         {whole, refusing(400, strings.Repeat("x", 246)+key)},
+		"refused at 64 K": {whole, refusing(400, strings.Repeat("x", 64<<10-10)+key)},
+		"refused, broken": {whole, reply{status: 400, from: io.MultiReader(strings.NewReader("your key "+key[:15]), iotest.ErrReader(errors.New("reset")))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := c.options()
+			options.APIKey = key
+			told := play(t, scene{options: options, replies: []reply{c.reply}, alone: true}).told()
+			assert.NotEmpty(t, told)
+			assert.NotContains(t, told, key[:4])
+		})
+	}
+	options := whole()
+	options.APIKey = key
+	p := play(t, scene{options: options, replies: []reply{refusing(400, strings.Repeat(key+" ", 4000))}})
+	var answered *chat.HTTPFailure
+	require.ErrorAs(t, p.failure(t), &answered)
+	assert.NotContains(t, answered.Body, key[:4])
+}
+
+// REQ-22: a short value, as that of a version, is no secret: it stands everywhere.
+func TestShortSecrets(t *testing.T) {
+	options := whole()
+	options.APIKey, options.Headers = "ollama", map[string]string{"X-Auth-Version": "1", "X-Author": "e", "Cookie": "theme=dark"}
+	const says = "The model m1 of ollama does not exist, see code 1101 in the dark."
+	p := play(t, scene{options: options, replies: []reply{refusing(400, says)}})
+	assert.ErrorContains(t, p.failure(t), says)
 }
 
 // REQ-1, REQ-20, REQ-21: where is asked, and with what.

@@ -46,7 +46,8 @@ func (l *TimeLimit) Error() string { return "the limit is " + l.Limit.String() }
 // mostQuoted is how many characters of a body an error or a log quotes.
 const mostQuoted = 256
 
-// quote is the beginning of a text.
+// quote is the beginning of a text, in which no secret stands any more: of one that stood at
+// the bound, a part would be left that blot does not know.
 func quote(text string) string {
 	n := 0
 	for at := range text {
@@ -63,11 +64,23 @@ const leftOut = "(left out)"
 // blot takes secrets out of a text.
 func (s *settings) blot(text string) string {
 	for _, secret := range s.secrets {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, leftOut)
-		}
+		text = strings.ReplaceAll(text, secret, leftOut)
 	}
 	return text
+}
+
+// blotCut is blot for a text that was cut off: what it ends with may be the beginning of a
+// secret, whose rest nobody has read.
+func (s *settings) blotCut(text string) string {
+	begun := 0
+	for _, secret := range s.secrets {
+		for n := min(len(secret)-1, len(text)); n > begun; n-- {
+			if strings.HasSuffix(text, secret[:n]) {
+				begun = n
+			}
+		}
+	}
+	return s.blot(text[:len(text)-begun])
 }
 
 // blotError is an error in whose text stands no secret: itself, or one of its text.

@@ -187,7 +187,7 @@ func (s *settings) fillEndpoint() {
 		value, _ := given[name].(string)
 		s.headers.Set(name, value)
 		if httpform.IsSecretHeader(name) {
-			s.secrets = append(s.secrets, value)
+			s.secrets = append(s.secrets, secretsOf(name, value)...)
 		}
 	}
 	if password, set := to.User.Password(); set {
@@ -198,6 +198,7 @@ func (s *settings) fillEndpoint() {
 			s.secrets = append(s.secrets, values...)
 		}
 	}
+	s.secrets = toldNowhere(s.secrets)
 }
 
 func (s *settings) fillRetry() {
