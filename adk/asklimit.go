@@ -12,7 +12,8 @@ import (
 // on real time: a clock of the config's own must not keep a socket waiting. Where
 // Config.Outside answers they race with the answer on the config's clock (WLD-8).
 type AskLimits struct {
-	// Headers is how long the first piece may take, or the answer of Ask.
+	// Headers is how long the first piece may take, or the answer of Ask, or all of an answer
+	// that refuses to give one (Exchange.Refused).
 	Headers time.Duration
 	// Idle is how long nothing at all may come, once the first piece has.
 	Idle time.Duration

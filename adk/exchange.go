@@ -273,12 +273,15 @@ func (x *Exchange) Touch() {
 	}
 }
 
+// Refused says that what comes is not what was asked for, such as a page that says why: the
+// limit of the beginning holds for all of it, as nobody waits for more (WLD-8). It is called
+// before the first Piece, and of an Exchange that is one.
+func (x *Exchange) Refused() { x.limits.Bound() }
+
 // Piece tells that a piece of the answer is handed out, or with open as much of it as
 // came; the caller hands it out afterwards (WLD-4). piece is JSON. After Done, and
 // after the seam call, nothing is told any more.
-func (x *Exchange) Piece(piece json.RawMessage, open bool) {
-	x.piece(func() (json.RawMessage, error) { return piece, nil }, open)
-}
+func (x *Exchange) Piece(piece json.RawMessage, open bool) { x.piece(given(piece), open) }
 
 // piece is Piece, which makes the JSON only where somebody is told it.
 func (x *Exchange) piece(make func() (json.RawMessage, error), open bool) {
@@ -308,8 +311,11 @@ func (x *Exchange) line(make func() (json.RawMessage, error)) json.RawMessage {
 // Done tells that the asking has ended: with err, or well where that is nil, or with
 // E_ASK_STOPPED where the reader had enough. answer is the JSON of an answer that did not
 // come in pieces, and else nil. Only the first call counts.
-func (x *Exchange) Done(answer json.RawMessage, err error) {
-	x.conclude(func() (json.RawMessage, error) { return answer, nil }, err)
+func (x *Exchange) Done(answer json.RawMessage, err error) { x.conclude(given(answer), err) }
+
+// given makes a JSON that there is.
+func given(told json.RawMessage) func() (json.RawMessage, error) {
+	return func() (json.RawMessage, error) { return told, nil }
 }
 
 // conclude is Done, which makes the JSON only where somebody is told it.

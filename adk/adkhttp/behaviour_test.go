@@ -370,6 +370,46 @@ func TestLimits(t *testing.T) {
 	assert.Contains(t, lines[5], "E_ASK_TIMEOUT")
 }
 
+// WLD-8: of an answer that is none of success the limit of the head is one of everything: its
+// body keeps nobody waiting, however often something comes of it. One that is good takes its time.
+func TestLimitOfARefusal(t *testing.T) {
+	for status, bounded := range map[int]bool{200: false, 206: false, 302: true, 404: true, 503: true} {
+		base := roundTrip(func(req *http.Request) (*http.Response, error) {
+			body := io.MultiReader(strings.NewReader("half"), untilDone{req.Context(), bounded})
+			return &http.Response{StatusCode: status, ContentLength: -1, Request: req, Header: http.Header{}, Body: io.NopCloser(body)}, nil
+		})
+		run := func(base http.RoundTripper) func(context.Context) {
+			return func(ctx context.Context) {
+				resp, err := adkhttp.NewTransport(base, adkhttp.Limits(adk.AskLimits{Headers: 20 * time.Millisecond})).RoundTrip(get(ctx, "http://a.example/"))
+				require.NoError(t, err)
+				body, err := io.ReadAll(resp.Body)
+				assert.Equal(t, "half", string(body))
+				assert.Equal(t, bounded, errors.Is(err, adk.E_ASK_TIMEOUT), "%d: %v", status, err)
+				assert.NoError(t, resp.Body.Close())
+			}
+		}
+		written := recorded(t, run(base))
+		report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.LiveExecutor(turn(run(never(t))).Executor.Run))
+		require.NoError(t, err)
+		assert.Nil(t, report.Divergence, "%d: %s", status, report)
+	}
+}
+
+// untilDone is a body that comes to no end before the context does, or else one that is at
+// its end.
+type untilDone struct {
+	ctx     context.Context
+	endless bool
+}
+
+func (u untilDone) Read([]byte) (int, error) {
+	if !u.endless {
+		return 0, io.EOF
+	}
+	<-u.ctx.Done()
+	return 0, context.Cause(u.ctx)
+}
+
 // WLD-4, RUN-11: a client that many goroutines share tells each exchange whole.
 func TestManyGoroutines(t *testing.T) {
 	server := httptest.NewServer(world())

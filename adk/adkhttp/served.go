@@ -29,6 +29,7 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 	}
 	resp := responseOf(status, headers, req)
 	resp.Body = &servedBody{x: x, resp: resp}
+	boundRefusal(x, resp)
 	x.Piece(first.Value, false)
 	if hasNoBody(resp) {
 		resp.Body = http.NoBody

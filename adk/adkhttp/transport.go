@@ -31,7 +31,8 @@ func Effect(effect func(*http.Request) adk.Effect) Option {
 	return func(t *transport) { t.effect = effect }
 }
 
-// Limits is how long each request may take (WLD-8).
+// Limits is how long each request may take (WLD-8). Headers is for all of an answer whose
+// status is not one of success: its body, too, keeps waiting who would ask again.
 func Limits(limits adk.AskLimits) Option {
 	return func(t *transport) { t.limits = limits }
 }
@@ -152,6 +153,7 @@ func (t *transport) told(x *adk.Exchange, resp *http.Response) *http.Response {
 		x.Done(nil, nil)
 		return resp
 	}
+	boundRefusal(x, resp)
 	x.Piece(headJSON(resp), false)
 	if hasNoBody(resp) || resp.StatusCode == http.StatusSwitchingProtocols {
 		x.Done(nil, nil)
@@ -159,6 +161,13 @@ func (t *transport) told(x *adk.Exchange, resp *http.Response) *http.Response {
 	}
 	resp.Body = newBody(x, resp, t.maxBody)
 	return resp
+}
+
+// boundRefusal bounds all of an answer that is not the one that was asked for.
+func boundRefusal(x *adk.Exchange, resp *http.Response) {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		x.Refused()
+	}
 }
 
 // passBy asks in a way that no trace can hold.

@@ -225,6 +225,10 @@ func TestLimits(t *testing.T) {
 		"silence that nobody limits": {streaming(), []func() *adk.Answer{func() *adk.Answer {
 			return pieces(streamHead, time.Hour, eventPiece(time.Hour, a), eventPiece(time.Hour, end))
 		}}, "", 0, []string{"accumulator-finalised", "finish"}},
+		"a refusal without an end, and asked again": {func() chat.Options { o := streamed(2); o.StreamIdleTimeout = nil; return o }(), []func() *adk.Answer{
+			func() *adk.Answer {
+				return pieces(`{"status":503}`, second, eventPiece(0, "busy"), eventPiece(time.Hour, "still busy"))
+			}, good}, "", 0, []string{"retry-attempt", "accumulator-finalised", "finish"}},
 		"a plain answer that is late": {unstreamed(1), []func() *adk.Answer{func() *adk.Answer {
 			return pieces(plainHead, second, adk.Piece{Value: json.RawMessage(`{"body":{"choices":[]}}`), After: second * 11 / 10})
 		}}, adk.E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT, 2 * second, []string{"request-timeout"}},
@@ -250,6 +254,9 @@ func TestLimits(t *testing.T) {
 			}})
 			assert.Empty(t, p.bodies, "the world is not asked")
 			assert.Equal(t, c.kinds, p.kinds())
+			if strings.HasPrefix(name, "a refusal") {
+				assert.Less(t, p.end.Duration(), 4*second)
+			}
 			if c.code == "" {
 				p.acked(t)
 				return

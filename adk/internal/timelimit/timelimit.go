@@ -22,7 +22,7 @@ type Limits struct {
 // Allow is told of. The zero Limiter has no limits. Its methods may be called from any
 // goroutine, but for Allow and Begin, which are for the one that waits.
 type Limiter struct {
-	// Limits are what may not pass. They are not changed once Context was asked for.
+	// Limits are what may not pass. They are not changed once Context was asked for, but by Bound.
 	Limits Limits
 	// Late makes the error of a limit that has passed: how long it was, and what it was
 	// for. It is needed where there are limits.
@@ -100,6 +100,22 @@ func (l *Limiter) Touch() {
 	}
 	l.pause()
 	l.pause = l.after(l.Limits.Idle, silence)
+}
+
+// Bound has the limit of the beginning be one of everything, as what has begun is not what
+// was waited for. It comes before Touch says that something has.
+func (l *Limiter) Bound() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	most := l.Limits.Headers
+	if most == 0 || l.Limits.Whole > 0 && l.Limits.Whole <= most {
+		return
+	}
+	l.Limits.Whole = most
+	if l.pause != nil {
+		l.all() // which ends later
+		l.all, l.pause = l.pause, func() bool { return false }
+	}
 }
 
 // Stop ends the limits: what passes from here on is late no more.

@@ -48,6 +48,65 @@ func TestLimitsEndTheContext(t *testing.T) {
 	}
 }
 
+// WLD-8: a beginning that is not the one waited for does not end its limit: that is one of
+// everything then, unless everything is to come sooner.
+func TestBoundLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits timelimit.Limits
+		want   string
+		at     time.Duration
+	}{
+		"the beginning's": {timelimit.Limits{Headers: 3 * time.Second}, "its beginning within 3s", 3 * time.Second},
+		"and no later":    {timelimit.Limits{Headers: 3 * time.Second, Whole: 9 * time.Second}, "its beginning within 3s", 3 * time.Second},
+		"or sooner":       {timelimit.Limits{Headers: 3 * time.Second, Whole: 2 * time.Second}, "all of it within 2s", 2 * time.Second},
+		"or silence":      {timelimit.Limits{Headers: 3 * time.Second, Idle: time.Second}, "silence within 1s", 2500 * time.Millisecond},
+		"none":            {timelimit.Limits{Idle: time.Second}, "silence within 1s", 2500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &timelimit.Limiter{Limits: c.limits, Late: late}
+				ctx := l.Context(context.Background())
+				began := time.Now()
+				l.Start()
+				time.Sleep(500 * time.Millisecond)
+				l.Bound()
+				l.Touch()
+				time.Sleep(time.Second - time.Millisecond)
+				l.Touch() // as something comes again and again
+				if c.limits.Idle == 0 {
+					time.Sleep(c.at - time.Since(began) - time.Millisecond)
+					assert.NoError(t, l.Passed())
+				}
+				<-ctx.Done()
+				assert.InDelta(t, c.at, time.Since(began), float64(time.Millisecond))
+				assert.EqualError(t, context.Cause(ctx), c.want)
+			})
+		})
+	}
+	told := &timelimit.Limiter{Limits: timelimit.Limits{Headers: 3}, Late: late}
+	for _, takes := range []time.Duration{2, 5} {
+		allowed, err := told.Allow(takes)
+		told.Bound()
+		if takes == 2 {
+			assert.NoError(t, err)
+			continue
+		}
+		assert.Equal(t, time.Duration(1), allowed)
+		assert.Error(t, err)
+	}
+	ended := &timelimit.Limiter{Limits: timelimit.Limits{Headers: 3 * time.Second}, Late: late}
+	synctest.Test(t, func(t *testing.T) {
+		_ = ended.Context(context.Background())
+		ended.Start()
+		ended.Bound()
+		ended.Touch()
+		ended.Stop()
+		time.Sleep(time.Minute)
+		assert.NoError(t, ended.Passed())
+		ended.Release()
+	})
+}
+
 // WLD-8: what is over is not late, and without limits nothing ever is.
 func TestLimitsThatAreOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
