@@ -126,6 +126,23 @@ func TestNoTools(t *testing.T) {
 	assert.NotContains(t, p.bodies[0], `"tools"`)
 }
 
+// PRO-6, IDN-1, CAL-3: a name that a model made up goes back as one that its provider takes: else
+// it would refuse every later request. Records keep it, and a name of the registry stays as it is.
+func TestMadeUpNames(t *testing.T) {
+	dotted := tool(t, "own.tool", func(map[string]any) (adk.ToolResult, error) { return adk.Text("x"), nil })
+	for made, sent := range map[string]string{
+		"functions.weather <b>":       "functions_weather__b_",
+		"väder":                       "v_der",
+		strings.Repeat("weather", 20): strings.Repeat("weather", 20)[:64],
+		"whether":                     "whether",
+		"own.tool":                    "own.tool",
+	} {
+		p := play(t, scene{options: whole(), replies: []reply{calling("c", made, `{"city":"Oslo"}`), saying("A")}, tools: []*adk.Tool{weather(t), dotted}}).acked(t)
+		assert.Contains(t, p.bodies[1], `"tool_calls":[{"id":"c","type":"function","function":{"name":`+quoted(sent)+`,`)
+		assert.Equal(t, made, p.storage.ToolCalls()[0].Tool())
+	}
+}
+
 // CAL-6: the order of keys is nothing to a checksum.
 func TestChecksum(t *testing.T) {
 	p := play(t, scene{options: whole(), replies: []reply{wanting([3]string{"c", "x", `{"a":1,"b":2}`}, [3]string{"d", "x", `{"b":2.0,"a":1}`}), saying("A")}}).acked(t)

@@ -159,10 +159,14 @@ func (of History) thought(ctx context.Context, p *Prompt, t *adk.Thought) error 
 
 // toolCall adds a pair: who asked, and what was answered (PRO-6).
 func (of History) toolCall(ctx context.Context, p *Prompt, call *adk.ToolCall) error {
+	tool, name := of.View.tool(call.Tool()), call.Tool()
+	if tool == nil {
+		name = cleanName(name) // a model made it up, and its provider refuses it among names
+	}
 	content, rendered := of.Results[call.ID()]
 	if !rendered {
 		var err error
-		content, err = of.Renderers.ToolResult(ctx, call, of.View.tool(call.Tool()), of.Setting)
+		content, err = of.Renderers.ToolResult(ctx, call, tool, of.Setting)
 		if err != nil {
 			return err
 		}
@@ -172,7 +176,7 @@ func (of History) toolCall(ctx context.Context, p *Prompt, call *adk.ToolCall) e
 		return err // never: the record's checksum was made of this text
 	}
 	p.Messages = append(p.Messages,
-		Message{Role: RoleAssistant, Call: &Call{ID: call.ID(), Tool: call.Tool(), Args: string(args)}},
+		Message{Role: RoleAssistant, Call: &Call{ID: call.ID(), Tool: name, Args: string(args)}},
 		Message{Role: RoleTool, CallID: call.ID(), Content: content})
 	return nil
 }

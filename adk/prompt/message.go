@@ -48,7 +48,8 @@ type Message struct {
 
 // Call is a tool call as the model asked for it.
 type Call struct {
-	ID   string
+	ID string
+	// Tool is the tool's name; of one that nobody knows, as the name of a message (IDN-1).
 	Tool string
 	// Args is the canonical JSON of the arguments.
 	Args string
