@@ -1,7 +1,9 @@
 package chat
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 )
 
@@ -57,12 +59,14 @@ func (c *calls) Feed(delta CallDelta) {
 	e.arguments = append(e.arguments, delta.Arguments...)
 }
 
-// of is the entry of a delta; nil where it begins one. A name is no sign of another call, for
-// some servers send it in parts: two calls of one index and without ids are one, as SSE-8 has it.
+// of is the entry of a delta; nil where it begins one. A name alone is no sign of another call,
+// for some servers send it in parts.
 func (c *calls) of(delta CallDelta) *entry {
 	for _, e := range slices.Backward(c.entries) {
 		switch {
 		case delta.Index != nil && e.index != *delta.Index:
+		case delta.ID == "" && e.isFollowedBy(delta):
+			return nil
 		case delta.ID == "" || e.id == delta.ID:
 			return e
 		case delta.Index != nil && e.id == "":
@@ -70,6 +74,17 @@ func (c *calls) of(delta CallDelta) *entry {
 		}
 	}
 	return nil
+}
+
+// isFollowedBy reports whether a delta without an id begins another call than the entry's: it
+// brings a name where nothing is missing. One with the entry's index brings arguments as well,
+// for some servers say the name in each part, the last one too.
+func (e *entry) isFollowedBy(delta CallDelta) bool {
+	if delta.Name == "" || delta.Index != nil && delta.Arguments == "" {
+		return false
+	}
+	args := bytes.TrimSpace(e.arguments)
+	return bytes.HasSuffix(args, []byte("}")) && json.Valid(args)
 }
 
 // next is the index of an entry that has none.

@@ -50,6 +50,8 @@ func isObject(path string, v any) []adk.Fault {
 func isNumber(low, high float64) check {
 	return func(path string, v any) []adk.Fault {
 		switch n, ok := v.(float64); {
+		case v == "NaN" || v == "+Inf" || v == "-Inf":
+			return fault(path, "is %v, want a number", v)
 		case !ok:
 			return fault(path, "is %s, want a number", canonical.KindOf(v))
 		case n < low || n > high:

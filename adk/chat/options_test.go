@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -153,7 +154,7 @@ func TestNew(t *testing.T) {
 	assert.ErrorContains(t, err, "model is missing")
 	for _, number := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		_, err = chat.New(chat.Options{Model: "m", Temperature: &number})
-		assert.ErrorContains(t, err, "temperature is a string, want a number", "%v", number)
+		assert.ErrorContains(t, err, fmt.Sprintf("temperature is %v, want a number", number))
 	}
 	_, err = chat.New(chat.Options{Model: "m"})
 	assert.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,7 +109,7 @@ func plainValue(value any) any {
 		return float64(value) / float64(time.Millisecond)
 	case float64:
 		if value != value || value-value != 0 {
-			return "no number"
+			return strconv.FormatFloat(value, 'g', -1, 64)
 		}
 	case map[string]any:
 		plain := make(map[string]any, len(value))

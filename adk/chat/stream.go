@@ -98,6 +98,22 @@ func payloads(event []byte) [][]byte {
 	return lines
 }
 
+// isError reports whether an event is called an error, as some servers call one whose data is
+// the error itself.
+func isError(event []byte) (is bool) {
+	if !bytes.Contains(event, []byte("error")) {
+		return false // as nearly all are
+	}
+	for len(event) > 0 {
+		var line []byte
+		line, event = cutLine(event)
+		if name, found := bytes.CutPrefix(line, []byte("event:")); found {
+			is = string(bytes.TrimPrefix(name, []byte(" "))) == "error"
+		}
+	}
+	return is
+}
+
 // cutLine cuts off the first line, which ends with a line feed, a carriage return, or both:
 // then the rest begins with a line that is empty.
 func cutLine(text []byte) (line, rest []byte) {
@@ -141,7 +157,12 @@ func (a *answer) readStream(body io.Reader, attempt int) *failure {
 			if a.sawDone = string(data) == "[DONE]"; a.sawDone {
 				return nil
 			}
-			if !c.read(data) {
+			read := c.read(data)
+			if c.Error == nil && isError(event) {
+				c.Error = (*json.RawMessage)(&data)
+				read = true
+			}
+			if !read {
 				a.h.Log(adk.LevelTrace, "sse-parse-failure", "an event is no JSON object", map[string]any{"dataPreview": quote(a.blot(string(data)))})
 				continue
 			}

@@ -98,6 +98,8 @@ func TestErrorsInGoodAnswers(t *testing.T) {
 		"plain where streaming": {streaming, plain(`{"error":{"message":"overloaded"}}`), "overloaded"},
 		"plain as a stream":     {streaming, reply{kind: "text/event-stream", body: `{"error":{"message":"overloaded"}}`}, "overloaded"},
 		"of the choice":         {streaming, events(delta("A"), `{"choices":[{"delta":{},"error":{"message":"overloaded"},"finish_reason":"error"}]}`), "overloaded"},
+		"an event of that name": {streaming, stream(delta("A") + "\n\nevent: error\ndata: {\"message\":\"overloaded\",\"type\":\"server_error\"}"), "it failed: overloaded"},
+		"of that name, a text":  {streaming, reply{kind: "text/event-stream", body: "event:error\r\ndata: overloaded\r\n\r\n"}, "it failed: overloaded"},
 		"without a word":        {streaming, events(delta("A"), `{"choices":[{"delta":{},"finish_reason":"error"}]}`), "the provider says that it failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,6 +115,14 @@ func TestErrorsInGoodAnswers(t *testing.T) {
 	// An error beside words is none.
 	p := play(t, scene{options: streaming(), replies: []reply{events(`{"choices":[{"delta":{"content":"A"}}],"error":{"message":"x"}}`)}}).acked(t)
 	assert.Equal(t, []string{"said A"}, p.texts())
+}
+
+// SSE-2, SSE-6: an event that is called an error and has words of the model is none, nor is one
+// that only speaks of errors, or has nothing to say.
+func TestEventsThatAreNoErrors(t *testing.T) {
+	p := play(t, scene{options: streaming(), replies: []reply{stream(delta("A") + "\n\nevent: error\ndata: " + delta("B") + "\n\nevent: error\n\n" +
+		"event: errors\ndata: {\"message\":\"x\"}\n\nid: error\ndata: {\"message\":\"error\"}\n\ndata: [DONE]")}}).acked(t)
+	assert.Equal(t, []string{"said AB"}, p.texts())
 }
 
 // SSE-7: a delta with everything is reported in one order; a refusal is an answer with one
@@ -151,7 +161,13 @@ func TestAccumulator(t *testing.T) {
 		"neither": {[]chat.CallDelta{{Name: "x"}, {Arguments: "1"}},
 			[]chat.WantedCall{{Type: "function", Name: "x", Arguments: "1"}}},
 		"two at one index, no ids": {[]chat.CallDelta{{Index: at(0), Name: "x", Arguments: "{}"}, {Index: at(0), Name: "y", Arguments: "{}"}},
-			[]chat.WantedCall{{Type: "function", Name: "xy", Arguments: "{}{}"}}},
+			[]chat.WantedCall{{Type: "function", Name: "x", Arguments: "{}"}, {Type: "function", Name: "y", Arguments: "{}"}}},
+		"two of neither": {[]chat.CallDelta{{Name: "x", Arguments: `{"a":{}}`}, {Name: "x"}, {Arguments: `{"a":`}, {Arguments: "2}"}, {Name: "y", Arguments: "{}"}},
+			[]chat.WantedCall{{Type: "function", Name: "x", Arguments: `{"a":{}}`}, {Type: "function", Name: "x", Arguments: `{"a":2}`}, {Type: "function", Name: "y", Arguments: "{}"}}},
+		"one of neither, in parts": {[]chat.CallDelta{{Name: "wea"}, {Name: "ther", Arguments: `{"a":{}`}, {Name: "", Arguments: "}"}},
+			[]chat.WantedCall{{Type: "function", Name: "weather", Arguments: `{"a":{}}`}}},
+		"the id in each part": {[]chat.CallDelta{{Index: at(0), ID: "c", Name: "x", Arguments: "{}"}, {Index: at(0), ID: "c", Name: "y", Arguments: "{}"}},
+			[]chat.WantedCall{{ID: "c", Type: "function", Name: "xy", Arguments: "{}{}"}}},
 		"the same id again": {[]chat.CallDelta{{Index: at(0), ID: "c", Name: "x"}, {Index: at(0), ID: "c", Arguments: "1"}},
 			[]chat.WantedCall{{ID: "c", Type: "function", Name: "x", Arguments: "1"}}},
 	} {
