@@ -129,7 +129,7 @@ func (it *iteration) unknownTool(name string) string {
 // readArguments reads what a model wrote; unread says why it is no JSON object, and the
 // arguments are empty then (CAL-2). None are no arguments where the model wanted none, and
 // not where the answer broke off before they came: with nothing to go by, a tool does to all
-// what it was to do to one (SSE-9).
+// what it was to do to one (SSE-9). A number that would become another one is refused.
 func readArguments(text string, brokeOff bool) (args *adk.Arguments, unread *adk.Error) {
 	none, _ := adk.NewArguments("{}") // which are some
 	if strings.TrimSpace(text) == "" {
@@ -140,6 +140,10 @@ func readArguments(text string, brokeOff bool) (args *adk.Arguments, unread *adk
 	}
 	args, err := adk.NewArguments(text)
 	if err == nil {
+		if number, as, is := inexact(text); is {
+			return none, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, "The arguments of this call have the number "+number+
+				", which no argument can hold: it would become "+as+". Give it as a string, if the tool takes one.", nil)
+		}
 		return args, nil
 	}
 	why := "The arguments of this call are not valid JSON."

@@ -119,6 +119,29 @@ func TestArgumentsThatNeverCame(t *testing.T) {
 	}
 }
 
+// CAL-2, TOL-4: a tool gets no other number than the model has written: it would be another order that
+// is cancelled.
+func TestNumbersThatNoArgumentHolds(t *testing.T) {
+	for args, became := range map[string]string{
+		`{"id":9007199254740993}`:                       "9007199254740992",
+		`{"of":[1,{"id":-9007199254740993}]}`:           "-9007199254740992",
+		`{"id":123456789012345678901234567890}`:         "123456789012345677877719597056",
+		`{"id":9007199254740992}`:                       "",
+		`{"id":-0,"part":0.1,"many":1e300}`:             "",
+		`{"id":"9007199254740993","at":1764441000}`:     "",
+		`{"id":18014398509481984,"9007199254740993":1}`: "",
+	} {
+		ran := false
+		cancel := tool(t, "cancel", func(map[string]any) (adk.ToolResult, error) { ran = true; return adk.Text("cancelled"), nil },
+			func(init *adk.ToolInit) { init.InputSchema = []byte(`{"type":"object"}`) })
+		p := play(t, scene{options: whole(), replies: []reply{calling("c", "cancel", args), saying("A")}, tools: []*adk.Tool{cancel}}).acked(t)
+		assert.Equal(t, became == "", ran, args)
+		if became != "" {
+			assert.Contains(t, p.results(t)[0], "which no argument can hold: it would become "+became+". Give it as a string", args)
+		}
+	}
+}
+
 // CAL-3: without any tools the model is told so.
 func TestNoTools(t *testing.T) {
 	p := play(t, scene{options: whole(), replies: []reply{calling("c", "weather", `{}`), saying("A")}}).acked(t)
