@@ -6,17 +6,24 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
 // SpoolingOptions say what Spooling keeps, and where.
 type SpoolingOptions struct {
 	// Key gives the key of a body, by the record that it belongs to and the media in it.
-	// Nil keeps it under the tenant and the session that the stash of the scope names
-	// (storage.tenant, storage.session), by the id of the record and the body's hash. A
-	// key must be another for another body: a record that cannot be stored would else
-	// have lost its own.
+	// Nil keeps it under tenant/session/, by the ids of the record and the media and the
+	// body's hash. Tenant and session are those that the storage has for the scope (its
+	// Partition; "-" is the session of a collection that all sessions share) or, where it
+	// is none of package storage, that the stash names (storage.tenant, storage.session);
+	// each is escaped as url.PathEscape does, and "-" if it is empty. A key must be another
+	// for another body: a record that cannot be stored would else have lost its own. Bodies
+	// under other keys than those of tenant/session/ may be another's too: they are left to
+	// Sweep.
 	Key func(scope adk.Scope, record string, media *adk.Media) string
 	// Messages says to keep the artifacts among the attachments of messages too.
 	Messages bool
@@ -28,21 +35,21 @@ type SpoolingOptions struct {
 // Spooling is a storage that keeps the bodies of artifacts in a spool (SPL-9): storing or
 // mutating a tool call writes each body that has no key yet, and then hands on the record
 // with the keys in its marks; a failure of the spool is the obligation's, and no record
-// is stored. A fetch gives the readers back. Deleting forgets the record, and then its
-// bodies if no other record of the collection names them. A crash between leaves a body
-// without a record, which Sweep removes, and never a record without its body. Under the host
-// of a session, whose deletions count with the commit, bodies are left to Sweep.
+// is stored. A fetch gives the readers back. Deleting forgets the record, and then those of
+// its bodies that are under the tenant and the session of the storage, if no other tool call
+// or message names them; the others, which another partition may name, are left to Sweep. A
+// crash between leaves a body without a record, which Sweep removes, and never a record
+// without its body. Under the host of a session, whose deletions count with the commit,
+// bodies are left to Sweep.
 //
 // The record in the set of the turn is the one that was given; the stored one has the
 // keys (SPL-10).
 func Spooling(storage adk.Storage, spool Spool, options SpoolingOptions) adk.Storage {
-	if options.Key == nil {
-		options.Key = defaultKey
-	}
 	k := keeper{spool, options}
-	storage.ToolCalls = &spooled[*adk.ToolCall]{storage.ToolCalls, k, toolCallMedia, withToolCallMedia}
+	calls, messages := naming(storage.ToolCalls, toolCallMedia), naming(storage.Messages, messageMedia)
+	storage.ToolCalls = &spooled[*adk.ToolCall]{storage.ToolCalls, k, toolCallMedia, withToolCallMedia, calls, messages}
 	if options.Messages {
-		storage.Messages = &spooled[*adk.Message]{storage.Messages, k, messageMedia, withMessageMedia}
+		storage.Messages = &spooled[*adk.Message]{storage.Messages, k, messageMedia, withMessageMedia, messages, calls}
 	}
 	return storage
 }
@@ -80,8 +87,9 @@ type keeper struct {
 	options SpoolingOptions
 }
 
-// keep writes the body of a media that has no key, and gives the media with it.
-func (k keeper) keep(ctx context.Context, scope adk.Scope, record string, media *adk.Media) (*adk.Media, error) {
+// keep writes the body of a media that has no key, and gives the media with that of
+// keyOf.
+func (k keeper) keep(ctx context.Context, media *adk.Media, keyOf func(*adk.Media) (string, error)) (*adk.Media, error) {
 	mark, marked := Of(media)
 	if !marked && k.options.Media {
 		if _, has := media.Stashed(StashKey); has {
@@ -96,7 +104,10 @@ func (k keeper) keep(ctx context.Context, scope adk.Scope, record string, media 
 	if !marked || mark.Key != "" {
 		return media, nil
 	}
-	key := k.options.Key(scope, record, media)
+	key, err := keyOf(media)
+	if err != nil {
+		return nil, err
+	}
 	stream, err := open(ctx, &bodyReader{media: media, mark: mark})
 	if err != nil {
 		return nil, err
@@ -155,6 +166,8 @@ type spooled[T adk.Record] struct {
 	keeper keeper
 	media  func(T) []*adk.Media
 	with   func(T, []*adk.Media) (T, error)
+	own    namers // those of the collection
+	others namers // and of the one beside it
 }
 
 func (c *spooled[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
@@ -175,7 +188,14 @@ func (c *spooled[T]) Mutate(ctx context.Context, scope adk.Scope, record T) erro
 
 // keep gives the record with the keys of its bodies; the record itself if it has none.
 func (c *spooled[T]) keep(ctx context.Context, scope adk.Scope, record T) (T, error) {
-	return c.each(record, func(media *adk.Media) (*adk.Media, error) { return c.keeper.keep(ctx, scope, record.Key(), media) })
+	keyOf := func(media *adk.Media) (string, error) {
+		if c.keeper.options.Key != nil {
+			return c.keeper.options.Key(scope, record.Key(), media), nil
+		}
+		prefix, _, err := c.prefix(scope)
+		return prefix + defaultKey(record.Key(), media), err
+	}
+	return c.each(record, func(media *adk.Media) (*adk.Media, error) { return c.keeper.keep(ctx, media, keyOf) })
 }
 
 func (c *spooled[T]) each(record T, change func(*adk.Media) (*adk.Media, error)) (T, error) {
@@ -211,29 +231,14 @@ func (c *spooled[T]) Delete(ctx context.Context, scope adk.Scope, key string) er
 	if under, is := c.Collection.(interface{ Defers() bool }); is && under.Defers() {
 		return c.Collection.Delete(ctx, scope, key) // the record may be there again
 	}
-	records, err := c.Collection.Fetch(ctx, scope)
+	bodies, err := c.bodies(ctx, scope, key)
 	if err != nil {
 		return err
-	}
-	own, others := map[string]bool{}, map[string]bool{}
-	for _, record := range records {
-		for _, media := range c.media(record) {
-			if mark, marked := markOf(media); marked && mark.Key != "" {
-				if record.Key() == key {
-					own[mark.Key] = true
-				} else {
-					others[mark.Key] = true
-				}
-			}
-		}
 	}
 	if err := c.Collection.Delete(ctx, scope, key); err != nil {
 		return err
 	}
-	for body := range own {
-		if others[body] {
-			continue
-		}
+	for _, body := range bodies {
 		if _, err := c.keeper.spool.Delete(ctx, body); err != nil {
 			return fmt.Errorf("the record is deleted, its body is not: %w", err)
 		}
@@ -241,18 +246,83 @@ func (c *spooled[T]) Delete(ctx context.Context, scope adk.Scope, key string) er
 	return nil
 }
 
-// defaultKey is tenant/session/record~hash, each escaped.
-func defaultKey(scope adk.Scope, record string, media *adk.Media) string {
-	part := func(path string) string {
-		text, _ := scope.Stash.Get(path, "").(string)
-		return escaped(text)
+// bodies are the keys of those bodies of a record that are known to be nobody else's: they
+// are under the partition's own prefix, and no other record names them. Where it is not
+// certain that all records are seen, it has to be the default key of this one.
+func (c *spooled[T]) bodies(ctx context.Context, scope adk.Scope, key string) (bodies []string, err error) {
+	prefix, own, err := c.prefix(scope)
+	if err != nil || !own {
+		return nil, err
 	}
+	named, all, err := c.own(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	if !all {
+		prefix += escaped(key) + "~"
+	}
+	for body, by := range named {
+		if strings.HasPrefix(body, prefix) && by[key] && len(by) == 1 {
+			bodies = append(bodies, body)
+		}
+	}
+	if bodies == nil {
+		return nil, nil
+	}
+	beside, _, err := c.others(ctx, scope)
+	slices.Sort(bodies)
+	return slices.DeleteFunc(bodies, func(body string) bool { return beside[body] != nil }), err
+}
+
+// namers gives the keys of records by the keys of the bodies that they name, and whether
+// the records are all there are.
+type namers func(ctx context.Context, scope adk.Scope) (named map[string]map[string]bool, all bool, err error)
+
+// naming are the namers of a collection.
+func naming[T adk.Record](of adk.Collection[T], mediaOf func(T) []*adk.Media) namers {
+	return func(ctx context.Context, scope adk.Scope) (named map[string]map[string]bool, all bool, err error) {
+		if of == nil {
+			return nil, true, nil
+		}
+		records, all, err := storages.AllOf(ctx, of, scope)
+		named = map[string]map[string]bool{}
+		for _, record := range records {
+			for _, media := range mediaOf(record) {
+				mark, marked := markOf(media)
+				if !marked || mark.Key == "" {
+					continue
+				}
+				if named[mark.Key] == nil {
+					named[mark.Key] = map[string]bool{}
+				}
+				named[mark.Key][record.Key()] = true
+			}
+		}
+		return named, all, err
+	}
+}
+
+// prefix is what the default keys of a scope begin with, tenant/session/, and whether it is
+// known that no other partition's do: the storage has said whose records they are, or the
+// stash names both.
+func (c *spooled[T]) prefix(scope adk.Scope) (prefix string, own bool, err error) {
+	owner, err := storages.OwnerOf(c.Collection, scope)
+	if err == nil && !owner.Known && scope.Stash != nil {
+		owner.Tenant, _ = scope.Stash.Get("storage.tenant", "").(string)
+		owner.Session, _ = scope.Stash.Get("storage.session", "").(string)
+	}
+	own = owner.Known || owner.Tenant != "" && owner.Session != ""
+	return escaped(owner.Tenant) + "/" + escaped(owner.Session) + "/", own, err
+}
+
+// defaultKey is record~media~hash, each escaped.
+func defaultKey(record string, media *adk.Media) string {
 	mark, _ := markOf(media)
 	hash := mark.SHA256
 	if hash == "" {
 		hash = media.Digest().String()
 	}
-	return part("storage.tenant") + "/" + part("storage.session") + "/" + escaped(record) + "~" + escaped(media.ID()) + "~" + hash[:16]
+	return escaped(record) + "~" + escaped(media.ID()) + "~" + hash[:16]
 }
 
 // maxSegment is how long a segment of a key is before its end becomes a hash.

@@ -132,9 +132,10 @@ func (h *Host) Purge(ctx context.Context, before time.Time) (purged int, err err
 }
 
 // EraseSession forgets a session: its values and deliveries, its records and, where
-// Config.Wrap spools them, their bodies. That it was erased is kept, so that nothing of it
-// comes again: a turn under way does not commit, and later deliveries are E_SESSION_ERASED.
-// The journal is told, for who keeps one. It can be called again where it failed.
+// Config.Wrap spools them, those of their bodies that artifact.Spooling deletes. That it was
+// erased is kept, so that nothing of it comes again: a turn under way does not commit, and
+// later deliveries are E_SESSION_ERASED. The journal is told, for who keeps one. It can be
+// called again where it failed.
 func (h *Host) EraseSession(ctx context.Context, tenant, session string) error {
 	id := SessionID{tenant, session}
 	if err := h.config.Store.Erase(ctx, id, asMillis(h.now())); err != nil {

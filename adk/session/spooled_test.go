@@ -133,3 +133,49 @@ func TestBodiesOfWhatWasDeleted(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, deleted)
 }
+
+// SES-23, SPL-9: where writes are not kept back, a deletion takes the body along, also of a
+// record that a fetch does not give for its limit; and not one that such a record names.
+func TestBodiesOfWhatIsDeletedAtOnce(t *testing.T) {
+	w, spool := newWorld(t), artifact.NewMemorySpool()
+	kept, err := memory.New(storage.Config{Strict: new(true), Spool: spool, Limit: map[adk.CollectionName]int{adk.ToolCalls: 1}})
+	require.NoError(t, err)
+	w.kept = kept
+	var deletes []string
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		for _, id := range []string{"first", "other", "last"} {
+			body := "same"
+			if id == "other" {
+				body = "own"
+			}
+			made, err := artifact.Text(ctx, adk.NewTokenizable(body))
+			if err != nil {
+				return err
+			}
+			call, err := adk.NewToolCall(adk.ToolCallInit{ID: id, Tool: "report", Args: map[string]any{}, Results: made, CreatedAt: dc.Now(), UpdatedAt: dc.Now(), CompletedAt: dc.Now()})
+			if err != nil {
+				return err
+			}
+			if err := dc.ToolCalls().Store(ctx, call); err != nil {
+				return err
+			}
+		}
+		for _, id := range deletes {
+			if err := dc.ToolCalls().Delete(ctx, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.Persist = session.Direct
+	c.Wrap = func(s adk.Storage) adk.Storage {
+		return artifact.Spooling(s, spool, artifact.SpoolingOptions{Key: func(_ adk.Scope, _ string, media *adk.Media) string {
+			mark, _ := artifact.Of(media)
+			return "shop/one/" + mark.SHA256[:4]
+		}})
+	}
+	deletes = []string{"last", "other"}
+	deliver(t, w.host(c), delivery("one", "a"))
+	assert.Equal(t, []string{"same"}, w.bodies())
+	assert.Equal(t, []string{"shop/one/0967"}, keysOf(t, spool))
+}

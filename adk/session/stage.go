@@ -121,6 +121,25 @@ func (s *stage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionNam
 // Defers reports whether what is done to a collection is kept back.
 func (s *stage) Defers(of adk.CollectionName) bool { return !s.host.writesAtOnce(of) }
 
+// Owner says whose the records are that a turn sees, as the storage behind the stage has it.
+func (s *stage) Owner(scope adk.Scope, of adk.CollectionName) (storages.Owner, error) {
+	if owned, is := s.inner[of].(storages.Owned); is {
+		return owned.Owner(scope, of)
+	}
+	return storages.Owner{}, nil
+}
+
+// FetchAll gives what is stored of a collection. Of one of which a turn has kept back
+// something it does not know all.
+func (s *stage) FetchAll(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, bool, error) {
+	t, pinned := s.host.seen(ctx, scope)
+	if owned, is := s.inner[of].(storages.Owned); is && len(t.writesTo(of)) == 0 {
+		return owned.FetchAll(ctx, pinned, of)
+	}
+	records, err := s.Fetch(ctx, scope, of)
+	return records, false, err
+}
+
 // partitioned has what Config.Wrap has put around the stage see the partition of the turn's
 // session, as the stage does.
 type partitioned struct {

@@ -90,6 +90,23 @@ func (k *keeper) fetch(ctx context.Context, scope adk.Scope, of adk.CollectionNa
 	return records, nil
 }
 
+// FetchAll gives the records of a collection whatever its limit.
+func (k *keeper) FetchAll(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, bool, error) {
+	records, err := k.fetch(ctx, scope, of, 0)
+	return records, err == nil, err
+}
+
+// Owner says whose the records are that a scope sees. Nobody's, where a Config.Partition of
+// one's own names nobody: the stash may say more of them then.
+func (k *keeper) Owner(scope adk.Scope, of adk.CollectionName) (storages.Owner, error) {
+	place, err := k.config.place(scope, of)
+	if err != nil {
+		return storages.Owner{}, fault(of, "owner", "", err)
+	}
+	known := k.config.Partition == nil || place.Partition != Partition{}
+	return storages.Owner{Tenant: place.Tenant, Session: place.Session, Known: known}, nil
+}
+
 // tools are those of the config.
 func (k *keeper) tools(ctx context.Context, scope adk.Scope) ([]adk.Record, error) {
 	if k.config.Tools == nil {

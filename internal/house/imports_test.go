@@ -94,7 +94,7 @@ var rooms = []room{
 	{name: "adk", ours: []string{"adk/internal/bus", "internal/callers", "internal/canonical", "internal/digest", "adk/internal/errtree", "adk/internal/fields", "adk/internal/handed", "adk/internal/machine", "internal/jsonfault", "internal/ordered", "adk/internal/pieces", "internal/plain", "internal/reread", "adk/internal/roundtrip",
 		"internal/schema", "adk/internal/seampath", "internal/stash", "adk/internal/strandtime", "adk/internal/tally", "adk/internal/timelimit", "adk/internal/tokens", "internal/unescaped", "adk/internal/unheld"},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
-	{name: "adk/artifact", ours: []string{"adk", "internal/forging", "internal/jsonfault", "adk/artifact/internal/jsonindex", "adk/artifact/internal/jsonpath", "adk/internal/jsontree", "adk/internal/pattern", "internal/reread", "adk/internal/yamltree"},
+	{name: "adk/artifact", ours: []string{"adk", "internal/forging", "internal/jsonfault", "adk/artifact/internal/jsonindex", "adk/artifact/internal/jsonpath", "adk/internal/jsontree", "adk/internal/pattern", "internal/reread", "internal/storages", "adk/internal/yamltree"},
 		others: []string{ // Markdown, as CommonMark and GitHub have it
 			"github.com/yuin/goldmark", "github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/extension", "github.com/yuin/goldmark/extension/ast",
 			"github.com/yuin/goldmark/renderer/html", "github.com/yuin/goldmark/text",

@@ -330,7 +330,11 @@ type typed[T adk.Record] struct {
 }
 
 func (c *typed[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
-	fetched, err := c.all.Fetch(ctx, scope, c.of)
+	return c.typed(c.all.Fetch(ctx, scope, c.of))
+}
+
+// typed are records that were fetched, each of the collection's type.
+func (c *typed[T]) typed(fetched []adk.Record, err error) ([]T, error) {
 	if err != nil || fetched == nil {
 		return nil, err
 	}
