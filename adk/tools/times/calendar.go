@@ -45,22 +45,22 @@ func DateNthWeekday(o Options) *adk.Tool {
 			case year < 1 || year > 9999:
 				return "", fmt.Errorf("Year must be 1–9999")
 			}
-			return nthWeekday(nth, c.Text("weekday"), month, year, r.zone)
+			return nthWeekday(nth, c.Text("weekday"), month, year)
 		},
 	}.Make()
 }
 
-func nthWeekday(nth int, weekday string, month time.Month, year int, zone *time.Location) (string, error) {
-	first := time.Date(year, month, 1, 0, 0, 0, 0, zone)
+func nthWeekday(nth int, weekday string, month time.Month, year int) (string, error) {
+	first := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 	day := 1 + (isoWeekday(weekdays[weekday])-isoWeekday(first.Weekday())+7)%7
-	last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	last := first.AddDate(0, 1, -1).Day()
 	there := (last-day)/7 + 1
 	if nth == 0 {
 		day += 7 * (there - 1)
 	} else if day += 7 * (nth - 1); nth > there {
 		return "", fmt.Errorf("there is no %s %s in %s %d: it has %d", ordinalNames[nth], weekday, month, year, there)
 	}
-	date := time.Date(year, month, day, 0, 0, 0, 0, zone)
+	date := first.AddDate(0, 0, day-1)
 	return fmt.Sprintf("%s %s of %s %d: %s\nFormatted: %s", ordinalNames[nth], weekday, month, year, date.Format(time.DateOnly), date.Format(longDay)), nil
 }
 
@@ -122,10 +122,10 @@ func DatePeriod(o Options) *adk.Tool {
 				return "", err
 			}
 			period, fiscal := c.Text("period"), c.Int("fiscal_year_start_month")
-			start := periodsOn(periodStart(date.Time, period, fiscal), period, c.Int("offset"))
-			word := "Start"
+			day, word := periodsOn(periodStart(date.Time, period, fiscal), period, c.Int("offset")), "Start"
+			start := dayIn(date.Location(), day)
 			if c.Text("boundary") == "end" {
-				word, start = "End", periodsOn(start, period, 1).Add(-time.Millisecond)
+				word, start = "End", dayIn(date.Location(), periodsOn(day, period, 1)).Add(-time.Millisecond)
 			}
 			if start.Year() < 1 || start.Year() > 9999 {
 				return "", fmt.Errorf("the result is out of the years 1 to 9999")
@@ -135,21 +135,21 @@ func DatePeriod(o Options) *adk.Tool {
 	}.Make()
 }
 
-// periodStart is the beginning of the period that a time lies in.
+// periodStart is the first day of the period that a time lies in, on the wall.
 func periodStart(t time.Time, period string, fiscal int) time.Time {
-	day := dayOf(t)
+	day := moment{Time: t}.wall()
 	switch period {
 	case "week", "isoweek":
 		return day.AddDate(0, 0, 1-isoWeekday(t.Weekday()))
 	case "month":
-		return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, t.Location())
+		return day.AddDate(0, 0, 1-day.Day())
 	case "quarter", "year":
 		size := 12
 		if period == "quarter" {
 			size = 3
 		}
 		since := (int(t.Month()) - fiscal + 12) % 12 % size
-		return time.Date(t.Year(), t.Month()-time.Month(since), 1, 0, 0, 0, 0, t.Location())
+		return day.AddDate(0, -since, 1-day.Day())
 	}
 	return day
 }

@@ -67,8 +67,8 @@ func DateAdd(o Options) *adk.Tool {
 
 // added goes by years and months first, then by days, then by exact time.
 func added(date moment, c spec.Call, sign int) (moment, error) {
-	t := addMonths(date.Time, sign*(12*c.Int("years")+c.Int("months")))
-	t = t.AddDate(0, 0, sign*(7*c.Int("weeks")+c.Int("days")))
+	wall := addMonths(date.wall(), sign*(12*c.Int("years")+c.Int("months")))
+	t := date.moved(wall.AddDate(0, 0, sign*(7*c.Int("weeks")+c.Int("days")))).Time
 	seconds := float64(sign) * (float64(c.Number("hours")*3600) + float64(c.Number("minutes")*60) + c.Number("seconds"))
 	if math.Abs(seconds) > 366*86400*manyYears {
 		return moment{}, fmt.Errorf("the result is out of the years 1 to 9999")
@@ -128,7 +128,7 @@ func DateDiff(o Options) *adk.Tool {
 			if to.Before(from.Time) {
 				from, to, direction = to, from, "before"
 			}
-			distance := spec.Round(distanceIn(from.Time, to.Time, c.Text("unit")), 4)
+			distance := spec.Round(distanceIn(from, to, c.Text("unit")), 4)
 			return fmt.Sprintf("%s is %s %s %s %s", c.Text("to"), spec.Digits(distance), c.Text("unit"), direction, c.Text("from")), nil
 		},
 	}.Make()
@@ -137,9 +137,10 @@ func DateDiff(o Options) *adk.Tool {
 // secondsIn are the units of one length.
 var secondsIn = map[string]float64{"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400, "weeks": 7 * 86400}
 
-func distanceIn(from, to time.Time, unit string) float64 {
+func distanceIn(a, b moment, unit string) float64 {
+	from, to := a.Time, b.Time
 	if unit == "days" || unit == "weeks" || unit == "months" || unit == "years" {
-		from, to = asWall(from), asWall(to)
+		from, to = a.wall(), b.wall()
 	}
 	if unit == "months" || unit == "years" {
 		step := 1
@@ -149,11 +150,6 @@ func distanceIn(from, to time.Time, unit string) float64 {
 		return wholeAndRest(from, to, step)
 	}
 	return secondsBetween(from, to) / secondsIn[unit]
-}
-
-// asWall is what clock and calendar on the wall show, without the zone's jumps.
-func asWall(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
 func secondsBetween(from, to time.Time) float64 {
@@ -276,7 +272,7 @@ func ConvertTime(o Options) *adk.Tool {
 				return "", fmt.Errorf("Invalid time %.20q, want HH:MM from 00:00 to 23:59", c.Text("time"))
 			}
 			today := c.DC.Now().In(source)
-			t := time.Date(today.Year(), today.Month(), today.Day(), hour, minute, 0, 0, source)
+			t := in(source, time.Date(today.Year(), today.Month(), today.Day(), hour, minute, 0, 0, time.UTC))
 			return fmt.Sprintf("%02d:%02d %s = %s %s", hour, minute, c.Text("source_timezone"), t.In(target).Format("15:04"), c.Text("target_timezone")), nil
 		},
 	}.Make()

@@ -155,3 +155,30 @@ func TestClockIsReadOnce(t *testing.T) {
 	fixed := times.Options{Zones: func(name string) (*time.Location, error) { return time.FixedZone("Z"+name, 3600), nil }}
 	trial.Check(t, times.GetCurrentTime(fixed), []trial.Case{{"zones", `{"timezone":"Mars"}`, "Mars: Wednesday, January 1, 2025 at 1:00:00 AM ZMars"}})
 }
+
+// BAT-9: days go by the calendar also where one begins at 01:00, as the clock goes forward at
+// midnight.
+func TestDaysWithoutMidnight(t *testing.T) {
+	zoned := func(zone string, more ...any) string { return trial.Object(append(more, "timezone", zone)...) }
+	const santiago, cairo, havana = "America/Santiago", "Africa/Cairo", "America/Havana" // on 2026-09-06, 2026-04-24 and 2027-03-14
+	trial.Check(t, times.DateCalendarInfo(none), []trial.Case{
+		{"info", zoned(santiago, "date", "2026-09-06"), "Date: 2026-09-06…Day of week: 7 (Sunday)…"}, {"info", zoned(cairo, "date", "2026-04-24"), "Date: 2026-04-24…"}, {"info", zoned(havana, "date", "2027-03-14"), "Date: 2027-03-14…(Sunday)…"},
+	})
+	trial.Check(t, times.DateAdd(none), []trial.Case{
+		{"on", zoned(santiago, "date", "2026-09-05", "direction", "add", "days", 1), "Adding 1 day to 2026-09-05: Sunday, September 6, 2026"}, {"over", zoned(santiago, "date", "2026-09-05", "direction", "add", "days", 2, "hours", 1), "…Monday, September 7, 2026 at 1:00:00 AM -03"}, {"month", zoned(santiago, "date", "2026-08-06", "direction", "add", "months", 1, "hours", 1), "…Sunday, September 6, 2026 at 2:00:00 AM -03"},
+		{"from", zoned(santiago, "date", "2026-09-06", "direction", "add", "months", 1, "hours", 1), "…Tuesday, October 6, 2026 at 1:00:00 AM -03"}, {"back", zoned(santiago, "date", "2026-09-07", "direction", "subtract", "days", 1), "…Sunday, September 6, 2026"}, {"time", zoned(santiago, "date", "2026-09-05T00:30", "direction", "add", "days", 1), "…Sunday, September 6, 2026 at 1:30:00 AM -03"}, {"time", zoned(santiago, "date", "2026-09-06 00:30", "direction", "add"), "…Sunday, September 6, 2026 at 1:30:00 AM -03"},
+	})
+	trial.Check(t, times.DateDiff(none), []trial.Case{
+		{"days", zoned(cairo, "from", "2026-04-24", "to", "2026-04-25", "unit", "days"), "2026-04-25 is 1 days after 2026-04-24"}, {"days", zoned(santiago, "from", "2026-09-05", "to", "2026-09-06", "unit", "days"), "…1 days…"}, {"weeks", zoned(santiago, "from", "2026-09-06", "to", "2026-09-13", "unit", "weeks"), "…1 weeks…"}, {"months", zoned(santiago, "from", "2026-08-06", "to", "2026-09-06", "unit", "months"), "…1 months…"}, {"clock", zoned(santiago, "from", "2026-09-06", "to", "2026-09-07", "unit", "hours"), "…23 hours…"},
+	})
+	trial.Check(t, times.DateNthWeekday(none), []trial.Case{{"nth", zoned(santiago, "nth", "1", "weekday", "sunday", "month", 9, "year", 2026), "…: 2026-09-06\nFormatted: Sunday, September 6, 2026"}})
+	trial.Check(t, times.DateParse(none), []trial.Case{
+		{"named", zoned(santiago, "text", "September 6, 2026"), "ISO: 2026-09-06T12:00:00.000-03:00…"}, {"at", zoned(santiago, "text", "September 6, 2026 at 0:30"), "ISO: 2026-09-06T01:30:00.000-03:00…"}, {"tomorrow", zoned(santiago, "text", "tomorrow", "reference_date", "2026-09-05"), "ISO: 2026-09-06T12:00…"}, {"next", zoned(santiago, "text", "next sunday", "reference_date", "2026-09-05"), "ISO: 2026-09-06T12:00…"}, {"today", zoned(santiago, "text", "today", "reference_date", "2026-09-06"), "ISO: 2026-09-06T12:00…"}, {"month", zoned(santiago, "text", "next month", "reference_date", "2026-08-06"), "ISO: 2026-09-06T12:00…"},
+	})
+	trial.Check(t, times.DatePeriod(none), []trial.Case{
+		{"start", zoned(santiago, "date", "2026-09-06T12:00", "period", "day", "boundary", "start"), "…: 2026-09-06T01:00:00.000-03:00…"}, {"end", zoned(santiago, "date", "2026-09-05T12:00", "period", "day", "boundary", "end"), "…: 2026-09-05T23:59:59.999-04:00…"}, {"offset", zoned(santiago, "date", "2026-09-06", "period", "day", "boundary", "start", "offset", 1), "…: 2026-09-07T00:00:00.000-03:00…"}, {"twice", zoned(havana, "date", "2026-11-01T12:00", "period", "day", "boundary", "start"), "…: 2026-11-01T00:00:00.000-04:00…"},
+	})
+	trial.Check(t, times.DateBusinessDays(none), []trial.Case{
+		{"to", zoned(santiago, "from", "2026-09-04", "to", "2026-09-06"), "Business days from 2026-09-04 to 2026-09-06: 0"}, {"holiday", zoned(santiago, "from", "2026-09-06", "to", "2026-09-07"), "Business days from 2026-09-06 to 2026-09-07: 1"},
+	})
+}

@@ -31,7 +31,7 @@ func (m moment) long() string {
 // noon is the moment, at noon where it has no time.
 func (m moment) noon() moment {
 	if !m.hasTime {
-		m.Time = time.Date(m.Year(), m.Month(), m.Day(), 12, 0, 0, 0, m.Location())
+		m.Time = in(m.Location(), m.wall().Add(12*time.Hour))
 	}
 	return m
 }
@@ -56,19 +56,28 @@ func (r *reading) today() time.Time {
 var isoForms = []struct {
 	layout  string
 	hasTime bool
+	hasZone bool
 }{
-	{"2006-01-02", false}, {"2006-01-02T15:04", true}, {"2006-01-02T15:04:05", true}, {"2006-01-02 15:04", true}, {"2006-01-02 15:04:05", true},
-	{"2006-01-02T15:04Z07:00", true}, {"2006-01-02T15:04:05Z07:00", true},
+	{"2006-01-02", false, false}, {"2006-01-02T15:04", true, false}, {"2006-01-02T15:04:05", true, false}, {"2006-01-02 15:04", true, false}, {"2006-01-02 15:04:05", true, false},
+	{"2006-01-02T15:04Z07:00", true, true}, {"2006-01-02T15:04:05Z07:00", true, true},
 }
 
 // date reads a date of ISO 8601, or one in words (BAT-9). All of the text has to fit.
 func (r *reading) date(text string) (moment, error) {
 	text = strings.TrimSpace(text)
 	for _, form := range isoForms {
-		t, err := time.ParseInLocation(form.layout, text, r.zone)
-		if err == nil {
-			return inRange(moment{t.In(r.zone), form.hasTime}, text)
+		t, err := time.Parse(form.layout, text)
+		switch {
+		case err != nil:
+			continue
+		case form.hasZone:
+			t = t.In(r.zone)
+		case form.hasTime:
+			t = in(r.zone, t)
+		default:
+			t = dayIn(r.zone, t)
 		}
+		return inRange(moment{t, form.hasTime}, text)
 	}
 	words := strings.Fields(strings.ToLower(strings.ReplaceAll(text, ",", " , ")))
 	if len(words) > 0 && len(words) <= maxWords {
@@ -136,18 +145,17 @@ func (r *reading) distance(words []string) (moment, bool) {
 	case "week":
 		return r.daysAway(7 * n), true
 	case "month":
-		return moment{addMonths(dayOf(r.today()), n), false}, true
+		return r.monthsAway(n), true
 	case "year":
-		return moment{addMonths(dayOf(r.today()), 12*n), false}, true
+		return r.monthsAway(12 * n), true
 	}
 	return moment{}, false
 }
 
-func (r *reading) daysAway(n int) moment { return moment{dayOf(r.today()).AddDate(0, 0, n), false} }
+func (r *reading) daysAway(n int) moment { return moment{dayOf(r.today(), n), false} }
 
-// dayOf is the beginning of a day.
-func dayOf(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
+func (r *reading) monthsAway(n int) moment {
+	return moment{dayIn(r.zone, addMonths(asWall(r.today()), n)), false}
 }
 
 // day reads the words of a day, and gives those behind it.
@@ -171,26 +179,25 @@ func (r *reading) day(words []string) (day time.Time, rest []string, ok bool) {
 
 func (r *reading) relative(which, what string) (time.Time, bool) {
 	step := map[string]int{"next": 1, "last": -1, "this": 0}[which]
-	today := dayOf(r.today())
 	switch what {
 	case "week":
-		return today.AddDate(0, 0, 7*step), true
+		return r.daysAway(7 * step).Time, true
 	case "month":
-		return addMonths(today, step), true
+		return r.monthsAway(step).Time, true
 	case "year":
-		return addMonths(today, 12*step), true
+		return r.monthsAway(12 * step).Time, true
 	}
 	weekday, known := weekdays[what]
 	if !known {
 		return time.Time{}, false
 	}
-	away := isoWeekday(weekday) - isoWeekday(today.Weekday())
+	away := isoWeekday(weekday) - isoWeekday(r.today().Weekday())
 	if step > 0 && away <= 0 {
 		away += 7
 	} else if step < 0 && away >= 0 {
 		away -= 7
 	}
-	return today.AddDate(0, 0, away), true
+	return r.daysAway(away).Time, true
 }
 
 // named reads "March 5th, 2026" and "5 March 2026"; the year may be left out.
@@ -223,7 +230,7 @@ func (r *reading) named(words []string) (day time.Time, rest []string, ok bool) 
 	if year == 0 {
 		year = r.today().Year()
 	}
-	day = time.Date(year, month, n, 0, 0, 0, 0, r.zone)
+	day = dayIn(r.zone, time.Date(year, month, n, 0, 0, 0, 0, time.UTC))
 	return day, rest, day.Month() == month && day.Day() == n
 }
 
@@ -269,7 +276,7 @@ func atTime(day time.Time, words []string) (moment, bool) {
 	case half == "pm":
 		hour = hour%12 + 12
 	}
-	return moment{time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, day.Location()), true}, true
+	return moment{in(day.Location(), time.Date(day.Year(), day.Month(), day.Day(), hour, minute, 0, 0, time.UTC)), true}, true
 }
 
 // clock reads 3, 03 and 3:04.
@@ -303,9 +310,10 @@ var weekdays, months = func() (map[string]time.Weekday, map[string]time.Month) {
 // isoWeekday counts from Monday, 1, to Sunday, 7.
 func isoWeekday(d time.Weekday) int { return (int(d)+6)%7 + 1 }
 
-// addMonths goes so many months on; a day that the month does not have is its last.
+// addMonths goes so many months on, on the wall; a day that the month does not have is its
+// last.
 func addMonths(t time.Time, n int) time.Time {
-	first := time.Date(t.Year(), t.Month()+time.Month(n), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
-	last := time.Date(first.Year(), first.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
-	return time.Date(first.Year(), first.Month(), min(t.Day(), last), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
+	first := t.AddDate(0, n, 1-t.Day())
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(t.Day(), last)-1)
 }
