@@ -1,6 +1,7 @@
 package adk_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -227,4 +228,22 @@ func TestFetchTools(t *testing.T) {
 	})
 	config.Storage = store.storage()
 	runTurn(t, config, hello)
+}
+
+// TOL-3, TOL-5: bytes of which there are none are a result, also those of a buffer that nobody
+// has written to, as a command's that printed nothing.
+func TestExecuteGivesNoBytes(t *testing.T) {
+	var printed bytes.Buffer
+	silent := tool("silent", func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+		return adk.Bytes(printed.Bytes()), nil
+	})
+	var got adk.ToolResult
+	lines := runTurn(t, executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
+		if got, err = dc.Execute(ctx, silent, "{}"); err != nil {
+			return err
+		}
+		return dc.Ack()
+	}), hello)
+	assert.Equal(t, adk.Bytes{}, got)
+	assert.Contains(t, lines, "! toolExecutionEnd silent")
 }

@@ -1,6 +1,7 @@
 package adk
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -227,7 +228,7 @@ func TestToolCallRefuses(t *testing.T) {
 
 // TOL-5
 func TestEmptyResult(t *testing.T) {
-	for _, empty := range []ToolResult{nil, (*Tokenizable)(nil), (*Media)(nil), Bytes(nil), MediaList(nil), MediaList{}} {
+	for _, empty := range []ToolResult{nil, (*Tokenizable)(nil), (*Media)(nil), MediaList(nil), MediaList{}} {
 		checked, err := checkedResult(empty)
 		require.NoError(t, err)
 		assert.Nil(t, checked, "%T", empty)
@@ -237,6 +238,9 @@ func TestEmptyResult(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, full, checked)
 	}
+	checked, err := checkedResult(Bytes(new(bytes.Buffer).Bytes()))
+	require.NoError(t, err)
+	assert.Equal(t, Bytes{}, checked, "a buffer that nobody has written to")
 }
 
 // PRM-8: bytes are read when asked for, from the first on each time.

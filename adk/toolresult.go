@@ -30,18 +30,18 @@ func (m *Media) isToolResult()       {}
 func (l MediaList) isToolResult()    {}
 
 // checkedResult gives a result that is one of the union, nil for one that is none
-// at all (TOL-5): nil, a nil pointer or bytes, or a list without media or with one
-// that is nil. A text without characters is a result, and so are no bytes that are
-// not nil. It is the one gate of the union, whose unexported method embedding
+// at all (TOL-5): nil, a nil pointer, or a list without media or with one that is nil.
+// A text without characters is a result, and so are no bytes: a buffer that nobody has
+// written to has nil ones. It is the one gate of the union, whose unexported method embedding
 // passes on: a stranger is an error, and so is a zero media.
 func checkedResult(r ToolResult) (ToolResult, error) {
-	empty := false
+	if b, is := r.(Bytes); is && b == nil {
+		return Bytes{}, nil
+	}
+	empty := r == nil
 	switch r := r.(type) {
-	case nil:
-		empty = true
+	case nil, Bytes:
 	case *Tokenizable:
-		empty = r == nil
-	case Bytes:
 		empty = r == nil
 	case *Media:
 		if empty = r == nil; !empty && !made(r) {

@@ -200,3 +200,21 @@ func TestNewTool(t *testing.T) {
 		assert.ErrorContains(t, err, field)
 	}
 }
+
+// ART-2, ART-8: a body may be empty, and is the same one whether its bytes are nil or not.
+func TestEmptyBodies(t *testing.T) {
+	for name, nothing := range map[string][]byte{"nil": nil, "empty": {}} {
+		wrapped, _, err := artifact.Wrap(t.Context(), tool(t, adk.ToolInit{}), "call", adk.Bytes(nothing))
+		require.NoError(t, err, name)
+		made, err := artifact.New(artifact.Init{ID: "call", Flavour: artifact.TextFlavour, Filename: "x.txt", TrustTier: adk.TrustFirstParty, Reader: artifact.MemoryReader(nothing)})
+		require.NoError(t, err, name)
+		for _, media := range []*adk.Media{wrapped.(*adk.Media), made} {
+			mark, marked := artifact.Of(media)
+			assert.True(t, marked, name)
+			assert.Zero(t, mark.Bytes, name)
+			data, err := media.Bytes(t.Context())
+			require.NoError(t, err, name)
+			assert.Empty(t, data, name)
+		}
+	}
+}

@@ -77,8 +77,13 @@ func CheckKey(key string) error {
 }
 
 // MemoryReader reads a body that is in memory, whole or by ranges. It keeps body, which
-// must not be changed.
-func MemoryReader(body []byte) adk.MediaReader { return memoryReader(body) }
+// must not be changed; a nil one is empty.
+func MemoryReader(body []byte) adk.MediaReader {
+	if body == nil {
+		body = []byte{} // what a reader is that is there
+	}
+	return memoryReader(body)
+}
 
 type memoryReader []byte
 
