@@ -252,6 +252,9 @@ func StringSimilarity() *adk.Tool {
 			if longer > 0 {
 				percent = spec.Round(100*(1-float64(distance)/float64(longer)), 1)
 			}
+			if distance > 0 {
+				percent = min(percent, 99.9) // one of very many, which 100% would deny
+			}
 			return fmt.Sprintf("Edit distance: %d\nSimilarity: %s%% (%s)", distance, spec.Digits(percent), likeness(percent)), nil
 		},
 	}.Make()

@@ -80,6 +80,7 @@ func TestTextDiff(t *testing.T) {
 	trial.Check(t, texts.StringSimilarity(), []trial.Case{
 		{"B-148", trial.Object("a", "abc", "b", "abc"), "Edit distance: 0\nSimilarity: 100% (identical)"}, {"B-148", trial.Object("a", "", "b", ""), "Edit distance: 0\nSimilarity: 100% (identical)"}, {"B-148", trial.Object("a", "kitten", "b", "sitten"), "Edit distance: 1\nSimilarity: 83.3% (similar)"}, {"B-148", trial.Object("a", "kitten", "b", "sitting"), "Edit distance: 3\nSimilarity: 57.1% (somewhat similar)"}, {"B-148", trial.Object("a", "apple", "b", "xyz"), "Edit distance: 5\nSimilarity: 0% (very different)"},
 		{"B-149", trial.Object("a", "HELLO", "b", "hello", "case_insensitive", true), "…100%…"}, {"B-149", trial.Object("a", "HELLO", "b", "hello"), "Edit distance: 5…"}, {"B-149", `{"a":"x"}`, trial.ARGS}, {"large", trial.Object("a", strings.Repeat("x", 5001), "b", ""), "Error: too large…"},
+		{"almost", trial.Object("a", strings.Repeat("x", 3000), "b", strings.Repeat("x", 2999)+"y"), "Edit distance: 1\nSimilarity: 99.9% (very similar)"},
 	})
 }
 
