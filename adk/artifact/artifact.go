@@ -38,6 +38,11 @@ type Config struct {
 	// Spool is where the bodies of artifacts are that were read from JSON and have no
 	// reader of their own; nil for nowhere (ART-23).
 	Spool Spool
+	// HandlesOnly has tools forged for the calls alone that are not inline, as Handles makes
+	// them: a model has the bodies of the others before it. Without it a long session offers
+	// the id of every call in every tool, and another list of them in each iteration, which
+	// no provider's cache of prompts knows (FRG-2, FRG-3).
+	HandlesOnly bool
 }
 
 // defaultRecordLimit is the RecordLimit of a config that says none.

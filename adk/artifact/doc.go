@@ -17,7 +17,8 @@
 //  3. Before the next call of the model, it calls [Forge] and merges the tools with its
 //     own; the prompt shows handles in the place of bodies, of calls that are not inline.
 //     [Handles] makes them so, from a size on that is yours to say: without it, every body
-//     stands in the prompt, and the tools beside it.
+//     stands in the prompt, and the tools beside it, unless [Config].HandlesOnly says that
+//     they are for handles alone.
 //  4. The model asks: a forged tool finds the call, opens the artifact ([Open]) and
 //     answers. Bodies up to [Config].RecordLimit are read through the context, so that a
 //     trace holds them and a replay gives them back; of larger ones the questions cross.

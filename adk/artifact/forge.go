@@ -17,7 +17,7 @@ import (
 
 // Forge makes the tools that a model can ask the dispatch's artifacts with (FRG-1 to
 // FRG-4): for every tool call that one artifact is the result of, and that no forged
-// tool made. Without any, the registry is empty. It looks at the tool calls once; forge
+// tool made; with Config.HandlesOnly for those that are not inline. Without any, the registry is empty. It looks at the tool calls once; forge
 // again at every call of the model, since a call that comes later is not in the tools
 // (FRG-8). A config that is wrong is E_INVALID_ARTIFACT_CONFIG.
 //
@@ -34,7 +34,7 @@ func Forge(dc *adk.DispatchContext, config Config) (*adk.Registry, error) {
 	var ids []string
 	byFlavour := map[string][]string{}
 	for _, call := range dc.ToolCalls().All() {
-		if mark, eligible := eligible(call); eligible {
+		if mark, eligible := eligible(call); eligible && !(config.HandlesOnly && call.Inline()) {
 			ids = append(ids, call.ID())
 			byFlavour[mark.Flavour] = append(byFlavour[mark.Flavour], call.ID())
 		}

@@ -367,6 +367,28 @@ func TestForgedOfAnArray(t *testing.T) {
 	})
 }
 
+// FRG-1, FRG-3: where tools are for handles alone, there are none without a handle, and no id
+// among theirs of what stands in the prompt.
+func TestForgedOfHandlesOnly(t *testing.T) {
+	short, long := call(t, "short", made(t, artifact.Text, "1")), call(t, "long", made(t, artifact.JSON, `{"a":1}`))
+	holding(t, []*adk.ToolCall{short, long}, func(ctx context.Context, dc *adk.DispatchContext) {
+		handles := artifact.Config{HandlesOnly: true}
+		assert.Equal(t, 0, forge(t, dc, handles).Len(), "all are inline")
+		all := forge(t, dc, artifact.Config{}).Len()
+		require.NoError(t, artifact.Handles(artifact.HandleOptions{From: 5}).Run(ctx, dc, func(context.Context) {}))
+		forged := forge(t, dc, handles)
+		assert.Equal(t, all, forged.Len(), "those of a text, and those of JSON")
+		for _, tool := range forged.All() {
+			assert.Contains(t, string(tool.InputSchema()), `"enum":["long"]`, tool.Name())
+		}
+		got, err := answer(ctx, dc, forged, "artifact_json_get", `{"callId":"long","path":"$.a"}`)
+		require.NoError(t, err)
+		assert.Contains(t, got, "1")
+		_, err = answer(ctx, dc, forged, "artifact_head", `{"callId":"short"}`)
+		assert.ErrorIs(t, err, adk.E_INVALID_TOOL_ARGS)
+	})
+}
+
 // FRG-4, ART-5: what a prompt says of a flavour is what is forged for it, in that order.
 func TestOffers(t *testing.T) {
 	names := func(flavour string, config artifact.Config) (string, []string) {
