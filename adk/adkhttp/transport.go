@@ -25,8 +25,10 @@ func Name(name func(*http.Request) string) Option {
 }
 
 // Effect says what a request changes. Without it GET, HEAD and OPTIONS read, what has an
-// Idempotency-Key writes, or nobody had given it one, and of everything else nobody knows
-// (WLD-6). Exploration tells of what writes twice, unless both requests have the same key.
+// Idempotency-Key writes, or nobody had given it one, and of everything else nobody knows,
+// PUT, PATCH and DELETE among it: say adk.EffectWrites of the requests that change something,
+// by their method and path (WLD-6). Of those exploration tells what writes twice, unless both
+// requests have the same key, and what failed to write while nobody is told.
 func Effect(effect func(*http.Request) adk.Effect) Option {
 	return func(t *transport) { t.effect = effect }
 }
