@@ -41,6 +41,13 @@ func sessionsPage(t *testing.T, edit func(name string, content []byte) []byte) (
 
 func asTheyAre(_ string, content []byte) []byte { return content }
 
+// stepsOf is a journal without its footer, and sealed is one with a footer that fits.
+func stepsOf(journal []byte) []byte { return journal[:bytes.LastIndex(journal, []byte(`{"end":`))] }
+
+func sealed(steps []byte) []byte {
+	return fmt.Appendf(steps, "{\"end\":%d,\"sha256\":\"%x\"}\n", bytes.Count(steps, []byte("\n"))-1, sha256.Sum256(steps))
+}
+
 // sessionIn is the address of the one session of a folder.
 func sessionIn(b *tab, folder string) string {
 	b.t.Helper()
@@ -112,9 +119,7 @@ func TestSessionsThatPart(t *testing.T) {
 	p, recordings := sessionsPage(t, func(name string, content []byte) []byte {
 		switch {
 		case strings.HasSuffix(name, "notes-grow/host.journal.jsonl"):
-			body := content[:bytes.LastIndex(content, []byte(`{"end":`))]
-			body = bytes.Replace(body, []byte(`"keys":["user.notes"]`), []byte(`"keys":["user.<b>name"]`), 1)
-			return fmt.Appendf(body, "{\"end\":%d,\"sha256\":\"%x\"}\n", bytes.Count(body, []byte("\n"))-1, sha256.Sum256(body))
+			return sealed(bytes.Replace(stepsOf(content), []byte(`"keys":["user.notes"]`), []byte(`"keys":["user.<b>name"]`), 1))
 		case strings.HasSuffix(name, "two-hosts/second.journal.jsonl"):
 			return content[:len(content)*2/3]
 		}
@@ -149,12 +154,12 @@ func TestHostileSessions(t *testing.T) {
 		if !strings.HasSuffix(name, "duplicate-delivery/host.journal.jsonl") {
 			return content
 		}
-		body := bytes.ReplaceAll(content[:bytes.LastIndex(content, []byte(`{"end":`))], []byte(`"ada"`), []byte(`"`+hostile+`"`))
+		body := bytes.ReplaceAll(stepsOf(content), []byte(`"ada"`), []byte(`"`+hostile+`"`))
 		body = bytes.ReplaceAll(body, []byte(`"host":"host"`), []byte(`"host":"`+hostile+`"`))
 		for i := range 5_000 {
 			body = fmt.Appendf(body, `{"step":"accepted","n":%d,"at":"2025-01-01T00:00:00Z","host":"h","tenant":"acme","session":"%s","delivery":"d%d","seq":%d}`+"\n", 100+i, hostile, i, 2+i)
 		}
-		return fmt.Appendf(body, "{\"end\":%d,\"sha256\":\"%x\"}\n", bytes.Count(body, []byte("\n"))-1, sha256.Sum256(body))
+		return sealed(body)
 	})
 	b := opened(t, written(t, p), "")
 	for _, hash := range []string{"#", sessionIn(b, "duplicate-delivery"), sessionIn(b, "duplicate-delivery") + ".4000"} {
@@ -168,4 +173,31 @@ func TestHostileSessions(t *testing.T) {
 	assert.Equal(t, 300, b.count(".deliveries tbody"))
 	b.do(chromedp.Click(chromedp.CSS(".session .more")))
 	assert.Equal(t, 600, b.count(".deliveries tbody"))
+}
+
+// SES-32, SES-34: deliveries that another process has accepted, which told nobody, stand under
+// the numbers that all their steps say, and so does one whose id has come again after a purge.
+func TestDeliveriesWithoutAnAcceptance(t *testing.T) {
+	p, _ := sessionsPage(t, func(name string, content []byte) []byte {
+		if !strings.HasSuffix(name, "notes-grow/host.journal.jsonl") {
+			return content
+		}
+		var left []byte
+		for line := range bytes.Lines(stepsOf(content)) {
+			if !bytes.Contains(line, []byte(`"step":"accepted"`)) {
+				left = append(left, bytes.ReplaceAll(line, []byte(`"delivery":"tuesday"`), []byte(`"delivery":"monday"`))...)
+			}
+		}
+		return sealed(left)
+	})
+	b := opened(t, written(t, p), "")
+	one := sessionIn(b, "notes-grow")
+	b.goTo(one + ".2")
+	assert.Equal(t, []string{"1 monday", "2 monday", "3 friday"}, is[[]string](b, `[...document.querySelectorAll(".deliveries tbody th")].map((e) => e.textContent)`))
+	assert.Equal(t, []string{"delivery-1", "delivery-2", "delivery-3"}, is[[]string](b, `[...document.querySelectorAll(".deliveries tbody")].map((e) => e.id)`))
+	assert.Equal(t, "2 monday", b.text(".deliveries .chosen th"))
+	b.do(chromedp.Click(chromedp.CSS(".deliveries .chosen a")))
+	b.until(`app.turn !== null`)
+	b.ready()
+	assert.Equal(t, one+".2", is[string](b, `document.querySelector(".summary a").hash`))
 }

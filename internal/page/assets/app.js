@@ -204,7 +204,7 @@ class App {
     this.search.hidden = true;
     fill(this.title, h("span", { class: "faint" }, "session "), session.title);
     document.title = session.title;
-    this.picture = new Leases(session, (attempt) => this.go(`s${session.number}.${attempt.delivery.accepted?.seq ?? 0}`));
+    this.picture = new Leases(session, (attempt) => this.go(`s${session.number}.${attempt.delivery.seq}`));
     fill(this.main, sessionView(this, session, seq));
     if (seq) document.getElementById("delivery-" + seq)?.scrollIntoView({ block: "center" });
   }

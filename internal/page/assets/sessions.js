@@ -8,7 +8,7 @@ class Session {
     this.tenant = textOf(first.tenant);
     this.name = textOf(first.session);
     this.steps = [];
-    this.deliveries = new Map(); // by name: {name, accepted, attempts}
+    this.deliveries = new Map(); // by number and name: {name, seq, accepted, attempts}
     this.attempts = []; // in the order in which they began
     this.leases = []; // {epoch, host, first, last}
     this.divergences = [];
@@ -20,8 +20,11 @@ class Session {
     this.steps.push(step);
     if (step.epoch) this.lease(step);
     if (!step.delivery) return;
-    const delivery = this.deliveries.get(step.delivery) ?? { name: step.delivery, accepted: null, attempts: [] };
-    this.deliveries.set(step.delivery, delivery);
+    // An id that comes again after a purge is a new delivery, with a number of its own. Who has
+    // accepted one may have told nobody: all its other steps say the number too.
+    const id = JSON.stringify([step.seq ?? 0, step.delivery]);
+    const delivery = this.deliveries.get(id) ?? { name: step.delivery, seq: step.seq ?? 0, accepted: null, attempts: [] };
+    this.deliveries.set(id, delivery);
     if (step.step === "accepted") delivery.accepted ??= step;
     else if (step.attempt) this.attemptOf(delivery, step).steps.push(step);
     else delivery.attempts.at(-1)?.steps.push(step);
@@ -38,6 +41,10 @@ class Session {
     delivery.attempts.push(attempt);
     this.attempts.push(attempt);
     return attempt;
+  }
+  // ordered are the deliveries by their numbers.
+  get ordered() {
+    return [...this.deliveries.values()].sort((a, b) => a.seq - b.seq);
   }
   get elapsed() {
     return Math.max(0, this.steps.at(-1).time - this.steps[0].time);
@@ -194,9 +201,9 @@ const mostDeliveries = 300;
 
 // deliveriesView is the table of deliveries, each with its attempts.
 function deliveriesView(app, session, seq) {
-  const all = [...session.deliveries.values()],
+  const all = session.ordered,
     table = h("table", { class: "deliveries" }),
-    chosen = all.findIndex((d) => d.accepted?.seq === seq);
+    chosen = seq ? all.findIndex((d) => d.seq === seq) : -1;
   const columns = ["delivery", "attempt", "lease", ...(session.elapsed ? ["began", "took"] : []), "turn", "outcome"];
   table.append(
     h("caption", { class: "unseen" }, "deliveries and their attempts"),
@@ -227,7 +234,7 @@ function deliveryRows(app, session, d, isChosen) {
   const head = h(
     "th",
     { scope: "rowgroup", rowSpan: Math.max(1, d.attempts.length) },
-    h("span", { class: "faint" }, (d.accepted?.seq ?? "?") + " "),
+    h("span", { class: "faint" }, (d.seq || "?") + " "),
     short(textOf(d.name), 80),
     d.accepted && h("p", { class: "faint" }, "accepted by " + short(textOf(d.accepted.host), 40)),
   );
@@ -236,7 +243,7 @@ function deliveryRows(app, session, d, isChosen) {
     : [[h("td", { colSpan: 6, class: "faint" }, "no attempt was told: it waits, or its host told nobody")]];
   return h(
     "tbody",
-    { class: isChosen ? "chosen" : "", id: "delivery-" + (d.accepted?.seq ?? 0) },
+    { class: isChosen ? "chosen" : "", id: d.seq > 0 && "delivery-" + d.seq },
     rows.map((cells, i) => h("tr", {}, i === 0 && head, cells)),
   );
 }

@@ -86,7 +86,7 @@ class Turn {
       { class: "facts summary" },
       of &&
         link(
-          `s${of.session.number}.${of.attempt.delivery.accepted?.seq ?? 0}`,
+          `s${of.session.number}.${of.attempt.delivery.seq}`,
           {},
           `session ${of.session.title}, ${short(textOf(of.attempt.delivery.name), 40)}, attempt ${of.attempt.number}`,
         ),
