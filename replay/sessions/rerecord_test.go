@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -117,6 +118,57 @@ func recordedShop(t *testing.T, options replay.RecordOptions) *sessions.Recordin
 	}
 	require.NoError(t, s.probe.Close())
 	return s.probe.Recording("turns")
+}
+
+// SES-22, SES-34: an id that comes again after a purge is a new delivery, also where only its
+// steps say so, and is told to be one.
+func TestVerifyBehindAPurge(t *testing.T) {
+	s := plain()
+	s.probe = &sessions.InMemory{}
+	host := s.host(t)
+	deliver := func(id, payload string) {
+		_, err := host.Deliver(t.Context(), session.Delivery{Session: "ada", ID: id, Kind: "words", Payload: json.RawMessage(payload)})
+		require.NoError(t, err)
+	}
+	deliver("Milk", "1")
+	deliver("Bread", "1")
+	purged, err := host.Purge(t.Context(), fakes.NewClock().Now().Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, 2, purged)
+	deliver("Bread", "2")
+	deliver("Milk", "1")
+	require.NoError(t, s.probe.Close())
+	report, err := s.probe.Recording("turns").Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Divergences)
+	assert.Equal(t, 4, report.Commits)
+	assert.Empty(t, report.NotCompared)
+
+	j, _ := s.probe.Recording("turns").Read(trace.Options{})
+	j.Steps = slices.DeleteFunc(j.Steps, func(s session.Step) bool { return s.Kind == session.StepAccepted })
+	untold, err := sessions.Verify(t.Context(), j, sessions.Options{Open: opener(s.probe.Files())})
+	require.NoError(t, err)
+	assert.Empty(t, untold.Divergences)
+	assert.Equal(t, 4, untold.Commits)
+	assert.Len(t, untold.NotCompared, 4)
+}
+
+// SES-34: what was accepted again under another number is over: where a file has that in an earlier
+// line, no step comes under the former number.
+func TestNumbersOfWhatComesAgain(t *testing.T) {
+	s := plain()
+	s.probe = &sessions.InMemory{}
+	host := s.host(t)
+	_, err := host.Deliver(t.Context(), session.Delivery{Session: "ada", ID: "Milk", Kind: "words", Payload: json.RawMessage(`1`)})
+	require.NoError(t, err)
+	require.NoError(t, s.probe.Close())
+	files := s.probe.Files()
+	files["host.journal.jsonl"] = bytes.Replace(files["host.journal.jsonl"], []byte(`"seq":1`), []byte(`"seq":2`), 1) // as it was accepted
+	report, err := sessions.Verify(t.Context(), read(t, files), sessions.Options{Open: opener(files)})
+	require.NoError(t, err)
+	require.Len(t, report.Divergences, 1)
+	assert.Equal(t, "hydrated comes under another number: the delivery was accepted as 2 before", report.Divergences[0].Says)
+	assert.Equal(t, 4, report.Divergences[0].Line)
 }
 
 var shopSeams = []string{replay.ToolCode}

@@ -181,6 +181,18 @@ func TestChangedJournals(t *testing.T) {
 			s := find(j, session.StepRan, "a")
 			s.Kind, s.Delivery = session.StepFailed, ""
 		}},
+		"two of a number": {sessions.Order, func(j *sessions.Journal) { find(j, session.StepAccepted, "b").Seq = 1 }},
+		"two of a payload": {sessions.Order, func(j *sessions.Journal) {
+			again := *find(j, session.StepAccepted, "a")
+			again.Payload = "00"
+			j.Steps = append(j.Steps, again)
+		}},
+		"accepted as two": {sessions.Order, func(j *sessions.Journal) {
+			again := *find(j, session.StepAccepted, "c")
+			again.Seq, again.Epoch = 4, 0
+			find(j, session.StepCommitted, "c").Kind = session.StepDropped
+			j.Steps = append(j.Steps, again)
+		}},
 		"settled before": {sessions.Order, func(j *sessions.Journal) { s := find(j, session.StepCommitted, "b"); s.Delivery, s.Seq = "a", 1 }},
 	} {
 		j := r.read(t)

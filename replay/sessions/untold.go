@@ -9,14 +9,8 @@ import (
 // This file is what follows where a host did something and could not tell: its process ended,
 // or nobody answered it. What a later host has read shows how it was.
 
-// untoldAcceptance takes a delivery for accepted that steps are told of; nil where its number
-// is another's.
+// untoldAcceptance takes a delivery for accepted that steps are told of.
 func (p *player) untoldAcceptance(s session.Step) *delivered {
-	for _, other := range p.deliveries {
-		if other.seq == s.Seq {
-			return nil
-		}
-	}
 	d := &delivered{id: s.Delivery, seq: s.Seq}
 	p.accept(d)
 	p.untold("accepted", s.Delivery, "its payload")
@@ -26,7 +20,7 @@ func (p *player) untoldAcceptance(s session.Step) *delivered {
 // untoldEnd takes an attempt that is open for committed where a later host has read what it has
 // left, and for failed where one has gone on behind it with what was before.
 func (p *player) untoldEnd(s session.Step) {
-	d := p.deliveries[p.begun.Delivery]
+	d := p.deliveries[p.begun.Seq]
 	if !p.open || d == nil || p.begun.Epoch >= s.Epoch || s.Seq <= d.seq {
 		return
 	}

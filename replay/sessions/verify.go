@@ -119,7 +119,7 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 	for i, step := range j.Steps {
 		p := players[step.SessionID]
 		if p == nil {
-			p = &player{report: report, options: o, deliveries: map[string]*delivered{}, loaded: session.Loaded{SessionID: step.SessionID, Values: map[string]session.Value{}}}
+			p = &player{report: report, options: o, journal: j, deliveries: map[int64]*delivered{}, latest: map[string]*delivered{}, loaded: session.Loaded{SessionID: step.SessionID, Values: map[string]session.Value{}}}
 			players[step.SessionID] = p
 			report.Sessions++
 		}
@@ -131,6 +131,7 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 			report.NotCompared = append(report.NotCompared, fmt.Sprintf("session %.64q: its name is redacted, and the journals number by themselves", step.Session))
 			continue
 		}
+		p.step = i
 		found, err := p.play(ctx, step)
 		if ctx.Err() != nil {
 			return report, context.Cause(ctx)
@@ -140,12 +141,16 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 			p.over = true
 		}
 		if found != nil {
-			at := j.placeOf(i)
-			found.Step, found.Journal, found.Line, found.Attempt = i+1, at.file, at.line, step.Attempt
-			found.TurnID = step.Turn
-			found.Delivery = session.DeliveryID{SessionID: step.SessionID, Delivery: step.Delivery}
-			report.Divergences = append(report.Divergences, found)
+			report.diverges(found, j, i)
 			p.over = true
+		}
+	}
+	for _, step := range j.Steps { // in the order of the sessions
+		if p := players[step.SessionID]; !p.over {
+			p.over = true
+			if found, at := p.acceptedTwice(); found != nil {
+				report.diverges(found, j, at)
+			}
 		}
 	}
 	for _, file := range j.open {
@@ -157,12 +162,26 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 	return report, errors.Join(unplayed...)
 }
 
+// diverges notes a divergence at a step.
+func (r *Report) diverges(found *Divergence, j *Journal, at int) {
+	s, place := &j.Steps[at], j.placeOf(at)
+	found.Step, found.Journal, found.Line, found.Attempt = at+1, place.file, place.line, s.Attempt
+	found.TurnID = s.Turn
+	found.Delivery = session.DeliveryID{SessionID: s.SessionID, Delivery: s.Delivery}
+	r.Divergences = append(r.Divergences, found)
+}
+
 // player plays one session.
 type player struct {
-	report     *Report
-	options    Options
-	loaded     session.Loaded
-	deliveries map[string]*delivered
+	report  *Report
+	options Options
+	journal *Journal
+	step    int // that is played, its place in the journal
+	loaded  session.Loaded
+	// deliveries are those that were accepted, by their numbers: an id that comes again after
+	// a purge is a new delivery, with a number of its own. Latest are the last of each id.
+	deliveries map[int64]*delivered
+	latest     map[string]*delivered
 	// unsettled are those that are not settled, and some that are, by seq: the first is at its
 	// turn.
 	unsettled []*delivered
@@ -186,6 +205,7 @@ type delivered struct {
 	seq     int64
 	payload string
 	settled bool
+	step    int // that says so first, its place in the journal
 }
 
 func diverged(class Class, format string, args ...any) *Divergence {
@@ -197,12 +217,15 @@ var ofAttempts = []session.StepKind{session.StepHydrated, session.StepRan, sessi
 
 // play plays a step.
 func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) {
-	d := p.deliveries[s.Delivery]
+	d := p.deliveries[s.Seq]
 	if s.Kind == session.StepAccepted {
-		if d != nil && (d.seq != s.Seq || d.payload != s.Payload) { // equal steps say one thing
+		switch { // equal steps say one thing
+		case d == nil:
+		case !sameTold(d.id, s.Delivery):
+			return diverged(Order, "%s was accepted under that number", safetext.Quoted(d.id)), nil
+		case d.payload != s.Payload:
 			return diverged(Order, "the delivery was accepted twice, as two"), nil
-		}
-		if d != nil {
+		default:
 			return nil, nil
 		}
 		p.accept(&delivered{id: s.Delivery, seq: s.Seq, payload: s.Payload})
@@ -214,8 +237,8 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 	if s.Delivery != "" && d == nil {
 		d = p.untoldAcceptance(s)
 	}
-	if s.Delivery != "" && (d == nil || d.seq != s.Seq) {
-		return diverged(Order, "%s comes before the delivery was accepted, or under another number", s.Kind), nil
+	if s.Delivery != "" && !sameTold(d.id, s.Delivery) {
+		return diverged(Order, "%s comes under the number of another delivery", s.Kind), nil
 	}
 	switch s.Kind {
 	case session.StepCommitted, session.StepDropped, session.StepFailed:
@@ -223,6 +246,9 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 	}
 	switch s.Kind {
 	case session.StepHydrated:
+		if p.isOver(d) {
+			return diverged(Order, "%s comes under another number: the delivery was accepted as %d before", s.Kind, p.latest[d.id].seq), nil
+		}
 		return p.hydrated(s, d), nil
 	case session.StepRan:
 		return p.ran(ctx, s, d)
@@ -239,9 +265,36 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 
 // accept takes a delivery, mostly the last.
 func (p *player) accept(d *delivered) {
-	p.deliveries[d.id] = d
+	d.step = p.step
+	p.deliveries[d.seq] = d
+	if before := p.latest[d.id]; before == nil || before.seq < d.seq {
+		p.latest[d.id] = d
+	}
 	at, _ := slices.BinarySearchFunc(p.unsettled, d.seq, func(one *delivered, seq int64) int { return cmp.Compare(one.seq, seq) })
 	p.unsettled = slices.Insert(p.unsettled, at, d)
+}
+
+// acceptedTwice is the divergence of an id that has come again while the delivery of before was
+// not settled, and where that stands. Where a journal has no footer, that one may have been
+// settled, and nobody has told; ids that are redacted may be of two.
+func (p *player) acceptedTwice() (found *Divergence, step int) {
+	of := map[string]*delivered{}
+	for _, seq := range slices.Sorted(maps.Keys(p.deliveries)) {
+		d := p.deliveries[seq]
+		if before := of[d.id]; before != nil && !before.settled && p.journal.Sealed && !isMasked(d.id) {
+			return diverged(Order, "the delivery was accepted twice, as %d and %d, and %d was not settled", before.seq, seq, before.seq), d.step
+		}
+		of[d.id] = d
+	}
+	return nil, 0
+}
+
+// isOver reports whether a delivery had come again, as another one, when this step was told: a
+// file has its lines in the order in which they were written.
+func (p *player) isOver(d *delivered) bool {
+	latest := p.latest[d.id]
+	then, now := p.journal.placeOf(latest.step), p.journal.placeOf(p.step)
+	return latest.seq > d.seq && !isMasked(d.id) && then.file == now.file && then.line < now.line
 }
 
 // next is the delivery that is at its turn; nil where all are settled.
