@@ -25,8 +25,9 @@
 //  4. [Host.Deliver] brings a delivery to its end. What comes a second time gets the outcome
 //     that it had. Deliveries of one session run one after the other, in the order in which
 //     they were accepted; sessions do not wait for one another.
-//  5. Call [Host.Resume] from time to time: it settles what hosts have left that are gone,
-//     retries that are due, and outcomes that nobody was told.
+//     [Host.Accept] keeps a delivery and waits for nothing, for who has to answer at once.
+//  5. Call [Host.Resume] from time to time: it settles what was accepted, what hosts have left
+//     that are gone, retries that are due, and outcomes that nobody was told.
 //  6. What a tool does to the world is done at least once: hand Seed.Delivery with the checksum
 //     of the call to whoever can tell a repeated request. What the turn stores is done once.
 //

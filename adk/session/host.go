@@ -125,9 +125,7 @@ func (h *Host) acceptAndSettle(ctx context.Context, d Delivery) (Outcome, error)
 func (h *Host) start(ctx context.Context, d Delivery) (a Accepted, v *visit, err error) {
 	leave, err := h.enter(ctx, d.SessionID(), false)
 	if err != nil { // another call of this host is there
-		if a, err = h.config.Store.Accept(ctx, d, h.now()); isUnanswered(err) {
-			h.doubt(d.DeliveryID())
-		}
+		a, err = h.keep(ctx, d)
 		return a, nil, err
 	}
 	defer func() {

@@ -171,6 +171,27 @@ func TestNumbersOfWhatComesAgain(t *testing.T) {
 	assert.Equal(t, 4, report.Divergences[0].Line)
 }
 
+// SES-10, SES-34: where deliveries are accepted before somebody settles them, the journal tells it
+// all.
+func TestVerifyWhatWasAcceptedBefore(t *testing.T) {
+	s := plain()
+	s.probe = &sessions.InMemory{}
+	host := s.host(t)
+	for _, id := range []string{"Milk", "Bread"} {
+		_, err := host.Accept(t.Context(), session.Delivery{Session: "ada", ID: id, Kind: "words", Payload: json.RawMessage(`1`)})
+		require.NoError(t, err)
+	}
+	settled, err := host.Resume(t.Context(), 10)
+	require.NoError(t, err)
+	require.Equal(t, 2, settled)
+	require.NoError(t, s.probe.Close())
+	report, err := s.probe.Recording("turns").Verify(t.Context(), sessions.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, report.Divergences)
+	assert.Empty(t, report.NotCompared)
+	assert.Equal(t, 2, report.Commits)
+}
+
 var shopSeams = []string{replay.ToolCode}
 
 // rerecord makes a recording again with a shop of today.
