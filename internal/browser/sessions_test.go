@@ -201,3 +201,22 @@ func TestDeliveriesWithoutAnAcceptance(t *testing.T) {
 	b.ready()
 	assert.Equal(t, one+".2", is[string](b, `document.querySelector(".summary a").hash`))
 }
+
+// SES-3: a value of a session is shown as the JSON that it is, in rows, in full and in the state,
+// and not as a text in which each quote is escaped.
+func TestValuesOfSessions(t *testing.T) {
+	p, _ := sessionsPage(t, asTheyAre)
+	b := opened(t, written(t, p), "")
+	b.goTo(fmt.Sprintf("#%d.1", 1+is[int](b, `app.contents.traces.findIndex((one) => one.name === "sessions/notes-grow/host-2.jsonl")`)))
+	set := is[int](b, `[...Array(app.turn.trace.length).keys()].map((i) => app.turn.trace.at(i + 1)).find((x) => x.kind === "stash" && x.data.path === "session.context.user.notes").seq`)
+	for tab, wants := range map[string]string{"": `{"v":1,"x":["milk","bread"]}`, "/state": `{"v":1,"x":["milk","bread"]}`} {
+		b.goTo(fmt.Sprintf("#%d.%d%s", 1+is[int](b, `app.turn.number`), set, tab))
+		shown := is[string](b, `document.querySelector(".rows").textContent + document.querySelector(".panel").textContent.split("as the trace writes it")[0]`)
+		assert.Contains(t, shown, wants, tab)
+		assert.NotContains(t, shown, "$json", tab)
+	}
+	assert.Equal(t, []string{`[1, 9007199254740993]`, `{"a":{"$json":"[redacted:x:1]"}}`, `{"$map":{"$json":"1"}}`, `[{"$json":"1"}]`}, is[[]string](b, `
+		[{ $json: "[1, 9007199254740993]" }, { a: { $json: "[redacted:x:1]" } }, { $map: { $json: "1" } }, [{ $json: '{"$json":"1"}' }]].map((v) => compact(v, 400, true))`))
+	assert.Equal(t, []string{`[1, 9007199254740993]`, `[1,2]`, `{"$json":"1"}`}, is[[]string](b, `
+		[{ $json: "[1, 9007199254740993]" }, { $json: "[1,2]" }, { $json: '{"$json":"1"}' }].map((v) => plainView(v).textContent)`))
+}

@@ -1,7 +1,9 @@
 package plain
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"math"
 	"reflect"
 	"slices"
@@ -22,9 +24,18 @@ func AppendJSON(dst []byte, v any) []byte {
 	return e.out
 }
 
+// AppendSaid appends v as AppendJSON does, for people: a value that is JSON stands there as that,
+// and not as a text in which each quote is escaped. Nobody can read its type back.
+func AppendSaid(dst []byte, v any) []byte {
+	e := encoder{out: dst, said: true}
+	e.value(v)
+	return e.out
+}
+
 // encoder writes plain data.
 type encoder struct {
-	out []byte
+	out  []byte
+	said bool // for people
 	// open are the maps and slices being written, from the outside in.
 	open []ref
 	// failed says that a place that can hold one type only could not be written;
@@ -184,6 +195,7 @@ func (e *encoder) named(name string, v reflect.Value) {
 	case isContainer && v.IsNil():
 		e.tag("nil")
 		e.out = append(canonical.AppendString(e.out, name), '}')
+	case v.Type() == jsonType && e.says(v.Bytes()):
 	case v.Type() == listType:
 		e.bare(v)
 	case v.Type() == objectType && !needsMark(v):
@@ -277,6 +289,20 @@ func (e *encoder) scalar(v reflect.Value) {
 	}
 }
 
+// says writes JSON as what it is, for people, and reports whether it has. What is redacted may be
+// none.
+func (e *encoder) says(text []byte) bool {
+	if !e.said || !utf8.Valid(text) {
+		return false
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, text) != nil {
+		return false
+	}
+	e.out = append(e.out, line.Bytes()...)
+	return true
+}
+
 func (e *encoder) container(v reflect.Value) {
 	switch {
 	case v.IsNil():
@@ -286,7 +312,9 @@ func (e *encoder) container(v reflect.Value) {
 		e.base64(v.Bytes())
 		return
 	case v.Type() == jsonType:
-		e.text(string(v.Bytes()))
+		if !e.says(v.Bytes()) {
+			e.text(string(v.Bytes()))
+		}
 		return
 	}
 	if e.refused(v) {

@@ -90,8 +90,9 @@ func PlainName(name string) string {
 	return name
 }
 
-// PlainData is a value as JSON that keeps the kinds of numbers.
-func PlainData(v any) string { return BareJSON(string(plain.AppendJSON(nil, v))) }
+// PlainData is a value as JSON that keeps the kinds of numbers. One that is JSON itself, as
+// those of sessions are, is said as that, and not as a text in which each quote is escaped.
+func PlainData(v any) string { return BareJSON(string(plain.AppendSaid(nil, v))) }
 
 // Arguments are a tool's arguments as canonical JSON, where they are JSON.
 func Arguments(args any) string {

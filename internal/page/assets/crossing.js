@@ -14,7 +14,7 @@ const gists = {
   Collection: (t, v) => onLine(textOf(v)),
   Record: (t, v) => recordText(t, v),
   Records: (t, v) => (v.length === 1 ? recordText(t, v[0]) : counted(v.length, "record")),
-  Value: (t, v) => compact(v, 120),
+  Value: (t, v) => compact(v, 120, true),
   Args: (t, v) => argsText(v),
   Result: (t, v) => "gave " + resultText(t, v),
   Status: (t, v) => onLine(textOf(v)),

@@ -138,7 +138,7 @@ function stashView(turn, view, since) {
         {},
         set.map(([path, seq]) => h("li", { class: "new" }, h("code", {}, short(path, 120)), seqLink(turn, seq))),
       ),
-    valueView(view.stash),
+    plainView(view.stash),
   );
 }
 

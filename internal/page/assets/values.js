@@ -5,8 +5,16 @@ const mostMembers = 100,
   openDepth = 2,
   deepestValue = 48;
 
+// plainView shows plain data, as it stands in a stash, and the JSON that it holds as what it is,
+// unless that has a number that JavaScript would round.
+function plainView(value, depth = 0) {
+  const held = heldJSON(value);
+  if (held === null) return valueView(value, depth, true);
+  return /\d{16}/.test(held) ? prose(held) : valueView(JSON.parse(held), depth);
+}
+
 // valueView shows JSON: lists and objects can be folded, long texts are cut.
-function valueView(value, depth = 0) {
+function valueView(value, depth = 0, isPlain = false) {
   if (typeof value === "string")
     return value.length > 80 || value.includes("\n") ? prose(value) : h("span", { class: "text", dir: "auto" }, "“" + onLine(value) + "”");
   if (typeof value !== "object" || value === null) return h("span", { class: "atom" }, String(value));
@@ -14,19 +22,19 @@ function valueView(value, depth = 0) {
     isList = Array.isArray(value);
   if (!names.length) return h("span", { class: "atom" }, isList ? "[]" : "{}");
   const isFlat = names.length <= 4 && names.every((name) => typeof value[name] !== "object" || value[name] === null),
-    line = isFlat ? compact(value, 90) : "";
+    line = isFlat ? compact(value, 90, isPlain) : "";
   if (isFlat && !line.endsWith("…")) return h("code", { class: "flat", dir: "auto" }, line);
   if (depth > deepestValue) return h("span", { class: "atom" }, "… deeper than is shown");
   const list = h("ul", { class: "tree" });
-  const member = (name) =>
-    h("li", {}, h("span", { class: "member" }, isList ? name : short(name, 80)), " ", valueView(value[name], depth + 1));
+  const view = (name) => (isPlain && !isMark(name) ? plainView : valueView)(value[name], depth + 1);
+  const member = (name) => h("li", {}, h("span", { class: "member" }, isList ? name : short(name, 80)), " ", view(name));
   const details = h(
     "details",
     { class: "fold" },
     h(
       "summary",
       {},
-      h("span", { class: "gist" }, compact(value, 80)),
+      h("span", { class: "gist" }, compact(value, 80, isPlain)),
       h("span", { class: "size" }, counted(names.length, isList ? "element" : "member")),
     ),
     list,
@@ -149,6 +157,8 @@ function fieldView(trace, field, value, seq) {
       return errorView(value);
     case "Args":
       return valueView(argsOf(value));
+    case "Value":
+      return plainView(value);
     case "Text":
       return prose(textOf(value));
     case "Texts":

@@ -58,15 +58,31 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 // The most that is written of a value on a line: beyond, nobody reads it there.
 const mostCompact = 400;
 
+// heldJSON is the text of the JSON that a plain value is, as those of sessions are; null where it
+// is another one, or no JSON, as where it was redacted.
+function heldJSON(value) {
+  if (!isObject(value) || typeof value.$json !== "string" || Object.keys(value).length !== 1) return null;
+  try {
+    JSON.parse(value.$json);
+    return value.$json;
+  } catch {
+    return null;
+  }
+}
+
+// isMark reports whether a member of plain data says the type of what stands under it, which is
+// no plain data then.
+const isMark = (name) => String(name).startsWith("$");
+
 // compact is JSON on a line, cut where it is long. It does not go through all of a large
-// value.
-function compact(value, most = mostCompact) {
+// value. Of plain data it says the JSON that this holds.
+function compact(value, most = mostCompact, isPlain = false) {
   let out = "";
   const add = (text) => {
     out += text;
     return out.length < most;
   };
-  const walk = (v, depth) => {
+  const walk = (v, depth, isPlain) => {
     if (out.length >= most) return;
     if (typeof v === "string") {
       add(JSON.stringify(v.length > most ? v.slice(0, most) : v));
@@ -80,6 +96,11 @@ function compact(value, most = mostCompact) {
       add("…");
       return;
     }
+    const held = isPlain ? heldJSON(v) : null;
+    if (held !== null) {
+      add(held);
+      return;
+    }
     const isList = Array.isArray(v);
     add(isList ? "[" : "{");
     let first = true;
@@ -87,12 +108,12 @@ function compact(value, most = mostCompact) {
       if (!first) add(",");
       first = false;
       if (!isList) add(JSON.stringify(name) + ":");
-      walk(v[name], depth + 1);
+      walk(v[name], depth + 1, isPlain && !isMark(name));
       if (out.length >= most) return;
     }
     add(isList ? "]" : "}");
   };
-  walk(value, 0);
+  walk(value, 0, isPlain);
   return short(out, most);
 }
 
