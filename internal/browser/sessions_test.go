@@ -220,3 +220,45 @@ func TestValuesOfSessions(t *testing.T) {
 	assert.Equal(t, []string{`[1, 9007199254740993]`, `[1,2]`, `{"$json":"1"}`}, is[[]string](b, `
 		[{ $json: "[1, 9007199254740993]" }, { $json: "[1,2]" }, { $json: '{"$json":"1"}' }].map((v) => plainView(v).textContent)`))
 }
+
+// SES-32, SES-34: an attempt that a kill broke off leads to what its host has left of the turn, and
+// that back to it.
+func TestAttemptsThatBrokeOff(t *testing.T) {
+	p, _ := sessionsPage(t, func(name string, content []byte) []byte {
+		switch {
+		case strings.HasSuffix(name, "two-hosts/first.journal.jsonl"):
+			at := bytes.Index(content, []byte(`{"step":"ran"`))
+			return content[:at]
+		case strings.HasSuffix(name, "two-hosts/first-1.jsonl"):
+			return content[:len(content)*2/3]
+		}
+		return content
+	})
+	b := opened(t, written(t, p), "")
+	one := sessionIn(b, "two-hosts")
+	b.goTo(one)
+	cells := `[...document.querySelectorAll(".deliveries tbody:first-of-type td")]`
+	assert.Equal(t, []string{"broken off"}, is[[]string](b, cells+`.filter((e) => e.dataset.label === "turn").map((e) => e.textContent)`))
+	require.Equal(t, 1, is[int](b, cells+`.filter((e) => e.querySelector("a")).length`))
+	b.do(chromedp.Click(chromedp.CSS(".deliveries tbody:first-of-type a")))
+	b.until(`app.turn !== null`)
+	b.ready()
+	assert.Equal(t, "sessions/two-hosts/first-1.jsonl", is[string](b, `app.contents.traces[app.turn.number].name`))
+	assert.Equal(t, one+".1", is[string](b, `document.querySelector(".summary a").hash`))
+}
+
+// A duration is said in the largest unit of which there is one, as it is rounded: 1 ms are not
+// 1,000 µs. The times of a journal are whole milliseconds, which no sum of nanoseconds since 1970
+// is.
+func TestDurationsInWords(t *testing.T) {
+	p, _ := sessionsPage(t, func(name string, content []byte) []byte {
+		if !strings.HasSuffix(name, "notes-grow/host.journal.jsonl") {
+			return content
+		}
+		return sealed(bytes.Replace(stepsOf(content), []byte(`"n":5,"at":"2025-01-01T00:00:00Z"`), []byte(`"n":5,"at":"2025-01-01T00:00:00.001Z"`), 1))
+	})
+	b := opened(t, written(t, p), "")
+	assert.Equal(t, []string{"0", "1 ns", "999 ns", "1 µs", "1 ms", "1 ms", "998 µs", "1 s", "1 min", "1.5 h", "−1 ms"}, is[[]string](b, `[0, 1, 999, 1000, 999936, 1e6, 998e3, 999.6e6, 59.99e9, 5400e9, -1e6].map(lasting)`))
+	b.goTo(sessionIn(b, "notes-grow"))
+	assert.Equal(t, int(1e6), is[int](b, `app.sessions.find((s) => s.folder.folder.endsWith("/notes-grow")).steps.find((s) => s.n === 5).time`))
+}

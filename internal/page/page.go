@@ -132,7 +132,7 @@ type Journal struct {
 // embedJournal writes the steps of the journals of a folder into an element of their own,
 // as adkreplay show prints them as JSON, where they are to be held.
 func (p *Page) embedJournal(out *counter, number int, recording *sessions.Recording, held bool) Journal {
-	turns := recording.Turns(p.Reading)
+	turns, brokenOff := recording.Turns(p.Reading), recording.BrokenOff(p.Reading)
 	journal, reports := recording.Read(p.Reading)
 	one := Journal{Folder: recording.Folder, Held: held}
 	for _, report := range reports {
@@ -148,6 +148,9 @@ func (p *Page) embedJournal(out *counter, number int, recording *sessions.Record
 	for step := range journal.Story(func(turn string) string { return turns[turn].Name }) {
 		met[step.SessionID] = true
 		one.Steps++
+		if name := brokenOff(step.Step); name != "" {
+			step.Trace = name
+		}
 		_ = encoder.Encode(step) // its members are texts and numbers
 	}
 	one.Sessions = len(met)

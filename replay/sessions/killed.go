@@ -35,6 +35,18 @@ func Whole(traces []corpus.Source, recordings []*Recording, reading ...trace.Opt
 	return whole
 }
 
+// BrokenOff gives the name of the trace of an attempt that no journal says is over, by the step
+// with which the attempt began; empty of other steps, and where the host has left no trace of it.
+func (r *Recording) BrokenOff(reading trace.Options) func(s session.Step) string {
+	r.Read(reading)
+	return func(s session.Step) string {
+		if s.Kind != session.StepHydrated {
+			return ""
+		}
+		return r.broken[attemptOf(s)]
+	}
+}
+
 // attemptID names an attempt, of whatever host.
 type attemptID struct {
 	session.DeliveryID
@@ -52,6 +64,7 @@ func attemptOf(s session.Step) attemptID {
 func (r *Recording) untold(reading trace.Options) (cut []corpus.Source, strange string) {
 	others := 0
 	told := r.told()
+	r.broken = map[attemptID]string{}
 	var nameless []corpus.Source // which end before they say of what attempt they are
 	for _, source := range r.Traces {
 		if told.turns[told.turn(turnOf(source, reading))] {
@@ -64,8 +77,10 @@ func (r *Recording) untold(reading trace.Options) (cut []corpus.Source, strange 
 			if others++; others == 1 {
 				strange = fmt.Sprintf("truncated journal: it has no footer, and tells nothing of attempt %d at %s, epoch %d, whose turn has the trace %s", id.number, id.DeliveryID, id.epoch, safetext.Line(source.Name))
 			}
-		case known && told.open[id] && early:
-			cut = append(cut, source)
+		case known && told.open[id]:
+			if r.broken[id] = source.Name; early {
+				cut = append(cut, source)
+			}
 		case !known && early:
 			nameless = append(nameless, source)
 		}

@@ -32,6 +32,7 @@ type Recording struct {
 	journals []*Journal // as they were read
 	reports  []corpus.JournalReport
 	cut      []corpus.Source // of the traces
+	broken   map[attemptID]string
 }
 
 // Recordings tells journals from traces, by their first lines, and brings together what

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -257,6 +258,18 @@ func TestKilledHosts(t *testing.T) {
 		assert.Equal(t, []corpus.JournalReport{{Journal: "first.journal.jsonl", Steps: c.steps, NoFooter: true}, {Journal: "second.journal.jsonl", Steps: 5}}, report.Journals, name)
 		assert.Empty(t, report.Faults(), name)
 		assert.Equal(t, c.cut, names(cutOf(recordings[0])), name)
+		var brokenOff []string
+		journal, _ := recordings[0].Read(trace.Options{})
+		for _, step := range journal.Steps {
+			if trace := recordings[0].BrokenOff(trace.Options{})(step); trace != "" {
+				brokenOff = append(brokenOff, fmt.Sprintf("%s, attempt %d: %s", step.Delivery, step.Attempt, trace))
+			}
+		}
+		if c.after == session.StepHydrated && (c.trace < 0 || c.trace > 1000) {
+			assert.Equal(t, []string{"monday, attempt 1: first-1.jsonl"}, brokenOff, name)
+		} else {
+			assert.Empty(t, brokenOff, name)
+		}
 		said := strings.Join(report.NotCompared, "\n")
 		for _, note := range append(c.notes, "what came after the end of first.journal.jsonl, which has no footer: its host was killed, or is still at work") {
 			assert.Contains(t, said, note, name)

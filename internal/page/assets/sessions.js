@@ -7,6 +7,7 @@ class Session {
     this.folder = folder;
     this.tenant = textOf(first.tenant);
     this.name = textOf(first.session);
+    this.began = Date.parse(first.at); // so many nanoseconds are no whole number
     this.steps = [];
     this.deliveries = new Map(); // by number and name: {name, seq, accepted, attempts}
     this.attempts = []; // in the order in which they began
@@ -16,7 +17,7 @@ class Session {
   // add takes the next step. Where it stands among all is the step's place.
   add(step) {
     step.place = this.steps.length;
-    step.time = Date.parse(step.at) * 1e6 || 0; // in nanoseconds, as in traces
+    step.time = (Date.parse(step.at) - this.began) * 1e6 || 0; // in nanoseconds, as in traces
     this.steps.push(step);
     if (step.epoch) this.lease(step);
     if (!step.delivery) return;
@@ -264,7 +265,9 @@ function attemptCells(app, session, a, isFollowed) {
     ],
     cell(
       "turn",
-      ran ? (ran.trace ? traceLink(app, ran.trace, 1, onLine(textOf(ran.status) || "turn")) : short(textOf(ran.text).trim(), 80)) : "",
+      ran?.trace || first.trace
+        ? traceLink(app, ran?.trace ?? first.trace, 1, ran ? onLine(textOf(ran.status) || "turn") : "broken off")
+        : ran && short(textOf(ran.text).trim(), 80),
     ),
     cell(
       "outcome",

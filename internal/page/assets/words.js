@@ -41,7 +41,8 @@ function lasting(ns) {
     [1e6, "ms"],
     [1e3, "µs"],
   ]) {
-    if (ns >= size) return Number((ns / size).toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 2 }) + " " + unit;
+    const most = Number((ns / size).toPrecision(3)); // of which nobody says 1,000
+    if (most >= 1) return most.toLocaleString("en", { maximumFractionDigits: 2 }) + " " + unit;
   }
   return ns === 0 ? "0" : ns + " ns";
 }
