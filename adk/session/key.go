@@ -75,7 +75,7 @@ func NewKey[T any](init KeyInit) (*Key[T], error) {
 	}
 	raw, err := init.Schema, error(nil)
 	if raw == nil {
-		raw, err = schema.Of[T]()
+		raw, err = schema.OfValue[T]()
 	}
 	var compiled *schema.Schema
 	if err == nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/big"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -51,6 +53,39 @@ func TestKeysThatAreNone(t *testing.T) {
 	assert.ErrorIs(t, err, adk.E_INVALID_SESSION_KEY)
 	_, err = session.NewRuntimeKey[int]("a.")
 	assert.ErrorIs(t, err, adk.E_INVALID_SESSION_KEY)
+}
+
+// plan is a value of types that are written otherwise than they are made, and holds itself.
+type plan struct {
+	ID    netip.Addr           `json:"id"`
+	Total *big.Int             `json:"total"`
+	Body  []byte               `json:"body"`
+	Raw   json.RawMessage      `json:"raw"`
+	Found map[string]int       `json:"found"`
+	Steps []*plan              `json:"steps,omitempty"`
+	By    map[int]*json.Number `json:"by"`
+}
+
+// SES-4: a value of a type that Go writes as JSON fits the schema of its key, and comes back.
+func TestKeysOfTypesThatWriteThemselves(t *testing.T) {
+	key, err := session.NewKey[plan](session.KeyInit{Name: "test.plan"})
+	require.NoError(t, err)
+	want := plan{ID: netip.MustParseAddr("10.0.0.1"), Total: big.NewInt(5), Body: []byte("hello"), Raw: json.RawMessage(`{"a":1}`),
+		Steps: []*plan{{Raw: json.RawMessage(`null`), Found: map[string]int{"a": 1}, By: map[int]*json.Number{1: new(json.Number("2"))}}}}
+	w := newWorld(t)
+	c := w.config(func(_ context.Context, dc *adk.DispatchContext) error {
+		if !key.Has(dc) {
+			return key.Set(dc, want)
+		}
+		got, err := key.Get(dc)
+		assert.Equal(t, want, got)
+		return err
+	})
+	c.Keys = append(c.Keys, key)
+	h := w.host(c)
+	for _, id := range []string{"a", "b"} {
+		assert.Equal(t, session.Committed, deliver(t, h, delivery("one", id)).State)
+	}
 }
 
 // SES-4: the six methods of a key, in a dispatch and in a turn.

@@ -131,15 +131,6 @@ func (s *Schema) checkDefaults() error {
 	return nil
 }
 
-// Of is the schema of a Go type as its JSON tags and jsonschema tags have it.
-func Of[T any]() (json.RawMessage, error) {
-	derived, err := jsonschema.For[T](nil)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(derived)
-}
-
 // Check gives a copy of value with the schema's defaults filled in, and every
 // fault of that copy, sorted by path. The value is never changed, and nothing
 // in it is converted: "1" is no number (TOL-2). With faults, there is no copy.
