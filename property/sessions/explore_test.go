@@ -181,6 +181,23 @@ and its turn at line \d+ of its trace
   value.\$json.x\[0\]: "1" → "\d+"$`, found.Violations[0].Text)
 }
 
+// SES-19: where nothing ever works, nothing is violated, and the exploration says why that is.
+func TestNothingIsCommitted(t *testing.T) {
+	s := doing("broken", func(context.Context, *adk.DispatchContext) error { return errNotNow })
+	found := explored(t, s, sessions.Options{Schedules: 5})
+	assert.Empty(t, found.Violations, "%s", found)
+	assert.Equal(t, []string{"what a commit leads to: no delivery was committed in the undisturbed run: E_LLM_EXECUTION_EXECUTOR_ERROR"}, found.NotCovered)
+	assert.Contains(t, found.Summary(), "not all of it")
+
+	s = doing("broken at times", func(ctx context.Context, dc *adk.DispatchContext) error {
+		if seed, err := session.SeedOf(dc); err != nil || seed.Delivery != "d2" {
+			return errNotNow
+		}
+		return hears(ctx, dc)
+	})
+	assert.Empty(t, explored(t, s, sessions.Options{Schedules: 1}).NotCovered)
+}
+
 // DET-6: a turn that waits for nothing is told with where it waits, and an exploration ends.
 func TestHang(t *testing.T) {
 	s := doing("stuck", func(context.Context, *adk.DispatchContext) error {

@@ -3,9 +3,12 @@ package sessions
 import (
 	"iter"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/session"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -18,6 +21,7 @@ func (e *exploring) explore() {
 		e.note("all but the undisturbed run, which violates something by itself")
 		return
 	}
+	e.noteCommits(undisturbed)
 	abandoned := e.abandoned()
 	if e.isCut(undisturbed) || !e.interleaved(e.ordinary(base, undisturbed)...) || !e.goes(abandoned) || e.isCut(e.latest) ||
 		!e.interleaved(e.stands(abandoned, e.latest), e.atCalls(abandoned, e.latest)) {
@@ -88,6 +92,25 @@ func (e *exploring) isCut(r *run) bool {
 }
 
 func (e *exploring) note(text string) { e.result.NotCovered = append(e.result.NotCovered, text) }
+
+// noteCommits notes that a run in which nothing was wrong has committed nothing: where nothing
+// works, little can be violated.
+func (e *exploring) noteCommits(undisturbed *run) {
+	if undisturbed.isLeft {
+		return
+	}
+	var codes []string
+	for _, o := range undisturbed.ledger.told {
+		if o.State == session.Committed {
+			return
+		}
+		codes = append(codes, string(o.Code))
+	}
+	slices.Sort(codes)
+	if codes = slices.Compact(codes); len(codes) > 0 {
+		e.note("what a commit leads to: no delivery was committed in the undisturbed run: " + strings.Join(codes, ", "))
+	}
+}
 
 // base is every delivery, one after the other.
 func (e *exploring) base() (s Schedule) {
