@@ -457,6 +457,12 @@ func TestWritesInEachAttempt(t *testing.T) {
 		"made":    {func(dc *adk.DispatchContext, _ session.Seed) string { return dc.NewID() }, "is another"},
 		"turn":    {func(dc *adk.DispatchContext, _ session.Seed) string { return dc.TurnID() }, "is another"},
 		"attempt": {func(_ *adk.DispatchContext, s session.Seed) string { return fmt.Sprint(s.Delivery, "-", s.Attempt) }, "is another"},
+		"time": {func(dc *adk.DispatchContext, s session.Seed) string {
+			return fmt.Sprint(s.Delivery, "-", dc.Now().UnixNano())
+		}, "is another"},
+		"digest": {func(dc *adk.DispatchContext, s session.Seed) string {
+			return fmt.Sprintf("%x", adk.DigestOf([]byte(dc.TurnID()+s.Delivery)))
+		}, "is another"},
 	} {
 		found := of(paying(name, c.key))
 		if assert.Len(t, found, 1, name) {
@@ -466,6 +472,21 @@ func TestWritesInEachAttempt(t *testing.T) {
 	}
 	byDelivery := func(_ *adk.DispatchContext, s session.Seed) string { return s.Delivery }
 	assert.Empty(t, of(paying("by delivery", byDelivery)))
+	assert.Empty(t, of(kept("strands", func(func() *session.Host) session.Config { // in an order that each attempt has of its own
+		return agent(func(ctx context.Context, dc *adk.DispatchContext) error {
+			seed, err := session.SeedOf(dc)
+			if err != nil {
+				return err
+			}
+			for i := range 2 {
+				key := fmt.Sprint(seed.Delivery, "-", (i+seed.Attempt)%2)
+				if _, err := adk.Ask(ctx, "bank", "Ada", func(context.Context, string) (string, error) { return "paid", nil }, adk.AskOptions{Effect: adk.EffectWrites, Key: key}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})))
 	two := paying("two by delivery", byDelivery, "-1", "-2")
 	assert.Empty(t, of(two))
 	var q quiet

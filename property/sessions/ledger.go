@@ -64,6 +64,7 @@ type entry struct {
 	ids         wanted.IDs       // that its attempts have made
 	made        map[int]int      // the attempts, by the numbers of their ids
 	writes      []asking
+	asked       []asking // writes too, and those that were known by their keys
 }
 
 // asking is a write that an attempt asked for.
@@ -332,6 +333,7 @@ func (l *ledger) asked(w wanted.Write) {
 	}
 	this := e.ids.Apart(w)
 	before, attempt := 0, l.actor.attempt
+	e.asked = append(e.asked, asking{w, attempt})
 	for _, other := range e.writes {
 		that := e.ids.Apart(other.Write)
 		switch {
@@ -347,7 +349,43 @@ func (l *ledger) asked(w wanted.Write) {
 	case this.One == "":
 		l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and has no idempotency key to be known by", w.By, attempt, e.id, before)
 	default:
-		l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and its idempotency key is another: that of a delivery stays where it is made of session.Seed.Delivery", w.By, attempt, e.id, before)
+		l.hasAnotherKey(w, attempt, e, before)
+	}
+}
+
+func (l *ledger) hasAnotherKey(w wanted.Write, attempt int, e *entry, before int) {
+	l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and its idempotency key is another: that of a delivery stays where it is made of session.Seed.Delivery", w.By, attempt, e.id, before)
+}
+
+// knownAgain holds the writes of the attempt that is committed against those of one before it that
+// are but for their keys the same. It has come to its end, and so has made those again, in whatever
+// order its strands wrote them: if it has made as many, and none under a key that they had, what
+// keys are made of does not stay, be it the time or a digest of an id.
+func (l *ledger) knownAgain(e *entry) {
+	keys := make([]map[string]map[string]bool, e.attempts+1) // of each attempt, by what is written
+	said := map[string]bool{}
+	for _, one := range e.asked {
+		this := e.ids.Apart(one.Write)
+		if this.One == "" || one.attempt > e.attempts {
+			continue
+		}
+		if keys[one.attempt] == nil {
+			keys[one.attempt] = map[string]map[string]bool{}
+		}
+		if keys[one.attempt][this.General] == nil {
+			keys[one.attempt][this.General] = map[string]bool{}
+		}
+		keys[one.attempt][this.General][this.One] = true
+	}
+	for _, one := range e.asked {
+		what := e.ids.Apart(one.Write).General
+		now, then := keys[e.attempts][what], keys[min(one.attempt, e.attempts)][what]
+		isKnown := func(key string) bool { return then[key] }
+		if one.attempt >= e.attempts || len(then) == 0 || len(now) < len(then) || said[what] || slices.ContainsFunc(slices.Collect(maps.Keys(now)), isKnown) {
+			continue
+		}
+		said[what] = true
+		l.hasAnotherKey(one.Write, e.attempts, e, one.attempt)
 	}
 }
 
@@ -381,6 +419,7 @@ func (l *ledger) committed(c session.Claim, change session.Commit) {
 	if change.Revision != a.revision || change.Attempt != e.attempts || e.epoch != c.Epoch {
 		l.wrong(epochs, "attempt %d at %q of %s was committed on revision %d, want attempt %d of epoch %d, on %d", change.Attempt, e.id, a, change.Revision, e.attempts, e.epoch, a.revision)
 	}
+	l.knownAgain(e)
 	e.state = session.Committed
 	e.unapplied = !change.Held && len(change.Writes) > 0
 	a.revision++
