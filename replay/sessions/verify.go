@@ -290,11 +290,11 @@ func (p *player) acceptedTwice() (found *Divergence, step int) {
 }
 
 // isOver reports whether a delivery had come again, as another one, when this step was told: a
-// file has its lines in the order in which they were written.
+// file has its lines in the order in which they were written, and a step of none stands nowhere.
 func (p *player) isOver(d *delivered) bool {
 	latest := p.latest[d.id]
 	then, now := p.journal.placeOf(latest.step), p.journal.placeOf(p.step)
-	return latest.seq > d.seq && !isMasked(d.id) && then.file == now.file && then.line < now.line
+	return latest.seq > d.seq && !isMasked(d.id) && then.file == now.file && 0 < then.line && then.line < now.line
 }
 
 // next is the delivery that is at its turn; nil where all are settled.
