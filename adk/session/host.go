@@ -23,6 +23,8 @@ type Host struct {
 	planned bool
 	held    bool // the store writes the records itself
 
+	company company // the attempts under way
+
 	mu      sync.Mutex
 	turns   map[string]*turn // under way, by their ids
 	places  map[SessionID]*place
@@ -124,12 +126,19 @@ func (h *Host) acceptAndSettle(ctx context.Context, d Delivery) (Outcome, error)
 // first attempt; otherwise there is none.
 func (h *Host) start(ctx context.Context, d Delivery) (a Accepted, v *visit, err error) {
 	leave, err := h.enter(ctx, d.SessionID(), false)
-	if err != nil { // another call of this host is there
+	var g *guest
+	if err == nil {
+		if g = h.company.slip(); g == nil {
+			leave()
+		}
+	}
+	if g == nil { // another call of this host is there, or an attempt that is to be alone
 		a, err = h.keep(ctx, d)
 		return a, nil, err
 	}
 	defer func() {
 		if v == nil {
+			h.company.leave(g)
 			leave()
 		}
 	}()
@@ -140,7 +149,7 @@ func (h *Host) start(ctx context.Context, d Delivery) (a Accepted, v *visit, err
 		h.recant(ctx, d.DeliveryID())
 	}
 	if err == nil && s.Begun {
-		v = &visit{host: h, leave: leave, claim: s.Claim, renewed: now, upTo: s.Seq, most: math.MaxInt, started: &s.Loaded}
+		v = &visit{host: h, leave: leave, guest: g, claim: s.Claim, renewed: now, upTo: s.Seq, most: math.MaxInt, started: &s.Loaded}
 	}
 	return s.Accepted, v, err
 }

@@ -19,9 +19,18 @@ func (v *visit) try(ctx context.Context, l Loaded) error {
 	if err := v.host.knows(l); err != nil {
 		return err
 	}
-	if l.Next.Attempts >= v.host.config.Attempts { // whoever made them is gone, and nothing says why
-		return v.attempt(l, l.Next.Attempts).fail(ctx, &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"}, true)
+	// What has ended the process of the last attempt may have been any that was under way there:
+	// another one, beside nothing, has nobody else to blame.
+	n, most := l.Next.Attempts, v.host.config.Attempts
+	alone := n == most && l.Next.Outcome.Code == ""
+	if n >= most && !alone { // whoever made them is gone, and nothing says why
+		return v.attempt(l, n).fail(ctx, &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"}, true)
 	}
+	leave, err := v.join(ctx, l, alone)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	number, err := v.host.config.Store.Begin(ctx, v.claim, l.Next.ID)
 	if err != nil {
 		return err
@@ -233,13 +242,16 @@ func (a *attempt) notCommitted(ctx context.Context, why error) error {
 	return a.fail(ctx, why, codeOf(why).Fatal() || a.number >= a.host.config.Attempts)
 }
 
-// fail keeps a failure; nil gives the attempt back.
+// fail keeps a failure; nil gives the attempt back, and leaves the code of the one before it.
 func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 	h := a.host
 	now := asMillis(h.now())
 	f := Failure{Delivery: a.seed.Delivery, Attempt: a.number, TurnID: a.turnID, Final: final, GiveBack: why == nil, Told: h.config.Notify == nil, At: now}
-	if why != nil {
+	s := a.step(StepDropped)
+	s.Turn = a.turnID
+	if f.Code = a.loaded.Next.Outcome.Code; why != nil {
 		f.Code = codeOf(why)
+		s.Code = f.Code
 	}
 	if why != nil && !final {
 		f.NotBefore = now.Add(min(firstRetry<<min(a.number-1, 20), MaxRetryPause))
@@ -253,8 +265,6 @@ func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 		}
 		return err
 	}
-	s := a.step(StepDropped)
-	s.Code, s.Turn = f.Code, a.turnID
 	if final {
 		s.Kind = StepFailed
 	}

@@ -43,7 +43,8 @@ type Store interface {
 	// Load gives the session, its values and its first unsettled delivery, as they were at
 	// one moment (SES-13).
 	Load(ctx context.Context, c Claim) (Loaded, error)
-	// Begin counts an attempt at the delivery, and gives its number (SES-21).
+	// Begin counts an attempt at the delivery, and gives its number (SES-21). It has no code
+	// until it fails.
 	Begin(ctx context.Context, c Claim, delivery string) (attempt int, err error)
 	// Commit makes the delivery of an attempt count, with all that the attempt changed
 	// (SES-20), and ends the lease if it is to. Where the revision or the attempt are others
@@ -114,7 +115,8 @@ type Accepted struct {
 	// Attempts is how many were begun and not given back, Epoch that of the last of them.
 	Attempts int
 	Epoch    int64
-	// Outcome is what became of it.
+	// Outcome is what became of it. Of one that is not settled it has no more than the Code of
+	// its last attempt, which is empty where that did not come to an end.
 	Outcome Outcome
 	// NotBefore is when the next attempt is due; the zero time is at once.
 	NotBefore time.Time
@@ -223,7 +225,7 @@ type Failure struct {
 	// Final settles the delivery. Otherwise its next attempt is due at NotBefore.
 	Final     bool
 	NotBefore time.Time
-	// GiveBack takes the attempt back, as if it had not begun.
+	// GiveBack takes the attempt back, as if it had not begun: Code is that of the one before.
 	GiveBack bool
 	// Told says that nobody wants to be told of the outcome.
 	Told bool

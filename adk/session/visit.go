@@ -16,8 +16,10 @@ type visit struct {
 	// upTo is the number of the last delivery to settle, and most how many at most.
 	upTo int64
 	most int
-	// started is the session, where an attempt at its next delivery has begun already.
+	// started is the session, where an attempt at its next delivery has begun already: that is
+	// the guest.
 	started *Loaded
+	guest   *guest
 	settled int
 	// last is the outcome of the last delivery that was settled.
 	last Outcome
@@ -94,6 +96,7 @@ func (v *visit) settles(o Outcome) {
 
 // goOn runs an attempt that has begun. A session that the host cannot work with gets it back.
 func (v *visit) goOn(ctx context.Context, l Loaded) error {
+	defer v.host.company.leave(v.guest)
 	err := v.host.knows(l)
 	if err == nil {
 		return v.run(ctx, l, l.Next.Attempts)

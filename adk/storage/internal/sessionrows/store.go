@@ -290,7 +290,7 @@ func (t store) Look(ctx context.Context, id session.SessionID) (l session.Loaded
 func (t store) Begin(ctx context.Context, c session.Claim, delivery string) (attempt int, err error) {
 	err = t.onDelivery(ctx, c, delivery, 0, time.Time{}, func(_ Tx, _ *Session, d *Delivery) error {
 		d.Attempts++
-		d.Epoch, attempt = c.Epoch, d.Attempts
+		d.Epoch, d.Outcome.Code, attempt = c.Epoch, "", d.Attempts
 		return nil
 	})
 	return attempt, err
@@ -414,6 +414,7 @@ func (t store) Fail(ctx context.Context, c session.Claim, f session.Failure) err
 		switch {
 		case f.GiveBack:
 			d.Attempts--
+			d.Outcome.Code = f.Code
 		case f.Final:
 			settled(s, d, session.Failed, f.TurnID, f.At, f.Told)
 			d.Outcome.Code = f.Code
