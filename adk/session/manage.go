@@ -134,7 +134,9 @@ func (h *Host) Purge(ctx context.Context, before time.Time) (purged int, err err
 // EraseSession forgets a session: its values and deliveries, its records and, where
 // Config.Wrap spools them, those of their bodies that artifact.Spooling deletes. That it was
 // erased is kept, so that nothing of it comes again: a turn under way does not commit, and
-// later deliveries are E_SESSION_ERASED. The journal is told, for who keeps one. It can be
+// later deliveries are E_SESSION_ERASED. What that turn writes at once, with Direct, its host
+// erases when it is over; where that is gone by then, who erases the session again does. The
+// journal is told, for who keeps one. It can be
 // called again where it failed.
 func (h *Host) EraseSession(ctx context.Context, tenant, session string) error {
 	id := SessionID{tenant, session}
@@ -152,23 +154,60 @@ func (h *Host) EraseSession(ctx context.Context, tenant, session string) error {
 const erasePage = 100
 
 // EraseTenant forgets all sessions of a tenant, as EraseSession does, and the records that
-// they share.
+// they share. It can be called again where it failed, or was interrupted: records of sessions
+// that were erased before are looked for too. The name of the tenant is not kept from anybody: a
+// session that begins under it afterwards is a new one, and so is what turns under way store in
+// what the sessions share.
 func (h *Host) EraseTenant(ctx context.Context, tenant string) error {
-	for {
-		sessions, err := h.config.Store.Sessions(ctx, tenant, "", erasePage)
-		if err != nil {
-			return err
-		}
-		for _, id := range sessions {
+	erased := map[SessionID]bool{}
+	erase := func(page []SessionID) error {
+		for _, id := range page {
+			if erased[id] {
+				continue
+			}
 			if err := h.EraseSession(ctx, id.Tenant, id.Session); err != nil {
 				return err
 			}
+			erased[id] = true
 		}
-		if len(sessions) == 0 {
+		return nil
+	}
+	for {
+		page, err := h.config.Store.Sessions(ctx, tenant, "", erasePage)
+		if err == nil {
+			err = erase(page)
+		}
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
 			break
 		}
 	}
+	for after := ""; ; {
+		page, err := h.config.Store.Erased(ctx, tenant, after, erasePage)
+		if err == nil {
+			err = erase(page)
+		}
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			break
+		}
+		after = page[len(page)-1].Session
+	}
 	return h.eraseRecords(ctx, SessionID{tenant, "-"}, true)
+}
+
+// eraseBehind deletes what a turn has written at once to a session that was erased meanwhile.
+func (h *Host) eraseBehind(ctx context.Context, id SessionID) error {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	if _, found, err := h.config.Store.Look(ctx, id); found || err != nil {
+		return err
+	}
+	return h.eraseRecords(ctx, id, false)
 }
 
 // eraseRecords deletes the records of a session, or those that its tenant shares.

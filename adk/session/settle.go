@@ -63,7 +63,7 @@ func (v *visit) run(ctx context.Context, l Loaded, number int) error {
 	ran.Turn, ran.Status = a.turnID, a.status
 	h.tell(ran)
 	if lease.isLost() {
-		return a.dropped(errLeaseLost)
+		return a.dropped(ctx, errLeaseLost)
 	}
 	return a.settle(ctx, notRun)
 }
@@ -140,7 +140,7 @@ func (a *attempt) settle(ctx context.Context, notRun error) error {
 	case err == nil:
 		return a.committed(ending, change)
 	case errors.Is(err, adk.E_SESSION_LEASE_LOST):
-		return a.dropped(err)
+		return a.dropped(ctx, err)
 	case errors.As(err, &told) && told.Code != adk.E_STORAGE_BUSY:
 		return a.notCommitted(ctx, err) // the store has refused it
 	}
@@ -225,12 +225,18 @@ func (a *attempt) tellChildren(ctx context.Context, children []Delivery) {
 	}
 }
 
-// dropped tells that nothing of the attempt is kept, since another host has the session.
-func (a *attempt) dropped(err error) error {
+// dropped tells that nothing of the attempt is kept, since another host has the session, or it
+// was erased.
+func (a *attempt) dropped(ctx context.Context, err error) error {
 	a.host.count(func(c *Counters) { c.LeaseLosses++ })
 	s := a.step(StepDropped)
 	s.Code = adk.E_SESSION_LEASE_LOST
 	a.host.tell(s)
+	if a.host.config.Persist == Direct {
+		if failure := a.host.eraseBehind(ctx, a.claim.SessionID); failure != nil {
+			return failure
+		}
+	}
 	return err
 }
 
@@ -261,7 +267,7 @@ func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 	defer cancel()
 	if err := h.config.Store.Fail(ending, a.claim, f); err != nil {
 		if errors.Is(err, adk.E_SESSION_LEASE_LOST) {
-			return a.dropped(err)
+			return a.dropped(ctx, err)
 		}
 		return err
 	}

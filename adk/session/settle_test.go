@@ -1191,3 +1191,84 @@ func TestChildrenAreTold(t *testing.T) {
 	assert.Equal(t, session.SessionID{Tenant: "shop", Session: "child"}, child.SessionID)
 	assert.Equal(t, []any{"c", int64(1), session.Delivery{Payload: json.RawMessage(`"c"`)}.Digest()}, []any{child.Delivery, child.Seq, child.Payload})
 }
+
+// failsOnce are messages that cannot be deleted once.
+type failsOnce struct {
+	adk.Collection[*adk.Message]
+	failed *bool
+}
+
+func (f failsOnce) Delete(ctx context.Context, scope adk.Scope, key string) error {
+	if !*f.failed {
+		*f.failed = true
+		return errBroken
+	}
+	return f.Collection.Delete(ctx, scope, key)
+}
+
+// SES-40: a tenant whose erasing was interrupted behind the mark of a session is erased when that
+// is called again, and nothing of it stays.
+func TestEraseTenantAgain(t *testing.T) {
+	w := newWorld(t)
+	failed := false
+	c := w.config(counting)
+	c.Wrap = func(s adk.Storage) adk.Storage {
+		s.Messages = failsOnce{s.Messages, &failed}
+		return s
+	}
+	h := w.host(c)
+	for _, of := range []string{"one", "two"} {
+		deliver(t, h, delivery(of, "a"))
+	}
+	require.ErrorIs(t, h.EraseTenant(t.Context(), "shop"), errBroken)
+	assert.NotEmpty(t, w.said("one"))
+	require.NoError(t, h.EraseTenant(t.Context(), "shop"))
+	assert.Empty(t, w.said("one"))
+	assert.Empty(t, w.said("two"))
+	assert.Equal(t, session.Committed, deliver(t, h, delivery("three", "a")).State, "its name is free")
+}
+
+// SES-40: what a turn writes at once behind the erasing of its session is gone when it is over,
+// also where that says so to its caller.
+func TestEraseBehindATurn(t *testing.T) {
+	for _, down := range []bool{false, true} {
+		w := newWorld(t)
+		var h *session.Host
+		failed := !down
+		c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+			deleted := failed
+			failed = true
+			require.NoError(t, h.EraseSession(context.WithoutCancel(ctx), "shop", "one"))
+			failed = deleted
+			return counting(ctx, dc)
+		})
+		c.Persist = session.Direct
+		c.Wrap = func(s adk.Storage) adk.Storage {
+			s.Messages = failsOnce{s.Messages, &failed}
+			return s
+		}
+		h = w.host(c)
+		_, err := h.Deliver(t.Context(), delivery("one", "a"))
+		if down {
+			assert.ErrorIs(t, err, errBroken)
+			assert.NotEmpty(t, w.said("one"))
+			require.NoError(t, h.EraseSession(t.Context(), "shop", "one"))
+		} else {
+			assert.ErrorIs(t, err, adk.E_SESSION_ERASED)
+		}
+		assert.Empty(t, w.said("one"))
+	}
+}
+
+// SES-40: the records of a session that another host has are not those of one that was erased.
+func TestRecordsOfALostLeaseStay(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		require.NoError(t, w.kept.Sessions().RaiseEpochs(ctx))
+		return counting(ctx, dc)
+	})
+	c.Persist, c.NoWait = session.Direct, true
+	_, err := w.host(c).Deliver(t.Context(), delivery("one", "a"))
+	require.ErrorIs(t, err, adk.E_SESSION_BUSY)
+	assert.Equal(t, []string{"a", "that makes 1"}, w.said("one"))
+}

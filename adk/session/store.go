@@ -70,6 +70,8 @@ type Store interface {
 	History(ctx context.Context, id SessionID, before int64, limit int) ([]Accepted, error)
 	// Sessions gives the sessions of a tenant that are not erased, in order, behind after.
 	Sessions(ctx context.Context, tenant, after string, limit int) ([]SessionID, error)
+	// Erased gives those that are erased, likewise.
+	Erased(ctx context.Context, tenant, after string, limit int) ([]SessionID, error)
 	// Erase forgets all of a session but its name, its epoch and that it was erased. What
 	// others do with it from then on is E_SESSION_ERASED, or E_SESSION_LEASE_LOST.
 	Erase(ctx context.Context, id SessionID, now time.Time) error

@@ -583,6 +583,12 @@ func (c *storeCheck) forgets() {
 	left, err := c.store.Sessions(c.ctx, c.tenant, "", 10)
 	c.must(err)
 	c.equal("the sessions that are left", []SessionID{{c.tenant, "two"}}, left)
+	erased, err := c.store.Erased(c.ctx, c.tenant, "", 10)
+	c.must(err)
+	c.equal("the sessions that are erased", []SessionID{claim.SessionID}, erased)
+	erased, err = c.store.Erased(c.ctx, c.tenant, "one", 10)
+	c.must(err)
+	c.equal("how many are erased behind the last", 0, len(erased))
 	c.must(c.store.Erase(c.ctx, SessionID{c.tenant, "none"}, c.now))
 }
 

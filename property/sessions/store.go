@@ -160,6 +160,10 @@ func (s pointedStore) Sessions(ctx context.Context, tenant, after string, limit 
 	return s.inner.Sessions(ctx, tenant, after, limit)
 }
 
+func (s pointedStore) Erased(ctx context.Context, tenant, after string, limit int) ([]session.SessionID, error) {
+	return s.inner.Erased(ctx, tenant, after, limit)
+}
+
 func (s pointedStore) Erase(ctx context.Context, id session.SessionID, now time.Time) error {
 	return s.do("Erase", func() error { return s.inner.Erase(ctx, id, now) }, func(l *ledger) { l.erased(id) })
 }

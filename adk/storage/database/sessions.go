@@ -85,6 +85,12 @@ func (t sessionTables) Sessions(ctx context.Context, tenant, after string, limit
 	return ids, err
 }
 
+// Erased is sessionrows.Tables'.
+func (t sessionTables) Erased(ctx context.Context, tenant, after string, limit int) (ids []session.SessionID, err error) {
+	err = t.read(ctx, takeIDs(&ids), selectErased, tenant, after, max(limit, 0))
+	return ids, err
+}
+
 // Purge is sessionrows.Tables'.
 func (t sessionTables) Purge(ctx context.Context, before time.Time) (purged int, err error) {
 	err = t.db.retry(ctx, func() error {
@@ -331,6 +337,7 @@ const (
 		channel_kind = excluded.channel_kind, channel_state = excluded.channel_state, internal = excluded.internal, updated_at = excluded.updated_at,
 		erased_at = excluded.erased_at, lease_taken = excluded.lease_taken`
 	selectSessions = `select tenant, id from sessions where tenant = $1 and id > $2 and erased_at = 0 order by id limit $3`
+	selectErased   = `select tenant, id from sessions where tenant = $1 and id > $2 and erased_at <> 0 order by id limit $3`
 	raiseEpochs    = `update sessions set epoch = epoch + 1, lease_owner = '', lease_until = 0, lease_taken = 0`
 
 	selectDeliveries = `select id, seq, state, payload, digest, auth, parent, attempts, epoch, turn_id, revision, code, output_failed, writes,

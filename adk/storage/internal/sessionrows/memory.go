@@ -210,16 +210,26 @@ func (m *Memory) Pending(_ context.Context, now time.Time, limit int) ([]session
 
 // Sessions is Tables'.
 func (m *Memory) Sessions(_ context.Context, tenant, after string, limit int) ([]session.SessionID, error) {
+	return m.named(tenant, after, limit, false), nil
+}
+
+// Erased is Tables'.
+func (m *Memory) Erased(_ context.Context, tenant, after string, limit int) ([]session.SessionID, error) {
+	return m.named(tenant, after, limit, true), nil
+}
+
+// named gives the sessions of a tenant that are erased, or that are not, by name.
+func (m *Memory) named(tenant, after string, limit int, erased bool) []session.SessionID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var ids []session.SessionID
 	for id, k := range m.sessions {
-		if k.row != nil && k.row.ErasedAt.IsZero() && id.Tenant == tenant && id.Session > after {
+		if k.row != nil && k.row.ErasedAt.IsZero() != erased && id.Tenant == tenant && id.Session > after {
 			ids = append(ids, id)
 		}
 	}
 	slices.SortFunc(ids, func(a, b session.SessionID) int { return strings.Compare(a.Session, b.Session) })
-	return ids[:min(max(limit, 0), len(ids))], nil
+	return ids[:min(max(limit, 0), len(ids))]
 }
 
 // Purge is Tables'.

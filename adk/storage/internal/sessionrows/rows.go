@@ -92,6 +92,8 @@ type Tables interface {
 	Pending(ctx context.Context, now time.Time, limit int) ([]session.SessionID, error)
 	// Sessions gives those of a tenant that are not erased, by name, behind after.
 	Sessions(ctx context.Context, tenant, after string, limit int) ([]session.SessionID, error)
+	// Erased gives those that are, likewise.
+	Erased(ctx context.Context, tenant, after string, limit int) ([]session.SessionID, error)
 	// Purge deletes deliveries that were settled before a time and are not open.
 	Purge(ctx context.Context, before time.Time) (int, error)
 	// Backlog counts the unsettled deliveries, and finds the oldest.
