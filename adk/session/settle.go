@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -135,37 +136,61 @@ func (a *attempt) settle(ctx context.Context, notRun error) error {
 	ending, cancel := lasting(ctx)
 	defer cancel()
 	err = a.commit(ending, change)
-	var told *adk.Error
 	switch {
 	case err == nil:
 		return a.committed(ending, change)
 	case errors.Is(err, adk.E_SESSION_LEASE_LOST):
 		return a.dropped(ctx, err)
-	case errors.As(err, &told) && told.Code != adk.E_STORAGE_BUSY:
-		return a.notCommitted(ctx, err) // the store has refused it
+	case isRefused(err):
+		return a.notCommitted(ctx, err)
 	}
 	return err
 }
 
-// commitTries is how often the store is asked for a commit that nobody answers for.
-const commitTries = 2
-
-// commit makes a change count. Where nobody answers, it looks what became of it, and asks once
-// more: the turn need not run again, and the store does not make a change twice.
-func (a *attempt) commit(ctx context.Context, change Commit) (err error) {
-	for range commitTries {
-		err = a.host.config.Store.Commit(ctx, a.claim, change)
-		var told *adk.Error
-		refused := errors.As(err, &told) && told.Code != adk.E_STORAGE_BUSY
+// commit makes a change count. Where nobody answers, it looks what became of it, and asks again,
+// later and later: the turn need not run again, and the store does not make a change twice. It
+// gives up after ten seconds of pauses, or when a lease is over in them: what is broken for longer
+// keeps whoever resumes from the rest.
+func (a *attempt) commit(ctx context.Context, change Commit) error {
+	for p := (patience{host: a.host, most: min(ending, a.host.config.Lease)}); ; {
+		err := a.host.config.Store.Commit(ctx, a.claim, change)
 		lost := errors.Is(err, adk.E_SESSION_LEASE_LOST)
 		switch {
-		case err == nil, (lost || !refused) && a.isCommitted(ctx):
+		case err == nil, (lost || !isRefused(err)) && a.isCommitted(ctx):
 			return nil
-		case refused:
+		case isRefused(err) || !p.wait(ctx):
 			return err
 		}
 	}
-	return err
+}
+
+// isRefused reports whether a store has said no, which it says every time.
+func isRefused(err error) bool {
+	var said *adk.Error
+	return errors.As(err, &said) && said.Code != adk.E_STORAGE_BUSY
+}
+
+// patience is how a host waits for a store that does not answer: the second time it asks at
+// once, as a connection may just have been lost, and then after pauses that grow.
+type patience struct {
+	host         *Host
+	most, waited time.Duration
+	pause        time.Duration
+	again        bool
+}
+
+// wait reports whether to ask again, when it is time to.
+func (p *patience) wait(ctx context.Context) bool {
+	if !p.again {
+		p.again, p.pause = true, firstPause
+		return ctx.Err() == nil
+	}
+	if p.waited >= p.most || p.host.pause(ctx, p.pause) != nil {
+		return false
+	}
+	p.waited += p.pause
+	p.pause = min(2*p.pause, lastPause)
+	return true
 }
 
 // isCommitted looks what became of a commit that nobody has answered for.

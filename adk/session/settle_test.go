@@ -305,13 +305,29 @@ func TestDelegate(t *testing.T) {
 	assert.JSONEq(t, `"grace"`, string(seeds["one"].Initiator))
 }
 
-// SES-20: where nobody answers for a commit, the host looks what became of it.
+// hurried is a clock by which a host's pauses pass at once.
+type hurried struct {
+	*fakes.Clock
+	passed func() // told that one has
+}
+
+func (c hurried) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
+	stop = c.Clock.AfterFunc(d, fire)
+	if d <= 2*time.Second {
+		c.Advance(d)
+		c.passed()
+	}
+	return stop
+}
+
+// SES-20: where nobody answers for a commit, the host looks what became of it, and asks again for
+// one that was not made, for ten seconds.
 func TestCommitWithoutAnAnswer(t *testing.T) {
 	for _, made := range []bool{true, false} {
 		w := newWorld(t)
 		c := w.config(counting)
 		s := &faultyStore{Store: c.Store}
-		c.Store = s
+		c.Store, c.Agent.Clock = s, hurried{w.clock, func() {}}
 		s.before = func(call string) error {
 			if call == "Commit" && !made {
 				return errBroken
@@ -332,9 +348,60 @@ func TestCommitWithoutAnAnswer(t *testing.T) {
 			continue
 		}
 		require.ErrorIs(t, err, errBroken)
+		waited := w.clock.Now().Sub(fakes.Epoch)
+		assert.True(t, waited >= 10*time.Second && waited < 13*time.Second, "it waited for %s", waited)
 		s.before, s.after = nil, nil
 		assert.Equal(t, 2, deliver(t, h, delivery("one", "a")).Attempt)
 		assert.Equal(t, "1", w.counted(h, "one"))
+	}
+}
+
+// SES-20: a store that is away for a while costs no turn: the commit is asked for after pauses that
+// grow, for as long as the caller waits for it; another host's, meanwhile, ends it.
+func TestCommitToAStoreThatIsAway(t *testing.T) {
+	for name, end := range map[string]func(s *faultyStore, leave func()) error{
+		"it comes back":   func(*faultyStore, func()) error { return nil },
+		"the caller left": func(_ *faultyStore, leave func()) error { leave(); return nil },
+		"it was claimed":  func(s *faultyStore, _ func()) error { return s.RaiseEpochs(context.Background()) },
+	} {
+		w := newWorld(t)
+		c := w.config(counting)
+		s := &faultyStore{Store: c.Store}
+		asked, pauses := 0, 0
+		ctx, leave := context.WithCancelCause(t.Context())
+		away := true
+		s.before = func(call string) error {
+			if call == "Commit" {
+				asked++
+			}
+			if away {
+				return errBroken
+			}
+			return nil
+		}
+		c.Store, c.NoWait = s, true
+		run := c.Agent.Executor.Run
+		c.Agent.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, help *adk.Helpers) error {
+			away = true
+			return run(ctx, dc, help)
+		}
+		away = false
+		c.Agent.Clock = hurried{w.clock, func() {
+			if pauses++; pauses == 5 {
+				require.NoError(t, end(s, func() { leave(errBroken) }), name)
+				away = false
+			}
+		}}
+		o, err := w.host(c).Deliver(ctx, delivery("one", "a"))
+		assert.Equal(t, 5, pauses, name)
+		if name == "it was claimed" {
+			require.ErrorIs(t, err, adk.E_SESSION_BUSY, name)
+			assert.Equal(t, 7, asked, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		assert.Equal(t, []any{session.Committed, 1, 7}, []any{o.State, o.Attempt, asked}, name)
+		assert.Equal(t, fakes.Epoch.Add(31*50*time.Millisecond), w.clock.Now(), name)
 	}
 }
 

@@ -117,14 +117,17 @@ func (v *visit) renew(ctx context.Context) error {
 	return v.host.config.Store.Renew(ctx, v.claim, now, now.Add(lease))
 }
 
-// release ends the lease, so that nobody has to wait for its end.
+// release ends the lease, so that nobody has to wait for its end. Where the store is away, it
+// ends by itself.
 func (v *visit) release(ctx context.Context) {
 	if v.released {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 	defer cancel()
-	_ = v.host.config.Store.Release(ctx, v.claim) // else it ends by itself
+	if err := v.host.config.Store.Release(ctx, v.claim); err != nil && !isRefused(err) {
+		_ = v.host.config.Store.Release(ctx, v.claim) // it may have been the connection alone
+	}
 }
 
 // finish does what is left of settled deliveries, before the session's next turn.

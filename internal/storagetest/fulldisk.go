@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -75,7 +76,8 @@ func FillDiskBySessions(t require.TestingT, dir string, open func() (Opened, adk
 	ballast := filepath.Join(dir, "ballast")
 	require.NoError(t, os.WriteFile(ballast, make([]byte, 128<<10), 0o600))
 	opened, records, store := open()
-	h := SessionHost(t, records, store)
+	// A commit waits for room as long as its lease lasts, for ten seconds otherwise.
+	h := SessionHost(t, records, store, func(c *session.Config) { c.Lease = time.Second })
 	ctx := context.Background()
 	deliver := func(n int) (session.Outcome, error) {
 		return h.Deliver(ctx, session.Delivery{Tenant: "shop", Session: "one", ID: fmt.Sprint("d", n), Kind: "numbers", Payload: json.RawMessage(`1`)})

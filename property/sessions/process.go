@@ -163,6 +163,9 @@ func (p *process) tell(s session.Step) {
 	if p.dead.Load() {
 		return
 	}
+	if s.Kind == session.StepHydrated || s.Kind == session.StepRan {
+		p.turning.Store(s.Kind == session.StepHydrated)
+	}
 	p.run.ledger.telling(p, func(l *ledger) { l.stepped(s) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,9 +197,14 @@ func (c leaseClock) Now() time.Time {
 	return c.Clock.Now().Add(-time.Duration(c.p.run.behind.Load()) * time.Second)
 }
 
-// AfterFunc is the clock's. A host renews its lease on a goroutine of its own, when its timer
+// AfterFunc is the clock's. What a host waits for outside of a turn, for its store to answer, is
+// over at once, since nothing else happens meanwhile. A host renews its lease on a goroutine of its own, when its timer
 // fires: whoever moves time waits until that has come as far as it comes.
 func (c leaseClock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
+	if renews := d == c.p.config.Lease/3; !renews && !c.p.turning.Load() {
+		fire()
+		return func() bool { return false }
+	}
 	return c.Clock.AfterFunc(d, func() {
 		if c.p.dead.Load() {
 			return

@@ -463,6 +463,7 @@ type process struct {
 	latest  atomic.Pointer[task] // the same, until another one begins
 	dead    atomic.Bool
 
+	turning  atomic.Bool // a turn is under way
 	standing atomic.Bool
 	held     atomic.Int32 // renewals that wait until it goes on
 	mu       sync.Mutex

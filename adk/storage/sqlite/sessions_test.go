@@ -44,7 +44,7 @@ func TestCommitWithARefusedRecord(t *testing.T) {
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	db := open(t, path, storage.Config{})
 	raw := plainSQL(t, path)
-	h := storagetest.SessionHost(t, db.Storage(), db.Sessions())
+	h := storagetest.SessionHost(t, db.Storage(), db.Sessions(), func(c *session.Config) { c.Lease = time.Second })
 	_, err := raw.Exec("create trigger no before insert on records begin select raise(abort, 'no room'); end")
 	require.NoError(t, err)
 	d := session.Delivery{Tenant: "shop", Session: "one", ID: "a", Kind: "numbers", Payload: []byte(`1`)}
@@ -76,6 +76,7 @@ func TestFullDiskAtTheCommit(t *testing.T) {
 	db := open(t, filepath.Join(dir, "a.db"), storage.Config{})
 	ballast, turns := filepath.Join(dir, "ballast"), 0
 	h := storagetest.SessionHost(t, db.Storage(), db.Sessions(), func(c *session.Config) {
+		c.Lease = time.Second
 		c.Agent.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			if turns++; turns == 1 {
 				file, err := os.Create(ballast)
