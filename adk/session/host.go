@@ -1,10 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +32,10 @@ type Host struct {
 	turns   map[string]*turn // under way, by their ids
 	places  map[SessionID]*place
 	refused map[SessionID]bool // another release has to settle them
+	// stalled are sessions at which the last visit got nowhere, by when that was: by the number
+	// of such visits. resumed is how many visits Resume has made.
+	stalled         map[SessionID]int64
+	stalls, resumed int64
 	// acceptances is what there is still to be known of acceptances when an attempt begins.
 	acceptances map[DeliveryID]acceptance
 	counts      Counters
@@ -298,29 +305,35 @@ func (h *Host) pause(ctx context.Context, d time.Duration) error {
 }
 
 // Resume settles up to limit deliveries that others have left: those of hosts that are gone,
-// retries that are due, outcomes that nobody was told. It waits for nobody. An error joins
-// what kept sessions from going on; the others were settled all the same.
+// retries that are due, outcomes that nobody was told. It goes to no more sessions than that, and
+// waits for nobody. An error joins what kept sessions from going on; the others were settled all
+// the same. Where it got nowhere before, for an error or as Notify failed, it goes after the
+// others, but for one visit of eight.
 func (h *Host) Resume(ctx context.Context, limit int) (settled int, err error) {
 	var failures []error
 	visited := map[SessionID]bool{}
-	for settled < limit && ctx.Err() == nil {
-		pending, err := h.config.Store.Pending(ctx, h.now(), limit+len(visited)+h.refusals())
+	for visits := 0; visits < limit && ctx.Err() == nil; {
+		most := limit - visits + len(visited) + h.setBack()
+		pending, err := h.config.Store.Pending(ctx, h.now(), most)
 		if err != nil {
 			return settled, errors.Join(append(failures, err)...)
 		}
-		fresh := false
-		for _, id := range pending {
-			if settled >= limit || visited[id] || h.refuses(id) {
-				continue
+		fresh := h.inTurn(pending, len(pending) < most, visited)
+		for _, id := range fresh {
+			if visits >= limit || ctx.Err() != nil {
+				break
 			}
-			visited[id], fresh = true, true
+			visited[id] = true
+			h.goesTo()
 			v, err := h.visit(ctx, id, math.MaxInt64, limit-settled, false)
 			settled += v.settled
+			visits += max(1, v.settled)
 			if err != nil && !errors.Is(err, adk.E_SESSION_BUSY) && !errors.Is(err, adk.E_SESSION_LEASE_LOST) {
 				failures = append(failures, named(id, err))
+				h.stall(id)
 			}
 		}
-		if !fresh {
+		if len(fresh) == 0 {
 			break
 		}
 	}
@@ -330,16 +343,74 @@ func (h *Host) Resume(ctx context.Context, limit int) (settled int, err error) {
 	return settled, errors.Join(failures...)
 }
 
-func (h *Host) refusals() int {
+// mostStalled bounds what is remembered of sessions that get nowhere.
+const mostStalled = 10_000
+
+// stall notes that a visit to a session got nowhere, the latest of all.
+func (h *Host) stall(id SessionID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.refused)
+	if _, is := h.stalled[id]; is || len(h.stalled) < mostStalled {
+		h.stalls++
+		h.stalled[id] = h.stalls
+	}
 }
 
-func (h *Host) refuses(id SessionID) bool {
+// goesTo counts a visit of Resume.
+func (h *Host) goesTo() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.refused[id]
+	h.resumed++
+}
+
+// goesOn notes that a session gets somewhere.
+func (h *Host) goesOn(id SessionID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.stalled, id)
+}
+
+// everyStalled is how many visits of Resume there are for one to a session that got nowhere, so
+// that neither those nor the others keep it from the rest.
+const everyStalled = 8
+
+// inTurn gives the sessions that are pending and were not visited, in the order in which to go to
+// them: the longest waiting first, and of those that got nowhere the one that was tried the
+// longest ago. Where these are the whole, what else got nowhere is another host's now, or done.
+func (h *Host) inTurn(pending []SessionID, whole bool, visited map[SessionID]bool) (all []SessionID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var others, stalled []SessionID
+	known := make(map[SessionID]int64, len(h.stalled))
+	for _, id := range pending {
+		switch {
+		case visited[id] || h.refused[id]:
+		case h.stalled[id] > 0:
+			stalled = append(stalled, id)
+			known[id] = h.stalled[id]
+		default:
+			others = append(others, id)
+		}
+	}
+	if whole {
+		maps.DeleteFunc(h.stalled, func(id SessionID, _ int64) bool { return known[id] == 0 && !visited[id] })
+	}
+	slices.SortStableFunc(stalled, func(a, b SessionID) int { return cmp.Compare(h.stalled[a], h.stalled[b]) })
+	for n := h.resumed + 1; len(others)+len(stalled) > 0; n++ {
+		from := &others
+		if len(others) == 0 || len(stalled) > 0 && n%everyStalled == 0 {
+			from = &stalled
+		}
+		all, *from = append(all, (*from)[0]), (*from)[1:]
+	}
+	return all
+}
+
+// setBack is how many sessions there may be before those that Resume goes to first.
+func (h *Host) setBack() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.refused) + len(h.stalled)
 }
 
 // place is where the calls for one session meet within a host.

@@ -227,7 +227,9 @@ func (a *attempt) committed(ctx context.Context, c Commit) error {
 			return err
 		}
 	}
-	if !c.Told {
+	if c.Told {
+		h.goesOn(v.claim.SessionID)
+	} else {
 		v.notify(ctx, next.Outcome, v.isLast(next.Seq))
 	}
 	v.settles(next.Outcome)

@@ -1339,3 +1339,90 @@ func TestRecordsOfALostLeaseStay(t *testing.T) {
 	require.ErrorIs(t, err, adk.E_SESSION_BUSY)
 	assert.Equal(t, []string{"a", "that makes 1"}, w.said("one"))
 }
+
+// SES-22, SES-25: outcomes that nobody can be told keep nobody from his turn: Resume goes to no
+// more sessions than its limit, to those that it got nowhere with last, and to none of them never.
+func TestResumeBehindUntoldOutcomes(t *testing.T) {
+	w := newWorld(t)
+	down, calls, asked := true, 0, 0
+	c := w.config(counting)
+	c.Notify = func(context.Context, session.Outcome) error {
+		calls++
+		if down {
+			return errBroken
+		}
+		return nil
+	}
+	c.Store = &faultyStore{Store: c.Store, before: func(call string) error {
+		if call == "Pending" {
+			asked++
+		}
+		return nil
+	}}
+	h := w.host(c)
+	const many = 24
+	for n := range many {
+		deliver(t, h, delivery(fmt.Sprint("untold", n), "a"))
+	}
+	next := w.host(c) // which knows nothing of them
+	for n := range many {
+		_, err := w.kept.Sessions().Accept(t.Context(), delivery(fmt.Sprint("due", n), "a"), w.clock.Now().Add(time.Second))
+		require.NoError(t, err)
+	}
+	for _, host := range []*session.Host{h, next} {
+		settled := 0
+		for rounds := 0; settled < many/2; rounds++ {
+			calls, asked = 0, 0
+			n, err := host.Resume(t.Context(), 1)
+			require.NoError(t, err)
+			require.Equal(t, []int{1, 1}, []int{calls, asked})
+			settled += n
+			require.Less(t, rounds, 3*many)
+		}
+	}
+	down = false
+	for _, of := range []int{0, many - 1} { // in one visit of eight each
+		id := delivery(fmt.Sprint("untold", of), "a").DeliveryID()
+		for rounds := 0; ; rounds++ {
+			found, _, err := w.kept.Sessions().Find(t.Context(), id)
+			require.NoError(t, err)
+			if !found.NotifiedAt.IsZero() {
+				break
+			}
+			_, err = w.kept.Sessions().Accept(t.Context(), delivery(fmt.Sprint("more", of, rounds), "a"), w.clock.Now())
+			require.NoError(t, err)
+			_, err = next.Resume(t.Context(), 1)
+			require.NoError(t, err)
+			require.Less(t, rounds, 20*many)
+		}
+	}
+}
+
+// SES-25: a turn that lasts until the caller of Resume leaves keeps nobody else waiting the next time.
+func TestResumeBehindATurnThatHangs(t *testing.T) {
+	w := newWorld(t)
+	var leave context.CancelCauseFunc
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		if seed, err := session.SeedOf(dc); err != nil || seed.Session == "hangs" {
+			leave(errBroken)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		return counting(ctx, dc)
+	})
+	h := w.host(c)
+	for _, of := range []string{"hangs", "works"} {
+		_, err := w.kept.Sessions().Accept(t.Context(), delivery(of, "a"), w.clock.Now())
+		require.NoError(t, err)
+		w.clock.Advance(time.Second)
+	}
+	for want := range 2 {
+		var ctx context.Context
+		ctx, leave = context.WithCancelCause(t.Context())
+		defer leave(nil)
+		n, err := h.Resume(ctx, 10)
+		assert.ErrorIs(t, err, errBroken)
+		assert.Equal(t, want, n)
+		assert.NotContains(t, err.Error(), `session "works"`, "nobody goes there any more")
+	}
+}

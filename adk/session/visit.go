@@ -165,9 +165,11 @@ func (v *visit) notify(ctx context.Context, o Outcome, last bool) {
 	if h.config.Notify != nil {
 		if err := contained(func() error { return h.config.Notify(ctx, o) }); err != nil {
 			h.count(func(c *Counters) { c.NotifyFailures++ })
+			h.stall(v.claim.SessionID)
 			return
 		}
 	}
+	h.goesOn(v.claim.SessionID)
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	if h.config.Store.Notified(ctx, v.claim, Notice{Delivery: o.Delivery.Delivery, Release: last, At: asMillis(h.now())}) != nil {
