@@ -205,3 +205,20 @@ func TestCodeOfTheLastAttempt(t *testing.T) {
 	assert.Empty(t, during)
 	assert.Equal(t, adk.E_LLM_EXECUTION_EXECUTOR_ERROR, code())
 }
+
+// SES-21: a release that tries deliveries less often settles what has been tried enough with the
+// code of the last attempt.
+func TestFewerAttempts(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(func(context.Context, *adk.DispatchContext) error { return errBroken })
+	c.NoWait, c.Attempts = true, 5
+	h := w.host(c)
+	for range 3 {
+		_, err := h.Deliver(t.Context(), delivery("one", "a"))
+		require.ErrorIs(t, err, adk.E_SESSION_BUSY)
+		w.clock.Advance(session.MaxRetryPause)
+	}
+	c.Attempts = 2
+	o := deliver(t, w.host(c), delivery("one", "a"))
+	assert.Equal(t, []any{session.Failed, adk.E_LLM_EXECUTION_EXECUTOR_ERROR, 3}, []any{o.State, o.Code, o.Attempt})
+}

@@ -24,8 +24,12 @@ func (v *visit) try(ctx context.Context, l Loaded) error {
 	// another one, beside nothing, has nobody else to blame.
 	n, most := l.Next.Attempts, v.host.config.Attempts
 	alone := n == most && l.Next.Outcome.Code == ""
-	if n >= most && !alone { // whoever made them is gone, and nothing says why
-		return v.attempt(l, n).fail(ctx, &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"}, true)
+	if n >= most && !alone {
+		why := &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"} // whoever made them is gone, and nothing says why
+		if code := l.Next.Outcome.Code; code != "" {
+			why = &adk.Error{Code: code, Message: "the last attempt failed, and there is to be no other"} // of a release that would have made more
+		}
+		return v.attempt(l, n).fail(ctx, why, true)
 	}
 	leave, err := v.join(ctx, l, alone)
 	if err != nil {
