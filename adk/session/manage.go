@@ -140,13 +140,16 @@ func (h *Host) Purge(ctx context.Context, before time.Time) (purged int, err err
 // called again where it failed.
 func (h *Host) EraseSession(ctx context.Context, tenant, session string) error {
 	id := SessionID{tenant, session}
-	if err := h.config.Store.Erase(ctx, id, asMillis(h.now())); err != nil {
+	epoch, err := h.config.Store.Erase(ctx, id, asMillis(h.now()))
+	if err != nil {
 		return err
 	}
 	if err := h.eraseRecords(ctx, id, false); err != nil {
 		return err
 	}
-	h.tell(Step{Kind: StepErased, SessionID: id})
+	if epoch > 0 { // there was one
+		h.tell(Step{Kind: StepErased, SessionID: id, Epoch: epoch})
+	}
 	return nil
 }
 

@@ -1426,3 +1426,18 @@ func TestResumeBehindATurnThatHangs(t *testing.T) {
 		assert.NotContains(t, err.Error(), `session "works"`, "nobody goes there any more")
 	}
 }
+
+// SES-32, SES-40: the journal hears that a session was erased, with an epoch above those that
+// were claimed; of one that nobody began it hears nothing.
+func TestEpochOfAnErasing(t *testing.T) {
+	w := newWorld(t)
+	h := w.host(w.config(counting))
+	deliver(t, h, delivery("one", "a"))
+	deliver(t, h, delivery("one", "b"))
+	w.steps = nil
+	require.NoError(t, h.EraseSession(t.Context(), "shop", "one"))
+	require.NoError(t, h.EraseSession(t.Context(), "shop", "none"))
+	require.Len(t, w.steps, 1)
+	assert.Equal(t, session.StepErased, w.steps[0].Kind)
+	assert.EqualValues(t, 3, w.steps[0].Epoch)
+}

@@ -73,8 +73,9 @@ type Store interface {
 	// Erased gives those that are erased, likewise.
 	Erased(ctx context.Context, tenant, after string, limit int) ([]SessionID, error)
 	// Erase forgets all of a session but its name, its epoch and that it was erased. What
-	// others do with it from then on is E_SESSION_ERASED, or E_SESSION_LEASE_LOST.
-	Erase(ctx context.Context, id SessionID, now time.Time) error
+	// others do with it from then on is E_SESSION_ERASED, or E_SESSION_LEASE_LOST. epoch is that
+	// which it has from then on, above all that were claimed; 0 where there was none.
+	Erase(ctx context.Context, id SessionID, now time.Time) (epoch int64, err error)
 	// Purge forgets deliveries that were settled before a time and have nothing left to
 	// do, and gives how many. One that comes again then is a new one.
 	Purge(ctx context.Context, before time.Time) (purged int, err error)

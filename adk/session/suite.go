@@ -251,7 +251,8 @@ func (c *storeCheck) startsAgain(before Claim) {
 	if last.Claim.Epoch <= before.Epoch {
 		c.wrong("the epoch went from %d to %d, want it to rise", before.Epoch, last.Claim.Epoch)
 	}
-	c.must(c.store.Erase(c.ctx, before.SessionID, c.now))
+	_, err = c.store.Erase(c.ctx, before.SessionID, c.now)
+	c.must(err)
 	_, err = c.store.Start(c.ctx, c.delivery("one", "f"), "owner", c.now, c.now.Add(time.Hour))
 	c.refused("a delivery after the erasing", err, adk.E_SESSION_ERASED)
 }
@@ -569,7 +570,9 @@ func (c *storeCheck) forgets() {
 		c.wrong("%d deliveries were purged, want 1", purged)
 	}
 	c.equal("Seq after the purge", int64(3), c.accept("one", "a").Seq)
-	c.must(c.store.Erase(c.ctx, claim.SessionID, c.now))
+	epoch, err := c.store.Erase(c.ctx, claim.SessionID, c.now)
+	c.must(err)
+	c.equal("the epoch of what is erased", claim.Epoch+1, epoch)
 	c.refused("a commit after the erasing", c.store.Commit(c.ctx, claim, Commit{Delivery: "b", Attempt: 1, Revision: 1, At: c.now}), adk.E_SESSION_LEASE_LOST)
 	_, err = c.store.Accept(c.ctx, c.delivery("one", "c"), c.now)
 	c.refused("a delivery after the erasing", err, adk.E_SESSION_ERASED)
@@ -589,7 +592,9 @@ func (c *storeCheck) forgets() {
 	erased, err = c.store.Erased(c.ctx, c.tenant, "one", 10)
 	c.must(err)
 	c.equal("how many are erased behind the last", 0, len(erased))
-	c.must(c.store.Erase(c.ctx, SessionID{c.tenant, "none"}, c.now))
+	epoch, err = c.store.Erase(c.ctx, SessionID{c.tenant, "none"}, c.now)
+	c.must(err)
+	c.equal("the epoch of a session that nobody began", int64(0), epoch)
 }
 
 func (c *storeCheck) raisesEpochs() {

@@ -49,9 +49,9 @@ func (c careless) Fail(ctx context.Context, claim session.Claim, f session.Failu
 	return c.Store.Fail(ctx, claim, f)
 }
 
-func (c careless) Erase(ctx context.Context, id session.SessionID, now time.Time) error {
+func (c careless) Erase(ctx context.Context, id session.SessionID, now time.Time) (int64, error) {
 	if c.of == "erasing" {
-		return nil
+		return 0, nil
 	}
 	return c.Store.Erase(ctx, id, now)
 }

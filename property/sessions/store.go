@@ -164,8 +164,12 @@ func (s pointedStore) Erased(ctx context.Context, tenant, after string, limit in
 	return s.inner.Erased(ctx, tenant, after, limit)
 }
 
-func (s pointedStore) Erase(ctx context.Context, id session.SessionID, now time.Time) error {
-	return s.do("Erase", func() error { return s.inner.Erase(ctx, id, now) }, func(l *ledger) { l.erased(id) })
+func (s pointedStore) Erase(ctx context.Context, id session.SessionID, now time.Time) (int64, error) {
+	return at(s, "Erase", func() (int64, error) { return s.inner.Erase(ctx, id, now) }, func(l *ledger, _ int64, err error) {
+		if err == nil {
+			l.erased(id)
+		}
+	})
 }
 
 func (s pointedStore) Purge(ctx context.Context, before time.Time) (int, error) {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -375,15 +376,28 @@ func Merge(journals ...*Journal) *Journal {
 			steps = append(steps, told{s, j.placeOf(i)})
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b told) int {
-		order := cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Epoch, b.Epoch))
-		if order == 0 && a.Kind == session.StepAccepted && b.Kind == session.StepAccepted {
-			return cmp.Compare(a.Seq, b.Seq)
-		}
-		return cmp.Or(order, cmp.Compare(a.N, b.N))
-	})
+	slices.SortStableFunc(steps, func(a, b told) int { return inSession(a.Step, b.Step) })
 	for _, s := range steps {
 		all.Steps, all.places = append(all.Steps, s.Step), append(all.places, s.place)
 	}
 	return all
+}
+
+// inSession compares steps by their places in their session. Hosts of earlier releases tell that
+// one was erased without an epoch: nothing of it comes after that.
+func inSession(a, b session.Step) int {
+	epoch := func(s session.Step) int64 {
+		if s.Kind == session.StepErased && s.Epoch == 0 {
+			return math.MaxInt64
+		}
+		return s.Epoch
+	}
+	accepted := func(s session.Step) int64 {
+		if s.Kind == session.StepAccepted {
+			return s.Seq
+		}
+		return math.MaxInt64
+	}
+	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session), cmp.Compare(epoch(a), epoch(b)),
+		cmp.Compare(accepted(a), accepted(b)), cmp.Compare(a.N, b.N), cmp.Compare(a.Host, b.Host))
 }

@@ -373,3 +373,26 @@ func TestMerge(t *testing.T) {
 	}
 	assert.Equal(t, []string{"accepted1", "accepted9", "claimed7", "ran8", "claimed2", "ran3"}, order)
 }
+
+// SES-32, SES-40: what was accepted comes first and that a session was erased last, whoever has told
+// it with an epoch or, as earlier releases do, without, and in whatever order the journals come.
+func TestMergeOfAnErasedSession(t *testing.T) {
+	step := func(host string, kind session.StepKind, n, epoch, seq int64) session.Step {
+		return session.Step{Kind: kind, Host: host, N: n, Epoch: epoch, Seq: seq, SessionID: session.SessionID{Session: "one"}}
+	}
+	for _, epoch := range []int64{0, 3} {
+		journals := []*sessions.Journal{
+			{Steps: []session.Step{step("a", "accepted", 4, 0, 1), step("a", "claimed", 5, 1, 0)}},
+			{Steps: []session.Step{step("b", "accepted", 2, 0, 2), step("b", "claimed", 3, 2, 0)}},
+			{Steps: []session.Step{step("c", "erased", 3, epoch, 0)}},
+		}
+		for range journals {
+			journals = append(journals[1:], journals[0])
+			var order []string
+			for _, s := range sessions.Merge(journals...).Steps {
+				order = append(order, s.Host+string(s.Kind))
+			}
+			assert.Equal(t, []string{"aaccepted", "baccepted", "aclaimed", "bclaimed", "cerased"}, order)
+		}
+	}
+}

@@ -479,8 +479,9 @@ func (t store) History(ctx context.Context, id session.SessionID, before int64, 
 }
 
 // Erase is session.Store's.
-func (t store) Erase(ctx context.Context, id session.SessionID, now time.Time) error {
-	return t.Transact(ctx, now, func(tx Tx) error {
+func (t store) Erase(ctx context.Context, id session.SessionID, now time.Time) (epoch int64, err error) {
+	err = t.Transact(ctx, now, func(tx Tx) error {
+		epoch = 0
 		s, err := tx.Session(ctx, id)
 		if err != nil || s == nil {
 			return err
@@ -492,7 +493,9 @@ func (t store) Erase(ctx context.Context, id session.SessionID, now time.Time) e
 			return err
 		}
 		at := millis(now)
-		return tx.PutSession(ctx, &Session{ID: id, Format: Format, Revision: s.Revision, Epoch: s.Epoch + 1, NextSeq: s.NextSeq, Kind: s.Kind,
+		epoch = s.Epoch + 1
+		return tx.PutSession(ctx, &Session{ID: id, Format: Format, Revision: s.Revision, Epoch: epoch, NextSeq: s.NextSeq, Kind: s.Kind,
 			CreatedAt: s.CreatedAt, UpdatedAt: at, ErasedAt: at})
 	}, id)
+	return epoch, err
 }

@@ -44,12 +44,13 @@ func TestFormat(t *testing.T) {
 	_, load := store.Load(ctx, claim)
 	_, begin := store.Begin(ctx, claim, "a")
 	_, _, look := store.Look(ctx, id)
+	_, erase := store.Erase(ctx, id, now)
 	for name, err := range map[string]error{
 		"Accept": accept, "Start": start, "Claim": claims, "Load": load, "Begin": begin, "Look": look,
 		"Renew":  store.Renew(ctx, claim, now, now.Add(time.Hour)),
 		"Commit": store.Commit(ctx, claim, session.Commit{Delivery: "a"}),
 		"Fail":   store.Fail(ctx, claim, session.Failure{Delivery: "a"}),
-		"Erase":  store.Erase(ctx, id, now),
+		"Erase":  erase,
 	} {
 		assert.ErrorIs(t, err, adk.E_SESSION_FORMAT, name)
 		assert.ErrorContains(t, err, `session "one" of tenant "shop"`, name)
