@@ -296,7 +296,7 @@ func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 	}
 	ending, cancel := lasting(ctx)
 	defer cancel()
-	if err := h.config.Store.Fail(ending, a.claim, f); err != nil {
+	if err := a.keep(ending, f); err != nil {
 		if errors.Is(err, adk.E_SESSION_LEASE_LOST) {
 			return a.dropped(ctx, err)
 		}
@@ -315,6 +315,39 @@ func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 	}
 	v.settles(o)
 	return nil
+}
+
+// keep has the store keep a failure. Where nobody answers, it looks what became of it, as commit
+// does.
+func (a *attempt) keep(ctx context.Context, f Failure) error {
+	for p := (patience{host: a.host, most: min(ending, a.host.config.Lease)}); ; {
+		err := a.host.config.Store.Fail(ctx, a.claim, f)
+		lost := errors.Is(err, adk.E_SESSION_LEASE_LOST)
+		switch {
+		case err == nil, (lost || !isRefused(err)) && a.isKept(ctx, f):
+			return nil
+		case isRefused(err) || !p.wait(ctx):
+			return err
+		}
+	}
+}
+
+// isKept looks what became of a failure that nobody has answered for.
+func (a *attempt) isKept(ctx context.Context, f Failure) bool {
+	next, epoch := a.loaded.Next, a.claim.Epoch
+	if a.number == next.Attempts { // which was begun before it was loaded
+		epoch = next.Epoch
+	}
+	found, known, err := a.host.config.Store.Find(ctx, next.DeliveryID())
+	switch {
+	case err != nil || !known || found.Epoch != epoch:
+		return false
+	case f.Final:
+		return found.State == Failed && found.Outcome.Attempt == a.number
+	case f.GiveBack:
+		return found.State == Unsettled && found.Attempts == a.number-1
+	}
+	return found.State == Unsettled && found.Attempts == a.number && found.Outcome.Code == f.Code
 }
 
 // lease keeps a claim while a turn runs (SES-26).

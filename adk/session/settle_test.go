@@ -1441,3 +1441,57 @@ func TestEpochOfAnErasing(t *testing.T) {
 	assert.Equal(t, session.StepErased, w.steps[0].Kind)
 	assert.EqualValues(t, 3, w.steps[0].Epoch)
 }
+
+// SES-21, SES-32: where nobody answers for a failure, the host looks what became of it, and asks
+// again for one that was not kept: the journal hears it, and it counts once.
+func TestFailureWithoutAnAnswer(t *testing.T) {
+	for _, made := range []bool{true, false} {
+		for _, attempts := range []int{1, 2} {
+			for _, leaves := range []bool{false, true} {
+				w := newWorld(t)
+				ctx, leave := context.WithCancelCause(t.Context())
+				c := w.config(func(ctx context.Context, _ *adk.DispatchContext) error {
+					if leaves {
+						leave(errBroken)
+						<-ctx.Done()
+					}
+					return errBroken
+				})
+				unanswered := 0
+				fail := func(call string) error {
+					if unanswered++; call == "Fail" && unanswered == 1 {
+						return errBroken
+					}
+					if call != "Fail" {
+						unanswered--
+					}
+					return nil
+				}
+				s := &faultyStore{Store: c.Store, before: fail}
+				if made {
+					s.before, s.after = nil, fail
+				}
+				c.Store, c.NoWait, c.Attempts = s, true, attempts
+				o, err := w.host(c).Deliver(ctx, delivery("one", "a"))
+				found, _, failure := w.kept.Sessions().Find(t.Context(), delivery("one", "a").DeliveryID())
+				require.NoError(t, failure)
+				kinds := w.kinds()
+				switch {
+				case leaves:
+					assert.ErrorIs(t, err, errBroken)
+					assert.Zero(t, found.Attempts)
+					assert.Equal(t, session.StepDropped, kinds[len(kinds)-1])
+				case attempts == 1:
+					require.NoError(t, err)
+					assert.Equal(t, session.Failed, o.State)
+					assert.Contains(t, kinds, session.StepFailed)
+					assert.Len(t, w.told, 1)
+				default:
+					assert.ErrorIs(t, err, adk.E_SESSION_BUSY)
+					assert.Equal(t, 1, found.Attempts)
+					assert.Equal(t, session.StepDropped, kinds[len(kinds)-1])
+				}
+			}
+		}
+	}
+}

@@ -198,10 +198,11 @@ func (c leaseClock) Now() time.Time {
 }
 
 // AfterFunc is the clock's. What a host waits for outside of a turn, for its store to answer, is
-// over at once, since nothing else happens meanwhile. A host renews its lease on a goroutine of its own, when its timer
+// over at once, since nothing else happens meanwhile, and so is all that one waits for that has
+// ended. A host renews its lease on a goroutine of its own, when its timer
 // fires: whoever moves time waits until that has come as far as it comes.
 func (c leaseClock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
-	if renews := d == c.p.config.Lease/3; !renews && !c.p.turning.Load() {
+	if renews := d == c.p.config.Lease/3; !renews && (!c.p.turning.Load() || c.p.dead.Load()) {
 		fire()
 		return func() bool { return false }
 	}
