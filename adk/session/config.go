@@ -40,7 +40,8 @@ type Provider interface {
 }
 
 // Committer is a Provider that keeps something of its own between turns. It is asked when
-// the turn's output is over, if it was active: for JSON of at most MaxSnapshot bytes.
+// the turn's output is over, if it was active: for JSON of at most MaxSnapshot bytes. Nothing is no
+// JSON, and fails the output: who has nothing to keep gives null, or is no Committer.
 type Committer interface {
 	Commit(ctx context.Context, tc *adk.TurnContext) (snapshot json.RawMessage, err error)
 }
@@ -89,12 +90,13 @@ type Config struct {
 	// Attempts is how often a delivery is tried; 0 means 3. Where the process ended at the last
 	// of them there is one more, beside which the host runs nothing else.
 	Attempts int
-	// NoWait has Deliver answer E_SESSION_BUSY where it would wait for another host, or for
-	// a retry to be due.
+	// NoWait has Deliver answer E_SESSION_BUSY where it would wait for what is under way in the
+	// session, in this host or another one, or for a retry to be due.
 	NoWait bool
 	// Notify is told the outcome of each delivery, after it was settled, at least once and
 	// again until it returns nil: who sends messages leaves out those of a delivery that
-	// were sent. Optional.
+	// were sent. The session is under way until it returns: who delivers to that one here, and
+	// waits for the outcome, waits for ever. Optional.
 	Notify func(ctx context.Context, o Outcome) error
 	// Journal is told each step, in their order within a session; optional.
 	Journal func(Step)

@@ -85,7 +85,9 @@ func (h *Host) now() time.Time { return h.config.Agent.Clock.Now() }
 // session are settled. One that was settled before gives its outcome, with Duplicate. A
 // delivery that failed for good is an outcome too; an error says what kept it from being
 // settled, or its records from being written where the store does not hold them, and it may be
-// delivered again, or resumed.
+// delivered again, or resumed. It waits for what is under way in its session: called from within a
+// turn of that session, or from its Config.Notify, it waits for itself, until ctx ends; a child
+// (Delegate) has a session of its own.
 //
 // Errors are E_INVALID_DELIVERY, those of Store.Accept, E_SESSION_BUSY with NoWait,
 // E_SESSION_UNKNOWN_CHANNEL, E_SESSION_STATE_NEWER, E_INVALID_SESSION_STATE of what
@@ -272,7 +274,7 @@ func (h *Host) await(ctx context.Context, a Accepted, v *visit) (o Outcome, err 
 		case !taken && v.due.IsZero():
 			return Outcome{}, &adk.Error{Code: adk.E_STORAGE_CORRUPT, Message: a.DeliveryID().String() + " is not settled, and the store does not give it to be run"}
 		case h.config.NoWait && taken:
-			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: a.DeliveryID().String() + " waits for another host", Cause: err}
+			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: a.DeliveryID().String() + " waits for what is under way in its session", Cause: err}
 		case h.config.NoWait:
 			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: fmt.Sprintf("%s waits until %s", a.DeliveryID(), v.due.Format(time.RFC3339))}
 		}

@@ -37,6 +37,7 @@ func TestBusySession(t *testing.T) {
 	require.NoError(t, err)
 	_, err = h.Deliver(t.Context(), delivery("one", "b"))
 	assert.ErrorIs(t, err, adk.E_SESSION_BUSY)
+	assert.ErrorContains(t, err, "waits for what is under way in its session", "which may be this host's too")
 	n, err := h.Resume(t.Context(), 10)
 	assert.NoError(t, err)
 	assert.Zero(t, n, "the lease is not over")
