@@ -98,6 +98,10 @@ type Config struct {
 	// were sent. The session is under way until it returns: who delivers to that one here, and
 	// waits for the outcome, waits for ever. Optional.
 	Notify func(ctx context.Context, o Outcome) error
+	// Failed is told why an attempt failed, before that is kept: in its turn or around it, as where
+	// Prompt fails or the store refuses what the turn has left. It may hold what the turn was given,
+	// which no journal does. One that panics disturbs nothing. Optional.
+	Failed func(s Seed, why error)
 	// Journal is told each step, in their order within a session; optional.
 	Journal func(Step)
 }

@@ -286,6 +286,9 @@ func (a *attempt) fail(ctx context.Context, why error, final bool) error {
 	f := Failure{Delivery: a.seed.Delivery, Attempt: a.number, TurnID: a.turnID, Final: final, GiveBack: why == nil, Told: h.config.Notify == nil, At: now}
 	s := a.step(StepDropped)
 	s.Turn = a.turnID
+	if failed := h.config.Failed; failed != nil && why != nil {
+		_ = contained(func() error { failed(a.seed, why); return nil })
+	}
 	if f.Code = a.loaded.Next.Outcome.Code; why != nil {
 		f.Code = codeOf(why)
 		s.Code = f.Code

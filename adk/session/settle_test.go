@@ -1496,3 +1496,29 @@ func TestFailureWithoutAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// SES-21: who wants to know is told why an attempt failed, also around its turn, and nothing where
+// it did not fail.
+func TestFailed(t *testing.T) {
+	for says, prompt := range map[string]func(session.Seed) (string, []string, error){
+		"broken":    func(session.Seed) (string, []string, error) { return "", nil, errBroken },
+		"no prompt": func(session.Seed) (string, []string, error) { panic("no prompt") },
+		"executor":  func(session.Seed) (string, []string, error) { return "You fail.", nil, nil },
+	} {
+		w := newWorld(t)
+		c := w.config(func(context.Context, *adk.DispatchContext) error { return errors.New("executor") })
+		var told []string
+		c.Prompt, c.Attempts = prompt, 1
+		c.Failed = func(s session.Seed, why error) {
+			told = append(told, s.Delivery+": "+why.Error())
+			panic("full")
+		}
+		assert.Equal(t, session.Failed, deliver(t, w.host(c), delivery("one", "a")).State)
+		require.Len(t, told, 1)
+		assert.Contains(t, told[0], says)
+		c.Agent.Executor.Run = func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }
+		c.Prompt = func(session.Seed) (string, []string, error) { return "You count.", nil, nil }
+		assert.Equal(t, session.Committed, deliver(t, w.host(c), delivery("one", "b")).State)
+		assert.Len(t, told, 1)
+	}
+}
