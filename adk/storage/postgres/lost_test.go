@@ -20,7 +20,7 @@ import (
 )
 
 // counted is a host that counts its turns, after each of which a function is called.
-func counted(t *testing.T, dsn string, turns *int, then func()) *session.Host {
+func counted(t *testing.T, dsn string, turns *int, then func(), change ...func(*session.Config)) *session.Host {
 	db := open(t, dsn, storage.Config{})
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	return storagetest.SessionHost(t, db.Storage(), db.Sessions(), func(c *session.Config) {
@@ -32,6 +32,9 @@ func counted(t *testing.T, dsn string, turns *int, then func()) *session.Host {
 			}
 			return dc.Ack()
 		}}
+		for _, one := range change {
+			one(c)
+		}
 	})
 }
 
@@ -92,7 +95,8 @@ func TestServerThatStaysAway(t *testing.T) {
 	dsn := postgrestest.Database(t)
 	p, through := newProxy(t, dsn)
 	turns := 0
-	h, other := counted(t, through, &turns, nil), counted(t, dsn, &turns, nil)
+	h := counted(t, through, &turns, nil, func(c *session.Config) { c.Lease = time.Second }) // for which a commit waits
+	other := counted(t, dsn, &turns, nil)
 	for _, forwarded := range []bool{false, true} {
 		of := fmt.Sprint("away", forwarded)
 		p.cutAt(nil)
