@@ -87,8 +87,8 @@ type Config struct {
 	// Lease is how long nobody else claims a session of which nothing is heard; 0 means 15
 	// minutes. It is renewed every third of that while a turn runs.
 	Lease time.Duration
-	// Attempts is how often a delivery is tried; 0 means 3. Where the process ended at the last
-	// of them there is one more, beside which the host runs nothing else.
+	// Attempts is how often a delivery is tried; 0 means 3. Where the process ended at the last but
+	// one, the host runs nothing else beside the last.
 	Attempts int
 	// NoWait has Deliver answer E_SESSION_BUSY where it would wait for what is under way in the
 	// session, in this host or another one, or for a retry to be due.

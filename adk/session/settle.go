@@ -20,17 +20,17 @@ func (v *visit) try(ctx context.Context, l Loaded) error {
 	if err := v.host.knows(l); err != nil {
 		return err
 	}
-	// What has ended the process of the last attempt may have been any that was under way there:
-	// another one, beside nothing, has nobody else to blame.
 	n, most := l.Next.Attempts, v.host.config.Attempts
-	alone := n == most && l.Next.Outcome.Code == ""
-	if n >= most && !alone {
+	if n >= most {
 		why := &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "no attempt came to an end"} // whoever made them is gone, and nothing says why
 		if code := l.Next.Outcome.Code; code != "" {
 			why = &adk.Error{Code: code, Message: "the last attempt failed, and there is to be no other"} // of a release that would have made more
 		}
 		return v.attempt(l, n).fail(ctx, why, true)
 	}
+	// What has ended the process of the attempt before may have been any that was under way there:
+	// the last one, beside nothing, has nobody else to blame.
+	alone := n > 0 && n == most-1 && l.Next.Outcome.Code == ""
 	leave, err := v.join(ctx, l, alone)
 	if err != nil {
 		return err
