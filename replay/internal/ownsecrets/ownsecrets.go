@@ -5,6 +5,7 @@
 package ownsecrets
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -112,7 +113,7 @@ func (s *Secrets) pair(placeholder, secret string) {
 		return
 	}
 	s.said[placeholder], s.stands[secret] = secret, placeholder
-	if len(secret) < leastLong {
+	if len(secret) < leastLong || s.isClear(secret) {
 		return
 	}
 	for _, form := range redacting.Forms(secret) {
@@ -150,6 +151,13 @@ func (s *Secrets) may(placeholder, secret string) bool {
 	return (!is || said == secret) && (!taken || stands == placeholder)
 }
 
+// isClear reports whether the recording says a text itself: it is a word like others there, and stands
+// for a placeholder in no other place.
+func (s *Secrets) isClear(text string) (is bool) {
+	s.eachField(func(_ *adk.Crossing, raw []byte) { is = is || bytes.Contains(raw, []byte(text)) })
+	return is
+}
+
 // hasOwn reports whether live code has all of some placeholders' secrets of its own: in the
 // recording, nobody has said them before it did.
 func (s *Secrets) hasOwn(pairs map[string]string) bool {
@@ -166,18 +174,23 @@ func (s *Secrets) hasOwn(pairs map[string]string) bool {
 }
 
 func (s *Secrets) lookWhoSaysFirst() {
-	for _, x := range s.tree.Lines {
+	s.eachField(func(x *adk.Crossing, raw []byte) {
 		by := s.tree.Calls[x.Call]
 		byLiveCode := x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done && by != nil && s.isLive(by)
-		for _, use := range x.Kind.Fields(x.Phase) {
-			raw, err := s.fields.Append(use.Field, x)
-			if err != nil { // it is the comparison's to tell
-				continue
+		for _, placeholder := range wire.Placeholder.FindAllString(string(raw), -1) {
+			if _, met := s.own[placeholder]; !met {
+				s.own[placeholder] = byLiveCode
 			}
-			for _, placeholder := range wire.Placeholder.FindAllString(string(raw), -1) {
-				if _, met := s.own[placeholder]; !met {
-					s.own[placeholder] = byLiveCode
-				}
+		}
+	})
+}
+
+// eachField gives the fields of the recording, as they are written.
+func (s *Secrets) eachField(give func(x *adk.Crossing, raw []byte)) {
+	for _, x := range s.tree.Lines {
+		for _, use := range x.Kind.Fields(x.Phase) {
+			if raw, err := s.fields.Append(use.Field, x); err == nil { // else it is the comparison's to tell
+				give(x, raw)
 			}
 		}
 	}
