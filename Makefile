@@ -27,7 +27,7 @@ MODULES = internal/browser internal/realparts internal/sdks internal/collecting 
 LONGEST = ./property/explore ./replay ./replay/golden ./cmd/adkreplay
 
 .PHONY: test
-test: ## run all tests, those of the modules within too
+test: ## run the plain suite, which leaves out what takes long, and that of the modules within
 	@$(MAKE) --no-print-directory -j 2 test-tree $(MODULES:%=test-%)
 
 .PHONY: test-tree
@@ -37,6 +37,12 @@ test-tree:
 .PHONY: $(MODULES:%=test-%)
 $(MODULES:%=test-%): test-%:
 	cd $* && $(TEST) ./...
+
+# Who asks how much is to be done.
+.PHONY: long
+long: ## run the tests that make test leaves out since they take long, and the usual number of draws
+	ADKREPLAY_THOROUGH=long $(TEST) -p 4 $(LONGEST) $$($(GO) list -f '$(WITH_IMPORTS)' ./... | grep -E ' $(ADKREPLAY)/internal/(thorough|draws|tracetest)( |$$)' | cut -d' ' -f1)
+	cd internal/browser && ADKREPLAY_THOROUGH=long $(TEST) ./...
 
 .PHONY: thorough
 thorough: ## run the tests of the tree with all draws, samples and families that make test has a part of
@@ -52,7 +58,7 @@ MAY_RACE = (sync|sync/atomic|testing/synctest|$(ADKREPLAY)/(internal/watchdog|ad
 
 .PHONY: race
 race: ## run all tests of what has goroutines under the race detector, shuffled, with a part of the draws: make thorough has all of them
-	$(TEST) -race -short -p 3 -shuffle=$(SHUFFLE) $(LONGEST) $$($(GO) list -f '$(WITH_IMPORTS)' ./... | grep -E ' $(MAY_RACE)' | cut -d' ' -f1 | grep -v /internal/house)
+	ADKREPLAY_THOROUGH=long $(TEST) -race -short -p 3 -shuffle=$(SHUFFLE) $(LONGEST) $$($(GO) list -f '$(WITH_IMPORTS)' ./... | grep -E ' $(MAY_RACE)' | cut -d' ' -f1 | grep -v /internal/house)
 
 .PHONY: vet
 vet: ## run go vet over all packages, those of the modules within too

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 var raw = adk.RawTurn{SystemPrompt: "Be brief."}
@@ -78,6 +79,7 @@ func TestFactInWordsIsContained(t *testing.T) {
 // RUN-5: an executor that hangs is left behind, with the line that waits; one whose
 // strands share a lock does not.
 func TestExecutorSuiteDoesNotHang(t *testing.T) {
+	thorough.Long(t)
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	var lock sync.Mutex

@@ -194,6 +194,7 @@ func (r *recording) looks(n int, delta func(*adk.StateDigest, *state.Fold)) {
 // Each invariant is broken by one edit that breaks no other, and says what is
 // wrong.
 func TestEachInvariantAlone(t *testing.T) {
+	thorough.Long(t)
 	thorough.OneGoroutine(t)
 	for name, hand := range hands {
 		t.Run(name, func(t *testing.T) {
@@ -254,6 +255,7 @@ func TestAsksThatWereNoneAfterAnAbort(t *testing.T) {
 // goroutine could have taken the other way round, two states that are the same,
 // and what changes nothing, such as setting the stash to what it is.
 func TestEditsAreNoticed(t *testing.T) {
+	thorough.Long(t)
 	thorough.OneGoroutine(t)
 	floors := map[string]float64{"dropped": 0.98, "twice": 0.98, "swapped": 0.79}
 	tried, noticed := map[string]int{}, map[string]int{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property"
 )
 
@@ -23,6 +24,7 @@ func examinedWhole(t testing.TB, recorded []byte) *property.Examination {
 // What is examined is read as it is needed: the bytes of the file are held, and what
 // was found.
 func TestExaminingHoldsTheFile(t *testing.T) {
+	thorough.Long(t)
 	for _, shape := range large.Shapes {
 		recorded := shape.Trace(2_000)
 		held := allocs.Held(func() *property.Examination { return examinedWhole(t, recorded) })

@@ -108,6 +108,7 @@ func (l *limited) pause(ctx context.Context, yields int) time.Duration {
 // context of the others, or has come to a lock. Each hears what it heard when all have come to
 // rest from what was heard before, and so unchanged code is green. (DET-2, WLD-6)
 func TestGoroutinesHearInTheRecordedOrder(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	const many = 5
 	for name, agent := range map[string]func(recorded bool) adk.Config{

@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/scenarios"
@@ -41,6 +42,7 @@ func verifyCut(t *testing.T, file []byte, live replay.Live) *replay.Report {
 // A trace that was cut is as far as it goes what the code does that recorded it: nobody knows what
 // came behind, wherever the file was cut.
 func TestLiveCodeIsAsACutRecording(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	for _, name := range []string{"tool-round-trip", "parallel-tools", "sub-agents", "gate-approved", "streamed-reply", "waits-cut-short"} {
 		scenario := slices.IndexFunc(scenarios.All(), func(s scenarios.Scenario) bool { return s.Name == name })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -63,6 +64,7 @@ func notRead(t *testing.T, file []byte, format string, args ...any) {
 
 // Lines that are swapped, doubled or gone, and single bits, are always found.
 func TestEveryDamageIsFound(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	file := smallTrace(t)
 	lines := bytes.SplitAfter(bytes.TrimSuffix(file, []byte("\n")), []byte("\n"))
@@ -90,6 +92,7 @@ func TestEveryDamageIsFound(t *testing.T) {
 // Values that are nested too deep are refused by their line, in every place
 // that can hold one; none is followed into the stack.
 func TestDeepNestingIsRefused(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	lists := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	objects := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }

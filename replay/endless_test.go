@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -87,6 +88,7 @@ func TestStrandsInACircle(t *testing.T) {
 
 // So is one whose code says what redaction takes out.
 func TestARedactedCircle(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	works := func(_ context.Context, dc *adk.DispatchContext, _ []*adk.Strand) error {
 		return dc.Stash().Set("works", true)
@@ -100,6 +102,7 @@ func TestARedactedCircle(t *testing.T) {
 
 // What others in such a run have still to do is done before it is given up, and compared.
 func TestBesideACircle(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	works := func(_ context.Context, dc *adk.DispatchContext, _ []*adk.Strand) error {
 		return dc.Stash().Set("works", true)

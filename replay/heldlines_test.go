@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -36,6 +37,7 @@ var forking = large.Shape{Name: "strands", Turn: func(crossings int) adk.Config 
 // A line that was played again is held by nobody, whatever it says: a turn that asks a million
 // times, or forks as many strands one after the other, takes no more than one of a hundred.
 func TestPlayedLinesAreLeft(t *testing.T) {
+	thorough.Long(t)
 	for _, shape := range slices.Concat(large.Shapes, []large.Shape{forking}) {
 		t.Run(shape.Name, func(t *testing.T) {
 			held, err := replay.HeldLines(t.Context(), shape.Trace(4_000))

@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -56,6 +57,7 @@ func TestStrandsAreReplayedInLinearTime(t *testing.T) {
 // A replay with live seams costs twice as much for twice the crossings, and what it
 // holds of a crossing is bounded.
 func TestLiveReplaysAreLinear(t *testing.T) {
+	thorough.Long(t)
 	allocs.Countable(t)
 	for _, name := range []string{"stream", "streams", "nesting", "history", "asks"} {
 		shape, ok := large.Named(name)
@@ -70,6 +72,7 @@ func TestLiveReplaysAreLinear(t *testing.T) {
 // Of each crossing a live replay holds no more than so many bytes when its agent is about to
 // end: with what the collector leaves lying about, one of a million takes less than a gigabyte.
 func TestLiveReplaysHoldLittle(t *testing.T) {
+	thorough.Long(t)
 	allocs.Countable(t)
 	for name, most := range map[string]float64{"stream": 663, "streams": 830, "history": 890} {
 		shape, ok := large.Named(name)

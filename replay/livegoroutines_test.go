@@ -65,6 +65,7 @@ func notes(ctx context.Context, dc *adk.DispatchContext, id, text string) error 
 // What live code has several goroutines of its own do at once comes in any order, and nothing
 // of that is a difference.
 func TestLiveGoroutinesComeInAnyOrder(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	names := []string{"read", "search", "list", "count"}
 	for name, run := range map[string]func(context.Context, *adk.DispatchContext, *adk.Helpers, *started) error{
@@ -424,6 +425,7 @@ func TestEventsOfReportsAtOnce(t *testing.T) {
 // A goroutine may have announced what nothing came of, as the turn was aborted, and end: the
 // others of its strand go on.
 func TestAGoroutineThatEndsBehindAnAnnouncement(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var all started
@@ -455,6 +457,7 @@ func TestAGoroutineThatEndsBehindAnAnnouncement(t *testing.T) {
 // A user who leaves while one of the tools that goroutines run waits, and the other is done, leaves
 // there again: whichever of both came first.
 func TestTheUserLeavesWhileGoroutinesRunTools(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	asks := func(name string, effect adk.Effect, do func(context.Context, string) (string, error)) *adk.Tool {
 		return tracetest.Must(adk.NewTool(adk.ToolInit{Name: name, Description: name, InputSchema: json.RawMessage(`{"type":"object"}`), Effect: effect,

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/scenarios"
 )
@@ -28,6 +29,7 @@ var seamSets = [][]string{
 
 // Today's code is the recorded code, so whatever of it is live, nothing differs.
 func TestLiveScenariosAreAsRecorded(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	for _, seams := range seamSets {
 		for _, s := range scenarios.All() {

@@ -31,6 +31,7 @@ func recordAgain(recorded *trace.Trace, options replay.RecordOptions) ([]byte, e
 // What a recorder writes its reader reads: what one line does not take is in several, also
 // where it is compressed, and where something is taken out before.
 func TestWhatIsWrittenCanBeRead(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	for _, options := range []replay.RecordOptions{{}, {Compress: true}, {Redact: &redact.Rules{}}}[:thorough.Of(3, 3, 1)] {
 		tracetest.ForEachFixture(t, func(t *testing.T, f tracetest.Fixture) {

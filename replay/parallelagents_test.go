@@ -70,6 +70,7 @@ func byTheMachine(t *testing.T, agent adk.Config) []byte {
 // Of sub-agents of one name that goroutines dispatch at once each is held against the one that
 // did the same, whichever began first; and a recording of them is played again.
 func TestParallelSubAgentsFindTheirOwn(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	nested := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var all started
@@ -98,6 +99,7 @@ func TestParallelSubAgentsFindTheirOwn(t *testing.T) {
 
 // What one of them does otherwise is told, of that one, and nothing of the others.
 func TestChangedParallelSubAgentsAreTold(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	before := researching("what is go", "what is rust", "what is zig")
 	for name, c := range map[string]struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -77,6 +78,7 @@ func permutations(n int, f func([]int)) {
 // A turn with parallel tools replays whatever the order in which the tools
 // finish, and each call has its own result (DET-7).
 func TestEveryOrderOfCompletions(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	orders := 0
 	for n := 1; n <= 5; n++ {

@@ -20,6 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
@@ -84,6 +85,7 @@ func TestRerecordWithLiveSeams(t *testing.T) {
 // The new trace is the same whichever strand is faster: in the recorded order where
 // that still applies, and else in the order of the strands.
 func TestRerecordIsTheSameInEveryOrder(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	const n = 4
 	var trace bytes.Buffer
@@ -234,6 +236,7 @@ func recordedInOrder(t *testing.T, first int, run func(ctx context.Context, dc *
 // second is not taken in the new run either, however long what aborted it takes. Where
 // something is live the strands run freely, and the second step waits for the abort.
 func TestRerecordOfAStepThatAnAbortForestalled(t *testing.T) {
+	thorough.Long(t)
 	for what, abort := range map[string]func(*adk.DispatchContext, func()){
 		"cancel":  func(_ *adk.DispatchContext, leave func()) { leave() },
 		"aborted": func(dc *adk.DispatchContext, _ func()) { _ = dc.Abort(errors.New("enough")) },

@@ -14,6 +14,7 @@ import (
 	openai "github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/allocs"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -21,6 +22,7 @@ import (
 
 // Twice the secrets under another name, in one crossing or in as many, are twice the work.
 func TestSecretsUnderAnotherName(t *testing.T) {
+	thorough.Long(t)
 	allocs.Countable(t)
 	for name, logs := range map[string]func(h *adk.Helpers, name string, secrets int){
 		"in one crossing": func(h *adk.Helpers, name string, secrets int) {

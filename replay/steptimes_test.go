@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -20,6 +21,7 @@ import (
 // where another strand has gone farther meanwhile. Here the times that operations
 // give back go into records. (DET-6, DET-7, EVT-6)
 func TestStepsHaveTheirOwnTimes(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	for range 20 {
 		var trace bytes.Buffer

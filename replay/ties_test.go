@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -47,6 +48,7 @@ func mirrored(says string, answers func(mirror string), told func(asking context
 // another one than the first that was told may have been the first that user code saw: a run
 // that has them the other way round is as recorded.
 func TestAnswersThatCameTogetherComeInAnyOrder(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	for _, seen := range []string{"a", "b", "c"} { // last told, and first seen
 		var others sync.WaitGroup

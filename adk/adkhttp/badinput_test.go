@@ -29,6 +29,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 )
 
@@ -416,6 +417,7 @@ func (k keyed) RoundTrip(req *http.Request) (*http.Response, error) {
 // plain recording, or says what it does not hold; a secret is in none. No other test runs beside
 // it: a replay of theirs would refuse what is asked here without a handle.
 func TestBadInput(t *testing.T) {
+	thorough.Long(t)
 	one, two := httptest.NewServer(hostile()), httptest.NewUnstartedServer(hostile())
 	two.EnableHTTP2 = true
 	two.StartTLS()

@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/internal/allocs"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // dense are documents of a size that have as much in each byte as a format can say.
@@ -99,6 +100,7 @@ func TestAnswersHaveABound(t *testing.T) {
 // what is held is looked at in every collection; else they have 4 KiB, and all that is
 // allocated counts: what grows with each value of a document shows there as well.
 func TestDenseDocuments(t *testing.T) {
+	thorough.Long(t)
 	allocs.Countable(t)
 	size := 4 << 10
 	large := os.Getenv("ADKREPLAY_LARGE") == "all"

@@ -56,6 +56,7 @@ var hostileQuestions = map[string][]string{
 // ART-14 to ART-19: whatever a document and a question are, there is an answer or an error
 // of the tool with a code, and no answer costs more than 64 MiB.
 func TestHostileDocuments(t *testing.T) {
+	thorough.Long(t)
 	questions := 0
 	for name, body := range hostileBodies {
 		if !thorough.Takes(name, 4) {

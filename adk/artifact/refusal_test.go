@@ -21,6 +21,7 @@ import (
 // ART-6, ART-17: whatever a question to a body is refused for, it is E_ARTIFACT_FORMAT, and
 // says of which artifact, why, and what to ask instead.
 func TestRefusals(t *testing.T) {
+	thorough.Long(t)
 	line := strings.Repeat("x", 8<<20+1)
 	long := `["` + line + `"]`
 	for name, c := range map[string]struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 func dirSpool(t *testing.T) *artifact.DirSpool {
@@ -28,6 +29,7 @@ func dirSpool(t *testing.T) *artifact.DirSpool {
 
 // SPL-1, SPL-2, SPL-3, SPL-4, SPL-5, SPL-6, SPL-8, SPL-11: the spools of this package pass the suite.
 func TestSpools(t *testing.T) {
+	thorough.Long(t)
 	assert.NoError(t, fakes.TestSpool(func() artifact.Spool { return artifact.NewMemorySpool() }))
 	assert.NoError(t, fakes.TestSpool(func() artifact.Spool { return dirSpool(t) }))
 	assert.NoError(t, fakes.TestSpool(func() artifact.Spool { return artifact.Prefixed(artifact.NewMemorySpool(), "part/") }))

@@ -220,6 +220,7 @@ func TestJSONInThePlaceOfAStream(t *testing.T) {
 
 // SSE-11, RTY-6, RTY-7: answers that are no JSON, or too large, fail, and their beginning is quoted.
 func TestAnswersThatAreNone(t *testing.T) {
+	thorough.Long(t)
 	endless := func(begin string) io.Reader { return io.MultiReader(strings.NewReader(begin), zeros{}) }
 	for name, c := range map[string]struct {
 		options func() chat.Options

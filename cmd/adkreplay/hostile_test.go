@@ -32,6 +32,7 @@ var ofTrace = [][]string{
 // internal failure. A normal run tries a sample, and all that end in a wait; with the
 // variable all are tried.
 func TestCommandsEndOnEveryPrefix(t *testing.T) {
+	thorough.Long(t)
 	thorough.OneGoroutine(t)
 	every, of := tracetest.AllMutants(), thorough.Of[uint32](64, 256, 1024)
 	if !every {
@@ -87,6 +88,7 @@ func FuzzCommands(f *testing.F) {
 
 // A call that names nobody who made it, and an execute of no tool, are said to be none.
 func TestCommandsEndWithoutOwnerOrTool(t *testing.T) {
+	thorough.Long(t)
 	thorough.OneGoroutine(t)
 	f := tracetest.FixtureNamed(t, "tool-round-trip")
 	path := filepath.Join(t.TempDir(), "turn.jsonl")
@@ -131,6 +133,7 @@ func TestCommandsEndOnAStrandThatAwaitsItself(t *testing.T) {
 
 // A call on a strand that its caller has no part in could wait for itself.
 func TestCommandsEndOnACallOfAnotherStrand(t *testing.T) {
+	thorough.Long(t)
 	thorough.OneGoroutine(t)
 	f := tracetest.FixtureNamed(t, "sub-agents-side-by-side")
 	path := filepath.Join(t.TempDir(), "turn.jsonl")

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"os"
 	"strconv"
+	"testing"
 
 	_ "github.com/adkreplay/adkreplay/internal/headroom" // to draw makes garbage
 	_ "pgregory.net/rapid"                               // its flags
@@ -47,7 +48,9 @@ func init() {
 // Checks has a property be held for n draws at least, and with -short for as many, until back
 // is called: a test wants them that must come upon what is rare.
 func Checks(n int) (back func()) {
-	n *= thorough.Of(1, 1, 5) // few are a fifth to rapid
+	if testing.Short() {
+		n *= 5 // rapid makes a fifth
+	}
 	checks := flag.Lookup("rapid.checks").Value
 	usual := checks.String()
 	if set, err := strconv.Atoi(usual); err == nil && set >= n {

@@ -63,7 +63,7 @@ var rooms = []room{
 	{name: "internal/beside", because: "a leaf: transports and replays know of each other by it alone"},
 	{name: "internal/jsondiff", because: "a leaf"},
 	{name: "internal/jsonfault", because: "a leaf: what is wrong with JSON is said in one way, whatever is read"},
-	{name: "internal/mutant", because: "a leaf, which tests alone use"},
+	{name: "internal/mutant", ours: []string{"internal/thorough"}, because: "tests alone use it"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
 		because: "plain data is written canonically; but for that, a leaf"},
 	{name: "internal/schema", ours: []string{"internal/unescaped"}, others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
@@ -323,7 +323,7 @@ var bans = []ban{
 	{path: "github.com/jackc/pgx/v5/stdlib", in: []string{"..."}, except: []string{"adk/storage/postgres", "internal/postgrestest"}, because: "a driver is for who wants that database"},
 	{path: module + "adk/storage/sqlite", in: []string{"..."}, except: []string{"example/chat"}, because: "a driver is for who wants that database: programs choose it"},
 	{path: module + "adk/storage/postgres", in: []string{"..."}, because: "a driver is for who wants that database: programs choose it"},
-	{path: "testing", in: []string{"..."}, except: []string{"internal/thorough", "replay/golden", "property", "internal/allocs", "internal/turntest", "internal/tracetest", "internal/livetest"},
+	{path: "testing", in: []string{"..."}, except: []string{"internal/thorough", "internal/draws", "replay/golden", "property", "internal/allocs", "internal/turntest", "internal/tracetest", "internal/livetest"},
 		because: "a program that records turns is not a test; helpers for tests take the smallest interface that serves"},
 	{path: "flag", in: []string{"adk", "adk/...", "fakes", "replay/...", "scenarios", "internal/...", "property/internal/..."}, except: []string{"internal/draws", "internal/turntest", "replay/golden"},
 		because: "who imports this must not get flags"},

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // Few is how many mutants do no harm to the build cache of the go command.
@@ -217,6 +219,9 @@ func notices(ctx context.Context, binary, dir, test string) (how string, noticed
 	}
 	run := exec.CommandContext(ctx, binary, args...)
 	run.Dir = dir
+	if !thorough.All() {
+		run.Env = append(os.Environ(), thorough.Variable+"="+thorough.Usual) // long tests notice, too
+	}
 	out, err := run.CombinedOutput()
 	switch text := string(out); {
 	case err == nil:

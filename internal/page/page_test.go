@@ -226,6 +226,7 @@ func TestScriptsAreTame(t *testing.T) {
 // which is 55 KB: so a page of a trace of 100 KB is smaller than the trace, and one of a trace
 // that is 180 KB when it is compressed is at most half as long again with all that is in it.
 func TestPageIsSmall(t *testing.T) {
+	thorough.Long(t)
 	empty, _ := written(t, &Page{})
 	assert.Less(t, len(empty), 56_000)
 	large, longest := 0, 0

@@ -115,6 +115,7 @@ func wholeLines(t *testing.T, data []byte) []byte {
 // it, and replays without a difference. A normal run tries every fourth word, others
 // for each fixture; with the variable of the engine's mutants every word.
 func TestRedactedTracesReplay(t *testing.T) {
+	thorough.Long(t)
 	thorough.OneGoroutine(t)
 	t.Parallel()
 	every := tracetest.AllMutants()

@@ -227,6 +227,7 @@ func TestLinesWaitForAStreamNoLongerThanTheyMust(t *testing.T) {
 
 // What may be a secret is not waited for without end.
 func TestWhatWaitsIsBounded(t *testing.T) {
+	thorough.Long(t)
 	thorough.OneGoroutine(t)
 	t.Parallel()
 	rules := mustRules(t, &redact.Rules{Patterns: []redact.Pattern{{Kind: "block", Expr: `BEGIN[^!]*!`}}})

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/streamre"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // exprs are put together of these, and texts of letters that they know.
@@ -45,6 +46,7 @@ func drawText(draw *rand.Rand) (text string) {
 // pieces it finds the same, wherever the text is cut; what was found is not taken back, and
 // no match begins before the place that is said to be open.
 func TestMatchesAreThoseOfRegexp(t *testing.T) {
+	thorough.Long(t)
 	draw := rand.New(rand.NewPCG(3, 4))
 	compiled, found := 0, 0
 	for range 20_000 {

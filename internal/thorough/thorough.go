@@ -1,5 +1,7 @@
 // Package thorough says how much a test does that could do as much as there is time for: one
-// that draws, samples or repeats.
+// that draws, samples or repeats, or one that takes long. There are three measures. The plain
+// suite is what one runs before each commit; make long, and CI, have the usual measure; make
+// thorough has all.
 package thorough
 
 import (
@@ -8,28 +10,46 @@ import (
 	"testing"
 )
 
-// Variable has tests do all that they can: make thorough sets it to "all".
+// Variable says the measure: Usual or Everything, or nothing for that of the plain suite.
 const Variable = "ADKREPLAY_THOROUGH"
 
-// All reports whether everything is to be done.
-func All() bool { return os.Getenv(Variable) == "all" }
+const (
+	// Usual has what is long run too, and draws as much as is worth it on each change.
+	Usual = "long"
+	// Everything has tests do all that they can.
+	Everything = "all"
+)
 
-// Of is how much is to be done: all of it where that was asked for, few with -short, as under
-// the race detector, which looks at the same code each time, and the usual measure else.
+// All reports whether everything is to be done.
+func All() bool { return os.Getenv(Variable) == Everything }
+
+// isPlain reports whether there is the time of the plain suite alone.
+func isPlain() bool { return !All() && os.Getenv(Variable) != Usual }
+
+// Of is how much is to be done: few in the plain suite, and with -short, as under the race
+// detector, which looks at the same code each time.
 func Of[T any](all, usual, few T) T {
 	switch {
 	case All():
 		return all
-	case testing.Short():
+	case testing.Short() || isPlain():
 		return few
 	}
 	return usual
 }
 
-// Takes reports whether one of many of a kind is looked at: all are but with -short, where it
-// is one in so many, the same each time, by its name.
+// Takes reports whether one of many of a kind is looked at: where few are to be, it is one in
+// so many, the same each time, by its name.
 func Takes(name string, oneIn uint32) bool {
-	return All() || !testing.Short() || crc32.ChecksumIEEE([]byte(name))%oneIn == 0
+	return Of(true, true, crc32.ChecksumIEEE([]byte(name))%oneIn == 0)
+}
+
+// Long skips a test in the plain suite: it takes a second and more.
+func Long(t testing.TB) {
+	t.Helper()
+	if isPlain() {
+		t.Skip("it is long: make long runs it, and CI")
+	}
 }
 
 // OneGoroutine skips a test with -short, as under the race detector, which has nothing to say of what

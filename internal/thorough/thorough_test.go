@@ -9,48 +9,50 @@ import (
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
-func TestOf(t *testing.T) {
-	t.Setenv(thorough.Variable, "all")
-	assert.True(t, thorough.All())
-	assert.Equal(t, 3, thorough.Of(3, 2, 1))
-	t.Setenv(thorough.Variable, "")
-	assert.False(t, thorough.All())
-	want := 2
+// usual is what is done of a measure, few with -short.
+func usual[T any](usual, few T) T {
 	if testing.Short() {
-		want = 1
+		return few
 	}
-	assert.Equal(t, want, thorough.Of(3, 2, 1))
+	return usual
+}
+
+func TestOf(t *testing.T) {
+	for setting, want := range map[string]int{thorough.Everything: 3, thorough.Usual: usual(2, 1), "": 1} {
+		t.Setenv(thorough.Variable, setting)
+		assert.Equal(t, want, thorough.Of(3, 2, 1), setting)
+		assert.Equal(t, setting == thorough.Everything, thorough.All(), setting)
+	}
 }
 
 func TestTakes(t *testing.T) {
-	taken := func() (n int) {
+	for setting, want := range map[string]int{thorough.Everything: 1000, thorough.Usual: usual(1000, 250), "": 250} {
+		t.Setenv(thorough.Variable, setting)
+		n := 0
 		for i := range 1000 {
 			if thorough.Takes(strconv.Itoa(i), 4) {
 				n++
 			}
 		}
-		return n
-	}
-	t.Setenv(thorough.Variable, "all")
-	assert.Equal(t, 1000, taken())
-	t.Setenv(thorough.Variable, "")
-	if testing.Short() {
-		assert.InDelta(t, 250, taken(), 50)
-	} else {
-		assert.Equal(t, 1000, taken())
+		assert.InDelta(t, want, n, 50, setting)
 	}
 }
 
-// With -short what is on one goroutine is left out, unless all is asked for.
-func TestOneGoroutine(t *testing.T) {
-	ran := func(setting string) (ran bool) {
-		t.Run("all "+setting, func(t *testing.T) {
+// With -short what is on one goroutine is left out, unless all is asked for; what is long is
+// left out of the plain suite alone.
+func TestWhatIsSkipped(t *testing.T) {
+	ran := func(setting string, skip func(testing.TB)) (ran bool) {
+		t.Run("measure "+setting, func(t *testing.T) {
 			t.Setenv(thorough.Variable, setting)
-			thorough.OneGoroutine(t)
+			skip(t)
 			ran = true
 		})
 		return ran
 	}
-	assert.True(t, ran("all"))
-	assert.Equal(t, !testing.Short(), ran(""))
+	assert.True(t, ran(thorough.Everything, thorough.OneGoroutine))
+	assert.Equal(t, !testing.Short(), ran(thorough.Usual, thorough.OneGoroutine))
+	assert.Equal(t, !testing.Short(), ran("", thorough.OneGoroutine))
+	assert.True(t, ran(thorough.Everything, thorough.Long))
+	assert.True(t, ran(thorough.Usual, thorough.Long))
+	assert.False(t, ran("", thorough.Long))
 }

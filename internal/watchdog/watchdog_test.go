@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // begin starts a run and gives its label; it ends with the test.
@@ -243,6 +244,7 @@ func TestTimeInWhichNobodyLooksIsNone(t *testing.T) {
 // The wait for what is about to end is over when all wait, and while one of them could go on
 // when the process has had the processors for as long as an idle machine waits.
 func TestRest(t *testing.T) {
+	thorough.Long(t)
 	t.Cleanup(func(before int) func() { return func() { runtime.GOMAXPROCS(before) } }(runtime.GOMAXPROCS(1)))
 	had := time.Duration(0)
 	long := func() *Rest {

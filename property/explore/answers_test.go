@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -105,6 +106,7 @@ func TestNobodyGetsTheAnswerOfAnother(t *testing.T) {
 // end: at whoever is asked last, or in user code. At a gate that nobody settles it is a person who
 // is waited for.
 func TestATurnThatStandsStill(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	never := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
 	asks := func(ctx context.Context) error {
@@ -301,6 +303,7 @@ func TestCodeIsNotBrokenOffWithinTheEngine(t *testing.T) {
 // to the abort; who says nothing of it, or tries the same again and again, is. What is asked
 // although the turn is aborted is done, and tried again where it fails, as often as it takes.
 func TestUndoingInAnAbortedTurn(t *testing.T) {
+	thorough.Long(t)
 	for name, c := range map[string]struct {
 		logs, again, after, deaf bool
 	}{"logged": {logs: true}, "not logged": {deaf: true}, "the same, and logged": {logs: true, again: true, deaf: true},

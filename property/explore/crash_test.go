@@ -16,6 +16,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -144,6 +145,7 @@ func TestCrashIsReproduced(t *testing.T) {
 
 // A turn that follows and breaks an invariant, or hangs, is told as that.
 func TestTheTurnThatFollowsIsJudged(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -329,6 +331,7 @@ func TestRandomOrders(t *testing.T) {
 // Few strands that touch nothing in common that is seen may share a lock: by chance one reads
 // again while the other waits to write, in an order that no search among all would try.
 func TestOrdersOfStrandsThatShareALock(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	s := executing("reads again", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		var lock sync.RWMutex

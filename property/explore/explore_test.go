@@ -73,6 +73,7 @@ func explored(t testing.TB, s turn.Subject, o explore.Options) *explore.Explorat
 // The engine bears every single fault at every crossing of every scenario, and
 // every order of strands.
 func TestScenariosWithOneFault(t *testing.T) {
+	thorough.Long(t)
 	tried := map[turn.FaultKind]int{}
 	orders := 0
 	of := thorough.Of(1, 1, 4)
@@ -116,6 +117,7 @@ func TestScenariosWithOneFault(t *testing.T) {
 
 // The result is the same whatever the number of workers.
 func TestWorkersDoNotShow(t *testing.T) {
+	thorough.Long(t)
 	for name, limit := range map[string]int{"hello": 0, "parallel-tools": thorough.Of(1300, 1300, 600)} { // a chunk and more
 		var results []string
 		for _, workers := range []int{1, 5} {
@@ -446,6 +448,7 @@ func TestGatesThatNobodySettles(t *testing.T) {
 // A turn that goes on for ever is none to explore, and one that does so when
 // something went wrong is cancelled: that nothing bounds it is found.
 func TestEndlessTurn(t *testing.T) {
+	thorough.Long(t)
 	_, err := explore.Explore(t.Context(), executing("endless", func(context.Context, *adk.DispatchContext, *adk.Helpers) error { return nil }), explore.Options{})
 	assert.EqualError(t, err, "endless: the turn has not ended after 100,000 crossings, with nothing gone wrong: does anybody signal?")
 
@@ -467,6 +470,7 @@ func TestEndlessTurn(t *testing.T) {
 // One stream is no loop: it may be as long as what it says. One that never ends is found all
 // the same.
 func TestLongStreams(t *testing.T) {
+	thorough.Long(t)
 	saying := func(name string, more func(n int, failed error) bool) turn.Subject {
 		return keeping(name, func(c *adk.Config) {
 			c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -313,6 +314,7 @@ func TestWrittenTwice(t *testing.T) {
 
 // A goroutine that nobody waits for is found, with the schedule that leaves it.
 func TestGoroutineLeftBehind(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })

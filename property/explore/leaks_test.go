@@ -19,6 +19,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -54,6 +55,7 @@ func readAll(body io.ReadCloser) error {
 // keeps and of one that a run makes. A response that nobody reads keeps its
 // connection, and is named.
 func TestConnectionsKeptAlive(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 1<<20))
@@ -125,6 +127,7 @@ func TestNobodyIsLookedForBehindTheBudget(t *testing.T) {
 // standard library's, and nothing that user code could end. A body that nobody closes leaves
 // the same, and is found.
 func TestClientsWithATimeout(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	timing := func(read func(io.ReadCloser) error) turn.Subject {
 		return executing("timing", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -231,6 +234,7 @@ func TestPoolsOfDatabases(t *testing.T) {
 
 // What a driver keeps for a connection can be named as what may stay.
 func TestGoroutinesOfTheBackground(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })

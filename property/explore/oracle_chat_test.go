@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/chat"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -58,6 +59,7 @@ func talking(t *testing.T, handle func(ctx context.Context, dc *adk.DispatchCont
 // An agent of package chat, which logs at each turn's end that all went well, tells nobody of
 // what failed by that.
 func TestWhatChatLogsTellsOfNoFailure(t *testing.T) {
+	thorough.Long(t)
 	for name, c := range map[string]struct {
 		handle func(ctx context.Context, dc *adk.DispatchContext) (string, error)
 		oracle string

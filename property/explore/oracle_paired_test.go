@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -49,6 +50,7 @@ func asksAtOnce(ctx context.Context) ([]arrived, error) {
 // Who puts the answers of several that were asked at once together as they come takes one for
 // another where the first is late; who keeps them apart, or tells them as they come, does not.
 func TestAnswersOfSeveralAtOnce(t *testing.T) {
+	thorough.Long(t)
 	lines := func(line func(n int, a arrived) string) func([]arrived) string {
 		return func(all []arrived) string {
 			var text strings.Builder

@@ -20,6 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -427,6 +428,7 @@ func TestShownInTheMidstOfAStream(t *testing.T) {
 // A run that does not come to its end is shown as others are: what the schedule does in
 // words, and the crossings before it stood still.
 func TestWhatAHangShows(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })

@@ -22,6 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/race"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -131,6 +132,7 @@ func TestLockHeldOverAnOperation(t *testing.T) {
 // So is a strand that waits for another one by a channel, for one that sleeps, and
 // for goroutines of its own.
 func TestStrandsThatWaitForOneAnother(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	s := pair("hands over", func() *chan int { c := make(chan int); return &c }, func(ctx context.Context, dc *adk.DispatchContext, c *chan int, n int) error {
 		if n == 0 {
@@ -175,6 +177,7 @@ func TestStrandsThatWaitForOneAnother(t *testing.T) {
 // RUN-5: two locks that are taken in two orders are a deadlock, with the lines that
 // wait.
 func TestDeadlockOfLocks(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	s := pair("lock order", func() *locked { return &locked{} }, func(ctx context.Context, dc *adk.DispatchContext, l *locked, n int) error {
 		first, second := &l.first, &l.second
@@ -216,6 +219,7 @@ func headOf(stack string) string {
 
 // RUN-5: what was given up while it was made is not run when it has been made after all.
 func TestWhatIsMadeTooLateIsNotRun(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	var made, ran atomic.Bool
 	over := make(chan struct{})
@@ -269,6 +273,7 @@ func TestALockThatAnotherRunHas(t *testing.T) {
 // RUN-5: whatever user code does, the exploration ends within its budget, and says
 // where it hung.
 func TestExplorationsEnd(t *testing.T) {
+	thorough.Long(t)
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	var over atomic.Bool // nothing spins behind its exploration
@@ -330,6 +335,7 @@ func TestExplorationsEnd(t *testing.T) {
 // A run that is under way when the budget is used up is ended where it asks the engine
 // for something, and left behind where it does not; that says nothing against it.
 func TestARunIsNotWaitedFor(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	for name, wait := range map[string]func(dc *adk.DispatchContext){
 		"asks":        func(dc *adk.DispatchContext) { dc.Now(); time.Sleep(time.Millisecond) },
@@ -351,6 +357,7 @@ func TestARunIsNotWaitedFor(t *testing.T) {
 
 // A check that does not return, and a Close, are waited for as long as there is time.
 func TestWhatHangsBesideTheRuns(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -437,6 +444,7 @@ func TestNoRunBeginsBehindTheBudget(t *testing.T) {
 
 // The same holds where the undisturbed turn hangs.
 func TestUndisturbedHang(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -448,6 +456,7 @@ func TestUndisturbedHang(t *testing.T) {
 // A run that was left behind may keep what the next one needs. That is said, and no
 // run accused of what another one did.
 func TestStateOfALostRun(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	var global sync.Mutex
 	s := executing("global", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
@@ -467,6 +476,7 @@ func TestStateOfALostRun(t *testing.T) {
 // a goroutine that has failed, and gives nothing back, waits until its caller leaves: a hint says
 // where, and the exploration goes on.
 func TestWhoStandsStillBesideAConnection(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pens") }))
 	t.Cleanup(server.Close)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -49,6 +50,7 @@ func answering(careless bool) func(words int) turn.Instance {
 // An input that is drawn and what goes wrong are found together, and the input is made
 // small: neither shows it alone.
 func TestExploring(t *testing.T) {
+	thorough.Long(t)
 	t.Chdir(t.TempDir()) // rapid keeps what failed in testdata
 	inputs := rapid.IntRange(0, 12)
 	all := complaintsOf(t, gen.Exploring(inputs, answering(true), explore.Options{Workers: 1, Schedules: 20}))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -25,6 +26,7 @@ var properties = map[string]func(turn.Turn) string{
 
 // Turns that once broke a property hold to all of them.
 func TestKeptTurns(t *testing.T) {
+	thorough.Long(t)
 	files, err := filepath.Glob(turntest.KeptTurns() + "/*.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

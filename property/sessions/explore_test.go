@@ -19,6 +19,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/sessions"
 )
 
@@ -213,6 +214,7 @@ func TestHang(t *testing.T) {
 // A turn that waits for its caller is cancelled: that is no hang, and it is settled when it
 // no longer waits.
 func TestWaitForTheCaller(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel() // it waits
 	s := sessions.Subject{Name: "waiting", Deliveries: deliveries(1), Open: func() sessions.Instance {
 		i := listener().Open()
@@ -425,6 +427,7 @@ func TestTest(t *testing.T) {
 // SES-24: attempts at a delivery write the same twice, and whoever is asked can know only by a
 // key that stays. What one attempt writes twice is its own matter.
 func TestWritesInEachAttempt(t *testing.T) {
+	thorough.Long(t)
 	paying := func(name string, key func(dc *adk.DispatchContext, seed session.Seed) string, more ...string) sessions.Subject {
 		return kept(name, func(func() *session.Host) session.Config {
 			return agent(func(ctx context.Context, dc *adk.DispatchContext) error {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/property/sessions"
 )
 
@@ -266,6 +267,7 @@ func mutated(at int) (mutant, twin sessions.Subject) {
 // Every mistake is found, by the invariant that says what it breaks, and the line that
 // reproduces it fails with the mistake and passes without.
 func TestMutants(t *testing.T) {
+	thorough.Long(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // an exploration makes much garbage and keeps little of it
 	var table strings.Builder
 	fmt.Fprint(&table, "| mistake | found at schedule | shortest |\n| --- | --- | --- |\n")

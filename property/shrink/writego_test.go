@@ -16,6 +16,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/property/shrink"
@@ -24,6 +25,7 @@ import (
 
 // What is written as Go compiles, and makes the trace that the turn makes.
 func TestWriteScenario(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	written := map[string]turn.Turn{"Everything": turntest.Everything(), "Alone": turntest.Standalone(), "Ended": turntest.EndedByListener(), "Odd": turntest.OddData(), "Handlers": handlersTakenOff(), "Bare": abortedByTheBareCode(), "Logged": loggedByATurn(), "Handles": handlesOfAnyName()}
 	names, err := fs.Glob(fixtures.Traces, "[m-p]*.jsonl") // a part: all of them take their time to compile

@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
@@ -48,6 +49,7 @@ func atWork(t *testing.T, weather string) (sources []corpus.Source, live func(na
 // the trace that is shown does not come to the tool: in the report, in what waits for a review,
 // where it is no part of the change that hits the others, and in the reason of who accepts it.
 func TestWhatDiffersOnItsOwnIsSaidOfAllTraces(t *testing.T) {
+	thorough.Long(t)
 	sources, live := atWork(t, "snow")
 	report, err := corpus.Verify(t.Context(), sources, live)
 	require.NoError(t, err)

@@ -26,6 +26,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fixtures"
 	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -187,6 +188,7 @@ func TestVerifyAllKeepsNoTraces(t *testing.T) {
 
 // A divergence keeps no long value, however long it was.
 func TestVerifyAllCutsLongValues(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	long := strings.Repeat("many words ", 100_000)
 	says := func(what string) livetest.ExecutorFunc {

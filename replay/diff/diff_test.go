@@ -23,6 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/livetest"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/diff"
@@ -371,6 +372,7 @@ func TestDiffOfAPrefix(t *testing.T) {
 // Long traces are aligned in a time that grows with their length: this one would
 // take hours if it grew with the square.
 func TestDiffOfLongTraces(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	a, b := longTraces(t, 50_000)
 	d := diff.Traces(a, b, byLength)
@@ -382,6 +384,7 @@ func TestDiffOfLongTraces(t *testing.T) {
 
 // Of a stream of which every delta differs, each is a line.
 func TestDiffOfLongTracesThatDifferThroughout(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	a, _ := longTraces(t, 20_000)
 	b := trace.New(a.Header, slices.Clone(a.Lines()))

@@ -128,8 +128,9 @@ var report = regexp.MustCompile(`(?s)replay: not as recorded[^\n]*:\n(.*?)\n\s*n
 // nothing.
 func TestChangesAreNamed(t *testing.T) {
 	all := os.Getenv("ADKREPLAY_MUTANTS") == "all"
-	if testing.Short() && !all {
-		t.Skip("builds the example for each change: ADKREPLAY_MUTANTS=all, which make mutants sets, runs it")
+	if !all {
+		thorough.Long(t) // builds the example for each change
+		thorough.OneGoroutine(t)
 	}
 	for _, c := range changes {
 		if !all && !slices.Contains(sampled[:thorough.Of(2, 1, 0)], c.name) {
@@ -193,6 +194,7 @@ func runs(t *testing.T, dir, command string) {
 // What a report says to do next runs as it is printed, from the root of the module. The
 // second command is of go test.
 func TestNextRuns(t *testing.T) {
+	thorough.Long(t)
 	tb := replayed(turns(t), func(l *replay.Live) { l.Turn.SystemPrompt = "Be kind." }, replay.Prompt, replay.Executor)
 	require.Len(t, tb.failed, 1)
 	commands := commandsOf(tb.failed[0])

@@ -15,6 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -55,6 +56,7 @@ func TestASecretIsInNoGoldenFile(t *testing.T) {
 // A secret that the rules know by a path alone, of which nothing live is, is in nothing that a
 // check writes, in whatever words today's code says it.
 func TestASecretKnownByAPathIsWrittenNowhere(t *testing.T) {
+	thorough.Long(t)
 	const secret = "correct-horse"
 	byPath := &redact.Rules{Paths: []string{"password"}}
 	type says func(h *adk.Helpers) error

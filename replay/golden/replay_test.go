@@ -19,6 +19,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
@@ -299,6 +300,7 @@ func TestReplayEndsWithItsTest(t *testing.T) {
 // The tests of the check hold with -update too, and with a reason: make golden gives
 // them both.
 func TestReplayWhereFilesAreUpdated(t *testing.T) {
+	thorough.Long(t)
 	for _, reason := range []string{"", "because"} {
 		again := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestReplay(Fails|IsRed|Of)", "-update")
 		again.Env = append(os.Environ(), "ADKREPLAY_REASON="+reason, "CI=")

@@ -23,6 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -253,6 +254,7 @@ func TestReplaySessionsOfAProcessThatRemembers(t *testing.T) {
 // accepted with a reason: then the later turns begin with what the earlier ones leave now, and
 // the check passes.
 func TestReplaySessionsAccepts(t *testing.T) {
+	thorough.Long(t)
 	for name, c := range changedShops {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("ADKREPLAY_REASON", "")
@@ -456,6 +458,7 @@ func TestReplaySessionsOfAKilledHost(t *testing.T) {
 // SES-34: redacted sessions pass, and a change of their agent is accepted, by the rules by which
 // they were redacted. What the rules find is in no file then, and in nothing that a check says.
 func TestReplaySessionsRedacted(t *testing.T) {
+	thorough.Long(t)
 	t.Setenv("ADKREPLAY_REASON", "It is meant.")
 	rules := redact.UsualSecrets()
 	rules.Patterns = append(rules.Patterns, redact.Pattern{Kind: "code", Expr: `code-[0-9]+`})

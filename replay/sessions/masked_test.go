@@ -20,6 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/redact"
 	"github.com/adkreplay/adkreplay/replay/sessions"
@@ -46,6 +47,7 @@ func mailShop(t *testing.T, rules *redact.Rules) *sessions.InMemory {
 // SES-34: what rules take out of traces, a journal does not say either, and both belong
 // together still, made again too.
 func TestJournalsAreRedacted(t *testing.T) {
+	thorough.Long(t)
 	shops := mailShop(t, mails)
 	for name, content := range shops.Files() {
 		assert.NotContains(t, string(content), ".example", name)

@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -113,6 +114,7 @@ func TestBombsAreGivenUpEarly(t *testing.T) {
 // A trace that was read whole holds at most ten times its file, whatever its lines say: also
 // if they say next to nothing, or what takes many times its text.
 func TestHeldTraces(t *testing.T) {
+	thorough.Long(t)
 	const lines = 4_000
 	held := func(name string, data []byte) {
 		held := allocs.Held(func() *trace.Trace {
@@ -181,6 +183,7 @@ func TestLinesOfTraces(t *testing.T) {
 // What is held of a trace are its texts as well as its values: a trace of many values whose
 // one text is longer takes as much more.
 func TestHeldTextsCount(t *testing.T) {
+	thorough.Long(t)
 	shape, ok := large.Named("arguments")
 	require.True(t, ok)
 	short := shape.Trace(2_000)

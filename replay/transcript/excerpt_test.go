@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/large"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay/trace"
 	"github.com/adkreplay/adkreplay/replay/transcript"
@@ -74,6 +75,7 @@ func TestExcerpt(t *testing.T) {
 
 // Excerpts that are made in one walk are those that are made alone.
 func TestExcerptsTogether(t *testing.T) {
+	thorough.Long(t)
 	for _, f := range tracetest.AllFixtures(t) {
 		var lists [][]int
 		for n := range f.Trace.Lines() {

@@ -13,6 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/allocs"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/whatif"
 )
@@ -45,6 +46,7 @@ func supposeAPrompt(t testing.TB, recorded []byte) *whatif.Report {
 // Every line that is said of a long turn costs the same: of twice as many iterations,
 // each of which took no notice of what was set, twice as much is allocated.
 func TestWhatIfIsLinear(t *testing.T) {
+	thorough.Long(t)
 	allocs.Countable(t)
 	allocated := func(n int) (count float64) {
 		recorded := iterated(t, n)

@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/postgrestest"
 	"github.com/adkreplay/adkreplay/internal/storagetest"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 // counted is a host that counts its turns, after each of which a function is called.
@@ -92,6 +93,7 @@ func TestCutConnections(t *testing.T) {
 // leaves the delivery to other hosts: they run it if it was not made, and tell its outcome if
 // it was.
 func TestServerThatStaysAway(t *testing.T) {
+	thorough.Long(t)
 	dsn := postgrestest.Database(t)
 	p, through := newProxy(t, dsn)
 	turns := 0

@@ -41,6 +41,7 @@ func TestHostsOfOneFile(t *testing.T) {
 // SES-20: a record that the database refuses leaves the delivery, the values and the revision
 // as they were.
 func TestCommitWithARefusedRecord(t *testing.T) {
+	thorough.Long(t)
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	db := open(t, path, storage.Config{})
 	raw := plainSQL(t, path)
@@ -193,6 +194,7 @@ func TestChangedSessionRows(t *testing.T) {
 // SES-9, SES-20: where the disk is full, the delivery that it did not take is named and leaves
 // nothing, and where there is room again it counts, as all others do.
 func TestSessionsOnAFullDisk(t *testing.T) {
+	thorough.Long(t)
 	dir := storagetest.SmallDisk(t)
 	storagetest.FillDiskBySessions(t, dir, func() (storagetest.Opened, adk.Storage, session.Store) {
 		db := open(t, filepath.Join(dir, "a.db"), storage.Config{})
@@ -203,6 +205,7 @@ func TestSessionsOnAFullDisk(t *testing.T) {
 // SES-11, SES-12: a thousand deliveries to a thousand sessions at once wait for one another at
 // the file, and none fails.
 func TestManyDeliveriesAtOnce(t *testing.T) {
+	thorough.Long(t)
 	many := thorough.Of(1000, 1000, 100)
 	path := filepath.Join(storagetest.TempDir(t), "a.db")
 	db := open(t, path, storage.Config{})

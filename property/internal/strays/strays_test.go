@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/patience"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property/internal/strays"
 )
@@ -60,6 +61,7 @@ func (u unanswered) RoundTrip(*http.Request) (*http.Response, error) {
 
 // Who keeps a client to its timeout, and had not begun when it was counted, is the same where it waits.
 func TestWhoKeepsAClientToItsTimeout(t *testing.T) {
+	thorough.Long(t)
 	never := make(unanswered)
 	mine := watchdog.NewLabel()
 	asked := make(chan struct{})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/replay/internal/atrest"
 )
@@ -86,6 +87,7 @@ func TestWhoSleepsForGoodHoldsNobodyUp(t *testing.T) {
 
 // Where a goroutine never comes to rest nobody waits for that after a while.
 func TestWhoWorksForGoodHoldsNobodyUp(t *testing.T) {
+	thorough.Long(t)
 	r := newRun()
 	r.label.Set()
 	var over atomic.Bool
