@@ -36,14 +36,15 @@ type failure struct {
 // exchange asks until an answer has come, or no attempt is left (RTY-1). What it has of
 // an answer is reported and not stored.
 func (it *iteration) exchange(body []byte) (*answer, error) {
+	world := &reused{base: it.transport}
 	client := &http.Client{
-		Transport: adkhttp.NewTransport(it.transport, adkhttp.Limits(it.askLimits()), adkhttp.KeepRetryAfter()),
+		Transport: adkhttp.NewTransport(world, adkhttp.Limits(it.askLimits()), adkhttp.KeepRetryAfter()),
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
 	}
 	for attempt := 1; ; attempt++ {
-		a, failed := it.attempt(client, body, attempt)
+		a, failed := it.attempt(client, world, body, attempt)
 		if failed == nil || it.stopped() {
 			return a, nil
 		}
@@ -68,7 +69,7 @@ func (it *iteration) askLimits() adk.AskLimits {
 }
 
 // attempt asks once.
-func (it *iteration) attempt(client *http.Client, body []byte, attempt int) (*answer, *failure) {
+func (it *iteration) attempt(client *http.Client, world *reused, body []byte, attempt int) (*answer, *failure) {
 	req, err := http.NewRequestWithContext(it.ctx, http.MethodPost, it.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return nil, &failure{err: err}
@@ -85,7 +86,11 @@ func (it *iteration) attempt(client *http.Client, body []byte, attempt int) (*an
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, it.refused(resp)
 	}
-	return it.read(resp, attempt)
+	a, failed := it.read(resp, attempt)
+	if a.sawDone {
+		world.finish()
+	}
+	return a, failed
 }
 
 // unasked is what comes of a server that does not answer.

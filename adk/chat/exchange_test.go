@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -604,4 +606,73 @@ func TestRealServer(t *testing.T) {
 	assert.Equal(t, adk.StatusAborted, p.end.Status)
 	assert.Empty(t, p.failures)
 	assert.Empty(t, p.texts())
+}
+
+// RTY-5, XCH-5: over HTTP/1.1 one connection serves all requests, as what ends a stream's body
+// is read behind [DONE]; a server that stays on the line, or sends more and more, holds nobody up.
+func TestConnectionIsUsedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		behind func(w http.ResponseWriter, r *http.Request)
+		wants  int
+	}{
+		"the body ends":       {func(http.ResponseWriter, *http.Request) {}, 1},
+		"a comment is behind": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, ": bye\n\n") }, 1},
+		"it stays on the line": {func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, 3},
+		"it sends on": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, strings.Repeat(": and on", 100))
+			}
+		}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var connections atomic.Int64
+			world := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				padding := ":" + strings.Repeat(" ", 3000) + "\n\n" // the server writes in chunks, and all of them at once
+				_, _ = io.WriteString(w, padding+"data: "+delta("A")+"\n\ndata: [DONE]\n\n")
+				c.behind(w, r)
+			}))
+			world.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+				if state == http.StateNew {
+					connections.Add(1)
+				}
+			}
+			world.Start()
+			t.Cleanup(world.Close)
+			base := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := new(net.Dialer).DialContext(ctx, network, address)
+				return &cutConn{Conn: conn}, err
+			}}
+			t.Cleanup(base.CloseIdleConnections)
+			options := streaming()
+			options.BaseURL, options.Transport = world.URL, base
+			for range 3 {
+				assert.Equal(t, []string{"said A"}, play(t, scene{options: options, alone: true}).acked(t).texts())
+			}
+			assert.EqualValues(t, c.wants, connections.Load())
+		})
+	}
+}
+
+// cutConn reads what is behind [DONE] by itself, as it comes from servers that are farther away.
+type cutConn struct {
+	net.Conn
+	behind []byte
+}
+
+func (c *cutConn) Read(p []byte) (int, error) {
+	if len(c.behind) > 0 {
+		n := copy(p, c.behind)
+		c.behind = c.behind[n:]
+		return n, nil
+	}
+	n, err := c.Conn.Read(p)
+	if done := []byte("[DONE]\n\n"); bytes.Contains(p[:n], done) {
+		end := bytes.Index(p[:n], done) + len(done)
+		c.behind, n = bytes.Clone(p[end:n]), end
+	}
+	return n, err
 }
