@@ -107,6 +107,7 @@ type attempt struct {
 	unran   []int // the calls whose code a lasting fault kept from running
 	unasked []int // the asks that reached nobody, by their operations
 	misled  []int // those that a fault answered
+	downed  []int // those of them that one answered which goes on
 
 	// What judging uses again from run to run.
 	checker property.Checker
@@ -153,7 +154,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	if n.askers {
 		a.askers = map[int]map[int]bool{}
 	}
-	a.unran, a.unasked, a.misled = a.unran[:0], a.unasked[:0], a.misled[:0]
+	a.unran, a.unasked, a.misled, a.downed = a.unran[:0], a.unasked[:0], a.misled[:0], a.downed[:0]
 }
 
 // run runs the turn, on the caller's goroutine.
@@ -624,7 +625,7 @@ func (a *attempt) seamOf(call int) string {
 // says says what a fault does, and where.
 func (a *attempt) says(f planned) string {
 	what, in := f.place.String(), a.metIn(f)
-	if x := &a.crossings[min(f.At, len(a.crossings))-1]; wire.IsAsk(x) && x.Name != "" && (f.moment == elsewhere || f.moment == amidBody) {
+	if x := &a.crossings[min(f.At, len(a.crossings))-1]; wire.IsAsk(x) && x.Name != "" && f.place.kind == x.Kind && (f.moment == elsewhere || f.moment == amidBody) {
 		what = "ask " + x.Name
 	}
 	if f.world != nil {
@@ -754,6 +755,9 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 			if x.Kind.Uses(adk.FieldJSON) {
 				if asks == nil {
 					asks = askedIn(a.crossings)
+					for _, op := range a.downed {
+						asks[op].held = true
+					}
 				}
 				s.world = asks[x.Op]
 			}

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -358,6 +359,71 @@ func TestAcceptedWriteOfAnAsk(t *testing.T) {
 	}
 }
 
+// What usually comes next of the same server makes nothing good; what replaces what was to be written
+// does, and so does what is asked again while the answer that failed still has an open body.
+func TestFailedWriteBeforeTheNextStep(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	t.Cleanup(server.Close)
+	client := &http.Client{Transport: adkhttp.NewTransport(server.Client().Transport, adkhttp.Effect(func(*http.Request) adk.Effect { return adk.EffectWrites }))}
+	const leavesOpen = true // the body of a refusal
+	send := func(ctx context.Context, method, path, body string, open ...bool) error {
+		request, err := http.NewRequestWithContext(ctx, method, server.URL+path, strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		if answer.StatusCode != http.StatusOK {
+			err = errors.New(answer.Status)
+		}
+		if err == nil || len(open) == 0 {
+			_ = answer.Body.Close()
+		}
+		return err
+	}
+	for name, c := range map[string]struct {
+		saga func(ctx context.Context) error
+		lost bool
+	}{
+		"a step is swallowed": {func(ctx context.Context) error {
+			_ = send(ctx, http.MethodPut, "/orders/1", "refunded")
+			return send(ctx, http.MethodPost, "/mails", "We have refunded it.")
+		}, true},
+		"an entry of a list": {func(ctx context.Context) error {
+			_ = send(ctx, http.MethodPost, "/mails", "to Ada")
+			return send(ctx, http.MethodPost, "/mails", "to Bob")
+		}, true},
+		"how far it is, again and again": {func(ctx context.Context) error {
+			_ = send(ctx, http.MethodPut, "/progress", "1 of 2")
+			return send(ctx, http.MethodPut, "/progress", "2 of 2")
+		}, false},
+		"another step in its place": {func(ctx context.Context) error {
+			if send(ctx, http.MethodPut, "/orders/1", "refunded") != nil {
+				_ = send(ctx, http.MethodPost, "/tickets", "order 1 is refunded, and says it is not")
+			}
+			return send(ctx, http.MethodPost, "/mails", "We have refunded it.")
+		}, false},
+		"tried again beside an open body": {func(ctx context.Context) error {
+			err := send(ctx, http.MethodPut, "/orders/1", "refunded", leavesOpen)
+			for range 2 {
+				if err != nil {
+					err = send(ctx, http.MethodPut, "/orders/1", "refunded")
+				}
+			}
+			return err
+		}, false},
+	} {
+		result, err := Explore(t.Context(), executor(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			return errors.Join(c.saga(ctx), dc.Ack())
+		}), Options{Faults: []turn.FaultKind{turn.AskUnavailable, turn.AskBusy}})
+		require.NoError(t, err)
+		found := breaches(result.Violations, "nothing fails in silence")
+		assert.Equal(t, c.lost, len(found) > 0, "%s: %s", name, found)
+	}
+}
+
 func said(context.Context, string) (string, error) { return "well", nil }
 
 // What one tool failed to write is not made good by what another one asks of the same bank.
@@ -475,4 +541,36 @@ func TestShownOtherwise(t *testing.T) {
 	assert.Contains(t, found[0], `message "m" was shown as "It It rains.", and is stored as "It rains."`)
 	assert.Empty(t, telling("", func(n int) string { return string(rune('a' + n)) }))
 	assert.Empty(t, telling(" (from a stream)", same))
+}
+
+// What writes is not begun any more for a caller who has left, as it is where its context is not handed
+// on; what takes back what was done is, and so is what was begun before.
+func TestWhatIsBegunForNobody(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps  func(ctx context.Context) error
+		begins bool
+	}{
+		"goes on, whatever its context": {func(ctx context.Context) error {
+			return errors.Join(payOr(ctx, "hotel", true), payOr(ctx, "train", true))
+		}, true},
+		"takes back": {func(ctx context.Context) error {
+			if err := pay(ctx, "hotel"); err != nil {
+				return err
+			}
+			if err := pay(ctx, "train"); err != nil {
+				return errors.Join(err, payOr(ctx, "hotel, paid back", true))
+			}
+			return nil
+		}, false},
+		"heeds it": {func(ctx context.Context) error {
+			return cmp.Or(pay(ctx, "hotel"), pay(ctx, "train"))
+		}, false},
+	} {
+		result := exploredAll(t, executor(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			return cmp.Or(c.steps(ctx), dc.Ack())
+		}))
+		found := breaches(result.Hints, "who has left wants no more done")
+		assert.Equal(t, c.begins, len(found) > 0, "%s: %s", name, found)
+		assert.Empty(t, breaches(result.Violations, "who has left wants no more done"))
+	}
 }

@@ -113,3 +113,33 @@ func TestWhatIsLeftOutIsALine(t *testing.T) {
 	some := explored(t, s, explore.Options{UsualInput: true, Faults: turn.FaultKinds()[1:]})
 	assert.Equal(t, []string{fmt.Sprintf("kinds of faults that Options.Faults leaves out: [%s]", turn.FaultKinds()[0])}, some.NotCovered)
 }
+
+// A fault is said to come at what did not happen for it, though something else stands there then: what a
+// deferred function asked.
+func TestAFaultInThePlaceOfSomething(t *testing.T) {
+	s := executing("pays back", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		defer func() {
+			_, _ = adk.Ask(ctx, "db", "release", func(context.Context, string) (bool, error) { return true, nil })
+		}()
+		if _, err := dc.Fork(ctx, "books", func(context.Context, *adk.DispatchContext) error { return nil }); err != nil {
+			return err
+		}
+		return dc.Ack()
+	})
+	at := 0
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindFork && len(r.Schedule.Faults) == 0 {
+				at = x.Seq
+			}
+		}
+		return errors.New("it is wrong")
+	}
+	_, err := explore.RunSchedule(t.Context(), s, turn.Schedule{}, explore.Options{})
+	require.NoError(t, err)
+	again, err := explore.RunSchedule(t.Context(), s, turn.MustSchedule(fmt.Sprintf("panic@%d", at)), explore.Options{})
+	require.NoError(t, err)
+	require.NotEmpty(t, again.Violations, again)
+	require.NotEmpty(t, again.Violations[0].Where)
+	assert.Contains(t, again.Violations[0].Where[0], `user code panics at "fork"`)
+}

@@ -1,12 +1,14 @@
 package explore
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/cues"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -126,14 +128,22 @@ func (a *attempt) plays(executor string, iteration int) int {
 }
 
 // answer is the next answer of who is asked; nil is the world's.
-func (p *playing) answer(of string) *adk.Answer {
-	if p == nil || len(p.rest[of]) == 0 {
+func (p *playing) answer(of string, request json.RawMessage) *adk.Answer {
+	if p == nil {
 		return nil
 	}
-	next := p.rest[of][0]
-	p.rest[of] = p.rest[of][1:]
+	method, path, _ := httpform.Cut(request)
+	at := slices.IndexFunc(p.rest[of], func(one *asked) bool { // of a server of many things, that to the same
+		m, p, _ := httpform.Cut(one.request)
+		return m == method && p == path
+	})
+	if at < 0 {
+		return nil
+	}
+	next := p.rest[of][at]
+	p.rest[of] = slices.Delete(p.rest[of], at, at+1)
 	return next.whole().given()
 }
 
 // skip takes the next answer of who is asked for given.
-func (p *playing) skip(of string) { _ = p.answer(of) }
+func (p *playing) skip(of string, request json.RawMessage) { _ = p.answer(of, request) }

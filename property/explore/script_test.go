@@ -2,12 +2,18 @@ package explore_test
 
 import (
 	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -163,4 +169,38 @@ func TestAsksBehindIterationsLeftOut(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, said, schedule)
 	}
+}
+
+// Where an answer is left out, a server of many things gives what it gave to the same method and path,
+// and to nobody else.
+func TestAnswersBehindOneThatIsLeftOut(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Method+r.URL.Path)
+	}))
+	t.Cleanup(server.Close)
+	client := &http.Client{Transport: adkhttp.NewTransport(server.Client().Transport)}
+	var mu sync.Mutex
+	heard := map[string]bool{}
+	send := func(ctx context.Context, method, path string) error {
+		request, err := http.NewRequestWithContext(ctx, method, server.URL+path, nil)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(answer.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		heard[method+path+" heard "+string(text)] = true
+		return errors.Join(err, answer.Body.Close())
+	}
+	s := executing("books", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		return errors.Join(send(ctx, http.MethodGet, "/rail"), send(ctx, http.MethodPost, "/rail"), send(ctx, http.MethodGet, "/bus"), dc.Ack())
+	})
+	for _, schedule := range []string{"without@1", "without@1,without@2", "without@2", "without@1,cancel@30"} {
+		_, _ = explore.RunSchedule(t.Context(), s, turn.MustSchedule(schedule), explore.Options{})
+	}
+	assert.Equal(t, map[string]bool{"GET/rail heard GET/rail": true, "POST/rail heard POST/rail": true, "GET/bus heard GET/bus": true}, heard)
 }

@@ -47,6 +47,7 @@ const (
 	isEmpty     = "the answer is empty"
 	onlyChat    = "only a chat completion with what the fault changes in it"
 	aborted     = "the run is aborted, and nobody is asked"
+	goesOn      = "a fault before it goes on there, and leaves nothing to answer"
 	isOfBody    = "what is asked of a body is answered from that body, or not at all"
 )
 
@@ -70,6 +71,7 @@ type asked struct {
 	value   json.RawMessage
 	err     error
 	done    bool
+	held    bool     // a fault that goes on answered it
 	others  []*asked // of the same, itself too, in the order of the run
 }
 
@@ -200,6 +202,7 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 			continue
 		}
 		if f.goesOn(q.Of, wanted.What{Request: q.Request}) {
+			a.downed = append(a.downed, q.Op)
 			return a.breaks(f, q)
 		}
 		if f.world.of == q.Of {
@@ -210,19 +213,19 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 				continue // the world is asked, and is where it was
 			}
 			if next := f.next(q.Request); next != nil {
-				a.script.skip(q.Of)
+				a.script.skip(q.Of, q.Request)
 				return next.whole().given()
 			}
 		}
 	}
-	return a.script.answer(q.Of)
+	return a.script.answer(q.Of, q.Request)
 }
 
 // breaks answers a question with a fault.
 func (a *attempt) breaks(f *planned, q adk.Question) *adk.Answer {
 	f.hits++
 	if worldFaults[f.Kind].given {
-		a.script.skip(q.Of)
+		a.script.skip(q.Of, q.Request)
 	}
 	a.misled = append(a.misled, q.Op)
 	if worldFaults[f.Kind].refused {
@@ -327,6 +330,8 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 		return nil, onlyAtAsks
 	case !s.world.done:
 		return nil, notAnswered
+	case s.world.held:
+		return nil, goesOn
 	case s.world.of == forging.Spool && (k == turn.AskEmpty || k == turn.AskOther):
 		return nil, isOfBody
 	case s.ended && wire.IsAsk(s.x):

@@ -339,3 +339,45 @@ func TestTwoFaultsOfOneAnswer(t *testing.T) {
 	assert.Empty(t, result.Violations, result)
 	assert.Contains(t, came, "unexpected EOF")
 }
+
+// Answers may be lost each time, so that who tries again ends without one, and what was asked for is
+// done; whom a fault holds down that goes on is not given another answer by a second one.
+func TestAnswersThatAreLostEachTime(t *testing.T) {
+	s := executing("pays", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		for range 3 {
+			if _, err := adk.Ask(ctx, "bank", "5", func(context.Context, string) (string, error) { return "paid", nil }); err == nil {
+				return dc.Ack()
+			}
+		}
+		h.Log(adk.LevelWarn, "bank", "nobody answers", nil)
+		return dc.Ack()
+	})
+	s.Check = func(r turn.Run) error {
+		done, heard := 0, false
+		for x := range r.Crossings {
+			switch {
+			case x.Kind == adk.KindAsk && x.Phase == adk.Done && x.Err == nil:
+				heard = true
+			case x.Kind == adk.KindAsk && x.Phase == adk.Done:
+				done++
+			}
+		}
+		if done == 3 && !heard {
+			return errors.New("paid three times, and told as not at all")
+		}
+		return nil
+	}
+	lost := explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.AskLost}})
+	require.Len(t, lost.Violations, 1, lost)
+	assert.Regexp(t, `^ask-lost@\d+\*all$`, lost.Violations[0].Schedule.String())
+
+	var pairs []string
+	s.Check = func(r turn.Run) error {
+		if f := r.Schedule.Faults; len(f) == 2 && f[0].Kind == turn.AskDown {
+			pairs = append(pairs, r.Schedule.String())
+		}
+		return nil
+	}
+	explored(t, s, explore.Options{Bound: 2, Workers: 1, Faults: []turn.FaultKind{turn.AskDown, turn.AskSlow}})
+	assert.Empty(t, pairs, "nobody takes the call, and it takes an hour")
+}

@@ -205,7 +205,7 @@ const EachTime = math.MaxInt
 // Repeats reports whether a fault of the kind can happen several times: Fault.Times.
 func (k FaultKind) Repeats() bool {
 	switch k {
-	case Flaky, AskRefused, AskTimeout, AskBusy, AskFailed, AskUnavailable:
+	case Flaky, AskRefused, AskTimeout, AskBusy, AskFailed, AskUnavailable, AskLost:
 		return true
 	}
 	return false

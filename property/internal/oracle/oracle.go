@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property"
@@ -65,6 +66,7 @@ var oracles = []oracle{
 	{"a turn that failed leaves no memory", "The next turn remembers what never came to be.", memoryOfFailure, true},
 	{"somebody answers", "The turn, and all that it holds, waits for ever: nobody is there to cancel it.", stoodStill, false},
 	{"an abort is heeded", "The caller has left, and the agent goes on at its cost.", deafToAbort, false},
+	{"who has left wants no more done", "What was to be done for a caller who has left is begun all the same: is its context handed on?", begunAfterAbort, true},
 	{"what writes is done once", "A retry repeats what had happened: a payment, a mail, a deletion.", doneTwice, false},
 	{"an answer stays with what it was asked for", "Whoever reads it takes one thing for another.", mispaired, false},
 	{"a call has its result before the model is asked again", "Providers refuse a call without its result, and this conversation is stuck.", openCalls, false},
@@ -354,13 +356,21 @@ func (r *Run) lostWrite(f Fault, undisturbed *Run) *adk.Crossing {
 // isFailure reports whether an ask came to nothing: who reads no further has had enough.
 func isFailure(err error) bool { return err != nil && !errors.Is(err, adk.E_ASK_STOPPED) }
 
-// madeGood reports whether, behind an ask that failed to write, its call asked whom it had asked
-// once more, or anybody the same, or what it usually does not ask, with success, or something was
-// written that usually is not: in its place, or for later.
+// madeGood reports whether, behind an ask that failed to write, anybody asked the same with success, or
+// what is usually not asked, or replaced the same thing once more; or something was written that usually
+// is not: in its place, or for later. What its call usually asks next, of the same server too, is the
+// next step, and makes nothing good.
 func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
 	first := r.asks()[failed.Op].begun
 	same := sameAs(first)
-	if r.isAnswered(failed.Seq, func(b *adk.Crossing) bool { return b.Name == first.Name && b.Call == first.Call || same(b) }) {
+	method, path, _ := httpform.Cut(first.JSON)
+	replaces := func(b *adk.Crossing) bool { // all that stood there
+		m, p, _ := httpform.Cut(b.JSON)
+		return method == "PUT" && m == method && p == path
+	}
+	if r.isAnswered(first.Seq, func(b *adk.Crossing) bool {
+		return b.Name == first.Name && b.Call == first.Call && (replaces(b) || !undisturbed.isAsked(b)) || same(b)
+	}) {
 		return true
 	}
 	looks := func(b *adk.Crossing) bool { // whether it is done all the same
@@ -714,6 +724,25 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 		}
 	}
 	return found
+}
+
+// begunAfterAbort: since the turn was aborted something is begun that the undisturbed turn does too, and
+// that writes: what takes back is not done there.
+func begunAfterAbort(r, undisturbed *Run) []exhibit {
+	if r.cancelled == 0 {
+		return nil
+	}
+	for i := range r.Crossings {
+		x := &r.Crossings[i]
+		if x.Kind != adk.KindAsk || x.Phase != adk.Begin || !x.Flag || x.Status != string(adk.EffectWrites) || x.Seq < r.cancelled || !undisturbed.isAsked(x) || r.isDeafened(x.Call) {
+			continue
+		}
+		same := sameAs(x)
+		if !slices.ContainsFunc(r.Crossings[:i], func(b adk.Crossing) bool { return b.Kind == adk.KindAsk && b.Phase == adk.Begin && same(&b) }) {
+			return []exhibit{r.exhibit(x, "%s is asked to write what it usually is, since the turn was aborted", x.Name)}
+		}
+	}
+	return nil
 }
 
 // askersOf is how many goroutines ask in a call of a seam at most.
