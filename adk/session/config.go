@@ -95,8 +95,8 @@ type Config struct {
 	NoWait bool
 	// Notify is told the outcome of each delivery, after it was settled, at least once and
 	// again until it returns nil: who sends messages leaves out those of a delivery that
-	// were sent. The session is under way until it returns: who delivers to that one here, and
-	// waits for the outcome, waits for ever. Optional.
+	// were sent. The session is under way until it returns: who delivers to that one here is told
+	// E_SESSION_BUSY, and the delivery is accepted. Optional.
 	Notify func(ctx context.Context, o Outcome) error
 	// Failed is told why an attempt failed, before that is kept: in its turn or around it, as where
 	// Prompt fails or the store refuses what the turn has left. It may hold what the turn was given,

@@ -85,11 +85,12 @@ func (h *Host) now() time.Time { return h.config.Agent.Clock.Now() }
 // session are settled. One that was settled before gives its outcome, with Duplicate. A
 // delivery that failed for good is an outcome too; an error says what kept it from being
 // settled, or its records from being written where the store does not hold them, and it may be
-// delivered again, or resumed. It waits for what is under way in its session: called from within a
-// turn of that session, or from its Config.Notify, it waits for itself, until ctx ends; a child
-// (Delegate) has a session of its own.
+// delivered again, or resumed. It waits for what is under way in its session. Called with the context
+// of a turn of that session, or of its Config.Notify, it would wait for itself: the delivery is
+// accepted then, for Resume to settle, and the error is E_SESSION_BUSY. A child (Delegate) has
+// a session of its own.
 //
-// Errors are E_INVALID_DELIVERY, those of Store.Accept, E_SESSION_BUSY with NoWait,
+// Errors are E_INVALID_DELIVERY, those of Store.Accept, E_SESSION_BUSY with NoWait and as above,
 // E_SESSION_UNKNOWN_CHANNEL, E_SESSION_STATE_NEWER, E_INVALID_SESSION_STATE of what
 // nobody can read, those of the store, and the cause of ctx, which the turn is given too.
 func (h *Host) Deliver(ctx context.Context, d Delivery) (Outcome, error) {
@@ -250,11 +251,12 @@ func (h *Host) tellAcceptance(a Accepted) {
 // await visits the session until the delivery is settled, and begins with a visit that is
 // under way already, if one is.
 func (h *Host) await(ctx context.Context, a Accepted, v *visit) (o Outcome, err error) {
+	itself := isSettling(ctx, a.SessionID())
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if v != nil {
 			err = v.work(ctx)
 		} else {
-			v, err = h.visit(ctx, a.SessionID(), a.Seq, math.MaxInt, !h.config.NoWait)
+			v, err = h.visit(ctx, a.SessionID(), a.Seq, math.MaxInt, !h.config.NoWait && !itself)
 		}
 		taken := errors.Is(err, adk.E_SESSION_BUSY) || errors.Is(err, adk.E_SESSION_LEASE_LOST)
 		if err != nil && !taken {
@@ -273,6 +275,8 @@ func (h *Host) await(ctx context.Context, a Accepted, v *visit) (o Outcome, err 
 			return found.Outcome, nil
 		case !taken && v.due.IsZero():
 			return Outcome{}, &adk.Error{Code: adk.E_STORAGE_CORRUPT, Message: a.DeliveryID().String() + " is not settled, and the store does not give it to be run"}
+		case itself && taken:
+			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: a.DeliveryID().String() + " is accepted, and would wait for the turn that delivers it: Accept does not wait, and Resume settles it", Cause: err}
 		case h.config.NoWait && taken:
 			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: a.DeliveryID().String() + " waits for what is under way in its session", Cause: err}
 		case h.config.NoWait:

@@ -1522,3 +1522,41 @@ func TestFailed(t *testing.T) {
 		assert.Len(t, told, 1)
 	}
 }
+
+// SES-11: who would wait for itself is told so: within a turn of the session, in a turn that one waits
+// for, or in Notify. Nothing is lost, and a turn may wait for another session.
+func TestDeliveryFromWithinItsSession(t *testing.T) {
+	w := newWorld(t)
+	var h *session.Host
+	var within, notified error
+	c := w.config(func(ctx context.Context, dc *adk.DispatchContext) error {
+		seed, err := session.SeedOf(dc)
+		if err != nil {
+			return err
+		}
+		switch seed.Delivery {
+		case "first":
+			_, err = h.Deliver(ctx, delivery("two", "asked"))
+		case "asked":
+			_, within = h.Deliver(ctx, delivery("one", "back"))
+		}
+		return errors.Join(err, counting(ctx, dc))
+	})
+	c.Notify = func(ctx context.Context, o session.Outcome) error {
+		if o.Delivery.Delivery == "first" {
+			_, notified = h.Deliver(ctx, delivery("one", "behind"))
+		}
+		return nil
+	}
+	h = w.host(c)
+	deliver(t, h, delivery("one", "first"))
+	for _, err := range []error{within, notified} {
+		assert.ErrorIs(t, err, adk.E_SESSION_BUSY)
+		assert.ErrorContains(t, err, "would wait for the turn that delivers it: Accept does not wait, and Resume settles it")
+	}
+	n, err := h.Resume(t.Context(), 10)
+	assert.NoError(t, err)
+	assert.Equal(t, 2, n, "both are accepted")
+	assert.Equal(t, "3", w.counted(h, "one"))
+	assert.Equal(t, "1", w.counted(h, "two"))
+}

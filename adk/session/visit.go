@@ -50,8 +50,16 @@ func (h *Host) visit(ctx context.Context, id SessionID, upTo int64, most int, wa
 	return v, v.work(ctx)
 }
 
+// settling is the key of contexts for what is done while a session is settled: its turns, and whom
+// they call.
+type settling struct{ SessionID }
+
+// isSettling reports whether a context is that of something on whose end a session waits.
+func isSettling(ctx context.Context, id SessionID) bool { return ctx.Value(settling{id}) != nil }
+
 // work settles deliveries until the visit is over, and ends it.
 func (v *visit) work(ctx context.Context) error {
+	ctx = context.WithValue(ctx, settling{v.claim.SessionID}, true)
 	defer v.leave()
 	defer v.release(ctx)
 	h := v.host
