@@ -53,7 +53,7 @@ func made(record Record) bool {
 	case *Message:
 		return r != nil && r.init.ID != ""
 	case *Memory:
-		return r != nil && r.id != ""
+		return r != nil && r.init.ID != ""
 	case *Thought:
 		return r != nil && r.init.ID != ""
 	case *ToolCall:
