@@ -159,4 +159,3 @@ HAS_GOLDEN = {{if .ForTest}}{{range .Deps}}{{if eq . "$(GOLDIE)"}}{{$$.ForTest}}
 golden: ## make the fixtures and the golden files again, with REASON='why' where transcripts change; read the diff before you commit it
 	$(GO) generate ./fixtures
 	ADKREPLAY_REASON="$${REASON-$$ADKREPLAY_REASON}" $(GO) test $$($(GO) list -test -f '$(HAS_GOLDEN)' ./... | sort -u) -update
-	$(GO) test ./docs -update

@@ -54,8 +54,10 @@ func (c *call) errEnded(kind Kind) error {
 // errNilContext is what an operation answers that was given no context; nothing
 // is told of it.
 func errNilContext(kind Kind) error {
-	return fmt.Errorf("adk: %s: the context is nil: context.Background() was meant", kind)
+	return fmt.Errorf("adk: %s: %s", kind, nilContext)
 }
+
+const nilContext = "the context is nil: context.Background() was meant"
 
 // enter admits an operation: it lets the observer decide when, takes the lock
 // and refuses a handle that has ended. On nil error the caller holds run.mu.

@@ -80,7 +80,7 @@ var (
 
 func (s *recordSpec[T]) row() *collectionRow { return &collectionTable[s.at] }
 
-// Storage is the 25 storage obligations of a runner. Every field is required.
+// Storage is the storage obligations of a runner. Every field is required.
 type Storage struct {
 	Messages     Collection[*Message]
 	Memories     Collection[*Memory]
@@ -165,7 +165,7 @@ func (h Handle) Thoughts() Records[*Thought] { return Records[*Thought]{h.call, 
 // ToolCalls are the tool calls and their results.
 func (h Handle) ToolCalls() Records[*ToolCall] { return Records[*ToolCall]{h.call, &toolCallSpec} }
 
-// Collections lists the seven collections, in the order of a state (DET-8).
+// Collections lists the collections, in the order of a state (DET-8).
 func Collections() []CollectionName {
 	return each(collectionTable[:], func(row collectionRow) CollectionName { return row.name })
 }

@@ -54,10 +54,12 @@ func TestLaterCollectionsLeaveDigestsAsTheyWere(t *testing.T) {
 
 	v := beginning("p", nil, nil, nil)
 	without := digest.Begin(v.prompt.Digest())
-	for range len(collectionTable) - 1 {
-		without.Add(Digest{}, nil)
+	for _, row := range collectionTable {
+		if row.mark == (Digest{}) {
+			without.Add(Digest{}, nil)
+		}
 	}
-	assert.Equal(t, without.End(Digest{}), v.digest(), "the state has no list of it")
+	assert.Equal(t, without.End(Digest{}).String(), v.digest().String(), "the state has a list of a later collection, which is empty")
 	assert.Equal(t, v.digest(), StateDigest{Prompt: v.prompt.Digest()}.Digest())
 
 	record := NewTokenizable("one")

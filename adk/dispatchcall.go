@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
-	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
 // DispatchInput is a dispatch that user code calls: a summariser, a planner, a
@@ -64,9 +63,7 @@ func sourceCall(source Source) *call {
 // fails the dispatch, and the turn goes on (ABT-11).
 func Dispatch(ctx context.Context, in DispatchInput) (DispatchEnd, error) {
 	f := in.faults()
-	if ctx == nil {
-		f.Fault("", "the context is nil: context.Background() was meant")
-	}
+	f.Want(ctx != nil, "", nilContext)
 	if err := f.inputErr(E_INVALID_LLM_DISPATCH_INPUT); err != nil {
 		return DispatchEnd{}, err
 	}
@@ -82,9 +79,7 @@ func Dispatch(ctx context.Context, in DispatchInput) (DispatchEnd, error) {
 // faults lists everything that is wrong with the input.
 func (in DispatchInput) faults() fieldCheck {
 	var f fieldCheck
-	if in.Name == "" {
-		f.Fault("Name", "is empty: give the dispatch a name")
-	}
+	f.Want(in.Name != "", "Name", "is empty: give the dispatch a name")
 	f.executor("Executor", in.Executor)
 	look := func(m DispatchMiddleware) (string, bool) { return m.Name, m.Run == nil }
 	fields.Steps(&f.Check, "Input", in.Input, look)
@@ -103,12 +98,10 @@ func (in DispatchInput) faults() fieldCheck {
 // faults lists everything that is wrong with a raw context.
 func (raw *RawDispatch) faults() fieldCheck {
 	var f fieldCheck
-	f.prompt(raw.SystemPrompt)
+	f.Prompt("SystemPrompt", raw.SystemPrompt)
 	f.storage(raw.Storage)
-	f.instructions(raw.Instructions)
-	if err := stash.Check(raw.Stash); err != nil {
-		f.Fault("Stash", "is no tree: %s", err)
-	}
+	f.Instructions("Instructions", raw.Instructions)
+	f.Tree("Stash", raw.Stash)
 	f.lists(raw)
 	f.TypedNil("Clock", raw.Clock)
 	f.TypedNil("IDs", raw.IDs)

@@ -57,14 +57,16 @@ func emit[E any](c *call, kind Kind, e *E, complete func(at time.Time), fill fun
 // follow tells the observer of an event that an operation caused: it has the
 // operation's time, and so has its line, whatever time other strands have come to
 // meanwhile (EVT-6).
-func (c *call) follow(kind Kind, event any, fill func(*Crossing)) {
+func follow[E any](c *call, kind Kind, e *E, fill func(*Crossing)) {
 	r := c.run
+	if !r.observed() {
+		return
+	}
 	r.before(c, kind, Whole)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if x := r.crossing(c, kind, Whole, *r.times.Last(c.strand)); x != nil {
-		x.Payload = event
-		if fill != nil {
+		if x.Payload = *e; fill != nil {
 			fill(x)
 		}
 		r.tell(x)
@@ -74,30 +76,22 @@ func (c *call) follow(kind Kind, event any, fill func(*Crossing)) {
 // emitCaused is emit for an event that an operation caused, which has the operation's time
 // already.
 func emitCaused[E any](c *call, kind Kind, e *E, fill func(*Crossing), pick func(*Observability) func(E)) {
-	if c.run.observed() {
-		c.follow(kind, *e, fill)
-	}
+	follow(c, kind, e, fill)
 	publishObservability(c, kind, e, pick)
 }
 
 func (c *call) emitMessage(e *MessageEvent) {
-	if c.run.observed() {
-		c.follow(KindMessageEvent, *e, nil)
-	}
+	follow(c, KindMessageEvent, e, nil)
 	publishFunctional(c, KindMessageEvent, e, func(l *Functional) func(MessageEvent) { return l.Message })
 }
 
 func (c *call) emitThought(e *ThoughtEvent) {
-	if c.run.observed() {
-		c.follow(KindThoughtEvent, *e, nil)
-	}
+	follow(c, KindThoughtEvent, e, nil)
 	publishFunctional(c, KindThoughtEvent, e, func(l *Functional) func(ThoughtEvent) { return l.Thought })
 }
 
 func (c *call) emitToolCall(e *ToolCallEvent) {
-	if c.run.observed() {
-		c.follow(KindToolCallEvent, *e, func(x *Crossing) { x.Key = e.Checksum })
-	}
+	follow(c, KindToolCallEvent, e, func(x *Crossing) { x.Key = e.Checksum })
 	publishFunctional(c, KindToolCallEvent, e, func(l *Functional) func(ToolCallEvent) { return l.ToolCall })
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adkreplay/adkreplay/adk/internal/roundtrip"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
@@ -210,14 +211,7 @@ func WaitFor[T any](ctx context.Context, h interface {
 	if err != nil {
 		return value, err
 	}
-	if same, ok := given.(T); ok {
-		return same, nil
-	}
-	data, err := json.Marshal(given)
-	if err == nil {
-		err = json.Unmarshal(data, &value)
-	}
-	if err != nil {
+	if value, err = roundtrip.As[T](given); err != nil {
 		return value, fmt.Errorf("adk: wait-for: what gate %q was resolved with is no %T: %w", gate.ID, value, err)
 	}
 	return value, nil
@@ -256,26 +250,15 @@ func (g *TurnGate) refusal() error {
 }
 
 // compile validates the raw gate (GAT-5).
-func (gate Gate) compile(ctx context.Context) (*schema.Schema, error) {
+func (gate Gate) compile(ctx context.Context) (compiled *schema.Schema, err error) {
 	var f fieldCheck
-	if ctx == nil {
-		f.Fault("", "the context is nil: context.Background() was meant")
-	}
-	if gate.ID == "" {
-		f.Fault("ID", "is empty: a gate is settled by its ID")
-	}
-	if gate.Reason == "" {
-		f.Fault("Reason", "is empty: say what is waited for")
-	}
-	if gate.Timeout < 0 {
-		f.Fault("Timeout", "is negative: zero waits for ever")
-	}
-	var compiled *schema.Schema
+	f.Want(ctx != nil, "", nilContext)
+	f.Want(gate.ID != "", "ID", "is empty: a gate is settled by its ID")
+	f.Want(gate.Reason != "", "Reason", "is empty: say what is waited for")
+	f.Want(gate.Timeout >= 0, "Timeout", "is negative: zero waits for ever")
 	if len(gate.Schema) > 0 {
-		var err error
-		if compiled, err = schema.Compile(gate.Schema); err != nil {
-			f.Fault("Schema", "cannot be used: %s", err)
-		}
+		compiled, err = schema.Compile(gate.Schema)
+		f.Failed("Schema", "cannot be used: %s", err)
 	}
 	return compiled, f.inputErr(E_INVALID_INITIAL_TURN_GATE_VALUE)
 }

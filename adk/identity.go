@@ -1,11 +1,6 @@
 package adk
 
-import (
-	"strconv"
-
-	"github.com/adkreplay/adkreplay/adk/internal/fields"
-	"github.com/adkreplay/adkreplay/internal/canonical"
-)
+import "github.com/adkreplay/adkreplay/adk/internal/fields"
 
 // Identity is who speaks, seen from two sides (PRM-2): the identifier is what
 // the application finds the participant by, the representation what a model
@@ -76,12 +71,7 @@ func (i Identity) appendJSON(dst []byte) []byte {
 	}
 	j := openRecord(dst)
 	j.Field("identifier")
-	switch identifier := i.identifier.(type) {
-	case string:
-		j.Out = canonical.AppendString(j.Out, identifier)
-	case int64:
-		j.Out = strconv.AppendInt(j.Out, identifier, 10)
-	}
+	j.Out = fields.AppendTextOrInteger(j.Out, i.identifier)
 	j.Text("representation", i.representation.String())
 	return j.Close()
 }

@@ -97,9 +97,7 @@ func NewMedia(init MediaInit) (*Media, error) {
 	c.MIMEType("mimeType", init.MIMEType)
 	c.Required("filename", init.Filename, "the name to show")
 	readerless := fields.IsNil(reflect.ValueOf(init.Reader))
-	if readerless {
-		c.Fault("reader", "is missing, want one that can be opened")
-	}
+	c.Want(!readerless, "reader", "is missing, want one that can be opened")
 	c.trustTier("trustTier", init.TrustTier)
 	fields.OneOf(&c.Check, "modalityHazard", init.ModalityHazard, HazardInert, HazardExtractableInstructions, HazardOpaquePerceptual)
 	c.Optional("source", init.Source)
@@ -131,7 +129,7 @@ func (c *fieldCheck) mediaStash(field string, stash map[string]MediaStashEntry) 
 	for _, key := range slices.Sorted(maps.Keys(stash)) {
 		at, entry := fmt.Sprintf("%s[%.64q]", field, key), stash[key]
 		c.Required(at, key, "a key that is not empty")
-		c.plain(at+".value", entry.Value)
+		c.Plain(at+".value", entry.Value)
 		c.trustTier(at+".trustTier", entry.TrustTier)
 		c.Optional(at+".derivedFrom", entry.DerivedFrom)
 	}
@@ -175,9 +173,7 @@ func newLabelledMedia(init MediaInit, tier TrustTier) (*Media, error) {
 	if init.TrustTier != "" {
 		c.Fault("trustTier", "is given, want it empty: this constructor sets it to %s", tier)
 	}
-	if init.ModalityHazard != "" {
-		c.Fault("modalityHazard", "is given, want it empty: this constructor sets it by the kind")
-	}
+	c.Want(init.ModalityHazard == "", "modalityHazard", "is given, want it empty: this constructor sets it by the kind")
 	if err := c.err(E_INVALID_INITIAL_MEDIA_VALUE); err != nil {
 		return nil, err
 	}

@@ -22,12 +22,9 @@ type MemoryInit struct {
 
 // Memory is a lasting fact from earlier conversations (PRM-4). It is immutable.
 type Memory struct {
-	id         string
-	content    *Tokenizable
-	confidence float64
-	importance float64
-	createdAt  time.Time
-	updatedAt  time.Time
+	init                   MemoryInit // with times of its own, and without the scores
+	content                *Tokenizable
+	confidence, importance float64
 	digestOnce
 }
 
@@ -37,20 +34,17 @@ func NewMemory(init MemoryInit) (*Memory, error) {
 	var c fieldCheck
 	c.Required("id", init.ID, "the id that the caller gives the memory")
 	c.Required("content", init.Content, "the text of the memory")
-	m := &Memory{
-		id: init.ID, content: NewTokenizable(init.Content),
-		confidence: c.RequiredScore("confidence", init.Confidence),
-		importance: c.RequiredScore("importance", init.Importance),
-	}
-	m.createdAt, m.updatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
+	confidence, importance := c.RequiredScore("confidence", init.Confidence), c.RequiredScore("importance", init.Importance)
+	init.CreatedAt, init.UpdatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_MEMORY_VALUE); err != nil {
 		return nil, err
 	}
-	return m, nil
+	init.Confidence, init.Importance = nil, nil
+	return &Memory{init: init, content: NewTokenizable(init.Content), confidence: confidence, importance: importance}, nil
 }
 
 // ID is the caller's id of the memory.
-func (m *Memory) ID() string { return m.id }
+func (m *Memory) ID() string { return m.init.ID }
 
 // Content is the text.
 func (m *Memory) Content() *Tokenizable { return m.content }
@@ -62,18 +56,17 @@ func (m *Memory) Confidence() float64 { return m.confidence }
 func (m *Memory) Importance() float64 { return m.importance }
 
 // CreatedAt is when the memory came to be, in UTC.
-func (m *Memory) CreatedAt() time.Time { return m.createdAt }
+func (m *Memory) CreatedAt() time.Time { return m.init.CreatedAt }
 
 // UpdatedAt is when it last changed, in UTC.
-func (m *Memory) UpdatedAt() time.Time { return m.updatedAt }
+func (m *Memory) UpdatedAt() time.Time { return m.init.UpdatedAt }
 
 // Init is what a memory like this one is made from; change what should differ
 // and give it to NewMemory.
 func (m *Memory) Init() MemoryInit {
-	return MemoryInit{
-		ID: m.id, Content: m.content.String(), Confidence: new(m.confidence), Importance: new(m.importance),
-		CreatedAt: m.createdAt, UpdatedAt: m.updatedAt,
-	}
+	init := m.init
+	init.Confidence, init.Importance = new(m.confidence), new(m.importance)
+	return init
 }
 
 // RecordKind is RecordMemory.
@@ -83,7 +76,7 @@ func (m *Memory) RecordKind() RecordKind { return RecordMemory }
 func (m *Memory) PlainTag() string { return string(RecordMemory) }
 
 // Key is the id.
-func (m *Memory) Key() string { return m.id }
+func (m *Memory) Key() string { return m.init.ID }
 
 // Digest is the digest of the memory's JSON, computed once.
 func (m *Memory) Digest() Digest { return m.of(m) }
@@ -94,11 +87,11 @@ func (m *Memory) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 // AppendJSON appends what MarshalJSON gives.
 func (m *Memory) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
-	j.Text("id", m.id)
-	j.Text("content", m.content.String())
+	j.Text("id", m.init.ID)
+	j.Text("content", m.init.Content)
 	j.Number("confidence", m.confidence)
 	j.Number("importance", m.importance)
-	j.Moment("createdAt", m.createdAt)
-	j.Moment("updatedAt", m.updatedAt)
+	j.Moment("createdAt", m.init.CreatedAt)
+	j.Moment("updatedAt", m.init.UpdatedAt)
 	return j.Close()
 }

@@ -3,7 +3,6 @@ package adk
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
@@ -52,9 +51,7 @@ func NewMessage(init MessageInit) (*Message, error) {
 	c.Required("id", init.ID, "the id that the caller gives the message")
 	fields.OneOf(&c.Check, "role", init.Role, RoleUser, RoleAssistant)
 	c.Optional("content", init.Content)
-	if init.Content == "" && len(init.Attachments) == 0 {
-		c.Fault("content", "is missing and so are attachments, want one of them or both")
-	}
+	c.Want(init.Content != "" || len(init.Attachments) > 0, "content", "is missing and so are attachments, want one of them or both")
 	c.medias("attachments", init.Attachments)
 	init.Identity = c.identity(init.Identity, init.Role.identity())
 	init.CreatedAt, init.UpdatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
@@ -73,7 +70,7 @@ func NewMessage(init MessageInit) (*Message, error) {
 func (c *fieldCheck) medias(field string, list []*Media) {
 	for i, media := range list {
 		if fault := recordFault(media); fault != "" {
-			c.Fault(field+"["+strconv.Itoa(i)+"]", "%s, want a media", fault)
+			c.FaultAt(field, i, "%s, want a media", fault)
 		}
 	}
 }

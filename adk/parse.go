@@ -61,19 +61,10 @@ func (p RecordParser) plain(code Code, field string, raw json.RawMessage) (any, 
 type parsedIdentity struct{ Identity }
 
 func (p *parsedIdentity) UnmarshalJSON(data []byte) error {
-	var shape struct {
-		Identifier     json.RawMessage `json:"identifier"`
-		Representation string          `json:"representation"`
+	identifier, representation, err := fields.ReadIdentity(data)
+	if err == nil {
+		p.Identity, err = NewIdentity(identifier, representation)
 	}
-	if err := json.Unmarshal(data, &shape); err != nil {
-		return err
-	}
-	identifier, err := fields.ReadTextOrInteger(shape.Identifier)
-	if err != nil {
-		return err
-	}
-	identity, err := NewIdentity(identifier, shape.Representation)
-	p.Identity = identity
 	return err
 }
 

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync/atomic"
+
+	"github.com/adkreplay/adkreplay/adk/internal/fan"
 )
 
 // Probe makes one observer for every run of a runner (DET-4). A Probe must be
@@ -107,42 +108,37 @@ func (m multiProbe) Observe(info RunInfo) Observer {
 	var kept multiObserver
 	for _, p := range m {
 		if o := askProbe(p, info); o != nil {
-			kept = append(kept, &oneObserver{observer: o})
+			kept.Add(o)
 		}
 	}
-	if len(kept) == 0 {
+	if len(kept.All) == 0 {
 		return nil
 	}
 	return kept
 }
 
-type multiObserver []*oneObserver
+// multiObserver is several; one that panics is dropped alone (DET-4).
+type multiObserver struct{ fan.All[Observer] }
 
-func (m multiObserver) each(tell func(Observer)) {
-	for _, o := range m {
-		o.tell(tell)
-	}
-}
+func (m multiObserver) Begin(s Step) { m.Each(func(o Observer) { o.Begin(s) }) }
 
-func (m multiObserver) Begin(s Step) { m.each(func(o Observer) { o.Begin(s) }) }
-
-func (m multiObserver) Park(n int, ready func() bool) { m.each(func(o Observer) { o.Park(n, ready) }) }
+func (m multiObserver) Park(n int, ready func() bool) { m.Each(func(o Observer) { o.Park(n, ready) }) }
 
 func (m multiObserver) Sleep(n int, ready func() bool, own, run context.Context) {
-	m.each(func(o Observer) { tellSleep(o, n, ready, own, run) })
+	m.Each(func(o Observer) { tellSleep(o, n, ready, own, run) })
 }
 
-func (m multiObserver) Wake(strand int) { m.each(func(o Observer) { tellWake(o, strand) }) }
+func (m multiObserver) Wake(strand int) { m.Each(func(o Observer) { tellWake(o, strand) }) }
 
-func (m multiObserver) Resume(strand int) { m.each(func(o Observer) { o.Resume(strand) }) }
+func (m multiObserver) Resume(strand int) { m.Each(func(o Observer) { o.Resume(strand) }) }
 
-func (m multiObserver) Tell(c *Crossing) { m.each(func(o Observer) { o.Tell(c) }) }
+func (m multiObserver) Tell(c *Crossing) { m.Each(func(o Observer) { o.Tell(c) }) }
 
 // Handler is that of the first who gives one.
 func (m multiObserver) Handler(tool *Tool, own ToolHandler) (h ToolHandler) {
-	for _, o := range m {
-		if server, serves := o.observer.(ToolServer); serves && h == nil {
-			o.tell(func(Observer) { h = server.Handler(tool, own) })
+	for _, o := range m.All {
+		if server, serves := o.Observer.(ToolServer); serves && h == nil {
+			o.Tell(func(Observer) { h = server.Handler(tool, own) })
 		}
 	}
 	return h
@@ -150,9 +146,9 @@ func (m multiObserver) Handler(tool *Tool, own ToolHandler) (h ToolHandler) {
 
 // Context has each observer add its values.
 func (m multiObserver) Context(call int, beneath context.Context) context.Context {
-	for _, o := range m {
-		if adding, adds := o.observer.(ContextObserver); adds {
-			o.tell(func(Observer) { beneath = cmp.Or(adding.Context(call, beneath), beneath) })
+	for _, o := range m.All {
+		if adding, adds := o.Observer.(ContextObserver); adds {
+			o.Tell(func(Observer) { beneath = cmp.Or(adding.Context(call, beneath), beneath) })
 		}
 	}
 	return beneath
@@ -172,22 +168,4 @@ func tellWake(o Observer, n int) {
 	if s, is := o.(SleepObserver); is {
 		s.Wake(n)
 	}
-}
-
-// oneObserver is one of several, dropped when it panics (DET-4).
-type oneObserver struct {
-	observer Observer
-	dropped  atomic.Bool
-}
-
-func (o *oneObserver) tell(what func(Observer)) {
-	if o.dropped.Load() {
-		return
-	}
-	defer func() {
-		if recover() != nil {
-			o.dropped.Store(true)
-		}
-	}()
-	what(o.observer)
 }

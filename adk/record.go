@@ -53,7 +53,7 @@ func made(record Record) bool {
 	case *Message:
 		return r != nil && r.init.ID != ""
 	case *Memory:
-		return r != nil && r.id != ""
+		return r != nil && r.init.ID != ""
 	case *Thought:
 		return r != nil && r.init.ID != ""
 	case *ToolCall:
@@ -119,20 +119,12 @@ func recordFault[T record](record T) string {
 		return "is nil"
 	}
 	if text, ok := any(record).(*Tokenizable); ok { // a standing instruction
-		return instructionFault(text.text)
+		return fields.InstructionFault(text.text)
 	}
 	if !made(record) {
 		return fmt.Sprintf("is a zero %T, which no constructor made", record)
 	}
 	return ""
-}
-
-// instructionFault says what is wrong with the text of a standing instruction.
-func instructionFault(text string) string {
-	if text == "" {
-		return "is empty"
-	}
-	return fields.TextFault(text)
 }
 
 // recordJSONOf is what MarshalJSON of a record gives: one that no constructor made

@@ -8,13 +8,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
-// record is what the six collections hold.
+// record is what the sets of a context hold.
 type record interface {
 	comparable
 	Record
 }
 
-// Records is one of the six sets of a context, and the storage behind it,
+// Records is one of the sets of a context, and the storage behind it,
 // through a handle. The set keeps insertion order and is keyed by id, standing
 // instructions by text (RUN-12).
 //

@@ -84,7 +84,7 @@ func TestRunnerCopiesItsConfig(t *testing.T) {
 	assert.Contains(t, rec.all(), "> turn-input/kept")
 }
 
-// RUN-2: seven collections, and 25 obligations in all: six times four, and tools.
+// RUN-2: four obligations of each collection, and the fetching of tools.
 func TestStorageObligations(t *testing.T) {
 	store := &book{}
 	config := newConfig()

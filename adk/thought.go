@@ -41,15 +41,11 @@ func NewThought(init ThoughtInit) (*Thought, error) {
 	var c fieldCheck
 	c.Required("id", init.ID, "the id that the caller gives the thought")
 	c.Optional("content", init.Content)
-	if init.Content == "" && init.Payload == nil {
-		c.Fault("content", "is missing and so is payload, want one of them or both")
-	}
+	c.Want(init.Content != "" || init.Payload != nil, "content", "is missing and so is payload, want one of them or both")
 	init.Identity = c.identity(init.Identity, RoleAssistant.identity())
-	c.plain("payload", init.Payload)
+	c.Plain("payload", init.Payload)
 	c.Optional("replayCompatibility", init.ReplayCompatibility)
-	if init.Payload != nil && init.ReplayCompatibility == "" {
-		c.Fault("replayCompatibility", "is missing, want the name of the payload's form")
-	}
+	c.Want(init.Payload == nil || init.ReplayCompatibility != "", "replayCompatibility", "is missing, want the name of the payload's form")
 	init.CreatedAt, init.UpdatedAt = c.Moments(init.CreatedAt, init.UpdatedAt)
 	if err := c.err(E_INVALID_INITIAL_THOUGHT_VALUE); err != nil {
 		return nil, err
@@ -60,13 +56,6 @@ func NewThought(init ThoughtInit) (*Thought, error) {
 		t.content = NewTokenizable(init.Content)
 	}
 	return t, nil
-}
-
-// plain checks that a value is plain data, and names the places where not.
-func (c *fieldCheck) plain(field string, v any) {
-	if fault := plain.Fault(v); fault != "" {
-		c.Fault(field, "%s, want plain data", fault)
-	}
 }
 
 // ID is the caller's id of the thought.

@@ -9,12 +9,11 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/adkreplay/adkreplay/adk/internal/toolform"
 	"github.com/adkreplay/adkreplay/internal/callers"
-	"github.com/adkreplay/adkreplay/internal/jsonfault"
 	"github.com/adkreplay/adkreplay/internal/plain"
 	"github.com/adkreplay/adkreplay/internal/schema"
 	"github.com/adkreplay/adkreplay/internal/stash"
-	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // ToolHandler does a tool's work. It is given the validated arguments with
@@ -101,29 +100,15 @@ type ToolDescription struct {
 // caller could change later.
 func NewTool(init ToolInit) (*Tool, error) {
 	var wrong fieldCheck
-	if init.Name == "" {
-		wrong.Fault("Name", "want a text")
-	}
-	if init.Description == "" {
-		wrong.Fault("Description", "want a text")
-	}
+	wrong.Want(init.Name != "", "Name", "want a text")
+	wrong.Want(init.Description != "", "Description", "want a text")
 	compiled, effective, err := schema.CompileClosed(init.InputSchema)
-	if err != nil {
-		wrong.Fault("InputSchema", "%s", err)
-	}
-	if init.Handler == nil {
-		wrong.Fault("Handler", "want a function")
-	}
+	wrong.Failed("InputSchema", "%s", err)
+	wrong.Want(init.Handler != nil, "Handler", "want a function")
 	meta, err := schema.CopyObject(init.Meta)
-	if err != nil {
-		wrong.Fault("Meta", "%s", err)
-	}
-	if !slices.Contains([]Collision{CollisionThrow, CollisionReplace, CollisionKeep}, init.OnCollision) {
-		wrong.Fault("OnCollision", `want "", "replace" or "keep"`)
-	}
-	if !slices.Contains([]Effect{EffectUnknown, EffectReads, EffectWrites}, init.Effect) {
-		wrong.Fault("Effect", `want "", "reads" or "writes"`)
-	}
+	wrong.Failed("Meta", "%s", err)
+	wrong.Want(slices.Contains([]Collision{CollisionThrow, CollisionReplace, CollisionKeep}, init.OnCollision), "OnCollision", `want "", "replace" or "keep"`)
+	wrong.Want(slices.Contains([]Effect{EffectUnknown, EffectReads, EffectWrites}, init.Effect), "Effect", `want "", "reads" or "writes"`)
 	if err := wrong.err(E_INVALID_INITIAL_TOOL_VALUE); err != nil {
 		return nil, err
 	}
@@ -131,7 +116,10 @@ func NewTool(init ToolInit) (*Tool, error) {
 		made: cmp.Or(init.made, callers.Line(1))}}
 	init.InputSchema, init.Meta, init.Handler = effective, meta, nil
 	t.spec.init = init
-	data, err := unescaped.Marshal(toolJSONOf(init)) // it is described once, for every use to come
+	data, err := toolform.Tool{ // it is described once, for every use to come
+		Name: init.Name, Description: init.Description, InputSchema: init.InputSchema,
+		Ephemeral: init.Ephemeral, Trusted: init.Trusted, OnCollision: string(init.OnCollision), Effect: string(init.Effect), Meta: init.Meta,
+	}.JSON()
 	if err != nil {
 		return nil, &Error{Code: E_INVALID_INITIAL_TOOL_VALUE, Message: "the tool has no JSON form", Cause: err}
 	}
@@ -292,45 +280,16 @@ func (t *Tool) PlainTag() string { return string(RecordTool) }
 
 func (t *Tool) isRecord() {}
 
-// toolJSON is the JSON of a tool; its fields are in the order they are written.
-type toolJSON struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"inputSchema"`
-	Ephemeral   bool            `json:"ephemeral,omitempty"`
-	Trusted     bool            `json:"trusted,omitempty"`
-	OnCollision Collision       `json:"onCollision,omitempty"`
-	Effect      Effect          `json:"effect,omitempty"`
-	Meta        map[string]any  `json:"meta,omitempty"`
-}
-
-func toolJSONOf(init ToolInit) toolJSON {
-	return toolJSON{
-		Name: init.Name, Description: init.Description, InputSchema: init.InputSchema,
-		Ephemeral: init.Ephemeral, Trusted: init.Trusted, OnCollision: init.OnCollision, Effect: init.Effect, Meta: init.Meta,
-	}
-}
-
 // parseTool reads back what MarshalJSON wrote, as a tool that cannot be run.
 func parseTool(data []byte) (Record, error) {
-	var read toolJSON
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(&read); err != nil {
-		return nil, fmt.Errorf("not a tool: %w", jsonfault.Of(err))
-	}
-	var meta map[string]any
-	if read.Meta != nil {
-		meta = schema.Numbers(read.Meta).(map[string]any)
-	}
-	t, err := NewTool(ToolInit{
-		Name: read.Name, Description: read.Description, InputSchema: read.InputSchema,
-		Handler: describedOnly(read.Name), Ephemeral: read.Ephemeral, Trusted: read.Trusted, OnCollision: read.OnCollision, Effect: read.Effect, Meta: meta,
-	})
+	read, err := toolform.Read(data)
 	if err != nil {
-		return nil, err // not t: a nil *Tool would make a Record that is not nil
+		return nil, err
 	}
-	return t, nil
+	return asRecord(NewTool(ToolInit{
+		Name: read.Name, Description: read.Description, InputSchema: read.InputSchema, Handler: describedOnly(read.Name),
+		Ephemeral: read.Ephemeral, Trusted: read.Trusted, OnCollision: Collision(read.OnCollision), Effect: Effect(read.Effect), Meta: read.Meta,
+	}))
 }
 
 // describedOnly is the handler of a tool that is known by its description.

@@ -72,38 +72,15 @@ func NewToolCall(init ToolCallInit) (*ToolCall, error) {
 
 // args checks arguments and gives them as pure JSON data of their own.
 func (c *fieldCheck) args(field string, args any) map[string]any {
-	switch args := args.(type) {
-	case nil:
-		c.Fault(field, "is missing, want an object or its JSON text, {} for no arguments")
-	case *Arguments:
-		if args != nil && args.data != nil {
-			return args.data
-		}
-		c.Fault(field, "is a nil or zero *Arguments, want what NewArguments gives")
-	case map[string]any:
-		pure, err := canonical.Normalize(args)
-		if err == nil {
-			return pure.(map[string]any)
-		}
-		c.Fault(field, "cannot be written as JSON (%v), want an object of JSON data", err)
-	case string:
-		return c.argsText(field, []byte(args))
-	case []byte:
-		return c.argsText(field, args)
-	case json.RawMessage:
-		return c.argsText(field, args)
-	default:
-		c.Fault(field, "is of the type %T, want map[string]any, JSON text or *Arguments", args)
+	read, is := args.(*Arguments)
+	switch {
+	case !is:
+		return c.Object(field, args)
+	case read != nil && read.data != nil:
+		return read.data
 	}
+	c.Fault(field, "is a nil or zero *Arguments, want what NewArguments gives")
 	return nil
-}
-
-func (c *fieldCheck) argsText(field string, text []byte) map[string]any {
-	args, err := canonical.ParseObject(text)
-	if err != nil {
-		c.Fault(field, "is no JSON text of an object (%v), want one, {} for no arguments", err)
-	}
-	return args
 }
 
 // ID is the id under which the model asked for the call.

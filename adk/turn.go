@@ -3,9 +3,6 @@ package adk
 import (
 	"context"
 	"time"
-
-	"github.com/adkreplay/adkreplay/adk/internal/fields"
-	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
 // This is the map of one turn for who reads the code; doc.go has the one for who uses it.
@@ -54,25 +51,10 @@ type RawTurn struct {
 // faults lists everything that is wrong with a raw turn.
 func (raw RawTurn) faults() fieldCheck {
 	var f fieldCheck
-	f.prompt(raw.SystemPrompt)
-	f.instructions(raw.Instructions)
-	if err := stash.Check(raw.Stash); err != nil {
-		f.Fault("Stash", "is no tree: %s", err)
-	}
+	f.Prompt("SystemPrompt", raw.SystemPrompt)
+	f.Instructions("Instructions", raw.Instructions)
+	f.Tree("Stash", raw.Stash)
 	return f
-}
-
-func (f *fieldCheck) prompt(text string) {
-	if text == "" {
-		f.Fault("SystemPrompt", "is empty: give one")
-	} else if fault := fields.TextFault(text); fault != "" {
-		f.Fault("SystemPrompt", "%s", fault)
-	}
-}
-
-func (f *fieldCheck) instructions(texts []string) {
-	fields.EachOnce(&f.Check, "Instructions", texts, func(text string) (key, fault string) { return text, instructionFault(text) },
-		"is the text of %[2]s[%[3]d] again: each text once")
 }
 
 // Runner runs turns. It holds no state between them and may run several at
@@ -128,9 +110,7 @@ func (r *Runner) ObserveOnce(l Observability) (off func()) {
 // observability bus (RUN-5).
 func (r *Runner) Run(ctx context.Context, raw RawTurn) error {
 	f := raw.faults()
-	if ctx == nil {
-		f.Fault("", "the context is nil: context.Background() was meant")
-	}
+	f.Want(ctx != nil, "", nilContext)
 	if err := f.inputErr(E_INVALID_TURN_CONTEXT); err != nil {
 		return err
 	}

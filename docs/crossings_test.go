@@ -20,18 +20,18 @@ import (
 const crossings = "crossings.md"
 
 // The page of crossings has the fields of every kind, as the table of the engine has them: with
-// ADKREPLAY_UPDATE it is written.
+// -update it is written.
 func TestCrossingsAreDescribed(t *testing.T) {
 	page, err := os.ReadFile(crossings)
 	require.NoError(t, err)
 	head, _, found := strings.Cut(string(page), "| kind |")
 	require.True(t, found, "the table is gone")
 	wanted := head + table(t)
-	if os.Getenv("ADKREPLAY_UPDATE") != "" {
+	if updating() {
 		require.NoError(t, os.WriteFile(crossings, []byte(wanted), 0o644))
 		return
 	}
-	assert.Equal(t, wanted, string(page), "ADKREPLAY_UPDATE=1 go test ./docs writes it")
+	assert.Equal(t, wanted, string(page), "go test ./docs -update writes it")
 }
 
 // table is that of all kinds, in the order of their constants.

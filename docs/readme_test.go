@@ -64,6 +64,9 @@ var codePlace = regexp.MustCompile(`code: asked at \S+ \(\S+\)`)
 
 // What the README says on its first screen of an agent that forgets is what a check says.
 func TestReadmeShowsAForgetfulAgent(t *testing.T) {
+	if updating() {
+		t.Skip("a check that updates says nothing: it records again")
+	}
 	page, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
 	shown := blocksOf(page)[1]

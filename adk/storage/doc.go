@@ -2,7 +2,7 @@
 //
 // # The words
 //
-// An obligation is one of the 25 things that an adk.Storage does. A partition
+// An obligation is one of the things that an adk.Storage does. A partition
 // ([Partition]) is whose records it sees: those of a session of a tenant. A place ([Place])
 // is a collection of a partition, and a row ([Row]) a record there, as bytes: the record's
 // own JSON, so that its digest is the same whatever it was kept in. [Rows] are what keeps

@@ -42,8 +42,8 @@ type Change struct {
 	Delete bool
 }
 
-// Rows keep rows: what a storage of one's own has to do for New to make the 25 obligations
-// of it. They are safe for concurrent use. fakes.TestStorageWith checks what comes of them.
+// Rows keep rows: what a storage of one's own has to do for New to make the obligations of
+// adk.Storage of it. They are safe for concurrent use. fakes.TestStorageWith checks what comes of them.
 type Rows interface {
 	// Fetch gives the rows of a place in the order in which their keys came: all of them,
 	// or the last so many where last is above 0. The slice is the caller's.

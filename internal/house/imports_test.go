@@ -25,6 +25,7 @@ type room struct {
 // The first room that a package belongs to is its own.
 var rooms = []room{
 	{name: "adk/internal/bus", because: "a leaf of the engine"},
+	{name: "adk/internal/fan", because: "a leaf of the engine"},
 	{name: "internal/callers", because: "a leaf of the engine"},
 	{name: "internal/canonical", because: "a leaf"},
 	{name: "internal/unescaped", because: "a leaf"},
@@ -48,7 +49,6 @@ var rooms = []room{
 	{name: "internal/draws", ours: []string{"internal/headroom", "internal/thorough"}, others: []string{"pgregory.net/rapid"}, // its flags
 		because: "a leaf, which tests alone use"},
 	{name: "adk/internal/errtree", because: "a leaf of the engine"},
-	{name: "adk/internal/fields", because: "a leaf of the engine"},
 	{name: "adk/internal/machine", others: []string{"github.com/google/uuid"}, // the default ids are UUIDs of version 7 (RUN-7)
 		because: "a leaf of the engine"},
 	{name: "internal/listening", ours: []string{"adk"}, because: "who hears all events of a run, for whatever purpose"},
@@ -69,6 +69,7 @@ var rooms = []room{
 	{name: "internal/schema", ours: []string{"internal/unescaped"}, others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
 		because: "a leaf of the engine"},
 	{name: "adk/internal/roundtrip", because: "a leaf"},
+	{name: "adk/internal/toolform", ours: []string{"internal/jsonfault", "internal/schema", "internal/unescaped"}, because: "a leaf of the engine"},
 	{name: "internal/httpform", ours: []string{"internal/canonical", "internal/jsonscan", "internal/unescaped"}, because: "but for how JSON is written and walked a leaf: who tells answers over HTTP and who breaks them know one form of them"},
 	{name: "internal/ending", because: "a leaf: contexts that somebody ends"},
 	{name: "internal/cues", because: "a leaf: what scripts play, and who leaves some of it out"},
@@ -82,6 +83,7 @@ var rooms = []room{
 	{name: "internal/forging", because: "a leaf: what says that a tool was forged, and what a mark says"},
 	{name: "adk/internal/seampath", because: "a leaf of the engine"},
 	{name: "internal/stash", ours: []string{"internal/digest", "internal/plain"}, because: "a leaf of the engine: trees of plain data"},
+	{name: "adk/internal/fields", ours: []string{"internal/canonical", "internal/plain", "internal/stash"}, because: "a leaf of the engine: what is given to it"},
 	{name: "internal/streamre", others: []string{"github.com/armon/go-radix"}, // which of many texts begins here
 		because: "but for that, a leaf"},
 	{name: "internal/soak", because: "a leaf, and a program for the tree alone"},
@@ -91,8 +93,8 @@ var rooms = []room{
 	{name: "internal/wholefile", because: "a leaf"},
 	{name: "internal/watchdog", ours: []string{"internal/codeplace"}, because: "it looks at goroutines, whoever runs them, and says where in code they are"},
 	{name: "property/internal/strays", ours: []string{"internal/safetext", "internal/watchdog"}, because: "goroutines that are left behind, whoever left them"},
-	{name: "adk", ours: []string{"adk/internal/bus", "internal/callers", "internal/canonical", "internal/digest", "adk/internal/errtree", "adk/internal/fields", "adk/internal/handed", "adk/internal/machine", "internal/jsonfault", "internal/ordered", "adk/internal/pieces", "internal/plain", "internal/reread", "adk/internal/roundtrip",
-		"internal/schema", "adk/internal/seampath", "internal/stash", "adk/internal/strandtime", "adk/internal/tally", "adk/internal/timelimit", "adk/internal/tokens", "internal/unescaped", "adk/internal/unheld"},
+	{name: "adk", ours: []string{"adk/internal/bus", "internal/callers", "internal/canonical", "internal/digest", "adk/internal/errtree", "adk/internal/fan", "adk/internal/fields", "adk/internal/handed", "adk/internal/machine", "internal/jsonfault", "internal/ordered", "adk/internal/pieces", "internal/plain", "internal/reread", "adk/internal/roundtrip",
+		"internal/schema", "adk/internal/seampath", "internal/stash", "adk/internal/strandtime", "adk/internal/tally", "adk/internal/timelimit", "adk/internal/tokens", "adk/internal/toolform", "internal/unescaped", "adk/internal/unheld"},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
 	{name: "adk/artifact", ours: []string{"adk", "internal/forging", "internal/jsonfault", "adk/artifact/internal/jsonindex", "adk/artifact/internal/jsonpath", "adk/internal/jsontree", "adk/internal/pattern", "internal/reread", "internal/storages", "adk/internal/yamltree"},
 		others: []string{ // Markdown, as CommonMark and GitHub have it

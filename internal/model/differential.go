@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/samples"
@@ -98,8 +100,7 @@ func (s *Spectator) visible() []string {
 }
 
 // eventLine is an event in the model's words: the fields of its payload by their names,
-// and of which dispatch it is. Times and made ids are left out, as is what a contract can
-// say of no value: results, and the errors of user code.
+// and of which dispatch it is.
 func eventLine(x *adk.Crossing) string {
 	words, of := x.Kind.String(), ""
 	for field, value := range reflect.ValueOf(x.Payload).Fields() {
@@ -110,42 +111,60 @@ func eventLine(x *adk.Crossing) string {
 			}
 			of = bearing(v)
 		default:
-			if text, decisive := fieldText(field.Name, value); decisive {
-				words += " " + field.Name + "=" + text
+			if !isLeftOut(field) {
+				words += " " + field.Name + "=" + fieldText(field.Name, value)
 			}
 		}
 	}
 	return words + of
 }
 
-// fieldText is a field of a payload in words; what is a hash, or an object, is there or not.
-func fieldText(name string, value reflect.Value) (text string, decisive bool) {
-	switch value.Type() {
-	case reflect.TypeFor[*adk.TurnGate]():
-		return strconv.Quote(value.Interface().(*adk.TurnGate).ID()), true
-	case reflect.TypeFor[*adk.Error]():
-		return codeAndStage(value.Interface().(*adk.Error)), true
-	case reflect.TypeFor[any]():
-		return fmt.Sprintf("%#v", value.Interface()), true
+// isLeftOut reports whether the model says nothing of a field: of times and of made ids, and
+// of what a contract can say of no value, which are results and the errors of user code.
+func isLeftOut(field reflect.StructField) bool {
+	switch field.Type {
+	case reflect.TypeFor[time.Time](), reflect.TypeFor[adk.Span](), reflect.TypeFor[adk.ToolResult](), reflect.TypeFor[error]():
+		return true
 	}
-	if record, is := value.Interface().(adk.Record); is && value.Kind() == reflect.Pointer && !value.IsNil() {
-		return strconv.Quote(record.Key()), true
+	return slices.Contains([]string{"TurnID", "DispatchID", "ParentID"}, field.Name)
+}
+
+// fieldText is a field of a payload in words; what is a hash, or an object, is there or not.
+// It panics where it has none: what it passed over, no turn would be held to.
+func fieldText(name string, value reflect.Value) string {
+	if value.Type() == reflect.TypeFor[any]() {
+		return fmt.Sprintf("%#v", value.Interface())
+	}
+	if value.Kind() == reflect.Pointer && value.IsNil() {
+		return "none"
+	}
+	switch v := value.Interface().(type) {
+	case *adk.TurnGate:
+		return strconv.Quote(v.ID())
+	case *adk.Error:
+		return codeAndStage(v)
+	}
+	if record, is := value.Interface().(adk.Record); is && value.Kind() == reflect.Pointer {
+		return strconv.Quote(record.Key())
 	}
 	switch value.Kind() {
 	case reflect.Map:
-		return strconv.FormatBool(!value.IsNil()), true
-	case reflect.String:
-		switch name {
-		case "TurnID", "DispatchID", "ParentID":
-			return "", false
-		case "CallID", "Checksum":
-			return strconv.FormatBool(value.String() != ""), true
+		return strconv.FormatBool(!value.IsNil())
+	case reflect.Slice:
+		texts := make([]string, value.Len())
+		for i := range texts {
+			texts[i] = fieldText(name, value.Index(i))
 		}
-		return strconv.Quote(value.String()), true
+		return "[" + strings.Join(texts, " ") + "]"
+	case reflect.String:
+		if name == "CallID" || name == "Checksum" {
+			return strconv.FormatBool(value.String() != "")
+		}
+		return strconv.Quote(value.String())
 	case reflect.Bool, reflect.Int:
-		return fmt.Sprint(value.Interface()), true
+		return fmt.Sprint(value.Interface())
 	}
-	return "", false
+	panic(fmt.Sprintf("model: there are no words for %s, a %s: fieldText needs a case for it, or isLeftOut", name, value.Type()))
 }
 
 func codeAndStage(e *adk.Error) string {

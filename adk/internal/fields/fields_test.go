@@ -1,6 +1,7 @@
 package fields_test
 
 import (
+	"io"
 	"math"
 	"testing"
 	"time"
@@ -51,4 +52,53 @@ func TestScores(t *testing.T) {
 		c.Score("score", &score)
 		assert.Equal(t, ok, c.Faults() == nil, "%v", score)
 	}
+}
+
+// RUN-4: what is given as a tree, as plain data or as the text of an object is one, and every
+// fault says what would be right.
+func TestWhatIsGiven(t *testing.T) {
+	var c fields.Check
+	assert.Equal(t, map[string]any{"a": 1.0}, c.Object("args", `{"a":1}`))
+	assert.Equal(t, map[string]any{"a": 1.0}, c.Object("args", map[string]any{"a": 1}))
+	c.Want(true, "name", "want a text")
+	c.Failed("schema", "cannot be used: %s", nil)
+	c.Plain("payload", []any{"a"})
+	c.Tree("stash", map[string]any{"a": 1})
+	c.Prompt("prompt", "p")
+	c.Instructions("instructions", []string{"a", "b"})
+	assert.Empty(t, c.Faults())
+
+	assert.Nil(t, c.Object("args", nil))
+	assert.Nil(t, c.Object("args", 7))
+	assert.Nil(t, c.Object("args", []byte("[]")))
+	c.Want(false, "name", "want a text")
+	c.Failed("schema", "cannot be used: %s", io.EOF)
+	c.Plain("payload", func() {})
+	c.Tree("stash", map[string]any{"a.b": 1})
+	c.Prompt("prompt", "")
+	c.Prompt("prompt", "a\xff")
+	c.Instructions("instructions", []string{"a", "", "a"})
+	var paths []string
+	for _, fault := range c.Faults() {
+		paths = append(paths, fault.Path)
+		assert.NotContains(t, fault.Message, "%!")
+	}
+	assert.Equal(t, []string{"args", "args", "args", "name", "schema", "payload", "stash", "prompt", "prompt", "instructions[1]", "instructions[2]"}, paths)
+	assert.Equal(t, fields.Fault{Path: "schema", Message: "cannot be used: EOF"}, c.Faults()[4])
+	assert.Equal(t, "is the text of instructions[0] again: each text once", c.Faults()[10].Message)
+}
+
+// PRM-2: both sides of an identity come back from its JSON.
+func TestReadIdentity(t *testing.T) {
+	for _, identifier := range []any{"ann", int64(7)} {
+		text := fields.AppendTextOrInteger([]byte(`{"identifier":`), identifier)
+		read, name, err := fields.ReadIdentity(append(text, `,"representation":"Ann"}`...))
+		assert.NoError(t, err)
+		assert.Equal(t, identifier, read)
+		assert.Equal(t, "Ann", name)
+	}
+	_, _, err := fields.ReadIdentity([]byte(`{"identifier":true,"representation":"Ann"}`))
+	assert.EqualError(t, err, "the identifier is neither a text nor an integer")
+	_, _, err = fields.ReadIdentity([]byte(`[]`))
+	assert.Error(t, err)
 }

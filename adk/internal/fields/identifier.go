@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
+
+	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
 // TextOrInteger gives a string, or an integer of any kind, as string or int64. The error
@@ -38,4 +41,26 @@ func ReadTextOrInteger(raw []byte) (any, error) {
 		return number, nil
 	}
 	return nil, errors.New("the identifier is neither a text nor an integer")
+}
+
+// AppendTextOrInteger appends the JSON of what TextOrInteger gives.
+func AppendTextOrInteger(dst []byte, v any) []byte {
+	if number, ok := v.(int64); ok {
+		return strconv.AppendInt(dst, number, 10)
+	}
+	return canonical.AppendString(dst, v.(string))
+}
+
+// ReadIdentity reads the two sides of an identity from its JSON: an identifier, as
+// TextOrInteger gives it, and what a model reads.
+func ReadIdentity(data []byte) (identifier any, representation string, err error) {
+	var shape struct {
+		Identifier     json.RawMessage `json:"identifier"`
+		Representation string          `json:"representation"`
+	}
+	if err := json.Unmarshal(data, &shape); err != nil {
+		return nil, "", err
+	}
+	identifier, err = ReadTextOrInteger(shape.Identifier)
+	return identifier, shape.Representation, err
 }

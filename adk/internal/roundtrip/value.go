@@ -69,6 +69,18 @@ func FaultOfValue[Res any](res *Res) string {
 	return "answer" + path + " is an any with " + what + ": want a struct with fields of such types"
 }
 
+// As is a value as a T: itself, or what of its JSON is a T.
+func As[T any](given any) (value T, err error) {
+	if same, ok := given.(T); ok {
+		return same, nil
+	}
+	data, err := json.Marshal(given)
+	if err == nil {
+		err = json.Unmarshal(data, &value)
+	}
+	return value, err
+}
+
 // holding are the types of which it is known whether they hold an interface.
 var holding sync.Map
 

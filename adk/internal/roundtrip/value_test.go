@@ -141,3 +141,19 @@ func TestPieces(t *testing.T) {
 	assert.ErrorIs(t, roundtrip.Pieces(good, refuse)(t.Context(), "", hand), errBroken)
 	assert.Equal(t, []any{"a", nil}, got)
 }
+
+// GAT-1: what has the type is given as it is, and anything else by its JSON.
+func TestAs(t *testing.T) {
+	type answer struct{ Yes bool }
+	same := &answer{true}
+	as, err := roundtrip.As[*answer](same)
+	assert.NoError(t, err)
+	assert.Same(t, same, as)
+	read, err := roundtrip.As[answer](map[string]any{"Yes": true})
+	assert.NoError(t, err)
+	assert.Equal(t, answer{true}, read)
+	_, err = roundtrip.As[answer]("yes")
+	assert.Error(t, err)
+	_, err = roundtrip.As[answer](func() {})
+	assert.Error(t, err)
+}
