@@ -105,7 +105,7 @@ func findSources(ctx context.Context, args []string) []corpus.Source {
 func folderTraces(root string) (found []traceFile) {
 	sources, err := corpus.Sources(os.DirFS(root))
 	if err != nil {
-		return []traceFile{unopened(root, errors.New(safetext.Line(root)+": "+withoutPackage(withoutPath(err))))}
+		return []traceFile{unopened(root, fmt.Errorf("%s: %w", safetext.Line(root), safetext.WithoutPackage(withoutPath(err))))}
 	}
 	for _, s := range sources {
 		path := filepath.Join(root, filepath.FromSlash(s.Name))
