@@ -209,7 +209,7 @@ var rooms = []room{
 	{name: "internal/redacting", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/forging", "internal/httpform", "internal/state", "internal/streamre", "internal/wire", "replay/redact", "replay/trace"},
 		others:  []string{"github.com/hashicorp/golang-lru/v2"}, // the latest conversations
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},
-	{name: "replay/diff", ours: []string{"adk", "replay/internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/digest", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
+	{name: "replay/diff", ours: []string{"adk", "replay/internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/digest", "internal/jsondiff", "replay/internal/optional", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
 		because: "two traces are aligned without running either"},
 	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "replay/internal/optional", "replay/internal/varying", "internal/page", "internal/safetext", "internal/shell", "internal/watchdog", "internal/wholefile", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files

@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/replay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -110,10 +111,7 @@ func (d *Diff) Same() bool {
 // Traces(b, a) finds the same with a and b exchanged. Of traces that are much
 // alike the time is linear in their length.
 func Traces(a, b *trace.Trace, options ...Options) *Diff {
-	var o Options
-	if len(options) > 0 {
-		o = options[0]
-	}
+	o := optional.First(options)
 	o.Encoding = cmp.Or(o.Encoding, adk.EncodingO200kBase)
 	free := freeIDs(idsOf(a.Lines()), idsOf(b.Lines()))
 	all := &interner{map[string]int32{}}
