@@ -35,18 +35,6 @@ func (f traceFile) source() corpus.Source {
 // stdin is the file name of the standard input.
 const stdin = "-"
 
-// checkInputs refuses to read the standard input twice.
-func checkInputs(args []string) error {
-	seen := false
-	for _, arg := range args {
-		if arg == stdin && seen {
-			return errors.New("- is the standard input, which can be read once: give it once, or files")
-		}
-		seen = seen || arg == stdin
-	}
-	return nil
-}
-
 // findTraces are the traces that arguments name, for a command that reads no journals: those
 // besideJournals that no end of a host has cut. It says that there are others.
 func (t *terminal) findTraces(ctx context.Context, args []string) []corpus.Source {
