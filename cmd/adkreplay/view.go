@@ -80,9 +80,9 @@ func (o *viewOptions) check() error {
 	return checkWatch(o.paths)
 }
 
-// absent refuses paths of which there is none, and folders in which there is none, unless
-// somebody watches for one: a page of nothing would stand where that of before did. What else
-// cannot be read is said on the page.
+// absent refuses paths of which not one is there, or is a folder with a trace in it, unless
+// somebody watches for one: a page of nothing would stand where that of before did. Where one
+// of them is there, what cannot be read is said on the page.
 func absent(paths []string, watch bool) error {
 	var none []error
 	for _, path := range paths {
