@@ -119,10 +119,7 @@ func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) err
 			if err != nil {
 				return nil, err
 			}
-			return struct {
-				io.Reader
-				io.Closer
-			}{interruptible{ctx, content}, content}, nil
+			return readCloser{interruptible{ctx, content}, content}, nil
 		}})
 	}
 	written, words, err := writePage(ctx, t, o.file, p)
