@@ -224,7 +224,7 @@ var rooms = []room{
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "internal/jsonfault", "internal/safetext", "internal/wire", "replay", "replay/trace"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML
 		because: "who scripts a provider carries no importer of recordings, and traces are one more kind of them"},
-	{name: "replay/sessions", ours: []string{"adk", "adk/session", "replay/internal/optional", "replay/internal/varying", "internal/jsonfault", "internal/redacting", "internal/safetext", "internal/state", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/trace", "replay/transcript"},
+	{name: "replay/sessions", ours: []string{"adk", "adk/session", "replay/internal/optional", "replay/internal/outlet", "replay/internal/varying", "internal/jsonfault", "internal/redacting", "internal/safetext", "internal/state", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/trace", "replay/transcript"},
 		because: "it plays what hosts of sessions did, turn by turn, by the one door that replay has for it"},
 	{name: "replay/whatif", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "replay/internal/optional", "internal/plain", "internal/safetext", "internal/stub", "internal/wire",
 		"replay", "replay/diff", "replay/internal/again", "replay/trace"},
