@@ -11,9 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/matching"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
-	"github.com/adkreplay/adkreplay/replay/internal/siblings"
-	"github.com/adkreplay/adkreplay/replay/internal/subjects"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -40,7 +39,7 @@ type comparison struct {
 	equal        []int // the recorded crossings that agreed
 	counterparts []int // for each recorded crossing the number of its counterpart, 0 if it has none
 	views        compare.Views
-	records      map[string]bool // of the recording, as compare.RecordText has them; made where they are asked for
+	matcher      *matching.Matcher // of their steps
 }
 
 // difference is one place where the runs part.
@@ -62,6 +61,7 @@ type difference struct {
 // compare gives the differences in the recorded order.
 func (j *comparison) compare() []*difference {
 	j.pairs, j.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
+	j.matcher = &matching.Matcher{Known: j.known, Callers: j.callers, Recorded: j.want.Lines, Asks: j.asks, NewSeq: j.newSeq}
 	j.calls(j.want.Root, j.got.Root)
 	j.found = slices.DeleteFunc(j.found, func(d *difference) bool {
 		return j.want.Cut && d.class == Missing && d.got == nil && !j.got.IsWithin(d.want, d.call, j.counterparts)
@@ -300,7 +300,7 @@ func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 // that the new call came to, in the strands below it too.
 func (j *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int) {
 	want, got = j.otherPieces(in, want, got)
-	matched := j.match(want, got)
+	matched := j.matcher.Match(want, got)
 	taken := map[*calls.Step]bool{}
 	displaced := j.order.Steps(got, matched)
 	at := in.Begin.Seq
@@ -332,7 +332,7 @@ func (j *comparison) extra(in *calls.Call, g *calls.Step, at int) {
 	if g.Call == nil && g.X.Kind.Class() != adk.ClassOperation {
 		at = max(at, j.cameTo(g.In.Strand, g.X))
 	}
-	if g.Unanswered(j.unanswered) || j.isUnanswered(g) {
+	if g.Unanswered(j.unanswered) || j.matcher.IsUnanswered(g) {
 		class = Unanswered
 	}
 	if class == Unanswered && j.repeats(g) {
@@ -446,135 +446,6 @@ func (j *comparison) below(in *calls.Call, w, g *calls.Step) (reached int) {
 		j.add(&difference{class: class, got: got.Begin, call: in, at: w.X.Seq, behind: true, lines: got.Size()})
 	}
 	return reached
-}
-
-// match finds the recorded step for each new one: first those that make one id, then those
-// that are alike in all that user code gave, then those about the same thing, then the others of
-// one kind; of those alike, the first with the first. As far as all are alike
-// one by one, which is how most runs are to their end, no keys are needed.
-func (j *comparison) match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
-	matched := make(map[*calls.Step]*calls.Step, len(got))
-	for len(want) > 0 && len(got) > 0 && j.alike(want[0], got[0]) {
-		matched[got[0]] = want[0]
-		want, got = want[1:], got[1:]
-	}
-	for len(want) > 0 && len(got) > 0 && j.endAlike(want[len(want)-1], got[len(got)-1]) {
-		matched[got[len(got)-1]] = want[len(want)-1]
-		want, got = want[:len(want)-1], got[:len(got)-1]
-	}
-	taken := map[*calls.Step]bool{}
-	for g, w := range j.siblings(want, got) {
-		matched[g], taken[w] = w, true
-	}
-	if was, is := subjects.Pauses(want), subjects.Pauses(got); len(was) == len(is) && !slices.ContainsFunc(is, func(g *calls.Step) bool { return j.callers.IsApart(g.X) }) {
-		for i, g := range is { // how long they are says nothing of which they are: 20, 40, 80 may be 40, 80, 160 now
-			matched[g], taken[was[i]] = was[i], true
-		}
-	}
-	for _, g := range got {
-		if at := slices.IndexFunc(want, func(w *calls.Step) bool { return w.IsAsk() && w.X.Seq == j.asks[g.X.Seq] }); at >= 0 {
-			matched[g] = want[at]
-			taken[want[at]] = true
-		}
-	}
-	first := 0 // of those that are not taken
-	for _, key := range []func(*calls.Step) string{subjects.MadeID, j.whole, subjects.Of, subjects.Kind} {
-		open := map[string][]*calls.Step{}
-		for _, w := range want {
-			if !taken[w] {
-				if k := key(w); k != "" {
-					open[k] = append(open[k], w)
-				}
-			}
-		}
-		for _, g := range got {
-			if matched[g] != nil || j.isUnanswered(g) {
-				continue
-			}
-			for first < len(want) && taken[want[first]] {
-				first++
-			}
-			k := key(g)
-			if list := open[k]; k != "" && len(list) > 0 && (list[0] == want[first] || !j.isBesides(list[0], g)) {
-				matched[g], open[k] = list[0], list[1:]
-				taken[list[0]] = true
-			}
-		}
-	}
-	return matched
-}
-
-// isBesides reports whether a new step is about another recorded thing than the recorded one of
-// its kind. Where that comes before something else that is still to come, it is one more.
-func (j *comparison) isBesides(w, g *calls.Step) bool {
-	if j.records == nil {
-		j.records = map[string]bool{}
-		for _, x := range j.want.Lines {
-			j.records[compare.RecordText(x.Record)] = x.Record != nil
-		}
-	}
-	key := compare.RecordText(g.X.Record)
-	return key != compare.RecordText(w.X.Record) && j.records[key]
-}
-
-// endAlike is alike for two steps behind which all are alike, of which each may be done by
-// somebody else than in the other run where goroutines do them, or have another one's answer.
-func (j *comparison) endAlike(w, g *calls.Step) bool {
-	recorded, asks := j.asks[g.X.Seq]
-	return !j.callers.IsApart(g.X) && (!asks || recorded == w.X.Seq) && j.alike(w, g)
-}
-
-// siblings are the recorded dispatches of those that goroutines began at once, as far as what was
-// done in them shows it.
-func (j *comparison) siblings(want, got []*calls.Step) map[*calls.Step]*calls.Step {
-	var new, recorded []*calls.Step
-	for _, g := range got {
-		if wire.IsDispatched(g.X) && j.callers.IsApart(g.X) {
-			new = append(new, g)
-		}
-	}
-	if len(new) == 0 || j.newSeq == nil { // a run in the recorded order has them in that
-		return nil
-	}
-	for _, w := range want {
-		if wire.IsDispatched(w.X) {
-			recorded = append(recorded, w)
-		}
-	}
-	return siblings.Pair(j.known, recorded, new, j.newSeq)
-}
-
-// isUnanswered reports whether a step asks what got no recorded answer: it stands for no
-// recorded ask then, however the two look.
-func (j *comparison) isUnanswered(g *calls.Step) bool {
-	recorded, asks := j.asks[g.X.Seq]
-	return asks && recorded == 0
-}
-
-func (j *comparison) whole(s *calls.Step) string { return subjects.Whole(j.known, s) }
-
-// alike reports whether two steps have one key of whole, without making it.
-func (j *comparison) alike(w, g *calls.Step) bool {
-	if w.In.Strand != g.In.Strand || w.X.Kind != g.X.Kind || w.X.Phase != g.X.Phase || w.Waits() != g.Waits() {
-		return false
-	}
-	if w.X.Kind == adk.KindCall {
-		return !j.callers.IsApart(g.X) && w.X.Seam == g.X.Seam && w.X.Key == g.X.Key && compare.RecordText(w.X.Record) == compare.RecordText(g.X.Record)
-	}
-	if id := wire.MadeID(g.X); id != "" && id != wire.MadeID(w.X) && j.callers.IsApart(g.X) {
-		return false // another goroutine made it
-	}
-	operation := w.X.Kind.Class() == adk.ClassOperation
-	for _, use := range w.X.Kind.Fields(w.X.Phase) {
-		ignored := use.Field == adk.FieldDigest
-		if operation {
-			ignored = !use.Input || use.Names == adk.MadeID
-		}
-		if !ignored && !j.known.Same(use.Field, w.X, g.X) {
-			return false
-		}
-	}
-	return true
 }
 
 // cameTo is the last recorded crossing of a strand whose counterpart happened

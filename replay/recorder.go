@@ -100,7 +100,7 @@ func Record(w io.Writer, options ...RecordOptions) *Recorder {
 	var once sync.Once
 	open := func(adk.RunInfo) (out io.WriteCloser, err error) {
 		err = errors.New("the recorder has a run already, and a writer for one only: RecordEach records many")
-		once.Do(func() { out, err = unclosed{w}, nil })
+		once.Do(func() { out, err = outlet.Unclosed(w), nil })
 		return out, err
 	}
 	return RecordEach(open, options...)
@@ -123,11 +123,6 @@ func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...Recor
 	}
 	return r
 }
-
-// unclosed leaves the closing of a writer to whoever opened it.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
 
 // Observe opens the writer of a run that begins. A run that RecordOptions.Sample leaves
 // out, or whose writer does not open, is not observed.

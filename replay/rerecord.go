@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
+	"github.com/adkreplay/adkreplay/replay/internal/outlet"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -256,7 +257,7 @@ func writeAs(compressed bool, w io.Writer, content []byte) error {
 		_, err := w.Write(content)
 		return err
 	}
-	packed := trace.NewCompressor(unclosed{w})
+	packed := trace.NewCompressor(outlet.Unclosed(w))
 	_, err := packed.Write(content)
 	return errors.Join(err, packed.Close())
 }

@@ -63,7 +63,7 @@ func parseAccept(hasReason bool, reason string, args []string, env func(string) 
 	}
 	acceptance, err := corpus.NewAcceptance(reason, time.Now(), env)
 	if err != nil {
-		return acceptOptions{}, errors.New(withoutPackage(err))
+		return acceptOptions{}, safetext.WithoutPackage(err)
 	}
 	return acceptOptions{args, acceptance}, nil
 }

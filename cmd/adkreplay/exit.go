@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 // The exit codes. Where several apply, the highest wins.
@@ -71,7 +73,7 @@ func unreadable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return internal(errors.New("interrupted"))
 	}
-	return &exitError{exitUnreadable, errors.New(withoutPackage(err))}
+	return &exitError{exitUnreadable, safetext.WithoutPackage(err)}
 }
 
 // misused is a complaint about the arguments of cmd, with where to read what

@@ -29,13 +29,12 @@ import (
 type exploreOptions struct {
 	targets []target
 	// only is the one schedule to run; nil means to explore.
-	only    *turn.Schedule
-	limits  explore.Options
-	budget  time.Duration // of all subjects together; zero is none
-	json    bool
-	table   bool             // say what was tried at which kind of crossing
-	html    string           // the file that gets a page; empty is none
-	elapsed func() time.Time // nil means the system's clock
+	only   *turn.Schedule
+	limits explore.Options
+	budget time.Duration // of all subjects together; zero is none
+	json   bool
+	table  bool   // say what was tried at which kind of crossing
+	html   string // the file that gets a page; empty is none
 }
 
 // target is something to explore: a scenario, or the file of a trace.
@@ -44,13 +43,12 @@ type target struct {
 	open func(context.Context, *terminal) (turn.Subject, error)
 }
 
-// exploreFlags are the flags of explore as they were given.
+// exploreFlags are the flags of explore as they were given, with the options that they are as
+// they stand.
 type exploreFlags struct {
-	all, json, table                             bool
-	only, html                                   string
-	bound, schedules, workers                    int
-	budget                                       time.Duration
-	hasOnly, hasSchedules, hasWorkers, hasBudget bool
+	exploreOptions
+	all      bool
+	schedule string
 }
 
 func newExplore(t *terminal) *cobra.Command {
@@ -79,9 +77,7 @@ wrong.
 			"  adkreplay explore turn.jsonl\n  adkreplay explore hello --only 'cancel@7,panic@12'",
 		ValidArgs: scenarioNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			has := cmd.Flags().Changed
-			flags.hasOnly, flags.hasSchedules, flags.hasWorkers, flags.hasBudget = has("only"), has("schedules"), has("workers"), has("budget")
-			o, err := parseExplore(flags, args)
+			o, err := parseExplore(flags, cmd.Flags().Changed, args)
 			if err != nil {
 				return misused(cmd, err)
 			}
@@ -89,11 +85,11 @@ wrong.
 		},
 	}
 	cmd.Flags().BoolVar(&flags.all, "all", false, "explore all scenarios")
-	cmd.Flags().IntVar(&flags.bound, "bound", 1, "how much goes wrong in one run at most")
+	cmd.Flags().IntVar(&flags.limits.Bound, "bound", 1, "how much goes wrong in one run at most")
 	cmd.Flags().DurationVar(&flags.budget, "budget", 0, "stop after this `time`, such as 10s, and say what was not covered")
-	cmd.Flags().IntVar(&flags.schedules, "schedules", 0, "run this `number` of schedules of each scenario at most")
-	cmd.Flags().StringVar(&flags.only, "only", "", "run this one `schedule`, as a violation names it")
-	cmd.Flags().IntVar(&flags.workers, "workers", 0, "how many runs are under way at once (default: as many as there are cores)")
+	cmd.Flags().IntVar(&flags.limits.Schedules, "schedules", 0, "run this `number` of schedules of each scenario at most")
+	cmd.Flags().StringVar(&flags.schedule, "only", "", "run this one `schedule`, as a violation names it")
+	cmd.Flags().IntVar(&flags.limits.Workers, "workers", 0, "how many runs are under way at once (default: as many as there are cores)")
 	cmd.Flags().BoolVar(&flags.table, "table", false, "print what was tried at which kind of crossing, and why not")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the result as one JSON document")
 	cmd.Flags().StringVar(&flags.html, "html", "", "write a page to look at what was found, in a browser, to this `file`")
@@ -110,22 +106,21 @@ const exploreExitHelp = `Exit codes:
      over all
 `
 
-func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
-	o := exploreOptions{budget: flags.budget, json: flags.json, table: flags.table, html: flags.html,
-		limits: explore.Options{Bound: flags.bound, Schedules: flags.schedules, Workers: flags.workers}}
+func parseExplore(flags exploreFlags, given func(name string) bool, args []string) (exploreOptions, error) {
+	o := flags.exploreOptions
 	switch {
 	case flags.all && len(args) > 0:
 		return o, fmt.Errorf("--all explores every scenario: leave it or %q out", args[0])
 	case !flags.all && len(args) == 0:
 		return o, errors.New("explore needs the name of a scenario, the file of a trace, or --all")
-	case flags.bound < 1:
-		return o, fmt.Errorf("--bound %d: at least one thing has to go wrong", flags.bound)
-	case flags.hasSchedules && flags.schedules < 1:
-		return o, fmt.Errorf("--schedules %d: give how many to run at most, 1 or more, or leave it out", flags.schedules)
-	case flags.hasWorkers && flags.workers < 1:
-		return o, fmt.Errorf("--workers %d: give how many runs to have under way, 1 or more, or leave it out", flags.workers)
-	case flags.hasBudget && flags.budget <= 0:
-		return o, fmt.Errorf("--budget %s: give a time such as 10s, or leave it out", flags.budget)
+	case o.limits.Bound < 1:
+		return o, fmt.Errorf("--bound %d: at least one thing has to go wrong", o.limits.Bound)
+	case given("schedules") && o.limits.Schedules < 1:
+		return o, fmt.Errorf("--schedules %d: give how many to run at most, 1 or more, or leave it out", o.limits.Schedules)
+	case given("workers") && o.limits.Workers < 1:
+		return o, fmt.Errorf("--workers %d: give how many runs to have under way, 1 or more, or leave it out", o.limits.Workers)
+	case given("budget") && o.budget <= 0:
+		return o, fmt.Errorf("--budget %s: give a time such as 10s, or leave it out", o.budget)
 	}
 	if flags.all {
 		args = scenarioNames()
@@ -143,17 +138,13 @@ func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 		}
 		o.targets = append(o.targets, one)
 	}
-	return o.withOnly(flags)
-}
-
-func (o exploreOptions) withOnly(flags exploreFlags) (exploreOptions, error) {
-	if !flags.hasOnly {
+	if !given("only") {
 		return o, nil
 	}
 	if len(o.targets) != 1 {
 		return o, errors.New("--only is a schedule of one turn: name that one alone")
 	}
-	only, err := turn.ParseSchedule(flags.only)
+	only, err := turn.ParseSchedule(flags.schedule)
 	o.only = &only
 	return o, err
 }
@@ -206,7 +197,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	}
-	now := o.elapsed
+	now := o.limits.Now
 	if now == nil {
 		now = time.Now
 	}
@@ -291,9 +282,6 @@ func (o exploreOptions) open(ctx context.Context, t *terminal) (subjects []turn.
 // or runs the one schedule of it.
 func (o exploreOptions) explore(ctx context.Context, t *terminal, name string, s turn.Subject, left time.Duration) (*explore.Exploration, error) {
 	limits := o.limits
-	if o.elapsed != nil {
-		limits.Now = o.elapsed
-	}
 	limits.Command = shell.Adkreplay("explore", shell.Operand(name))
 	limits.Progress = func(run, known int) { t.step(run, known, "schedules of "+s.Name) }
 	if o.only != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,18 +19,33 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
+// withinBudget are the flags of explore as they stand where nobody gives any but a budget.
+func withinBudget(budget time.Duration) exploreFlags {
+	return exploreFlags{exploreOptions: exploreOptions{limits: explore.Options{Bound: 1}, budget: budget}}
+}
+
+// given reports which flags somebody gave.
+func given(names ...string) func(string) bool {
+	return func(name string) bool { return slices.Contains(names, name) }
+}
+
 func TestParseExplore(t *testing.T) {
-	o, err := parseExplore(exploreFlags{bound: 2, schedules: 9, workers: 1, budget: time.Second, json: true}, []string{"hello", "turn.jsonl"})
+	o, err := parseExplore(exploreFlags{exploreOptions: exploreOptions{limits: explore.Options{Bound: 2, Schedules: 9, Workers: 1}, budget: time.Second, json: true}},
+		given("schedules", "workers", "budget", "json"), []string{"hello", "turn.jsonl"})
 	require.NoError(t, err)
 	assert.Equal(t, explore.Options{Bound: 2, Schedules: 9, Workers: 1}, o.limits)
 	assert.Equal(t, []string{"hello", "turn.jsonl"}, []string{o.targets[0].name, o.targets[1].name})
 	assert.Nil(t, o.only)
 
-	o, err = parseExplore(exploreFlags{bound: 1, all: true}, nil)
+	all := withinBudget(0)
+	all.all = true
+	o, err = parseExplore(all, given("all"), nil)
 	require.NoError(t, err)
 	assert.Len(t, o.targets, len(scenarioNames()))
 
-	o, err = parseExplore(exploreFlags{bound: 1, hasOnly: true, only: "cancel@7"}, []string{"hello"})
+	one := withinBudget(0)
+	one.schedule = "cancel@7"
+	o, err = parseExplore(one, given("only"), []string{"hello"})
 	require.NoError(t, err)
 	assert.Equal(t, "cancel@7", o.only.String())
 }
@@ -141,7 +157,7 @@ func TestExploreToALimit(t *testing.T) {
 // exploring runs explore with a clock that moves by a second whenever it is read.
 func exploring(ctx context.Context, o exploreOptions) outcome {
 	now := fakes.Epoch
-	o.elapsed = func() time.Time {
+	o.limits.Now = func() time.Time {
 		now = now.Add(time.Second)
 		return now
 	}
@@ -154,7 +170,7 @@ func exploring(ctx context.Context, o exploreOptions) outcome {
 
 // One budget is for all, and who got nothing of it is named.
 func TestExploreToABudget(t *testing.T) {
-	o, err := parseExplore(exploreFlags{bound: 1, budget: 4 * time.Second}, []string{"hello", "planner", "stash"})
+	o, err := parseExplore(withinBudget(4*time.Second), given("budget"), []string{"hello", "planner", "stash"})
 	require.NoError(t, err)
 	got := exploring(t.Context(), o)
 	assert.Equal(t, exitSame, got.code)
@@ -165,7 +181,7 @@ not begun, as the budget of 4s was used up: planner, stash
 
 // Where the budget ends before the first run nothing is known, which is no success.
 func TestExploreOfNothing(t *testing.T) {
-	o, err := parseExplore(exploreFlags{bound: 1, budget: time.Millisecond}, []string{"hello", "planner"})
+	o, err := parseExplore(withinBudget(time.Millisecond), given("budget"), []string{"hello", "planner"})
 	require.NoError(t, err)
 	got := exploring(t.Context(), o)
 	assert.Equal(t, exitInternal, got.code)
@@ -181,7 +197,7 @@ func TestExploreOfNothing(t *testing.T) {
 func TestExploreInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	o, err := parseExplore(exploreFlags{bound: 1}, []string{"hello", "planner"})
+	o, err := parseExplore(withinBudget(0), given(), []string{"hello", "planner"})
 	require.NoError(t, err)
 	got := exploring(ctx, o)
 	assert.Equal(t, exitInternal, got.code)
@@ -211,7 +227,7 @@ func fickle(runs *int) target {
 // same and shows where.
 func TestExploreFinds(t *testing.T) {
 	runs := 0
-	o, err := parseExplore(exploreFlags{bound: 1}, []string{"hello"})
+	o, err := parseExplore(withinBudget(0), given(), []string{"hello"})
 	require.NoError(t, err)
 	o.targets = []target{fickle(&runs)}
 	got := exploring(t.Context(), o)
@@ -239,7 +255,7 @@ func TestExploreFinds(t *testing.T) {
 
 func TestExploreDrawsItsProgress(t *testing.T) {
 	term, _, stderr := onTerminal()
-	o, err := parseExplore(exploreFlags{bound: 1}, []string{"hello"})
+	o, err := parseExplore(withinBudget(0), given(), []string{"hello"})
 	require.NoError(t, err)
 	require.NoError(t, runExplore(t.Context(), term, o))
 	assert.Contains(t, stderr.String(), "\r\x1b[K99/99 schedules of hello")

@@ -36,7 +36,7 @@ shards, are refused.
 			}
 			merged, err := corpus.Merge(reports...)
 			if merged == nil {
-				return misused(cmd, errors.New(withoutPackage(err)))
+				return misused(cmd, safetext.WithoutPackage(err))
 			}
 			return runMerge(cmd.Context(), t, merged, out)
 		},
@@ -80,7 +80,7 @@ func readReport(ctx context.Context, path string) (*corpus.Report, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, fmt.Errorf("%s: %s", safetext.Line(path), withoutPackage(err))
+		return nil, fmt.Errorf("%s: %w", safetext.Line(path), safetext.WithoutPackage(err))
 	}
 	return r, nil
 }

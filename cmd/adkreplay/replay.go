@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -98,7 +97,7 @@ func parseReplay(flags replayFlags, args []string) (replayOptions, error) {
 	for _, set := range flags.set {
 		answer, err := whatif.ParseOverride(set)
 		if err != nil {
-			return replayOptions{}, fmt.Errorf("--set: %s", strings.TrimPrefix(err.Error(), "replay: "))
+			return replayOptions{}, fmt.Errorf("--set: %w", safetext.WithoutPackage(err))
 		}
 		o.answers = append(o.answers, answer)
 	}
@@ -148,7 +147,7 @@ func notReplayed(ctx context.Context, recorded traceFile, err error) error {
 	case ctx.Err() != nil:
 		return internal(errors.New("interrupted"))
 	case errors.Is(err, whatif.ErrOverride):
-		return &exitError{exitUsage, fmt.Errorf("--set %s", strings.TrimPrefix(err.Error(), "replay: "))}
+		return &exitError{exitUsage, fmt.Errorf("--set %w", safetext.WithoutPackage(err))}
 	case errors.As(err, &format):
 		return unreadable(errors.New(safetext.OfFile(recorded.name, err)))
 	}

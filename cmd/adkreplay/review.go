@@ -132,7 +132,7 @@ func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, 
 		t.step(done, len(sources), v.Trace)
 	}})
 	if err != nil {
-		return nil, internal(errors.New(withoutPackage(err)))
+		return nil, internal(safetext.WithoutPackage(err))
 	}
 	t.clear()
 	r.report = report
@@ -292,7 +292,7 @@ func acceptPending(t *terminal, p corpus.Pending, reason string) (accepted, code
 		err = a.ReplacePending(p)
 	}
 	if err != nil {
-		t.judged(red, "refused", safetext.OfFile(p.File, errors.New(withoutPackage(err))))
+		t.judged(red, "refused", safetext.OfFile(p.File, err))
 		return 0, max(refusedCode(err), exitDivergence)
 	}
 	t.judged(green, "accepted", fmt.Sprintf("%s: the reason is in %s", safetext.Line(p.File), safetext.Line(p.File+corpus.ReasonEnding)))
@@ -308,7 +308,7 @@ func (r *reviewed) traceOf(file string) *corpus.TraceReport {
 func (r *reviewed) acceptTraces(ctx context.Context, t *terminal, traces []*corpus.TraceReport, reason string) (accepted, code int) {
 	a, err := corpus.NewAcceptance(reason, time.Now(), os.Getenv)
 	if err != nil {
-		t.warn(withoutPackage(err))
+		t.warn(safetext.WithoutPackage(err).Error())
 		return 0, exitInternal
 	}
 	some := *r.report

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
@@ -61,7 +62,7 @@ func chooseShard(flag string, env func(string) string) (corpus.Shard, error) {
 	}
 	s, err := corpus.ParseShard(flag)
 	if err != nil {
-		return s, errors.New("--shard " + withoutPackage(err))
+		return s, fmt.Errorf("--shard %w", safetext.WithoutPackage(err))
 	}
 	return s, nil
 }
@@ -119,7 +120,7 @@ func ownShard(env func(string) string) ([]found, error) {
 	}
 	s, err := corpus.ParseShard(text)
 	if err != nil {
-		return nil, errors.New(ownVariable + ": " + withoutPackage(err))
+		return nil, fmt.Errorf("%s: %w", ownVariable, safetext.WithoutPackage(err))
 	}
 	return []found{{s, ownVariable}}, nil
 }
@@ -145,9 +146,4 @@ func (v variables) shard(n int, env func(string) string) (corpus.Shard, error) {
 		return s, fmt.Errorf("%s is %q of %s, counted from %d: there is no such shard", v.index, env(v.index), count, v.from)
 	}
 	return s, nil
-}
-
-// withoutPackage is an error's text without the name of the package.
-func withoutPackage(err error) string {
-	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "replay: "), "cassette: ")
 }

@@ -258,3 +258,9 @@ func (r interruptible) Read(p []byte) (int, error) {
 	}
 	return r.Reader.Read(p)
 }
+
+// readCloser reads from one and closes another, such as what that reads from.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}

@@ -94,8 +94,5 @@ func peeked(source corpus.Source) (content io.ReadCloser, isSpans bool, err erro
 	}
 	buffered := bufio.NewReader(in)
 	head, _ := buffered.Peek(512) // what is shorter is looked at too
-	return struct {
-		io.Reader
-		io.Closer
-	}{buffered, in}, spansForm.Match(head), nil
+	return readCloser{buffered, in}, spansForm.Match(head), nil
 }

@@ -35,18 +35,6 @@ func (f traceFile) source() corpus.Source {
 // stdin is the file name of the standard input.
 const stdin = "-"
 
-// checkInputs refuses to read the standard input twice.
-func checkInputs(args []string) error {
-	seen := false
-	for _, arg := range args {
-		if arg == stdin && seen {
-			return errors.New("- is the standard input, which can be read once: give it once, or files")
-		}
-		seen = seen || arg == stdin
-	}
-	return nil
-}
-
 // findTraces are the traces that arguments name, for a command that reads no journals: those
 // besideJournals that no end of a host has cut. It says that there are others.
 func (t *terminal) findTraces(ctx context.Context, args []string) []corpus.Source {
@@ -105,7 +93,7 @@ func findSources(ctx context.Context, args []string) []corpus.Source {
 func folderTraces(root string) (found []traceFile) {
 	sources, err := corpus.Sources(os.DirFS(root))
 	if err != nil {
-		return []traceFile{unopened(root, errors.New(safetext.Line(root)+": "+withoutPackage(withoutPath(err))))}
+		return []traceFile{unopened(root, fmt.Errorf("%s: %w", safetext.Line(root), safetext.WithoutPackage(withoutPath(err))))}
 	}
 	for _, s := range sources {
 		path := filepath.Join(root, filepath.FromSlash(s.Name))

@@ -8,15 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/internal/safetext"
-	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
 // viewOptions say what to look at, and which file gets the page.
@@ -83,9 +80,9 @@ func (o *viewOptions) check() error {
 	return checkWatch(o.paths)
 }
 
-// absent refuses paths of which there is none, and folders in which there is none, unless
-// somebody watches for one: a page of nothing would stand where that of before did. What else
-// cannot be read is said on the page.
+// absent refuses paths of which not one is there, or is a folder with a trace in it, unless
+// somebody watches for one: a page of nothing would stand where that of before did. Where one
+// of them is there, what cannot be read is said on the page.
 func absent(paths []string, watch bool) error {
 	var none []error
 	for _, path := range paths {
@@ -112,36 +109,6 @@ func absent(paths []string, watch bool) error {
 // mostInPage is how much of traces a page holds, for people.
 var mostInPage = strconv.Itoa(page.DefaultMostBytes>>20) + " MB"
 
-// checkPaths refuses an empty path, which is what a shell makes of a variable that is not
-// set, and a second standard input.
-func checkPaths(args []string) error {
-	return errors.Join(checkNone(args, "a file or a folder, or no argument"), checkInputs(args))
-}
-
-// checkFiles is checkPaths for a command that takes no folder.
-func checkFiles(args []string) error {
-	return errors.Join(checkNone(args, "a file"), checkInputs(args))
-}
-
-// checkNone refuses an empty argument, and says what it could be.
-func checkNone(args []string, want string) error {
-	if at := slices.Index(args, ""); at >= 0 {
-		return fmt.Errorf("argument %d is empty: give %s", at+1, want)
-	}
-	return nil
-}
-
-// checkPage refuses what would overwrite a trace, or is another flag.
-func checkPage(flag, file string) error {
-	switch {
-	case file != stdout && strings.HasPrefix(file, "-"):
-		return fmt.Errorf("%s needs a file, or - for the standard output: %q is a flag", flag, file)
-	case corpus.IsTrace(file):
-		return fmt.Errorf("%s writes a page, and %s is the name of a trace: give a name such as %s", flag, safetext.Line(file), usualPage)
-	}
-	return nil
-}
-
 // viewOnce writes the page, to be loaded again by browsers or not.
 func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) error {
 	recordings, traces := findRecordings(ctx, o.paths)
@@ -152,10 +119,7 @@ func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) err
 			if err != nil {
 				return nil, err
 			}
-			return struct {
-				io.Reader
-				io.Closer
-			}{interruptible{ctx, content}, content}, nil
+			return readCloser{interruptible{ctx, content}, content}, nil
 		}})
 	}
 	written, words, err := writePage(ctx, t, o.file, p)

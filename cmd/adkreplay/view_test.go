@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/scenarios"
@@ -40,7 +40,7 @@ func heldIn(t *testing.T, file, id string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	content, err := page.Unpacked(string(text), id)
+	content, err := tracetest.Unpacked(string(text), id)
 	require.NoError(t, err)
 	return content
 }

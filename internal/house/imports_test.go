@@ -196,6 +196,7 @@ var rooms = []room{
 	{name: "replay/internal/siblings", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/subjects", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it names steps, and pairs none"},
 	{name: "replay/internal/varying", ours: []string{"replay", "replay/trace"}, because: "it runs a turn again, and does not know what is accepted"},
+	{name: "replay/internal/matching", ours: []string{"adk", "internal/calls", "internal/codeplace", "internal/compare", "internal/wire", "replay/internal/siblings", "replay/internal/subjects"}, because: "it pairs steps, and does not say what differs in them"},
 	{name: "replay/internal/unfed", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/streams", ours: []string{"internal/calls", "internal/wire", "replay/internal/subjects"}, because: "it reads steps, and compares no runs"},
 	{name: "replay/internal/ties", ours: []string{"adk", "internal/calls", "internal/wire"}, because: "it reads a run that is over"},
@@ -211,7 +212,7 @@ var rooms = []room{
 	{name: "internal/redacting", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/forging", "internal/httpform", "internal/state", "internal/streamre", "internal/wire", "replay/redact", "replay/trace"},
 		others:  []string{"github.com/hashicorp/golang-lru/v2"}, // the latest conversations
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},
-	{name: "replay/diff", ours: []string{"adk", "replay/internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/digest", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
+	{name: "replay/diff", ours: []string{"adk", "replay/internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/digest", "internal/jsondiff", "replay/internal/optional", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
 		because: "two traces are aligned without running either"},
 	{name: "replay/golden", ours: []string{"adk", "adk/session", "fakes", "replay/internal/optional", "replay/internal/varying", "internal/page", "internal/safetext", "internal/shell", "internal/watchdog", "internal/wholefile", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/sessions", "replay/trace", "replay/transcript"},
 		others:  []string{"github.com/sebdah/goldie/v2"}, // the golden files
@@ -220,13 +221,13 @@ var rooms = []room{
 	{name: "replay/internal/lines", ours: []string{"adk"}},
 	{name: "replay/internal/alone", because: "a leaf: a place that one has at a time"},
 	{name: "replay/internal/again", ours: []string{"adk", "replay/trace"}, because: "a door, which replay opens for packages beside it"},
-	{name: "replay", ours: []string{"adk", "replay/internal/align", "replay/internal/alone", "replay/internal/asks", "replay/internal/atrest", "replay/internal/causes", "internal/beside", "internal/calls", "internal/canonical", "replay/internal/circle", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/likeness", "replay/internal/lines", "replay/internal/makers", "replay/internal/moved", "replay/internal/optional", "replay/internal/outlet", "replay/internal/ownsecrets", "internal/plain", "internal/redacting", "replay/internal/rename", "replay/internal/siblings", "replay/internal/streams", "replay/internal/subjects", "internal/safetext", "internal/shell",
+	{name: "replay", ours: []string{"adk", "replay/internal/align", "replay/internal/alone", "replay/internal/asks", "replay/internal/atrest", "replay/internal/causes", "internal/beside", "internal/calls", "internal/canonical", "replay/internal/circle", "internal/codeplace", "internal/compare", "internal/describe", "internal/forging", "internal/likeness", "replay/internal/lines", "replay/internal/makers", "replay/internal/matching", "replay/internal/moved", "replay/internal/optional", "replay/internal/outlet", "replay/internal/ownsecrets", "internal/plain", "internal/redacting", "replay/internal/rename", "replay/internal/siblings", "replay/internal/streams", "replay/internal/subjects", "internal/safetext", "internal/shell",
 		"internal/state", "internal/storages", "internal/stub", "replay/internal/tape", "replay/internal/ties", "replay/internal/unfed", "replay/internal/unmade", "internal/watchdog", "internal/wire", "replay/internal/again", "replay/internal/withhold", "replay/internal/written", "replay/redact", "replay/trace"},
 		because: "programs record in production, without fakes"},
 	{name: "fakes/cassette", ours: []string{"adk", "adk/adkhttp", "fakes", "internal/httpform", "internal/jsonfault", "internal/safetext", "internal/wire", "replay", "replay/trace"},
 		others:  []string{"go.yaml.in/yaml/v3"}, // recordings of others in YAML
 		because: "who scripts a provider carries no importer of recordings, and traces are one more kind of them"},
-	{name: "replay/sessions", ours: []string{"adk", "adk/session", "replay/internal/optional", "replay/internal/varying", "internal/jsonfault", "internal/redacting", "internal/safetext", "internal/state", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/trace", "replay/transcript"},
+	{name: "replay/sessions", ours: []string{"adk", "adk/session", "replay/internal/optional", "replay/internal/outlet", "replay/internal/varying", "internal/jsonfault", "internal/redacting", "internal/safetext", "internal/state", "internal/wire", "replay", "replay/corpus", "replay/redact", "replay/trace", "replay/transcript"},
 		because: "it plays what hosts of sessions did, turn by turn, by the one door that replay has for it"},
 	{name: "replay/whatif", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "replay/internal/optional", "internal/plain", "internal/safetext", "internal/stub", "internal/wire",
 		"replay", "replay/diff", "replay/internal/again", "replay/trace"},

@@ -24,7 +24,7 @@ const copyLimit = 32
 // The zero Set is empty and ready to use.
 //
 // A Set is not safe for concurrent use: whoever changes it must be alone with
-// it. Reads may run beside reads. It must not be copied; Clone does that.
+// it. Reads may run beside reads. It must not be copied; CopyFrom does that.
 type Set[K comparable, V any] struct {
 	// head are the first members, of a set that this one was copied from: nobody changes
 	// them. tail are those behind, and all of a set that is no copy of a long one.
@@ -163,14 +163,6 @@ func (s *Set[K, V]) Values() iter.Seq[V] {
 			}
 		}
 	}
-}
-
-// Clone gives an independent set of the same members in the same order. The
-// values themselves are shared.
-func (s *Set[K, V]) Clone() *Set[K, V] {
-	clone := &Set[K, V]{}
-	clone.CopyFrom(s)
-	return clone
 }
 
 // CopyFrom makes s an independent set of the members of other, in the same order. Of more

@@ -184,3 +184,11 @@ func TestRoomIsUsedAgain(t *testing.T) {
 	assert.False(t, one.Has(1))
 	assert.Equal(t, 20, other.Len())
 }
+
+// Clone gives an independent set of the same members in the same order. The
+// values themselves are shared.
+func (s *Set[K, V]) Clone() *Set[K, V] {
+	clone := &Set[K, V]{}
+	clone.CopyFrom(s)
+	return clone
+}

@@ -3,7 +3,6 @@ package page
 import (
 	"compress/gzip"
 	"encoding/ascii85"
-	"fmt"
 	"io"
 	"strings"
 )
@@ -50,35 +49,11 @@ func packedText(text string) string {
 	return out.String()
 }
 
-// Unpacked is what a page holds in the element of an id, as browsers unpack it: contents is the
-// document beside the traces, trace-0 the lines of the first of them. It is for tests of those
-// who write pages; the error says that there is no such element, or what is wrong with it.
-func Unpacked(page, id string) (string, error) {
-	_, rest, found := strings.Cut(page, ` id="`+id+`">`)
-	if !found {
-		return "", fmt.Errorf("page: it has no element %s", id)
-	}
-	packed, _, _ := strings.Cut(rest, "</script>")
-	var in io.Reader = ascii85.NewDecoder(strings.NewReader(withMarkup.Replace(packed)))
-	for range 2 {
-		unzipped, err := gzip.NewReader(in)
-		if err != nil {
-			return "", fmt.Errorf("page: %s: %w", id, err)
-		}
-		in = unzipped
-	}
-	text, err := io.ReadAll(in)
-	return string(text), err
-}
-
 // markupFree writes text of ascii85 with two of the characters that it has no use for in
 // the place of those that begin markup.
 type markupFree struct{ io.Writer }
 
-var (
-	withoutMarkup = strings.NewReplacer("<", "v", "&", "w")
-	withMarkup    = strings.NewReplacer("v", "<", "w", "&")
-)
+var withoutMarkup = strings.NewReplacer("<", "v", "&", "w")
 
 // Write writes as much as it is given.
 func (m markupFree) Write(text []byte) (int, error) {

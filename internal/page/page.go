@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -165,7 +164,7 @@ func (p *Page) embedJournal(out *counter, number int, recording *sessions.Record
 func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
 	content, err := source.Open()
 	if err != nil {
-		one.Fault = fault(source.Name, err)
+		one.Fault = safetext.OfFile(source.Name, err)
 		return
 	}
 	defer content.Close()
@@ -173,7 +172,7 @@ func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
 	options.File = source.Name
 	r, err := trace.NewReader(content, options)
 	if err != nil {
-		one.Fault = fault(source.Name, err)
+		one.Fault = safetext.OfFile(source.Name, err)
 		return
 	}
 	one.Held = true
@@ -185,7 +184,7 @@ func (p *Page) embed(out *counter, number int, source Source, one *Entry) {
 	}
 	out.text("</script>\n")
 	if err != nil && out.err == nil {
-		one.Fault = fault(source.Name, err)
+		one.Fault = safetext.OfFile(source.Name, err)
 	}
 	if errors.Is(err, context.Canceled) {
 		out.err = err
@@ -229,16 +228,6 @@ func (e *Entry) note(x *adk.Crossing, start time.Time) {
 	case wire.TellsError(x):
 		e.Errors++
 	}
-}
-
-// fault says in a line why there is no more of a trace, and begins with its name.
-func fault(name string, err error) string {
-	name = safetext.Line(name)
-	text := strings.TrimPrefix(err.Error(), "replay: ")
-	if strings.HasPrefix(text, name+":") {
-		return text
-	}
-	return name + ": " + text
 }
 
 // counter counts what is written and remembers what went wrong.

@@ -67,7 +67,7 @@ func linesIn(t *testing.T, text, number string) string {
 func held(t *testing.T, text, id string) string {
 	t.Helper()
 	assert.NotRegexp(t, `id="`+id+`">[^<]*&`, text)
-	content, err := Unpacked(text, id)
+	content, err := tracetest.Unpacked(text, id)
 	require.NoError(t, err)
 	return content
 }

@@ -20,11 +20,27 @@ func Lines(text string) string { return escaped(text, func(r rune) bool { return
 // the error names one. Errors that are joined have a line each.
 func OfFile(name string, err error) string {
 	name = Line(name)
-	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "replay: "), "\nreplay: ", "\n")
+	text := strings.ReplaceAll(WithoutPackage(err).Error(), "\nreplay: ", "\n")
 	if strings.HasPrefix(text, name+":") {
 		return text
 	}
 	return name + ": " + text
+}
+
+// WithoutPackage is an error without the name of the package that it is of, for who says it behind a name
+// of their own.
+func WithoutPackage(err error) error { return bare{err} }
+
+type bare struct{ error }
+
+func (b bare) Unwrap() error { return b.error }
+
+func (b bare) Error() string {
+	text := b.error.Error()
+	for _, name := range []string{"sessions: ", "replay: ", "cassette: "} { // the first may say what the second said
+		text = strings.TrimPrefix(text, name)
+	}
+	return text
 }
 
 func escaped(text string, keeps func(rune) bool) string {

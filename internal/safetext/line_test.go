@@ -3,6 +3,8 @@ package safetext_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -56,4 +58,14 @@ func TestOfFile(t *testing.T) {
 	} {
 		assert.Equal(t, want, safetext.OfFile("a.jsonl", errors.New(said)))
 	}
+}
+
+// An error loses the name of its package and nothing else: whoever looks finds its cause.
+func TestWithoutPackage(t *testing.T) {
+	for said, want := range map[string]string{
+		"replay: a replay: b": "a replay: b", "sessions: replay: a": "a", "replay: cassette: a": "a", "a": "a", "a: replay: b": "a: replay: b",
+	} {
+		assert.EqualError(t, safetext.WithoutPackage(errors.New(said)), want)
+	}
+	assert.ErrorIs(t, safetext.WithoutPackage(fmt.Errorf("replay: %w", io.EOF)), io.EOF)
 }

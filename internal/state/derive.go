@@ -70,11 +70,6 @@ func eventsAlone() (events [math.MaxUint8 + 1]bool) {
 	return events
 }
 
-func (f *Fold) cause(c *Call, e causedEvent) {
-	c.causes = append(c.causes, e)
-	f.untold++
-}
-
 // caused is the place of the operation that explains an event, -1 if there is
 // none: the first of its kind and, for a report, of its time. Where goroutines
 // report through one call at once, the payload of an event tells them apart,
@@ -131,24 +126,21 @@ func (f *Fold) follows(c *Call, x *adk.Crossing) {
 	} else if h := heardEvents[e.kind]; h != nil {
 		e.payload = h.ofOperation(f.Origin(c), x)
 	}
-	f.cause(c, e)
+	c.causes = append(c.causes, e)
 }
 
 // refused takes in that an operation which spans an event came to nothing.
-func (f *Fold) refused(c *Call, op int) {
-	all := len(c.causes)
+func (c *Call) refused(op int) {
 	c.causes = slices.DeleteFunc(c.causes, func(e causedEvent) bool { return e.op == op })
-	f.untold -= all - len(c.causes)
 }
 
 // told takes in an event that an operation caused.
-func (f *Fold) told(c *Call, x *adk.Crossing) error {
+func (c *Call) told(x *adk.Crossing) error {
 	at := c.caused(x)
 	if at < 0 {
 		return fmt.Errorf("no operation of call %d explains it", c.Id)
 	}
 	c.causes = append(c.causes[:at], c.causes[at+1:]...)
-	f.untold--
 	return nil
 }
 
@@ -177,7 +169,7 @@ func (f *Fold) report(c *Call, x *adk.Crossing) error {
 		merged, err = f.merge(c, x)
 		e.payload = merged
 	}
-	f.cause(c, e)
+	c.causes = append(c.causes, e)
 	return err
 }
 

@@ -33,7 +33,6 @@ type Fold struct {
 	Calls     map[int]*Call // all of them: events may belong to one that has ended
 	Ops       map[int]*Op   // those that are open
 	Gates     []*Gate       // those that are open, or settled and not yet closed
-	untold    int           // events that an operation causes and that have not come
 	lastCall  toolCall      // of those whose arguments came as a text; it stays for the next turn
 
 	spareCalls arena[Call]
@@ -323,7 +322,7 @@ func (f *Fold) finish(c *Call, x *adk.Crossing) error {
 	}
 	delete(f.Ops, x.Op)
 	if x.Err != nil {
-		f.refused(c, x.Op)
+		c.refused(x.Op)
 	}
 	switch x.Kind {
 	case adk.KindStore, adk.KindMutate, adk.KindDelete:
@@ -414,7 +413,7 @@ func (f *Fold) nack(c *Call, x *adk.Crossing) error {
 // which caused it has been told of.
 func (f *Fold) event(c *Call, x *adk.Crossing) error {
 	if alone[x.Kind] {
-		return f.told(c, x)
+		return c.told(x)
 	}
 	switch x.Kind {
 	case adk.KindTurnStart:
@@ -633,10 +632,6 @@ func (f *Fold) Seen(call int) *View {
 	}
 	return nil
 }
-
-// Untold is how many events are still to come from operations that caused one.
-// At the end of a run it is zero, unless user code ended its goroutine.
-func (f *Fold) Untold() int { return f.untold }
 
 // OpOf is the number of the operation that an execution is of, 0 for none.
 func (c *Call) OpOf(e *Execution) int {

@@ -87,3 +87,12 @@ func TestRefusedOperationsCauseNothing(t *testing.T) {
 		assert.Equal(t, c.untold, f.Untold(), c.err)
 	}
 }
+
+// Untold is how many events are still to come from operations that caused one.
+// At the end of a run it is zero, unless user code ended its goroutine.
+func (f *Fold) Untold() (n int) {
+	for _, c := range f.Calls {
+		n += len(c.causes)
+	}
+	return n
+}

@@ -42,9 +42,6 @@ func sizeOf(d time.Duration) int {
 	return int(math.Ceil(math.Log(float64(d)) / math.Log(growth)))
 }
 
-// Count is how many it was told.
-func (s *Spread) Count() int { return s.count }
-
 // At is the duration below which the share lies of all, such as 0.5; zero of nothing.
 func (s *Spread) At(share float64) time.Duration {
 	left := int(math.Ceil(share * float64(s.count)))

@@ -134,7 +134,7 @@ func TestRetries(t *testing.T) {
 	assert.Equal(t, Calls{Count: 6, Failed: 3}, f.Asks)
 	assert.Equal(t, 2, f.Retries, "the second and the third; the fourth follows one that did not fail, the sixth asks something else")
 	assert.Equal(t, Tokens{In: 30, Out: 3}, f.Tokens)
-	assert.Equal(t, 6, f.Ask.Count())
+	assert.Equal(t, 6, f.Ask.count)
 	assert.Equal(t, time.Second, f.Ask.At(0.5))
 	assert.Equal(t, 6*time.Second, f.Turn.At(0.99))
 }
@@ -156,7 +156,7 @@ func TestFixtures(t *testing.T) {
 	assert.Equal(t, 4, f.Turns)
 	assert.Equal(t, 1, f.Tools["weather"].Failed)
 	assert.Equal(t, 1, f.Ends[adk.StatusAborted])
-	assert.Equal(t, f.Tools["weather"].Count, f.Tool.Count())
+	assert.Equal(t, f.Tools["weather"].Count, f.Tool.count)
 	iterations := 0
 	for _, recorded := range []string{"tool-round-trip", "tool-failure", "abort-from-outside", "asks-again"} {
 		content, err := fixtures.Traces.ReadFile(recorded + corpus.Ending)

@@ -22,6 +22,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -176,10 +177,7 @@ type Options struct {
 // is its line in the report, and of one that diverged its divergence, with long
 // values cut: so memory is bounded by Parallel and the largest trace.
 func Verify(ctx context.Context, sources []Source, live func(name string) replay.Live, options ...Options) (*Report, error) {
-	c := &verification{live: live}
-	if len(options) > 0 {
-		c.options = options[0]
-	}
+	c := &verification{live: live, options: optional.First(options)}
 	if err := c.options.check(); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 // MissingShards is the error of Merge where shards have no report.
@@ -97,10 +99,10 @@ func (r *Report) complete(count int, seen map[int]bool, faults []string) error {
 	var err error
 	if len(missing.Missing) > 0 {
 		err = missing
-		faults = append(faults, strings.TrimPrefix(missing.Error(), "replay: "))
+		faults = append(faults, safetext.WithoutPackage(missing).Error())
 	} else if len(faults) == 0 && len(r.Traces) < r.Corpus.Traces {
 		err = fmt.Errorf("replay: the shards are all there, and have %d of the corpus' %d traces", len(r.Traces), r.Corpus.Traces)
-		faults = append(faults, strings.TrimPrefix(err.Error(), "replay: "))
+		faults = append(faults, safetext.WithoutPackage(err).Error())
 	}
 	r.Error = strings.Join(faults, "; ")
 	return err

@@ -145,7 +145,7 @@ func (r *Report) Pending(ctx context.Context, live func(name string) replay.Live
 		p := Pending{File: t.Trace, Shown: t.shown(), Causes: r.causesOf(t)}
 		var content bytes.Buffer
 		if made, err := t.rerecord(ctx, &content, live, optional.First(options)); err != nil {
-			p.Refused = strings.TrimPrefix(err.Error(), "replay: ")
+			p.Refused = safetext.WithoutPackage(err).Error()
 		} else {
 			p.Changes, p.Content = t.changes(p.Causes, made), content.Bytes()
 		}

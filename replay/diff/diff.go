@@ -7,6 +7,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/replay/internal/optional"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -25,9 +26,9 @@ type Op string
 
 // The ways to differ.
 const (
-	DiffChanged Op = "changed"   // it happens in both, with other values
-	DiffOnlyA   Op = "only in a" // it happens in the first trace only
-	DiffOnlyB   Op = "only in b" // it happens in the second trace only
+	Changed Op = "changed"   // it happens in both, with other values
+	OnlyA   Op = "only in a" // it happens in the first trace only
+	OnlyB   Op = "only in b" // it happens in the second trace only
 )
 
 // Change is one place in which two traces differ: a line of a transcript,
@@ -86,7 +87,7 @@ type Diff struct {
 	// Encoding is the one in which the tokens are counted.
 	Encoding adk.Encoding `json:"encoding"`
 
-	lines []diffLine // of the text, the folded ones included
+	lines []line // of the text, the folded ones included
 }
 
 // Same reports whether nothing differs.
@@ -110,10 +111,7 @@ func (d *Diff) Same() bool {
 // Traces(b, a) finds the same with a and b exchanged. Of traces that are much
 // alike the time is linear in their length.
 func Traces(a, b *trace.Trace, options ...Options) *Diff {
-	var o Options
-	if len(options) > 0 {
-		o = options[0]
-	}
+	o := optional.First(options)
 	o.Encoding = cmp.Or(o.Encoding, adk.EncodingO200kBase)
 	free := freeIDs(idsOf(a.Lines()), idsOf(b.Lines()))
 	all := &interner{map[string]int32{}}
@@ -133,7 +131,7 @@ func Traces(a, b *trace.Trace, options ...Options) *Diff {
 // alignTrees compares the two trees. Where there are several ways to align them that
 // are equally good, the one that is taken must not depend on which is a and
 // which is b: it is taken with the two in an order of their own.
-func alignTrees(a, b *diffSide) (*diffPair, *renames) {
+func alignTrees(a, b *side) (*pair, *renames) {
 	swapped := comesBefore(b, a)
 	if swapped {
 		a, b = b, a
@@ -149,7 +147,7 @@ func alignTrees(a, b *diffSide) (*diffPair, *renames) {
 
 // comesBefore orders two traces by the first crossing that differs, and two that
 // say the same by their numbers.
-func comesBefore(a, b *diffSide) bool {
+func comesBefore(a, b *side) bool {
 	for i := range min(len(a.lines), len(b.lines)) {
 		if a.forms[i].whole != b.forms[i].whole {
 			return a.shape(i) < b.shape(i)
@@ -164,12 +162,12 @@ func comesBefore(a, b *diffSide) bool {
 }
 
 // mirrored is what an opinion is with a and b exchanged.
-var mirrored = [...]diffOpinion{diffAbsent: diffAbsent, diffEqual: diffEqual, diffFollows: diffFollows,
-	diffChanged: diffChanged, diffOnlyA: diffOnlyB, diffOnlyB: diffOnlyA}
+var mirrored = [...]opinion{absent: absent, equal: equal, follows: follows,
+	changed: changed, onlyA: onlyB, onlyB: onlyA}
 
 // mirror exchanges a and b. Among neighbours that one side has alone, those of a
 // come first.
-func (p *diffPair) mirror() {
+func (p *pair) mirror() {
 	p.a, p.b = p.b, p.a
 	p.head, p.tail = mirrored[p.head], mirrored[p.tail]
 	for _, fields := range [][]compare.FieldDiff{p.headFields, p.tailFields} {
@@ -185,13 +183,13 @@ func (p *diffPair) mirror() {
 		for to < len(p.kids) && (p.kids[to].a == nil || p.kids[to].b == nil) {
 			to++
 		}
-		slices.SortStableFunc(p.kids[from:to], func(x, y *diffPair) int { return cmp.Compare(x.side(), y.side()) })
+		slices.SortStableFunc(p.kids[from:to], func(x, y *pair) int { return cmp.Compare(x.side(), y.side()) })
 		from = to
 	}
 }
 
 // side orders pairs by whose they are.
-func (p *diffPair) side() int {
+func (p *pair) side() int {
 	if p.b == nil {
 		return 0
 	}

@@ -80,10 +80,10 @@ func mirrored(d *diff.Diff) *diff.Diff {
 		c.A, c.B = c.B, c.A
 		exchange(c.Fields)
 		switch c.Op {
-		case diff.DiffOnlyA:
-			c.Op = diff.DiffOnlyB
-		case diff.DiffOnlyB:
-			c.Op = diff.DiffOnlyA
+		case diff.OnlyA:
+			c.Op = diff.OnlyB
+		case diff.OnlyB:
+			c.Op = diff.OnlyA
 		}
 	}
 	for i := range d.Renamed {
@@ -220,7 +220,7 @@ func TestDiffOfAnInsertedMiddleware(t *testing.T) {
 	assert.Equal(t, diff.Counts{Equal: len(traceA.Lines()), OnlyB: 8}, d.Crossings)
 	assert.Len(t, traceB.Lines(), len(traceA.Lines())+8)
 	for _, c := range d.Changes {
-		assert.Equal(t, diff.DiffOnlyB, c.Op)
+		assert.Equal(t, diff.OnlyB, c.Op)
 		assert.Equal(t, "turn-input/spy", c.Seam)
 	}
 	goldenDiff(t, "inserted-middleware", d)

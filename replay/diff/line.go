@@ -9,61 +9,61 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
-// diffLine is one line of a diff's text: a crossing, with its end and with the
+// line is one line of a diff's text: a crossing, with its end and with the
 // event or the obligation that it calls where nothing else lies within.
-type diffLine struct {
-	opinion diffOpinion
-	a, b    *diffNode // nil where that trace has none
-	ending  bool      // it is the end of the nodes, which have lines of their own
-	merged  bool      // it is all of the nodes
+type line struct {
+	opinion opinion
+	a, b    *node // nil where that trace has none
+	ending  bool  // it is the end of the nodes, which have lines of their own
+	merged  bool  // it is all of the nodes
 	fields  []compare.FieldDiff
 	above   int // the line that it is within, -1 for none
 	depth   int
 	silent  bool // nothing is to be said of it
 	// crossings are how many of each opinion are on the line.
-	crossings [diffOnlyB + 1]int
+	crossings [onlyB + 1]int
 	textA     string
 	textB     string
 }
 
 // differs reports whether the line is a difference to be shown.
-func (l *diffLine) differs() bool { return l.opinion >= diffChanged }
+func (l *line) differs() bool { return l.opinion >= changed }
 
 // layer turns pairs into lines.
 type layer struct {
-	lines []diffLine
-	a, b  *diffSide
+	lines []line
+	a, b  *side
 	// open are the lines that the next one may be within, by depth.
 	open []int
 }
 
 // pairs lays out all that is within a pair.
-func (y *layer) pairs(kids []*diffPair) {
+func (y *layer) pairs(kids []*pair) {
 	for _, kid := range kids {
 		y.pair(kid)
 	}
 }
 
-func (y *layer) pair(p *diffPair) {
+func (y *layer) pair(p *pair) {
 	if p.mergeable() {
 		y.add(y.merged(p))
 		return
 	}
-	head := diffLine{opinion: p.head, a: p.a, b: p.b, fields: p.headFields, depth: p.depth(), silent: y.silentEnd(p)}
+	head := line{opinion: p.head, a: p.a, b: p.b, fields: p.headFields, depth: p.depth(), silent: y.silentEnd(p)}
 	head.crossings[p.head]++
 	y.add(head)
 	y.pairs(p.kids)
-	if p.tail != diffAbsent {
-		end := diffLine{opinion: p.tail, a: p.a, b: p.b, ending: true, fields: p.tailFields, depth: p.depth() + 1}
+	if p.tail != absent {
+		end := line{opinion: p.tail, a: p.a, b: p.b, ending: true, fields: p.tailFields, depth: p.depth() + 1}
 		end.crossings[p.tail]++
-		end.silent = p.isAlone() && !y.answers(end) || p.tail < diffChanged && !y.answers(end)
+		end.silent = p.isAlone() && !y.answers(end) || p.tail < changed && !y.answers(end)
 		y.add(end)
 	}
 }
 
-func (p *diffPair) isAlone() bool { return p.a == nil || p.b == nil }
+func (p *pair) isAlone() bool { return p.a == nil || p.b == nil }
 
-func (p *diffPair) depth() int {
+func (p *pair) depth() int {
 	if p.b != nil {
 		return p.b.depth
 	}
@@ -71,11 +71,11 @@ func (p *diffPair) depth() int {
 }
 
 // mergeable reports whether both nodes are told in one line each.
-func (p *diffPair) mergeable() bool {
+func (p *pair) mergeable() bool {
 	return p.a.mergeable() && p.b.mergeable()
 }
 
-func (n *diffNode) mergeable() bool {
+func (n *node) mergeable() bool {
 	switch {
 	case n == nil || len(n.kids) == 0:
 		return n == nil || n.opener == nil
@@ -86,8 +86,8 @@ func (n *diffNode) mergeable() bool {
 }
 
 // merged is a pair in one line.
-func (y *layer) merged(p *diffPair) diffLine {
-	l := diffLine{a: p.a, b: p.b, merged: true, depth: p.depth(), opinion: diffEqual}
+func (y *layer) merged(p *pair) line {
+	l := line{a: p.a, b: p.b, merged: true, depth: p.depth(), opinion: equal}
 	l.take(p.head, p.headFields, "")
 	for _, kid := range p.kids {
 		l.take(kid.head, kid.headFields, y.what(kid))
@@ -102,23 +102,23 @@ func (y *layer) merged(p *diffPair) diffLine {
 
 // take adds what was found out about one crossing to the line of several: what
 // one side has alone makes the line another.
-func (l *diffLine) take(opinion diffOpinion, fields []compare.FieldDiff, what string) {
-	if opinion == diffAbsent {
+func (l *line) take(found opinion, fields []compare.FieldDiff, what string) {
+	if found == absent {
 		return
 	}
-	l.crossings[opinion]++
+	l.crossings[found]++
 	l.fields = append(l.fields, fields...)
-	switch opinion {
-	case diffOnlyA:
+	switch found {
+	case onlyA:
 		l.fields = append(l.fields, compare.FieldDiff{Field: what, Want: "true"})
-	case diffOnlyB:
+	case onlyB:
 		l.fields = append(l.fields, compare.FieldDiff{Field: what, Got: "true"})
 	}
-	l.opinion = max(l.opinion, min(opinion, diffChanged))
+	l.opinion = max(l.opinion, min(found, changed))
 }
 
 // what is what the crossings of a pair are: the seam of a call, or the kind.
-func (y *layer) what(p *diffPair) string {
+func (y *layer) what(p *pair) string {
 	side, n := y.a, p.a
 	if n == nil {
 		side, n = y.b, p.b
@@ -132,22 +132,22 @@ func (y *layer) what(p *diffPair) string {
 
 // silentEnd reports whether nothing is to be said of an end in a pipeline's flat
 // list: it goes with its beginning where all is well.
-func (y *layer) silentEnd(p *diffPair) bool {
+func (y *layer) silentEnd(p *pair) bool {
 	opener := p.either().opener
-	if opener == nil || y.answers(diffLine{a: p.a, b: p.b}) {
+	if opener == nil || y.answers(line{a: p.a, b: p.b}) {
 		return false
 	}
-	return p.head < diffChanged || p.isAlone() && opener.alone
+	return p.head < changed || p.isAlone() && opener.alone
 }
 
-func (p *diffPair) either() *diffNode { return cmp.Or(p.b, p.a) }
+func (p *pair) either() *node { return cmp.Or(p.b, p.a) }
 
 // answers reports whether there is something to say of an end, on either side.
-func (y *layer) answers(l diffLine) bool {
+func (y *layer) answers(l line) bool {
 	return l.a != nil && y.a.answers(l.a, l.ending) || l.b != nil && y.b.answers(l.b, l.ending)
 }
 
-func (s *diffSide) answers(n *diffNode, ending bool) bool {
+func (s *side) answers(n *node, ending bool) bool {
 	at := n.head
 	if ending {
 		at = n.tail
@@ -160,7 +160,7 @@ func (s *diffSide) answers(n *diffNode, ending bool) bool {
 }
 
 // add puts a line below the one that it is within.
-func (y *layer) add(l diffLine) {
+func (y *layer) add(l line) {
 	for len(y.open) > 0 && y.lines[y.open[len(y.open)-1]].depth >= l.depth {
 		y.open = y.open[:len(y.open)-1]
 	}
@@ -175,17 +175,17 @@ func (y *layer) add(l diffLine) {
 }
 
 // lay makes the lines of the diff, and puts those into words that are shown.
-func (d *Diff) lay(root *diffPair, a, b *diffSide, ids *renames) {
+func (d *Diff) lay(root *pair, a, b *side, ids *renames) {
 	y := &layer{a: a, b: b}
 	y.pairs(root.kids)
 	d.lines = y.lines
 	for i := range d.lines {
 		c := &d.lines[i].crossings
-		d.Crossings.Equal += c[diffEqual]
-		d.Crossings.Follow += c[diffFollows]
-		d.Crossings.Changed += c[diffChanged]
-		d.Crossings.OnlyA += c[diffOnlyA]
-		d.Crossings.OnlyB += c[diffOnlyB]
+		d.Crossings.Equal += c[equal]
+		d.Crossings.Follow += c[follows]
+		d.Crossings.Changed += c[changed]
+		d.Crossings.OnlyA += c[onlyA]
+		d.Crossings.OnlyB += c[onlyB]
 	}
 	shown := shownLines(d.lines)
 	said := a.say(nil, wanted(d.lines, shown, true))
@@ -203,13 +203,13 @@ func (d *Diff) lay(root *diffPair, a, b *diffSide, ids *renames) {
 }
 
 // change is a line that differs, for programs.
-func (d *Diff) change(l *diffLine, a, b *diffSide) Change {
-	c := Change{Op: DiffChanged, LineA: l.textA, LineB: l.textB, Fields: l.fields}
+func (d *Diff) change(l *line, a, b *side) Change {
+	c := Change{Op: Changed, LineA: l.textA, LineB: l.textB, Fields: l.fields}
 	switch {
 	case l.lacks(l.b):
-		c.Op = DiffOnlyA
+		c.Op = OnlyA
 	case l.lacks(l.a):
-		c.Op = DiffOnlyB
+		c.Op = OnlyB
 	}
 	if !l.lacks(l.a) {
 		c.A, c.Seam = l.crossing(l.a)+1, a.fold.SeamOf(&a.lines[l.crossing(l.a)].Crossing)
@@ -221,7 +221,7 @@ func (d *Diff) change(l *diffLine, a, b *diffSide) Change {
 }
 
 // crossing is the first crossing on the line, of one of its nodes.
-func (l *diffLine) crossing(n *diffNode) int {
+func (l *line) crossing(n *node) int {
 	if l.ending {
 		return n.tail
 	}
@@ -229,14 +229,14 @@ func (l *diffLine) crossing(n *diffNode) int {
 }
 
 // lacks reports whether the line is not in the trace of a node.
-func (l *diffLine) lacks(n *diffNode) bool { return n == nil || l.crossing(n) < 0 }
+func (l *line) lacks(n *node) bool { return n == nil || l.crossing(n) < 0 }
 
-// diffContext is how many lines that are equal are shown around a difference.
-const diffContext = 2
+// contextLines is how many lines that are equal are shown around a difference.
+const contextLines = 2
 
 // shownLines are the lines that differ, those around them, and those that they
 // are within.
-func shownLines(lines []diffLine) []bool {
+func shownLines(lines []line) []bool {
 	shown := make([]bool, len(lines))
 	spread := func(step, from, to int) {
 		left := 0
@@ -244,7 +244,7 @@ func shownLines(lines []diffLine) []bool {
 			switch l := &lines[i]; {
 			case l.silent:
 			case l.differs():
-				left = diffContext
+				left = contextLines
 			case left > 0:
 				shown[i] = true
 				left--
@@ -266,7 +266,7 @@ func shownLines(lines []diffLine) []bool {
 }
 
 // wanted are the crossings that have to be put into words, of one side.
-func wanted(lines []diffLine, shown []bool, ofA bool) map[int]bool {
+func wanted(lines []line, shown []bool, ofA bool) map[int]bool {
 	want := map[int]bool{}
 	for i := range lines {
 		l := &lines[i]
@@ -292,24 +292,24 @@ func wanted(lines []diffLine, shown []bool, ofA bool) map[int]bool {
 // sayings are crossings in words.
 type sayings struct {
 	namer *describe.Namer
-	words map[int]diffWords
+	words map[int]crossingWords
 }
 
-// diffWords are a crossing in words, as a transcript may need them.
-type diffWords struct{ line, head, answer, continuation string }
+// crossingWords are a crossing in words, as a transcript may need them.
+type crossingWords struct{ line, head, answer, continuation string }
 
 // say puts crossings of one side into words, by a namer that may know names.
-func (s *diffSide) say(n *describe.Namer, want map[int]bool) sayings {
+func (s *side) say(n *describe.Namer, want map[int]bool) sayings {
 	if n == nil {
 		n = describe.New(state.New())
 	}
 	n.Shown = map[state.Ref]adk.Digest{}
-	said := sayings{n, map[int]diffWords{}}
+	said := sayings{n, map[int]crossingWords{}}
 	for i := range s.lines {
 		x := &s.lines[i].Crossing
 		n.Note(x)
 		if want[i] {
-			w := diffWords{head: n.Head(x), answer: n.Answer(x)}
+			w := crossingWords{head: n.Head(x), answer: n.Answer(x)}
 			w.line = w.head
 			if describe.IsClosing(x) {
 				w.line = n.Closing(x)
@@ -326,7 +326,7 @@ func (s *diffSide) say(n *describe.Namer, want map[int]bool) sayings {
 }
 
 // text is a line in words, as one of the sides has it.
-func (s sayings) text(l *diffLine, n *diffNode) string {
+func (s sayings) text(l *line, n *node) string {
 	if l.lacks(n) {
 		return ""
 	}

@@ -14,30 +14,30 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
-// diffOpinion is what is found out about a crossing, or about a line of them.
-type diffOpinion uint8
+// opinion is what is found out about a crossing, or about a line of them.
+type opinion uint8
 
 const (
-	diffAbsent  diffOpinion = iota // there is no such crossing
-	diffEqual                      // the same in both
-	diffFollows                    // different, because of what is listed already
-	diffChanged
-	diffOnlyA
-	diffOnlyB
+	absent  opinion = iota // there is no such crossing
+	equal                  // the same in both
+	follows                // different, because of what is listed already
+	changed
+	onlyA
+	onlyB
 )
 
-// diffPair is two nodes that have the same cause, or one that is alone.
-type diffPair struct {
-	a, b       *diffNode
-	head, tail diffOpinion
+// pair is two nodes that have the same cause, or one that is alone.
+type pair struct {
+	a, b       *node
+	head, tail opinion
 	// headFields and tailFields are the fields that differ.
 	headFields, tailFields []compare.FieldDiff
-	kids                   []*diffPair
+	kids                   []*pair
 }
 
 // traceDiffer compares two traces whose forms are known.
 type traceDiffer struct {
-	a, b    *diffSide
+	a, b    *side
 	renames *renames
 	// listed are the pairs of records and of arguments that have been said to
 	// differ: wherever they come again, it follows.
@@ -45,8 +45,8 @@ type traceDiffer struct {
 }
 
 // pair compares two nodes of one cause, with all that is within them.
-func (d *traceDiffer) pair(a, b *diffNode) *diffPair {
-	p := &diffPair{a: a, b: b}
+func (d *traceDiffer) pair(a, b *node) *pair {
+	p := &pair{a: a, b: b}
 	p.head, p.headFields = d.compare(a.head, b.head)
 	at := align.Pair{}
 	for _, m := range append(d.alignNodes(a.kids, b.kids), align.Pair{A: len(a.kids), B: len(b.kids)}) {
@@ -54,10 +54,10 @@ func (d *traceDiffer) pair(a, b *diffNode) *diffPair {
 			continue
 		}
 		for ; at.A < m.A; at.A++ {
-			p.kids = append(p.kids, alone(a.kids[at.A], diffOnlyA))
+			p.kids = append(p.kids, alone(a.kids[at.A], onlyA))
 		}
 		for ; at.B < m.B; at.B++ {
-			p.kids = append(p.kids, alone(b.kids[at.B], diffOnlyB))
+			p.kids = append(p.kids, alone(b.kids[at.B], onlyB))
 		}
 		if m.A < len(a.kids) {
 			p.kids = append(p.kids, d.pair(a.kids[m.A], b.kids[m.B]))
@@ -69,32 +69,32 @@ func (d *traceDiffer) pair(a, b *diffNode) *diffPair {
 }
 
 // alone is a node that one of the traces has not.
-func alone(n *diffNode, opinion diffOpinion) *diffPair {
-	p := &diffPair{a: n, head: opinion}
-	if opinion == diffOnlyB {
+func alone(n *node, whose opinion) *pair {
+	p := &pair{a: n, head: whose}
+	if whose == onlyB {
 		p.a, p.b = nil, n
 	}
 	for _, kid := range n.kids {
-		p.kids = append(p.kids, alone(kid, opinion))
+		p.kids = append(p.kids, alone(kid, whose))
 	}
 	if n.tail >= 0 {
-		p.tail = opinion
+		p.tail = whose
 	}
 	n.alone = true
 	return p
 }
 
 // sameThing reports whether the ids in the causes of two nodes can be the same.
-func (d *traceDiffer) sameThing(a, b *diffNode) bool {
+func (d *traceDiffer) sameThing(a, b *node) bool {
 	return d.renames.same(d.a.forms[a.head].causeIDs, d.b.forms[b.head].causeIDs)
 }
 
 // alignNodes pairs the nodes of two lists: those that are equal throughout, and
 // between them those that have the same cause. The ids of the former are paired
 // first: what is equal says more about them than what is alike.
-func (d *traceDiffer) alignNodes(as, bs []*diffNode) []align.Pair {
-	wholes := func(n *diffNode) int32 { return n.whole }
-	causes := func(n *diffNode) int32 { return n.cause }
+func (d *traceDiffer) alignNodes(as, bs []*node) []align.Pair {
+	wholes := func(n *node) int32 { return n.whole }
+	causes := func(n *node) int32 { return n.cause }
 	var all []align.Pair
 	at := align.Pair{}
 	exact := align.Common(safetext.Each(as, wholes), safetext.Each(bs, wholes))
@@ -114,14 +114,14 @@ func (d *traceDiffer) alignNodes(as, bs []*diffNode) []align.Pair {
 }
 
 // compare compares two crossings of one cause.
-func (d *traceDiffer) compare(i, j int) (diffOpinion, []compare.FieldDiff) {
+func (d *traceDiffer) compare(i, j int) (opinion, []compare.FieldDiff) {
 	switch {
 	case i < 0 && j < 0:
-		return diffAbsent, nil
+		return absent, nil
 	case j < 0:
-		return diffOnlyA, nil
+		return onlyA, nil
 	case i < 0:
-		return diffOnlyB, nil
+		return onlyB, nil
 	}
 	a, b := &d.a.forms[i], &d.b.forms[j]
 	if a.whole == b.whole && d.renames.same(a.ids, b.ids) {
@@ -130,21 +130,21 @@ func (d *traceDiffer) compare(i, j int) (diffOpinion, []compare.FieldDiff) {
 	fields, follow := d.fields(i, j)
 	switch {
 	case len(fields) > 0:
-		return diffChanged, fields
+		return changed, fields
 	case follow:
-		return diffFollows, nil
+		return follows, nil
 	}
-	return diffEqual, nil
+	return equal, nil
 }
 
 // equalOrFollows tells equal crossings from those whose checksums are of other
 // arguments, which are listed where they came in.
-func (d *traceDiffer) equalOrFollows(i, j int) diffOpinion {
+func (d *traceDiffer) equalOrFollows(i, j int) opinion {
 	x, y := &d.a.lines[i].Crossing, &d.b.lines[j].Crossing
 	if x.Kind.Names(adk.Checksum) && x.Key != y.Key {
-		return diffFollows
+		return follows
 	}
-	return diffEqual
+	return equal
 }
 
 // fieldShape is a field of one crossing.
@@ -155,7 +155,7 @@ type fieldShape struct {
 	ids   []idUse
 }
 
-func (s *diffSide) fieldShapes(i int) []fieldShape {
+func (s *side) fieldShapes(i int) []fieldShape {
 	var all []fieldShape
 	for use, text := range s.fields(i) {
 		sh := &shaper{free: s.shaper.free, times: s.shaper.times}
@@ -187,7 +187,7 @@ func (d *traceDiffer) fields(i, j int) (diffs []compare.FieldDiff, follow bool) 
 
 // digest is that of a state, and whether it is the digest of what was told
 // before.
-func (s *diffSide) digest(i int) string {
+func (s *side) digest(i int) string {
 	text := s.lines[i].Digest.String()
 	if s.forms[i].unfit {
 		text += ", of something else than what was told before"

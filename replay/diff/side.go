@@ -42,14 +42,14 @@ type key struct {
 	unfit      bool
 }
 
-// diffSide is one of the traces that are compared.
-type diffSide struct {
+// side is one of the traces that are compared.
+type side struct {
 	lines    []trace.Line
 	comparer wire.Comparer
 	shaper   shaper
 	fold     *state.Fold
 	forms    []key
-	tree     *diffNode
+	tree     *node
 	handlers map[calls.AckHandler]string // names of on-ack handlers
 	records  map[adk.Record]adk.Digest   // shapes of records in states
 	shown    shownShapes
@@ -64,16 +64,16 @@ type shownShapes struct {
 }
 
 // newSide takes a trace up, to be compared in a version of the format.
-func newSide(t *trace.Trace, format int, options Options, free map[string]bool) *diffSide {
+func newSide(t *trace.Trace, format int, options Options, free map[string]bool) *side {
 	known, _ := wire.NewSentinels(t.Options().Sentinels, t.Options().ErrorTypes) // checked when the trace was read
-	return &diffSide{
+	return &side{
 		lines: t.Lines(), comparer: wire.Comparer{Sentinels: known, Format: format}, shaper: shaper{free: free, times: options.Times}, fold: state.New(),
 		handlers: map[calls.AckHandler]string{}, records: map[adk.Record]adk.Digest{}, totals: newTotaller(options),
 	}
 }
 
 // read gives every crossing its form, and every node of the tree its numbers.
-func (s *diffSide) read(all *interner) {
+func (s *side) read(all *interner) {
 	s.forms = make([]key, len(s.lines))
 	for i := range s.lines {
 		x := &s.lines[i].Crossing
@@ -86,7 +86,7 @@ func (s *diffSide) read(all *interner) {
 		f.whole, f.ids = s.whole(i, all)
 	}
 	s.totals.end(s.fold, s.lines)
-	s.tree = diffTree(s.lines)
+	s.tree = treeOf(s.lines)
 	s.tree.number(s.forms, all)
 }
 
@@ -99,7 +99,7 @@ func applyByPlace(f *state.Fold, x *adk.Crossing) {
 }
 
 // cause numbers why a crossing happens.
-func (s *diffSide) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
+func (s *side) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
 	sh := &s.shaper
 	sh.out, sh.ids = sh.out[:0], nil
 	part := func(text string, id bool) {
@@ -137,7 +137,7 @@ func (s *diffSide) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
 
 // iterationOf is the iteration of what a dispatch itself tells: without it, what
 // happens in each would look alike.
-func (s *diffSide) iterationOf(x *adk.Crossing) int {
+func (s *side) iterationOf(x *adk.Crossing) int {
 	if x.Kind.Names(adk.Iteration) {
 		return x.N
 	}
@@ -149,7 +149,7 @@ func (s *diffSide) iterationOf(x *adk.Crossing) int {
 
 // derive works out the field of a crossing that follows from earlier ones,
 // before the fold takes the crossing in.
-func (s *diffSide) derive(f *key, x *adk.Crossing) {
+func (s *side) derive(f *key, x *adk.Crossing) {
 	set := func(text string, fits bool) { f.derived, f.hasDerived, f.unfit = text, true, !fits }
 	switch {
 	case x.Kind.Uses(adk.FieldDigest):
@@ -195,7 +195,7 @@ func isDerived(use adk.FieldUse) bool {
 }
 
 // state is the digest of the shape of all that is visible.
-func (s *diffSide) state(v *state.View) string {
+func (s *side) state(v *state.View) string {
 	if v == nil {
 		return "nothing"
 	}
@@ -212,10 +212,10 @@ func (s *diffSide) state(v *state.View) string {
 	return shapes.End(adk.DigestOf(sh.out)).String()
 }
 
-func (s *diffSide) toolShape(tool *adk.Tool) adk.Digest { return s.recordShape(tool) }
+func (s *side) toolShape(tool *adk.Tool) adk.Digest { return s.recordShape(tool) }
 
 // recordShape is the digest of a record's shape, computed once.
-func (s *diffSide) recordShape(record adk.Record) adk.Digest {
+func (s *side) recordShape(record adk.Record) adk.Digest {
 	if shape, known := s.records[record]; known {
 		return shape
 	}
@@ -229,12 +229,12 @@ func (s *diffSide) recordShape(record adk.Record) adk.Digest {
 }
 
 // whole numbers all that a crossing says.
-func (s *diffSide) whole(i int, all *interner) (int32, []idUse) {
+func (s *side) whole(i int, all *interner) (int32, []idUse) {
 	return all.of(s.shape(i)), s.shaper.ids
 }
 
 // shape is all that a crossing says, but for ids and times.
-func (s *diffSide) shape(i int) string {
+func (s *side) shape(i int) string {
 	x := &s.lines[i].Crossing
 	sh := &s.shaper
 	sh.out, sh.ids = append(sh.out[:0], 'w'), nil
@@ -254,7 +254,7 @@ var (
 
 // fields goes through what of a crossing is compared, as JSON: not its numbers,
 // which count what happened before, and not its time unless that is asked for.
-func (s *diffSide) fields(i int) func(yield func(adk.FieldUse, []byte) bool) {
+func (s *side) fields(i int) func(yield func(adk.FieldUse, []byte) bool) {
 	return func(yield func(adk.FieldUse, []byte) bool) {
 		x, f := &s.lines[i].Crossing, &s.forms[i]
 		if s.shaper.times && i > 0 {
@@ -277,7 +277,7 @@ func (s *diffSide) fields(i int) func(yield func(adk.FieldUse, []byte) bool) {
 
 // strays reports whether a crossing says another strand than that of its call,
 // which no engine does.
-func (s *diffSide) strays(x *adk.Crossing) bool {
+func (s *side) strays(x *adk.Crossing) bool {
 	c := s.fold.Calls[x.Call]
 	switch {
 	case x.Kind == adk.KindReturn:
@@ -289,7 +289,7 @@ func (s *diffSide) strays(x *adk.Crossing) bool {
 }
 
 // field is one field as JSON, empty where it is absent or is compared no more.
-func (s *diffSide) field(use adk.FieldUse, x *adk.Crossing, f *key) []byte {
+func (s *side) field(use adk.FieldUse, x *adk.Crossing, f *key) []byte {
 	switch {
 	case f.hasDerived && isDerived(use):
 		if f.derived == "" {

@@ -21,7 +21,7 @@ func (d *Diff) WriteTo(w io.Writer) (int64, error) {
 
 // String is the text that WriteTo writes.
 func (d *Diff) String() string {
-	t := &diffText{}
+	t := &textWriter{}
 	for _, f := range d.Header {
 		t.line("-", 0, "header "+f.Field+" "+safetext.BareJSON(compare.OrNothing(f.Want)))
 		t.line("+", 0, "header "+f.Field+" "+safetext.BareJSON(compare.OrNothing(f.Got)))
@@ -34,8 +34,8 @@ func (d *Diff) String() string {
 	return t.String()
 }
 
-// diffText writes the text of a diff.
-type diffText struct {
+// textWriter writes the text of a diff.
+type textWriter struct {
 	strings.Builder
 	// What is folded: how many crossings are equal and how many follow, and
 	// whether a line would have been written for any.
@@ -43,17 +43,17 @@ type diffText struct {
 	folds         bool
 }
 
-func (t *diffText) line(sign string, depth int, text string) {
+func (t *textWriter) line(sign string, depth int, text string) {
 	fmt.Fprintf(t, "%-2s%s%s\n", sign, strings.Repeat(describe.Indent, min(depth, describe.Deepest)), text)
 }
 
 // signs stand before lines that both traces have.
-var signs = map[diffOpinion]string{diffEqual: "", diffFollows: "~"}
+var signs = map[opinion]string{equal: "", follows: "~"}
 
-func (t *diffText) add(l *diffLine) {
+func (t *textWriter) add(l *line) {
 	if l.silent || l.textA == "" && l.textB == "" {
-		t.equal += l.crossings[diffEqual]
-		t.follow += l.crossings[diffFollows]
+		t.equal += l.crossings[equal]
+		t.follow += l.crossings[follows]
 		t.folds = t.folds || !l.silent
 		return
 	}
@@ -84,7 +84,7 @@ func roomAt(depth int) int {
 	return columns - len("- ") - len(describe.Indent)*min(depth, describe.Deepest)
 }
 
-func (l *diffLine) marginOf(n *diffNode) int {
+func (l *line) marginOf(n *node) int {
 	if l.ending {
 		return n.depth + 1
 	}
@@ -92,7 +92,7 @@ func (l *diffLine) marginOf(n *diffNode) int {
 }
 
 // fold writes how much was left out.
-func (t *diffText) fold() {
+func (t *textWriter) fold() {
 	if t.folds {
 		text := "… " + safetext.Counted(t.equal, "crossing") + " equal"
 		if t.follow > 0 {
@@ -104,14 +104,14 @@ func (t *diffText) fold() {
 }
 
 // fields writes the fields that differ, each around where it does.
-func (t *diffText) fields(l *diffLine) {
+func (t *textWriter) fields(l *line) {
 	for _, text := range compare.Shown(l.fields) {
 		t.line("", l.depth+2, text)
 	}
 }
 
 // conclude writes what the traces come to.
-func (d *Diff) conclude(t *diffText) {
+func (d *Diff) conclude(t *textWriter) {
 	if t.Len() > 0 {
 		t.WriteByte('\n')
 	}

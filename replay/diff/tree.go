@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// diffNode is a crossing with what happened within it: a seam call or a spanning
+// node is a crossing with what happened within it: a seam call or a spanning
 // operation up to its end, or a crossing of one line.
 //
 // Pipelines are flat: a middleware's call and its next are no nodes with
@@ -18,11 +18,11 @@ import (
 //
 // What a strand did is within the fork that began it, in the order in which it
 // did it: how strands took turns is no matter of cause.
-type diffNode struct {
+type node struct {
 	head, tail int // its crossings, from 0; -1 where there is none
-	kids       []*diffNode
+	kids       []*node
 	// opener is what this node is the end of, where it stands beside it.
-	opener *diffNode
+	opener *node
 	depth  int
 	alone  bool // the other trace has no such node
 	// continues tells that it can be told behind what it is within: the
@@ -35,21 +35,21 @@ type diffNode struct {
 	cause, whole int32
 }
 
-// diffCall is what a tree's builder knows of a seam call.
-type diffCall struct {
-	node    *diffNode // the call's own
-	within  *diffNode // where the crossings of the call go
+// call is what a tree's builder knows of a seam call.
+type call struct {
+	node    *node // the call's own
+	within  *node // where the crossings of the call go
 	owner   string
 	depth   int
 	flat    bool // a middleware, or too deep
-	running []*diffOp
+	running []*operation
 }
 
-// diffOp is an operation that is not done.
-type diffOp struct {
+// operation is an operation that is not done.
+type operation struct {
 	kind   adk.Kind
 	number int
-	node   *diffNode
+	node   *node
 	flat   bool // a next
 }
 
@@ -57,29 +57,29 @@ type diffOp struct {
 // other. No turn comes near it; a hostile file must not exhaust the stack.
 const deepestTree = 5_000
 
-// diffTreeBuilder makes the tree of a trace. It takes any crossings: those that no
+// treeBuilder makes the tree of a trace. It takes any crossings: those that no
 // engine tells belong to the nearest that is known. So this is no calls.Tree, which
 // links what an engine tells and holds nothing else: of a trace whose beginning is
 // missing it may hold no line at all, and a diff shows every line of it.
-type diffTreeBuilder struct {
+type treeBuilder struct {
 	lines []trace.Line
-	calls map[int]*diffCall
-	forks map[int]*diffNode // by strand
-	root  *diffCall
+	calls map[int]*call
+	forks map[int]*node // by strand
+	root  *call
 }
 
-// diffTree is the tree of a trace: what the root holds are the crossings that
+// treeOf is the tree of a trace: what the root holds are the crossings that
 // belong to no call.
-func diffTree(lines []trace.Line) *diffNode {
-	root := &diffCall{within: &diffNode{head: -1, tail: -1}}
-	b := &diffTreeBuilder{lines: lines, calls: map[int]*diffCall{}, forks: map[int]*diffNode{}, root: root}
+func treeOf(lines []trace.Line) *node {
+	root := &call{within: &node{head: -1, tail: -1}}
+	b := &treeBuilder{lines: lines, calls: map[int]*call{}, forks: map[int]*node{}, root: root}
 	for i := range lines {
 		b.add(i, &lines[i].Crossing)
 	}
 	return root.within
 }
 
-func (b *diffTreeBuilder) add(i int, x *adk.Crossing) {
+func (b *treeBuilder) add(i int, x *adk.Crossing) {
 	c := b.calls[x.Call]
 	if c == nil {
 		c = b.root
@@ -93,13 +93,13 @@ func (b *diffTreeBuilder) add(i int, x *adk.Crossing) {
 		c.finish(i, x)
 	case b.follows(c, x):
 		cause := c.within.kids[len(c.within.kids)-1]
-		cause.kids = append(cause.kids, &diffNode{head: i, tail: -1, depth: cause.depth + 1, owner: c.owner, continues: true})
+		cause.kids = append(cause.kids, &node{head: i, tail: -1, depth: cause.depth + 1, owner: c.owner, continues: true})
 	default:
 		node, at := c.put(i, x.Kind.Class() == adk.ClassOperation)
 		node.continues = at != c.within && isEffect(x, &b.lines[at.head].Crossing)
 		switch {
 		case x.Phase == adk.Begin:
-			c.running = append(c.running, &diffOp{x.Kind, x.Op, node, wire.IsNext(x)})
+			c.running = append(c.running, &operation{x.Kind, x.Op, node, wire.IsNext(x)})
 		case wire.Forks(x):
 			b.forks[x.ID] = node
 		}
@@ -108,7 +108,7 @@ func (b *diffTreeBuilder) add(i int, x *adk.Crossing) {
 
 // follows reports whether a crossing is the event of the report before it in the
 // same call: it belongs to that as the event of an emit belongs to the emit.
-func (b *diffTreeBuilder) follows(c *diffCall, x *adk.Crossing) bool {
+func (b *treeBuilder) follows(c *call, x *adk.Crossing) bool {
 	if len(c.within.kids) == 0 {
 		return false
 	}
@@ -125,25 +125,25 @@ func isEffect(x, cause *adk.Crossing) bool {
 // place is where the next crossing of a call goes: into the operation that
 // began last and is not done, or beside it. Within an operation there are calls,
 // events and facts, and no other operations of the call.
-func (c *diffCall) place(operation bool) *diffNode {
+func (c *call) place(operation bool) *node {
 	if n := len(c.running); n > 0 && !operation && !c.running[n-1].flat {
 		return c.running[n-1].node
 	}
 	return c.within
 }
 
-func (c *diffCall) put(i int, operation bool) (node, at *diffNode) {
+func (c *call) put(i int, operation bool) (made, at *node) {
 	at = c.place(operation)
-	node = &diffNode{head: i, tail: -1, depth: at.depth + 1, owner: c.owner}
+	made = &node{head: i, tail: -1, depth: at.depth + 1, owner: c.owner}
 	if at == c.within {
-		node.depth = c.inside()
+		made.depth = c.inside()
 	}
-	at.kids = append(at.kids, node)
-	return node, at
+	at.kids = append(at.kids, made)
+	return made, at
 }
 
 // inside is how deep what a call does lies.
-func (c *diffCall) inside() int {
+func (c *call) inside() int {
 	depth := c.depth
 	for _, op := range c.running {
 		if op.flat {
@@ -153,13 +153,13 @@ func (c *diffCall) inside() int {
 	return depth
 }
 
-func (b *diffTreeBuilder) enter(above *diffCall, i int, x *adk.Crossing) {
-	c := &diffCall{}
+func (b *treeBuilder) enter(above *call, i int, x *adk.Crossing) {
+	c := &call{}
 	if fork := b.forks[x.Strand]; x.Seam.Label == adk.LabelStrand && fork != nil {
-		c.node = &diffNode{head: i, tail: -1, depth: fork.depth + 1, owner: above.owner}
+		c.node = &node{head: i, tail: -1, depth: fork.depth + 1, owner: above.owner}
 		fork.kids = append(fork.kids, c.node)
 	} else {
-		var at *diffNode
+		var at *node
 		c.node, at = above.put(i, false)
 		c.node.continues = x.Seam.Label == adk.LabelStorage && at != above.within
 	}
@@ -181,20 +181,20 @@ func (b *diffTreeBuilder) enter(above *diffCall, i int, x *adk.Crossing) {
 	}
 }
 
-func (b *diffTreeBuilder) leave(above *diffCall, i int, x *adk.Crossing) {
+func (b *treeBuilder) leave(above *call, i int, x *adk.Crossing) {
 	c := b.calls[x.ID]
 	switch {
 	case c == nil:
 		above.put(i, true)
 	case c.flat || c.node.tail >= 0:
 		c.running = nil
-		c.within.kids = append(c.within.kids, &diffNode{head: i, tail: -1, depth: c.depth, owner: c.owner, opener: c.node})
+		c.within.kids = append(c.within.kids, &node{head: i, tail: -1, depth: c.depth, owner: c.owner, opener: c.node})
 	default:
 		c.node.tail = i
 	}
 }
 
-func (c *diffCall) finish(i int, x *adk.Crossing) {
+func (c *call) finish(i int, x *adk.Crossing) {
 	for at, op := range c.running {
 		if op.number != x.Op || op.kind != x.Kind {
 			continue
@@ -213,7 +213,7 @@ func (c *diffCall) finish(i int, x *adk.Crossing) {
 
 // number gives a node, and before it all within it, the numbers of what can be
 // the same elsewhere.
-func (n *diffNode) number(forms []key, all *interner) {
+func (n *node) number(forms []key, all *interner) {
 	var whole []byte
 	for _, at := range [2]int{n.head, n.tail} {
 		if at >= 0 {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -48,7 +48,7 @@ func verifyInBubble(t TB, recorded []byte, live func() replay.Live, options []tr
 	report, err := replay.Verify(context.Background(), bytes.NewReader(recorded), chosen, options...)
 	switch {
 	case err != nil:
-		t.Errorf("golden: %s", strings.TrimPrefix(err.Error(), "replay: "))
+		t.Errorf("golden: %v", safetext.WithoutPackage(err))
 	case report.Divergence != nil:
 		t.Errorf("golden: %s", report)
 	case len(report.Live) == 0 || len(report.Unreached) == len(report.Live):

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/internal/page"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
 )
@@ -144,7 +144,7 @@ func TestReplayWritesAPage(t *testing.T) {
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Contains(t, string(content), `<title>replay/golden.TestReplay</title>`)
-	found, err := page.Unpacked(string(content), "contents")
+	found, err := tracetest.Unpacked(string(content), "contents")
 	require.NoError(t, err)
 	assert.Contains(t, found, "Goodbye!")
 

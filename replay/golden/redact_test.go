@@ -14,8 +14,8 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
-	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/internal/thorough"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -128,7 +128,7 @@ func TestASecretKnownByAPathIsWrittenNowhere(t *testing.T) {
 						said += "\n" + path + "\n" + string(content)
 						if err == nil && filepath.Ext(path) == ".html" {
 							var contents string
-							contents, err = page.Unpacked(string(content), "contents")
+							contents, err = tracetest.Unpacked(string(content), "contents")
 							said += contents
 						}
 						return err

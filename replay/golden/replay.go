@@ -111,7 +111,7 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...tr
 // ended fails for a check that was ended before it was over, with what it had found.
 func (c *corpusCheck) ended(ctx context.Context, err error) {
 	c.t.Helper()
-	text := strings.TrimPrefix(err.Error(), "replay: ")
+	text := safetext.WithoutPackage(err).Error()
 	if c.report == nil {
 		c.impossible("%s", text)
 		return
@@ -206,7 +206,7 @@ func (c *corpusCheck) listed() (sources []corpus.Source, ok bool) {
 	}
 	sources, err := corpus.Sources(os.DirFS(c.dir))
 	if err != nil {
-		c.impossible("%s: %s", c.dir, strings.TrimPrefix(err.Error(), "replay: "))
+		c.impossible("%s: %v", c.dir, safetext.WithoutPackage(err))
 		return nil, false
 	}
 	for i := range sources { // a path that commands take

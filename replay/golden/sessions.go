@@ -139,7 +139,7 @@ func (c *sessionCheck) live(name string) replay.Live {
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.refusals[name] = strings.TrimPrefix(err.Error(), "sessions: ")
+		c.refusals[name] = safetext.WithoutPackage(err).Error()
 		return replay.Live{}
 	}
 	return live
@@ -347,7 +347,7 @@ func (c *sessionCheck) try(ctx context.Context) (all []tried) {
 			}
 		}
 		if r.err != nil { // the first file stands for the folder
-			one.pending = []corpus.Pending{{File: r.first(), Causes: r.changes, Shown: r.shown, Refused: withoutRoom(r.err)}}
+			one.pending = []corpus.Pending{{File: r.first(), Causes: r.changes, Shown: r.shown, Refused: safetext.WithoutPackage(r.err).Error()}}
 		}
 		all = append(all, one)
 	}
@@ -391,9 +391,4 @@ func (c *sessionCheck) update(ctx context.Context) {
 	}
 	c.updated(all)
 	c.unreadable()
-}
-
-// withoutRoom is an error without the name of the package that it is of.
-func withoutRoom(err error) string {
-	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sessions: "), "replay: ")
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/adk/storage/memory"
 	"github.com/adkreplay/adkreplay/fakes"
-	"github.com/adkreplay/adkreplay/internal/page"
 	"github.com/adkreplay/adkreplay/internal/thorough"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/golden"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -358,7 +358,7 @@ func TestReplaySessionsWritesAPage(t *testing.T) {
 	assert.NotEmpty(t, shop.resold(t, dir, "false", tools).failed, "no turn differs: the journal does")
 	written, err := os.ReadFile(file)
 	require.NoError(t, err)
-	told, err := page.Unpacked(string(written), "journal-0")
+	told, err := tracetest.Unpacked(string(written), "journal-0")
 	require.NoError(t, err)
 	assert.Contains(t, told, "committed revision 2")
 }

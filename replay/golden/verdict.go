@@ -28,7 +28,7 @@ type tried struct {
 
 // why names what is refused, and says the reason.
 func (t tried) why() string {
-	return strings.Replace(t.name+": "+withoutRoom(t.refused), t.name+": "+t.name, t.name, 1)
+	return strings.Replace(t.name+": "+safetext.WithoutPackage(t.refused).Error(), t.name+": "+t.name, t.name, 1)
 }
 
 // whatKeeps is the kind of that reason: what has no answer is one, whatever is asked, and what

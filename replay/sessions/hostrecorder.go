@@ -48,20 +48,22 @@ const journalEnding = ".journal" + corpus.Ending
 // Each host numbers its secrets by itself. So sessions whose names are redacted are not played
 // where journals of several processes lie in one folder, which is told.
 func RecordHost(name string, open func(file string) (io.WriteCloser, error), options ...replay.RecordOptions) *HostRecorder {
-	masks, err := newMasks(optional.First(options).Redact)
-	return recordHost(name, open, masks.of(name), err, options...)
+	o := optional.First(options)
+	masks, err := newMasks(o.Redact)
+	r := recordHost(name, open, masks.of(name), o)
+	r.refused = err
+	return r
 }
 
-// recordHost is RecordHost with masks that others may share, or why there are none.
-func recordHost(name string, open func(file string) (io.WriteCloser, error), masks *masks, refused error, options ...replay.RecordOptions) *HostRecorder {
-	o := optional.First(options)
+// recordHost is RecordHost with masks that others may share.
+func recordHost(name string, open func(file string) (io.WriteCloser, error), masks *masks, o replay.RecordOptions) *HostRecorder {
 	if o.Conversation == nil {
 		o.Conversation = sessionOf
 	}
-	r := &HostRecorder{name: name, open: open, masks: masks, refused: refused}
+	r := &HostRecorder{name: name, open: open, masks: masks}
 	r.Recorder = replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) {
-		if refused != nil {
-			return nil, refused
+		if r.refused != nil {
+			return nil, r.refused
 		}
 		r.mu.Lock()
 		r.turns++

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/replay/internal/outlet"
 )
 
 // InMemory records hosts in the memory of the process: for tests. The zero value is ready.
@@ -22,7 +23,7 @@ type InMemory struct {
 	files map[string]*bytes.Buffer
 	hosts map[string]*HostRecorder
 	masks *masks // of all hosts, so that one secret is one placeholder
-	err   error  // why there are none
+	err   error  // of Options: there are no masks, and nothing is recorded
 }
 
 // Host is the recorder of a host, one for each name.
@@ -34,7 +35,8 @@ func (m *InMemory) Host(name string) *HostRecorder {
 		m.masks, m.err = newMasks(m.Options.Redact)
 	}
 	if m.hosts[name] == nil {
-		m.hosts[name] = recordHost(name, m.open, m.masks, m.err, m.Options)
+		m.hosts[name] = recordHost(name, m.open, m.masks, m.Options)
+		m.hosts[name].refused = m.err
 	}
 	return m.hosts[name]
 }
@@ -43,13 +45,8 @@ func (m *InMemory) open(file string) (io.WriteCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.files[file] = &bytes.Buffer{}
-	return nopWriter{m.files[file]}, nil
+	return outlet.Unclosed(m.files[file]), nil
 }
-
-// nopWriter is a writer that nobody has to close.
-type nopWriter struct{ io.Writer }
-
-func (nopWriter) Close() error { return nil }
 
 // Close ends the recorders of all hosts.
 func (m *InMemory) Close() (err error) {

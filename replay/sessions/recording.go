@@ -237,7 +237,7 @@ func (r *Recording) Verify(ctx context.Context, o Options) (*corpus.SessionsRepo
 			Delivery: d.Delivery.Delivery, Attempt: d.Attempt, Journal: d.Journal, Line: d.Line, Turn: d.TurnID, Trace: turns[d.TurnID].Name, Text: d.line(turns[d.TurnID].Name)})
 	}
 	for _, one := range unjoined(err) {
-		result.Errors = append(result.Errors, strings.TrimPrefix(one.Error(), "replay: "))
+		result.Errors = append(result.Errors, safetext.WithoutPackage(one).Error())
 	}
 	return result, nil
 }

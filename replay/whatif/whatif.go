@@ -209,7 +209,8 @@ type whatIf struct {
 }
 
 func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*whatIf, error) {
-	known, err := wire.NewSentinels(optional.First(options).Sentinels, optional.First(options).ErrorTypes)
+	o := optional.First(options)
+	known, err := wire.NewSentinels(o.Sentinels, o.ErrorTypes)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,13 @@ func Contain(err *error) {
 	}
 }
 
+// Unclosed leaves the closing of a writer to whoever opened it.
+func Unclosed(out io.Writer) io.WriteCloser { return unclosed{out} }
+
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
 // Capped refuses a line that would make what is written longer than most bytes.
 func Capped(out io.WriteCloser, most int64) io.WriteCloser { return &capped{out, most} }
 
