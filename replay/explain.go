@@ -13,7 +13,6 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
-	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
@@ -21,6 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/asks"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
+	"github.com/adkreplay/adkreplay/replay/internal/nearest"
 	"github.com/adkreplay/adkreplay/replay/internal/ownsecrets"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/internal/siblings"
@@ -382,8 +382,8 @@ func (r *replayed) besideLine(x *adk.Crossing) string {
 // what the run was given.
 func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	says := written.Of(first.fields, r.live.Config)
-	if got != nil && (r.called(d, r.operation(got)) || first.class == Panicked && r.called(d, got)) {
-		lines := r.callers.Of(cmp.Or(r.operation(got), got))
+	if got != nil && (r.called(d, r.got.OperationOf(got)) || first.class == Panicked && r.called(d, got)) {
+		lines := r.callers.Of(cmp.Or(r.got.OperationOf(got), got))
 		if d.Class == ChangedInput && wire.IsAsk(got) { // what is asked was put together before
 			d.Place = lines[0].AskedAt()
 		}
@@ -430,27 +430,6 @@ func (r *replayed) called(d *Divergence, op *adk.Crossing) bool {
 		d.Mark = own.String()
 	}
 	return true
-}
-
-// operation is the operation of the new run that a crossing of it is of, or came of; nil
-// where there is none.
-func (r *replayed) operation(x *adk.Crossing) *adk.Crossing {
-	if s := r.got.StepOf(x); s != nil {
-		return s.X
-	}
-	call := r.got.Calls[x.Call]
-	switch {
-	case wire.IsDispatched(x):
-		return x
-	case call == nil || x.Kind == adk.KindReturn:
-		return nil
-	}
-	for _, s := range call.Steps {
-		if slices.Contains(s.Notes, x) || slices.ContainsFunc(s.Calls, func(c *calls.Call) bool { return c.Begin == x }) {
-			return s.X
-		}
-	}
-	return nil
 }
 
 // codeOf is the live call of the new run that a difference is in, and where its code
@@ -704,7 +683,7 @@ func (r *replayed) changesAlike(a, b *difference) bool {
 	if a.want == nil || a.got == nil || b.want == nil || b.got == nil || a.got.Kind != b.got.Kind || a.class != b.class {
 		return false
 	}
-	at, other := r.callers.Of(r.operation(a.got)), r.callers.Of(r.operation(b.got))
+	at, other := r.callers.Of(r.got.OperationOf(a.got)), r.callers.Of(r.got.OperationOf(b.got))
 	return len(at) > 0 && len(other) > 0 && at[0] == other[0] && compare.AreAlike(compare.InDetail(a.want, a.got, a.fields), compare.InDetail(b.want, b.got, b.fields))
 }
 
@@ -801,93 +780,13 @@ func (j *comparison) sawTheSame(want *calls.Call) bool {
 	return was.Digest() == is.Digest()
 }
 
-// candidates are the recorded operations of the same kind that are the nearest to
-// one that got no answer, each with the reasons why it is not it; without the one that is
-// shown beside it.
+// candidates are the recorded operations that are the nearest to one that got no answer; without
+// the one that is shown beside it.
 func (r *replayed) candidates(got, shown *adk.Crossing) (near []Candidate) {
-	const most = 3
-	if got.Kind == adk.KindCall || got.Kind.Class() != adk.ClassOperation {
-		return nil
-	}
-	gotCall := r.got.Calls[got.Call]
-	for _, w := range r.want.Lines {
-		if w.Kind != got.Kind || w.Phase != got.Phase || w == shown || !r.comesNear(w, got) {
-			continue
-		}
-		call := r.want.Calls[w.Call]
-		c := Candidate{Crossing: w.Seq, Refused: r.refusals(w, call, got, gotCall)}
-		c.Elsewhere = call.Strand != gotCall.Strand || !sameSeam(call, gotCall)
-		if len(c.Refused) == 0 {
-			c.Spent, c.Refused = true, []string{spentAnswer}
-		}
-		near = append(near, c)
-	}
-	slices.SortStableFunc(near, func(a, b Candidate) int { return len(a.Refused) - len(b.Refused) })
-	near = near[:min(len(near), most)]
-	for i := range near {
-		near[i].Text = r.want.Line(r.want.Lines[near[i].Crossing-1])
+	for _, one := range nearest.To(r.known, r.want.Tree, r.got.Tree, got, shown) {
+		near = append(near, Candidate{Crossing: one.X.Seq, Text: r.want.Line(one.X), Refused: one.Refused, Spent: one.Spent, Elsewhere: one.Elsewhere})
 	}
 	return near
-}
-
-// comesNear reports whether a recorded operation and a new one of its kind have as much in
-// common as they differ in: who reads of others learns nothing of the new one.
-func (r *replayed) comesNear(w, got *adk.Crossing) bool {
-	if wire.IsAsk(w) {
-		return likeness.Alike(likeness.Of(w).Words, likeness.Of(got).Words) >= 0.5
-	}
-	given, other := 0, 0
-	for _, use := range w.Kind.Fields(w.Phase) {
-		if use.Input {
-			given++
-		}
-	}
-	for _, f := range compare.CompareInputs(r.known, w, got) {
-		if f.Input {
-			other++
-		}
-	}
-	return other <= given-other
-}
-
-// spentAnswer is why a recorded operation does not answer a new one that is just like it.
-const spentAnswer = "has answered already: today's code does this once more"
-
-// sameSeam reports whether two calls are of one seam, in whatever iteration.
-func sameSeam(a, b *calls.Call) bool {
-	return a.Begin.Seam.Label == b.Begin.Seam.Label && a.Begin.Seam.Name == b.Begin.Seam.Name
-}
-
-// refusals are the reasons why a recorded operation does not answer a new one; none
-// where it would, had it not been given already.
-func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing, gotCall *calls.Call) (reasons []string) {
-	if !sameSeam(call, gotCall) {
-		reasons = append(reasons, fmt.Sprintf("is in %s and not in %s", call.Begin.Seam, gotCall.Begin.Seam))
-	}
-	if call.Strand != gotCall.Strand && len(reasons) == 0 {
-		reasons = append(reasons, fmt.Sprintf("is in strand %q", call.Strand))
-	}
-	fields := compare.InDetail(w, got, compare.CompareInputs(r.known, w, got))
-	others := slices.ContainsFunc(fields, func(f compare.FieldDiff) bool { return f.Input && !isMadeID(w.Kind, f) })
-	for _, f := range fields {
-		switch want, now := f.Cut(); {
-		case !f.Input, others && isMadeID(w.Kind, f): // made anew, it is another whatever is asked
-		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // else its members differ
-			if was, is := w.Record.RecordKind(), got.Record.RecordKind(); was != is {
-				reasons = append(reasons, fmt.Sprintf("has a %s and not a %s", was, is))
-			} else {
-				reasons = append(reasons, fmt.Sprintf("has another %s", is))
-			}
-		default:
-			reasons = append(reasons, fmt.Sprintf("has the %s %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(now)))
-		}
-	}
-	return reasons
-}
-
-// isMadeID reports whether a field of a crossing of a kind is an id that is made for it.
-func isMadeID(kind adk.Kind, f compare.FieldDiff) bool {
-	return slices.ContainsFunc(kind.Fields(adk.Begin), func(use adk.FieldUse) bool { return use.Field == f.Of && use.Names.IsID() })
 }
 
 // An order that depends on nothing is another one in half of the runs, where two things come

@@ -925,3 +925,24 @@ func (t *Tree) StepOf(x *adk.Crossing) *Step {
 	}
 	return c.Steps[at]
 }
+
+// OperationOf is the operation that a crossing of the tree is of, or came of; nil where there is
+// none.
+func (t *Tree) OperationOf(x *adk.Crossing) *adk.Crossing {
+	if s := t.StepOf(x); s != nil {
+		return s.X
+	}
+	call := t.Calls[x.Call]
+	switch {
+	case wire.IsDispatched(x):
+		return x
+	case call == nil || x.Kind == adk.KindReturn:
+		return nil
+	}
+	for _, s := range call.Steps {
+		if slices.Contains(s.Notes, x) || slices.ContainsFunc(s.Calls, func(c *Call) bool { return c.Begin == x }) {
+			return s.X
+		}
+	}
+	return nil
+}

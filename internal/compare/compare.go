@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -362,3 +363,23 @@ const (
 	truncated = ", truncated)"
 	continued = ", continued)"
 )
+
+// WithoutFollowing leaves out what another field says already: of a call that failed, that
+// it ended with an error, and that it gave nothing.
+func WithoutFollowing(fields []FieldDiff) []FieldDiff {
+	if !slices.ContainsFunc(fields, func(f FieldDiff) bool { return f.Of == adk.FieldErr }) {
+		return fields
+	}
+	return slices.DeleteFunc(fields, func(f FieldDiff) bool {
+		switch f.Of {
+		case adk.FieldOutcome:
+			return f.Want+f.Got == errorOutcome
+		case adk.FieldResult, adk.FieldRecords:
+			return f.Want == "" || f.Got == ""
+		}
+		return false
+	})
+}
+
+// errorOutcome is the outcome of a call that ended with an error, as a trace has it.
+var errorOutcome = QuotedJSON(string(adk.OutcomeError))
