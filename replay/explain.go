@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -216,14 +215,14 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		}
 	}
 	if want != nil {
-		d.Expected, d.Evidence.Recorded = withBeginning(r.want, want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
+		d.Expected, d.Evidence.Recorded = siblings.Line(r.want, want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
 	}
 	got := first.got
 	if got == nil && first.class == Missing {
 		got = r.inItsPlace(first)
 	}
 	if got != nil {
-		d.Got, d.Evidence.Replayed = withBeginning(r.got, got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
+		d.Got, d.Evidence.Replayed = siblings.Line(r.got, got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
 	}
 	if first.class == Unanswered && want != nil && asks.IsChanged(want, first.got) {
 		d.Fields = compare.InDetail(want, first.got, compare.CompareInputs(r.known, want, first.got))
@@ -271,18 +270,6 @@ func (r *replayed) callerLeft(first *difference) int {
 	return r.want.CallerLeft(first.call)
 }
 
-// withBeginning is a crossing of a run in a line; of a sub-agent, of which there may be several by
-// one name, with what it begins with.
-func withBeginning(of *describe.Run, x *adk.Crossing) string {
-	line := of.Line(x)
-	if wire.IsDispatched(x) {
-		if first := siblings.First(of.Calls[x.ID]); first != nil {
-			line += ", which begins with " + of.Line(first)
-		}
-	}
-	return line
-}
-
 // byOperations are the seams that operations call: all others are called by the engine.
 var byOperations = []string{adk.LabelStorage, adk.LabelTool, adk.LabelStrand}
 
@@ -312,14 +299,7 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 			}
 		}
 	}
-	next := in.Return
-	for _, s := range in.Script {
-		if s.X.Seq > before && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) && !wire.IsPiece(s.X) {
-			next = s.X
-			break
-		}
-	}
-	if next != nil {
+	if next := in.Next(before); next != nil {
 		d.GoesOn = run.Line(next)
 	}
 }
@@ -591,17 +571,13 @@ func (r *replayed) skips(first *difference, came int) bool {
 
 // agreedBefore are the last recorded crossings before a difference that agreed.
 func (r *replayed) agreedBefore(first *difference) (last []*adk.Crossing) {
-	for _, seq := range r.sortedEqual() {
+	slices.Sort(r.equal)
+	for _, seq := range r.equal {
 		if seq < first.at || first.behind && seq == first.at {
 			last = append(last, r.want.Lines[seq-1])
 		}
 	}
 	return last[max(0, len(last)-linesBefore):]
-}
-
-func (r *replayed) sortedEqual() []int {
-	slices.Sort(r.equal)
-	return r.equal
 }
 
 // impact counts what came of the crossings behind the first difference.
@@ -632,8 +608,6 @@ func (r *replayed) ends() string {
 	return "as recorded"
 }
 
-var elements = regexp.MustCompile(`\[\d+\]`)
-
 // changeOf is what differs, and in which members, whatever they hold: what a seam does twice it
 // does with other data. It is empty of what is missing.
 func changeOf(d *difference) string {
@@ -643,7 +617,7 @@ func changeOf(d *difference) string {
 	said := []string{string(d.class), d.call.Begin.Seam.Label, d.call.Begin.Seam.Name, describe.Gist(d.got)}
 	if d.want != nil && d.want.Kind == d.got.Kind {
 		for _, f := range compare.InDetail(d.want, d.got, d.fields) {
-			if field := elements.ReplaceAllString(f.Anywhere(), "[]"); !slices.Contains(said[4:], field) {
+			if field := f.AnyElement(); !slices.Contains(said[4:], field) {
 				said = append(said, field)
 			}
 		}
@@ -710,7 +684,7 @@ func (d *difference) apart() Apart {
 		fields = compare.InDetail(d.want, d.got, d.fields)
 	}
 	for i, f := range fields {
-		if member := elements.ReplaceAllString(f.Anywhere(), "[]"); f.Of != adk.FieldResult && !slices.Contains(members, member) {
+		if member := f.AnyElement(); f.Of != adk.FieldResult && !slices.Contains(members, member) {
 			members = append(members, member)
 		}
 		if i == 0 {

@@ -926,6 +926,17 @@ func (t *Tree) StepOf(x *adk.Crossing) *Step {
 	return c.Steps[at]
 }
 
+// Next is what user code did next in a call behind a crossing, but for what makes an id or a time
+// and pieces of an answer, or how the call ended; nil where there is neither.
+func (c *Call) Next(behind int) *adk.Crossing {
+	for _, s := range c.Script {
+		if s.X.Seq > behind && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) && !wire.IsPiece(s.X) {
+			return s.X
+		}
+	}
+	return c.Return
+}
+
 // OperationOf is the operation that a crossing of the tree is of, or came of; nil where there is
 // none.
 func (t *Tree) OperationOf(x *adk.Crossing) *adk.Crossing {

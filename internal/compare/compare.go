@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -43,6 +44,11 @@ func (f FieldDiff) Equal(other FieldDiff) bool {
 // Anywhere is the field, whichever record and whichever elements of lists it is in: it
 // is the same in other crossings.
 func (f FieldDiff) Anywhere() string { return cmp.Or(f.anywhere, f.Field) }
+
+// AnyElement is Anywhere with no number of an element in it.
+func (f FieldDiff) AnyElement() string { return elements.ReplaceAllString(f.Anywhere(), "[]") }
+
+var elements = regexp.MustCompile(`\[\d+\]`)
 
 // Trees are what Want and Got are the JSON of, with numbers as they are spelled; of what
 // is absent it is nil. It is false where one of them is no JSON.

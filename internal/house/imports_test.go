@@ -191,7 +191,7 @@ var rooms = []room{
 	{name: "replay/internal/ownsecrets", ours: []string{"adk", "internal/calls", "internal/redacting", "internal/wire", "replay/redact"}, because: "it pairs texts of two runs, and knows of no run that is made"},
 	{name: "replay/internal/asks", ours: []string{"adk", "internal/calls", "internal/wire", "internal/likeness", "replay/internal/encoded", "replay/internal/ownsecrets", "replay/internal/rename"}, because: "it finds an answer, and gives it to nobody"},
 	{name: "replay/internal/moved", ours: []string{"adk", "internal/calls", "internal/wire", "replay/internal/align"}, because: "it puts steps in an order, and compares nothing of them"},
-	{name: "replay/internal/siblings", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it reads two runs that are over"},
+	{name: "replay/internal/siblings", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/subjects", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it names steps, and pairs none"},
 	{name: "replay/internal/varying", ours: []string{"replay", "replay/trace"}, because: "it runs a turn again, and does not know what is accepted"},
 	{name: "replay/internal/matching", ours: []string{"adk", "internal/calls", "internal/codeplace", "internal/compare", "internal/wire", "replay/internal/siblings", "replay/internal/subjects"}, because: "it pairs steps, and does not say what differs in them"},
