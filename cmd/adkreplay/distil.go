@@ -202,7 +202,7 @@ func isSame(from, to string) (bool, error) {
 		return true, nil
 	}
 	if err != nil {
-		return false, because(to, err)
+		return false, fileError(to, err)
 	}
 	content, err := contentOf(from)
 	return bytes.Equal(content, there), err
@@ -214,10 +214,10 @@ func copyFile(from, to string) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return because(to, err)
+		return fileError(to, err)
 	}
 	if err := wholefile.WriteBeside(to, content, from); err != nil {
-		return because(to, err)
+		return fileError(to, err)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func contentOf(path string) ([]byte, error) {
 	defer f.Close()
 	content, err := io.ReadAll(f)
 	if err != nil {
-		return nil, because(path, err)
+		return nil, fileError(path, err)
 	}
 	return content, nil
 }
