@@ -58,6 +58,14 @@ type difference struct {
 	times     int                 // how many of the like the call has, where one stands for several
 }
 
+// place numbers where a difference is: what is behind a crossing comes behind what is at it.
+func (d *difference) place() int {
+	if d.behind {
+		return 2*d.at + 1
+	}
+	return 2 * d.at
+}
+
 // compare gives the differences in the recorded order.
 func (j *comparison) compare() []*difference {
 	j.pairs, j.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
@@ -67,9 +75,7 @@ func (j *comparison) compare() []*difference {
 		return j.want.Cut && d.class == Missing && d.got == nil && !j.got.IsWithin(d.want, d.call, j.counterparts)
 	})
 	j.endWhereTheyDid()
-	slices.SortStableFunc(j.found, func(a, b *difference) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.behind, b.behind))
-	})
+	slices.SortStableFunc(j.found, func(a, b *difference) int { return cmp.Compare(a.place(), b.place()) })
 	leadToTheAct(j.found)
 	leadToTheUse(j.found)
 	leadToThePanic(j.found)
@@ -207,16 +213,6 @@ func leadToTheUse(found []*difference) {
 	}
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
 // calls compares a call with its counterpart. It gives the last recorded crossing
 // that the new one came to, in the strands below it too.
 func (j *comparison) calls(want, got *calls.Call) (reached int) {
@@ -243,7 +239,7 @@ func (j *comparison) calls(want, got *calls.Call) (reached int) {
 // in what it did not come to do.
 func (j *comparison) endings(want, got *calls.Call, last int) {
 	d := &difference{class: ChangedError, want: want.Return, got: got.Return, call: want, at: last, behind: true, lines: 1,
-		fields: withoutFollowing(compare.CompareInputs(j.known, want.Return, got.Return))}
+		fields: compare.WithoutFollowing(compare.CompareInputs(j.known, want.Return, got.Return))}
 	if got.Return.Outcome == adk.OutcomePanic {
 		d.class = Panicked
 	}
@@ -255,26 +251,6 @@ func (j *comparison) endings(want, got *calls.Call, last int) {
 	}
 	j.add(d)
 }
-
-// withoutFollowing leaves out what another field says already: of a call that failed, that
-// it ended with an error, and that it gave nothing.
-func withoutFollowing(fields []compare.FieldDiff) []compare.FieldDiff {
-	if !slices.ContainsFunc(fields, func(f compare.FieldDiff) bool { return f.Of == adk.FieldErr }) {
-		return fields
-	}
-	return slices.DeleteFunc(fields, func(f compare.FieldDiff) bool {
-		switch f.Of {
-		case adk.FieldOutcome:
-			return f.Want+f.Got == errorOutcome
-		case adk.FieldResult, adk.FieldRecords:
-			return f.Want == "" || f.Got == ""
-		}
-		return false
-	})
-}
-
-// errorOutcome is the outcome of a call that ended with an error, as a trace has it.
-var errorOutcome = compare.QuotedJSON(string(adk.OutcomeError))
 
 func (j *comparison) add(d *difference) { j.found = append(j.found, d) }
 
@@ -292,7 +268,7 @@ func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 		j.equal = append(j.equal, want.Seq)
 		return
 	}
-	fields = compare.InDetail(want, got, withoutFollowing(fields))
+	fields = compare.InDetail(want, got, compare.WithoutFollowing(fields))
 	j.add(&difference{class: classOf(want, fields), want: want, got: got, fields: fields, call: in, at: want.Seq, lines: 1})
 }
 

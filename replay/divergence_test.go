@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/nearest"
 )
 
 // The name of a seam comes from the trace: it must not be able to add a line
@@ -64,7 +65,7 @@ func TestErrorsWithTheSameWordsAreTakenApart(t *testing.T) {
 // not told beside it, however near it is.
 func TestASpentAnswerIsToldOfAlone(t *testing.T) {
 	other := Candidate{Crossing: 55, Text: "store call2", Refused: []string{`of is "toolCalls" and not "messages"`}, Elsewhere: true}
-	spent := Candidate{Crossing: 106, Text: "store m4", Refused: []string{spentAnswer}, Spent: true}
+	spent := Candidate{Crossing: 106, Text: "store m4", Refused: []string{nearest.SpentAnswer}, Spent: true}
 	for name, c := range map[string]struct {
 		near        []Candidate
 		told, quiet string

@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,14 +12,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
-	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/asks"
-	"github.com/adkreplay/adkreplay/replay/internal/moved"
+	"github.com/adkreplay/adkreplay/replay/internal/nearest"
 	"github.com/adkreplay/adkreplay/replay/internal/ownsecrets"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/internal/siblings"
@@ -216,14 +214,14 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		}
 	}
 	if want != nil {
-		d.Expected, d.Evidence.Recorded = withBeginning(r.want, want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
+		d.Expected, d.Evidence.Recorded = siblings.Line(r.want, want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
 	}
 	got := first.got
 	if got == nil && first.class == Missing {
 		got = r.inItsPlace(first)
 	}
 	if got != nil {
-		d.Got, d.Evidence.Replayed = withBeginning(r.got, got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
+		d.Got, d.Evidence.Replayed = siblings.Line(r.got, got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
 	}
 	if first.class == Unanswered && want != nil && asks.IsChanged(want, first.got) {
 		d.Fields = compare.InDetail(want, first.got, compare.CompareInputs(r.known, want, first.got))
@@ -271,18 +269,6 @@ func (r *replayed) callerLeft(first *difference) int {
 	return r.want.CallerLeft(first.call)
 }
 
-// withBeginning is a crossing of a run in a line; of a sub-agent, of which there may be several by
-// one name, with what it begins with.
-func withBeginning(of *describe.Run, x *adk.Crossing) string {
-	line := of.Line(x)
-	if wire.IsDispatched(x) {
-		if first := siblings.First(of.Calls[x.ID]); first != nil {
-			line += ", which begins with " + of.Line(first)
-		}
-	}
-	return line
-}
-
 // byOperations are the seams that operations call: all others are called by the engine.
 var byOperations = []string{adk.LabelStorage, adk.LabelTool, adk.LabelStrand}
 
@@ -312,14 +298,7 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 			}
 		}
 	}
-	next := in.Return
-	for _, s := range in.Script {
-		if s.X.Seq > before && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) && !wire.IsPiece(s.X) {
-			next = s.X
-			break
-		}
-	}
-	if next != nil {
+	if next := in.Next(before); next != nil {
 		d.GoesOn = run.Line(next)
 	}
 }
@@ -382,8 +361,8 @@ func (r *replayed) besideLine(x *adk.Crossing) string {
 // what the run was given.
 func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	says := written.Of(first.fields, r.live.Config)
-	if got != nil && (r.called(d, r.operation(got)) || first.class == Panicked && r.called(d, got)) {
-		lines := r.callers.Of(cmp.Or(r.operation(got), got))
+	if got != nil && (r.called(d, r.got.OperationOf(got)) || first.class == Panicked && r.called(d, got)) {
+		lines := r.callers.Of(cmp.Or(r.got.OperationOf(got), got))
 		if d.Class == ChangedInput && wire.IsAsk(got) { // what is asked was put together before
 			d.Place = lines[0].AskedAt()
 		}
@@ -430,27 +409,6 @@ func (r *replayed) called(d *Divergence, op *adk.Crossing) bool {
 		d.Mark = own.String()
 	}
 	return true
-}
-
-// operation is the operation of the new run that a crossing of it is of, or came of; nil
-// where there is none.
-func (r *replayed) operation(x *adk.Crossing) *adk.Crossing {
-	if s := r.got.StepOf(x); s != nil {
-		return s.X
-	}
-	call := r.got.Calls[x.Call]
-	switch {
-	case wire.IsDispatched(x):
-		return x
-	case call == nil || x.Kind == adk.KindReturn:
-		return nil
-	}
-	for _, s := range call.Steps {
-		if slices.Contains(s.Notes, x) || slices.ContainsFunc(s.Calls, func(c *calls.Call) bool { return c.Begin == x }) {
-			return s.X
-		}
-	}
-	return nil
 }
 
 // codeOf is the live call of the new run that a difference is in, and where its code
@@ -612,136 +570,13 @@ func (r *replayed) skips(first *difference, came int) bool {
 
 // agreedBefore are the last recorded crossings before a difference that agreed.
 func (r *replayed) agreedBefore(first *difference) (last []*adk.Crossing) {
-	for _, seq := range r.sortedEqual() {
+	slices.Sort(r.equal)
+	for _, seq := range r.equal {
 		if seq < first.at || first.behind && seq == first.at {
 			last = append(last, r.want.Lines[seq-1])
 		}
 	}
 	return last[max(0, len(last)-linesBefore):]
-}
-
-func (r *replayed) sortedEqual() []int {
-	slices.Sort(r.equal)
-	return r.equal
-}
-
-// impact counts what came of the crossings behind the first difference.
-func (r *replayed) impact(found []*difference) *Impact {
-	b := r.behind(found[0].at)
-	b.Ends = r.ends()
-	b.Follow += found[0].lines - 1
-	return b
-}
-
-// ends says how the turn ended, by its last line and its last state.
-func (r *replayed) ends() string {
-	last := r.want.Lines[len(r.want.Lines)-1]
-	if !slices.Contains(r.equal, last.Seq) {
-		return "otherwise"
-	}
-	for _, x := range slices.Backward(r.want.Lines) {
-		if x.Kind.Uses(adk.FieldDigest) {
-			if slices.Contains(r.equal, x.Seq) {
-				break
-			}
-			return "in another state"
-		}
-	}
-	if slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return stub.Lacks(x.Err) }) {
-		return "" // and nobody knows how, with an answer
-	}
-	return "as recorded"
-}
-
-var elements = regexp.MustCompile(`\[\d+\]`)
-
-// changeOf is what differs, and in which members, whatever they hold: what a seam does twice it
-// does with other data. It is empty of what is missing.
-func changeOf(d *difference) string {
-	if d.got == nil {
-		return ""
-	}
-	said := []string{string(d.class), d.call.Begin.Seam.Label, d.call.Begin.Seam.Name, describe.Gist(d.got)}
-	if d.want != nil && d.want.Kind == d.got.Kind {
-		for _, f := range compare.InDetail(d.want, d.got, d.fields) {
-			if field := elements.ReplaceAllString(f.Anywhere(), "[]"); !slices.Contains(said[4:], field) {
-				said = append(said, field)
-			}
-		}
-	}
-	return fmt.Sprintf("%q", said)
-}
-
-// behind counts the crossings behind one, and says which differ on their own.
-func (r *replayed) behind(seq int) *Impact {
-	b := &Impact{}
-	for _, at := range r.equal {
-		if at > seq {
-			b.Equal++
-		}
-	}
-	change := ""
-	for i, d := range r.found {
-		switch {
-		case i == 0 && d.at == seq:
-			change = changeOf(d)
-		case d.at < seq && !d.own:
-		case d.own && change != "" && (changeOf(d) == change || r.changesAlike(r.found[0], d)):
-			b.Again += d.lines
-		case d.own:
-			b.Own += d.lines
-			b.Causes, b.Apart = append(b.Causes, r.inALine(d)), append(b.Apart, d.apart())
-		default:
-			b.Follow += d.lines
-		}
-	}
-	return b
-}
-
-// changesAlike reports whether one line of code changed what it does in one way in two calls: whoever
-// is asked by it, as by a client that two tools have.
-func (r *replayed) changesAlike(a, b *difference) bool {
-	if a.want == nil || a.got == nil || b.want == nil || b.got == nil || a.got.Kind != b.got.Kind || a.class != b.class {
-		return false
-	}
-	at, other := r.callers.Of(r.operation(a.got)), r.callers.Of(r.operation(b.got))
-	return len(at) > 0 && len(other) > 0 && at[0] == other[0] && compare.AreAlike(compare.InDetail(a.want, a.got, a.fields), compare.InDetail(b.want, b.got, b.fields))
-}
-
-func (r *replayed) inALine(d *difference) string {
-	if d.want != nil {
-		return fmt.Sprintf("%s at crossing %d: %s", d.class, d.at, r.want.Line(d.want))
-	}
-	return fmt.Sprintf("%s behind crossing %d: %s", d.class, d.at, r.got.Line(d.got))
-}
-
-// apart is a difference as it is told beside another one.
-func (d *difference) apart() Apart {
-	a := Apart{What: fmt.Sprintf("%s in %s", d.class, describe.SeamName(d.call.Begin.Seam)), Crossing: d.at}
-	x := cmp.Or(d.got, d.want)
-	if x.Kind.Class() != adk.ClassCall {
-		a.What += ": " + describe.Gist(x)
-	}
-	if d.want == nil || d.got == nil || d.want.Kind != d.got.Kind {
-		return a
-	}
-	members := []string{}
-	fields := d.unfed
-	if len(fields) == 0 {
-		fields = compare.InDetail(d.want, d.got, d.fields)
-	}
-	for i, f := range fields {
-		if member := elements.ReplaceAllString(f.Anywhere(), "[]"); f.Of != adk.FieldResult && !slices.Contains(members, member) {
-			members = append(members, member)
-		}
-		if i == 0 {
-			a.Shown = f.Lines(width - 4)
-		}
-	}
-	if len(members) > 0 {
-		a.What += " " + safetext.Short(members, safetext.Bare) + unfed.Why(d.unfed)
-	}
-	return a
 }
 
 // markOwn tells the differences that do not follow from an earlier one: those in
@@ -801,217 +636,11 @@ func (j *comparison) sawTheSame(want *calls.Call) bool {
 	return was.Digest() == is.Digest()
 }
 
-// candidates are the recorded operations of the same kind that are the nearest to
-// one that got no answer, each with the reasons why it is not it; without the one that is
-// shown beside it.
+// candidates are the recorded operations that are the nearest to one that got no answer; without
+// the one that is shown beside it.
 func (r *replayed) candidates(got, shown *adk.Crossing) (near []Candidate) {
-	const most = 3
-	if got.Kind == adk.KindCall || got.Kind.Class() != adk.ClassOperation {
-		return nil
-	}
-	gotCall := r.got.Calls[got.Call]
-	for _, w := range r.want.Lines {
-		if w.Kind != got.Kind || w.Phase != got.Phase || w == shown || !r.comesNear(w, got) {
-			continue
-		}
-		call := r.want.Calls[w.Call]
-		c := Candidate{Crossing: w.Seq, Refused: r.refusals(w, call, got, gotCall)}
-		c.Elsewhere = call.Strand != gotCall.Strand || !sameSeam(call, gotCall)
-		if len(c.Refused) == 0 {
-			c.Spent, c.Refused = true, []string{spentAnswer}
-		}
-		near = append(near, c)
-	}
-	slices.SortStableFunc(near, func(a, b Candidate) int { return len(a.Refused) - len(b.Refused) })
-	near = near[:min(len(near), most)]
-	for i := range near {
-		near[i].Text = r.want.Line(r.want.Lines[near[i].Crossing-1])
+	for _, one := range nearest.To(r.known, r.want.Tree, r.got.Tree, got, shown) {
+		near = append(near, Candidate{Crossing: one.X.Seq, Text: r.want.Line(one.X), Refused: one.Refused, Spent: one.Spent, Elsewhere: one.Elsewhere})
 	}
 	return near
-}
-
-// comesNear reports whether a recorded operation and a new one of its kind have as much in
-// common as they differ in: who reads of others learns nothing of the new one.
-func (r *replayed) comesNear(w, got *adk.Crossing) bool {
-	if wire.IsAsk(w) {
-		return likeness.Alike(likeness.Of(w).Words, likeness.Of(got).Words) >= 0.5
-	}
-	given, other := 0, 0
-	for _, use := range w.Kind.Fields(w.Phase) {
-		if use.Input {
-			given++
-		}
-	}
-	for _, f := range compare.CompareInputs(r.known, w, got) {
-		if f.Input {
-			other++
-		}
-	}
-	return other <= given-other
-}
-
-// spentAnswer is why a recorded operation does not answer a new one that is just like it.
-const spentAnswer = "has answered already: today's code does this once more"
-
-// sameSeam reports whether two calls are of one seam, in whatever iteration.
-func sameSeam(a, b *calls.Call) bool {
-	return a.Begin.Seam.Label == b.Begin.Seam.Label && a.Begin.Seam.Name == b.Begin.Seam.Name
-}
-
-// refusals are the reasons why a recorded operation does not answer a new one; none
-// where it would, had it not been given already.
-func (r *replayed) refusals(w *adk.Crossing, call *calls.Call, got *adk.Crossing, gotCall *calls.Call) (reasons []string) {
-	if !sameSeam(call, gotCall) {
-		reasons = append(reasons, fmt.Sprintf("is in %s and not in %s", call.Begin.Seam, gotCall.Begin.Seam))
-	}
-	if call.Strand != gotCall.Strand && len(reasons) == 0 {
-		reasons = append(reasons, fmt.Sprintf("is in strand %q", call.Strand))
-	}
-	fields := compare.InDetail(w, got, compare.CompareInputs(r.known, w, got))
-	others := slices.ContainsFunc(fields, func(f compare.FieldDiff) bool { return f.Input && !isMadeID(w.Kind, f) })
-	for _, f := range fields {
-		switch want, now := f.Cut(); {
-		case !f.Input, others && isMadeID(w.Kind, f): // made anew, it is another whatever is asked
-		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // else its members differ
-			if was, is := w.Record.RecordKind(), got.Record.RecordKind(); was != is {
-				reasons = append(reasons, fmt.Sprintf("has a %s and not a %s", was, is))
-			} else {
-				reasons = append(reasons, fmt.Sprintf("has another %s", is))
-			}
-		default:
-			reasons = append(reasons, fmt.Sprintf("has the %s %s and not %s", f.Field, compare.OrNothing(want), compare.OrNothing(now)))
-		}
-	}
-	return reasons
-}
-
-// isMadeID reports whether a field of a crossing of a kind is an id that is made for it.
-func isMadeID(kind adk.Kind, f compare.FieldDiff) bool {
-	return slices.ContainsFunc(kind.Fields(adk.Begin), func(use adk.FieldUse) bool { return use.Field == f.Of && use.Names.IsID() })
-}
-
-// An order that depends on nothing is another one in half of the runs, where two things come
-// in it: so often it is run to say that it does not. Of a turn that takes its time one run more
-// has to do.
-const (
-	mostRuns     = 5
-	linesOfAFast = 20_000
-)
-
-// repeat runs live code again that made a difference, and says of one that it made two
-// different ones of the same.
-func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
-	runs, order := 2, d.isOfAnOrder()
-	if order && len(r.want.Lines) <= linesOfAFast {
-		runs = mostRuns
-	}
-	var alone *replayed
-	for i := 1; i < runs; i++ {
-		next, err := run()
-		if err != nil {
-			return err
-		}
-		came := ""
-		switch only := next.live.only; {
-		case only == "":
-			came = r.otherwise(next)
-		case !r.ranBeside(only):
-			came = r.otherwiseAlone(next)
-		case alone == nil: // what the others did, in memory too, they do not do now: another such run tells
-			runs = max(runs, 3)
-		default:
-			if came = alone.otherwise(next); came != "" {
-				came = cmp.Or(r.otherwiseAlone(alone), came)
-			}
-		}
-		alone = next
-		if d.comesOtherwise(came) {
-			return nil
-		}
-	}
-	if order && (alone.live.only == "" || r.otherwiseAlone(alone) == "") { // else it was not the same again
-		in := r.pairs[r.found[0].call]
-		d.Runs = runs
-		d.Strands = d.Class != Order && in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Forks(s.X) })
-	}
-	return nil
-}
-
-// comesOtherwise says of a difference that another run of the same live code did otherwise, unless
-// that is nothing, and reports whether it is something.
-func (d *Divergence) comesOtherwise(came string) bool {
-	if came != "" {
-		d.Class = NonDeterministic
-		d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: came})
-	}
-	return came != ""
-}
-
-// otherwise is what another run, of the same live code, did otherwise first; empty for nothing.
-func (r *replayed) otherwise(next *replayed) string {
-	again := comparison{known: r.known, live: r.live, want: r.got, got: next.got, newSeq: r.toThe(next), unanswered: next.unanswered, unasked: next.unasked,
-		callers: next.callers, order: moved.Order{IsApart: next.callers.IsApart}}
-	if found := again.compare(); len(found) > 0 {
-		return (&replayed{comparison: again}).whatCame(found[0])
-	}
-	return ""
-}
-
-// otherwiseAlone is otherwise for a run in which only the seam was live in which the two first
-// differ from the recording: that has to be the same.
-func (r *replayed) otherwiseAlone(next *replayed) string {
-	first, found := r.found[0], next.compare()
-	switch {
-	case len(found) == 0:
-		return "as recorded"
-	case found[0].class == Unanswered && first.class != Unanswered: // by a seam that was live, which tells nothing
-	case found[0].class != first.class || found[0].at != first.at || next.saidOf(found[0]) != r.saidOf(first):
-		return next.whatCame(found[0])
-	}
-	return ""
-}
-
-// ranBeside reports whether live code of another seam ran as well.
-func (r *replayed) ranBeside(only string) bool {
-	for _, c := range r.got.Calls {
-		if seam := c.Begin.Seam; r.live.takesSeam(seam) && seam.Label != adk.LabelStrand && seam.Label+"/"+seam.Name != only {
-			return true
-		}
-	}
-	return false
-}
-
-// toThe gives, of each crossing of this run, the one of another run that has its recorded
-// counterpart; 0 where there is none.
-func (r *replayed) toThe(next *replayed) []int {
-	to := make([]int, len(r.got.Lines)+1)
-	for recorded, seq := range r.newSeq {
-		if seq > 0 {
-			to[seq] = next.newSeq[recorded]
-		}
-	}
-	return to
-}
-
-// whatCame is what another run did at a difference: the first field that differs, or the line.
-func (r *replayed) whatCame(d *difference) string {
-	if d.want == nil || d.got == nil || len(d.fields) == 0 {
-		return r.inALine(d)
-	}
-	f := compare.InDetail(d.want, d.got, d.fields)[0]
-	_, got := f.Cut()
-	return f.Field + ": " + compare.OrNothing(got)
-}
-
-// saidOf is what live code did at a difference, whole: a line is cut where it is long. Of
-// goroutines of its own any may come first.
-func (r *replayed) saidOf(d *difference) string {
-	if d.got == nil || r.callers.IsApart(d.got) {
-		return ""
-	}
-	said := r.got.Line(d.got)
-	for _, f := range d.fields {
-		said += "\n" + f.Got
-	}
-	return said
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/wire"
-	"github.com/adkreplay/adkreplay/replay/internal/alone"
+	"github.com/adkreplay/adkreplay/replay/internal/serial"
 	"github.com/adkreplay/adkreplay/replay/internal/ties"
 	"github.com/adkreplay/adkreplay/replay/internal/withhold"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -121,7 +121,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	}
 	live.unredacted = isClear(trace)
 	if len(want.Strands) > 1 {
-		under, end := alone.Wait(ctx)
+		under, end := serial.Wait(ctx)
 		defer end()
 		ctx = under
 	}

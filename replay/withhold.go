@@ -99,25 +99,20 @@ func (r *replayed) withholdNames(report *Report) {
 		}
 		*text = compiled.Text(*text)
 	}
-	for _, said := range [][]string{report.Live, report.Unreached, report.NotCompared} {
-		for i := range said {
-			hide(&said[i])
+	hideAll := func(lists ...[]string) {
+		for _, said := range lists {
+			for i := range said {
+				hide(&said[i])
+			}
 		}
 	}
+	hideAll(report.Live, report.Unreached, report.NotCompared)
 	if d := report.Divergence; d != nil {
 		hide(&d.Place)
 		hide(&d.Written)
 		hide(&d.Mark)
-		for i := range d.Callers {
-			hide(&d.Callers[i])
-		}
 		hide(&d.Got)
 		hide(&d.GoesOn)
-		for i := range d.Also {
-			hide(&d.Also[i])
-		}
-		for i := range d.Waiting {
-			hide(&d.Waiting[i])
-		}
+		hideAll(d.Callers, d.Also, d.Waiting)
 	}
 }

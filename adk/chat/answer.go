@@ -124,7 +124,7 @@ func (c *chunk) read(data []byte) (ok bool) {
 	clear(choices) // nothing of the one before shines through
 	*c = chunk{Choices: choices[:0]}
 	err := json.Unmarshal(data, c)
-	if wrongType := (*json.UnmarshalTypeError)(nil); err != nil && errors.As(err, &wrongType) {
+	if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); wrongType {
 		err = nil
 	}
 	return err == nil && len(data) > 0 && data[0] == '{'

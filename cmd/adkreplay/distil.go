@@ -29,7 +29,7 @@ type distilOptions struct {
 
 // distilled is the result as a whole.
 type distilled struct {
-	*distil.Choice
+	*distil.Selection
 	ExitCode int `json:"exitCode"`
 	// Error says why nothing was chosen.
 	Error string `json:"error,omitempty"`
@@ -90,7 +90,7 @@ func runDistil(ctx context.Context, t *terminal, o distilOptions) error {
 	if err != nil {
 		return err
 	}
-	result := distilled{Choice: choice}
+	result := distilled{Selection: choice}
 	if choice.Unreadable > 0 {
 		result.ExitCode = exitUnreadable
 	}
@@ -110,7 +110,7 @@ func runDistil(ctx context.Context, t *terminal, o distilOptions) error {
 }
 
 // chooseOf chooses, and warns of the traces that cannot be read.
-func chooseOf(ctx context.Context, t *terminal, sources []corpus.Source, keep int) (*distil.Choice, error) {
+func chooseOf(ctx context.Context, t *terminal, sources []corpus.Source, keep int) (*distil.Selection, error) {
 	defer t.busy("reading " + safetext.Counted(len(sources), "trace"))()
 	done := 0
 	choice, err := distil.Choose(ctx, sources, distil.Options{Keep: keep, Options: t.readingOf(len(sources), &done)})
@@ -126,7 +126,7 @@ const mostAdded = 3
 // mostUnshown are how many of those are said that no chosen trace shows, or none at all.
 const mostUnshown = 30
 
-func printChoice(t *terminal, choice *distil.Choice, o distilOptions) {
+func printChoice(t *terminal, choice *distil.Selection, o distilOptions) {
 	verdict := "chosen"
 	if o.folder != "" {
 		verdict = "copied"
@@ -158,7 +158,7 @@ func printUnshown(t *terminal, verdict string, all []string) {
 
 // copyChosen copies what was chosen into the folder. First it looks whether all can be
 // copied: all are, or none.
-func copyChosen(choice *distil.Choice, o distilOptions) error {
+func copyChosen(choice *distil.Selection, o distilOptions) error {
 	if info, err := os.Stat(o.folder); err == nil && !info.IsDir() {
 		return fmt.Errorf("--output needs a folder, and %s is a file: nothing is copied", safetext.Line(o.folder))
 	}
@@ -202,7 +202,7 @@ func isSame(from, to string) (bool, error) {
 		return true, nil
 	}
 	if err != nil {
-		return false, because(to, err)
+		return false, fileError(to, err)
 	}
 	content, err := contentOf(from)
 	return bytes.Equal(content, there), err
@@ -214,10 +214,10 @@ func copyFile(from, to string) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return because(to, err)
+		return fileError(to, err)
 	}
 	if err := wholefile.WriteBeside(to, content, from); err != nil {
-		return because(to, err)
+		return fileError(to, err)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func contentOf(path string) ([]byte, error) {
 	defer f.Close()
 	content, err := io.ReadAll(f)
 	if err != nil {
-		return nil, because(path, err)
+		return nil, fileError(path, err)
 	}
 	return content, nil
 }

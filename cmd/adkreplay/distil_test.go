@@ -87,7 +87,7 @@ func TestDistilIsRefused(t *testing.T) {
 	assert.Contains(t, got.out, "1 of 2 traces show ")
 	var document distilled
 	require.NoError(t, json.Unmarshal([]byte(adkreplay("distil", "--json").out), &document))
-	assert.Equal(t, distilled{&distil.Choice{Chosen: []distil.Chosen{}, Left: []string{}, Missing: []string{}}, exitUsage, document.Error}, document)
+	assert.Equal(t, distilled{&distil.Selection{Chosen: []distil.Chosen{}, Left: []string{}, Missing: []string{}}, exitUsage, document.Error}, document)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out, err strings.Builder

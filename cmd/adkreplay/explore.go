@@ -188,14 +188,14 @@ type explored struct {
 	Error string `json:"error,omitempty"`
 }
 
-// garbage is how much garbage explore lets stand, in percent of what it needs,
+// garbagePercent is how much garbage explore lets stand, in percent of what it needs,
 // where the person has not said (GOGC): it needs little, and collecting at the
 // usual 100 percent takes a quarter of its time.
-const garbage = 400
+const garbagePercent = 400
 
 func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 	if os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+		defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	}
 	now := o.limits.Now
 	if now == nil {

@@ -128,7 +128,7 @@ func readWhole(ctx context.Context, path string) (io.Reader, error) {
 	}
 	content, err := io.ReadAll(io.LimitReader(recording, cassette.MostBytes+1))
 	if err := errors.Join(err, recording.Close()); err != nil {
-		return nil, because(path, err)
+		return nil, fileError(path, err)
 	}
 	if spansForm.Match(content) {
 		return nil, fmt.Errorf("%s: these are spans of OpenTelemetry, and no conversation can be made of them: adkreplay view and stats read them as they are", safetext.Line(path))

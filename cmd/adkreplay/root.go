@@ -105,7 +105,7 @@ func refuse(t *terminal, command string, exit *exitError) error {
 		t.clear()
 		return encode(t.out, failure{exit.code, exit.Error()}, "")
 	case "distil":
-		return printJSON(t, distilled{&distil.Choice{Chosen: []distil.Chosen{}, Left: []string{}, Missing: []string{}}, exit.code, exit.Error()})
+		return printJSON(t, distilled{&distil.Selection{Chosen: []distil.Chosen{}, Left: []string{}, Missing: []string{}}, exit.code, exit.Error()})
 	case "stats":
 		return printJSON(t, &statistics{Failed: []string{}, Error: exit.Error(), ExitCode: exit.code})
 	}

@@ -135,7 +135,7 @@ func readPrices(path string) (*stats.Prices, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, unreadable(because(path, err))
+		return nil, unreadable(fileError(path, err))
 	}
 	defer f.Close()
 	prices, err := stats.ReadPrices(f)

@@ -100,7 +100,7 @@ func folderTraces(root string) (found []traceFile) {
 		found = append(found, traceFile{path, s.Size, func() (io.ReadCloser, error) {
 			in, err := s.Open()
 			if err != nil {
-				return nil, because(path, err)
+				return nil, fileError(path, err)
 			}
 			return in, nil
 		}})
@@ -151,14 +151,14 @@ func unopened(path string, err error) traceFile {
 func openFile(path string) (io.ReadCloser, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, because(path, err)
+		return nil, fileError(path, err)
 	}
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s: this is a folder: give the file of one trace in it%s", safetext.Line(path), such(path))
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, because(path, err)
+		return nil, fileError(path, err)
 	}
 	return f, nil
 }
@@ -232,8 +232,8 @@ func within[T any](ctx context.Context, do func() (T, error)) (got T, err error)
 	}
 }
 
-// because says why a file cannot be opened, and what may have been meant.
-func because(path string, err error) error {
+// fileError says why a file cannot be used, and what may have been meant.
+func fileError(path string, err error) error {
 	err = withoutPath(err)
 	if _, ok := scenarios.Named(path); ok && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w; adkreplay run %s shows the scenario of this name", path, err, path)

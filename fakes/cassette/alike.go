@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// because are reasons in brackets, or nothing.
-func because(reasons []string) string {
+// inBrackets are reasons in brackets, or nothing.
+func inBrackets(reasons []string) string {
 	if len(reasons) == 0 {
 		return ""
 	}
@@ -22,11 +22,11 @@ const (
 	noForm    = "it is in none of the forms that are read: go-vcr, VCR.py, VCR, httprr, HAR, and the JSON of fakes.ReadConversation"
 )
 
-// flow is how a file of mitmproxy begins: the length of a first list, and of its first name.
-var flow = regexp.MustCompile(`^\d+:\d+:[a-z]`)
+// mitmproxyFlow is how a file of mitmproxy begins: the length of a first list, and of its first name.
+var mitmproxyFlow = regexp.MustCompile(`^\d+:\d+:[a-z]`)
 
-// known is what one of the forms that are read has in it, and no other text is likely to.
-var known = regexp.MustCompile(`interactions|"log"|^httprr`)
+// ofAForm is what one of the forms that are read has in it, and no other text is likely to.
+var ofAForm = regexp.MustCompile(`interactions|"log"|^httprr`)
 
 // onTheWire is how a request or a response begins, and how curl marks them.
 var onTheWire = regexp.MustCompile(`(?m)\A(?:###.*\s+)?(?:HTTP/[\d.]+ \d|[A-Z]+ \S+ HTTP/|[A-Z]+ https?://)|^[<>] (?:HTTP/[\d.]+ \d|[A-Z]+ \S+ HTTP/)|^[<=]= ?(?:Info|Recv header)`)
@@ -58,7 +58,7 @@ func lookAlike(data []byte) string {
 		return "it is a trace: ReadTrace reads it, and adkreplay export writes its conversation"
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
 		return "it is a zip: if Playwright made it, there is a HAR in it whose bodies are files of their own; have it embed them"
-	case flow.Match(data):
+	case mitmproxyFlow.Match(data):
 		return "it looks like mitmproxy's form, which is not read: mitmdump -nr in --set hardump=out.har makes a HAR of it"
 	case first.Item != nil, first.Resources != nil, bytes.Contains(data, []byte("collection.insomnia.rest")):
 		return "it looks like a collection of Postman's or Insomnia's, which says what to ask and not what was answered" + archiveIt
@@ -68,7 +68,7 @@ func lookAlike(data []byte) string {
 		return "it is UTF-16: save it as UTF-8"
 	case len(data) == 0:
 		return "it is empty"
-	case list, !known.Match(data):
+	case list, !ofAForm.Match(data):
 		return noForm
 	}
 	return ""

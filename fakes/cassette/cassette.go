@@ -65,7 +65,7 @@ func Read(name string, r io.Reader) (*Recording, error) {
 		err = rec.readYAML(data)
 	}
 	if err == nil && len(rec.Interactions) == 0 {
-		err = fmt.Errorf("no interactions%s", because(rec.Left))
+		err = fmt.Errorf("no interactions%s", inBrackets(rec.Left))
 	}
 	if err != nil && rec.Form != "httprr" {
 		if known := lookAlike(data); known != "" {

@@ -925,3 +925,35 @@ func (t *Tree) StepOf(x *adk.Crossing) *Step {
 	}
 	return c.Steps[at]
 }
+
+// Next is what user code did next in a call behind a crossing, but for what makes an id or a time
+// and pieces of an answer, or how the call ended; nil where there is neither.
+func (c *Call) Next(behind int) *adk.Crossing {
+	for _, s := range c.Script {
+		if s.X.Seq > behind && s.X.Phase != adk.Done && !wire.OnlyMakes(s.X) && !wire.IsPiece(s.X) {
+			return s.X
+		}
+	}
+	return c.Return
+}
+
+// OperationOf is the operation that a crossing of the tree is of, or came of; nil where there is
+// none.
+func (t *Tree) OperationOf(x *adk.Crossing) *adk.Crossing {
+	if s := t.StepOf(x); s != nil {
+		return s.X
+	}
+	call := t.Calls[x.Call]
+	switch {
+	case wire.IsDispatched(x):
+		return x
+	case call == nil || x.Kind == adk.KindReturn:
+		return nil
+	}
+	for _, s := range call.Steps {
+		if slices.Contains(s.Notes, x) || slices.ContainsFunc(s.Calls, func(c *Call) bool { return c.Begin == x }) {
+			return s.X
+		}
+	}
+	return nil
+}

@@ -3,6 +3,8 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -42,6 +44,11 @@ func (f FieldDiff) Equal(other FieldDiff) bool {
 // Anywhere is the field, whichever record and whichever elements of lists it is in: it
 // is the same in other crossings.
 func (f FieldDiff) Anywhere() string { return cmp.Or(f.anywhere, f.Field) }
+
+// AnyElement is Anywhere with no number of an element in it.
+func (f FieldDiff) AnyElement() string { return elements.ReplaceAllString(f.Anywhere(), "[]") }
+
+var elements = regexp.MustCompile(`\[\d+\]`)
 
 // Trees are what Want and Got are the JSON of, with numbers as they are spelled; of what
 // is absent it is nil. It is false where one of them is no JSON.
@@ -362,3 +369,23 @@ const (
 	truncated = ", truncated)"
 	continued = ", continued)"
 )
+
+// WithoutFollowing leaves out what another field says already: of a call that failed, that
+// it ended with an error, and that it gave nothing.
+func WithoutFollowing(fields []FieldDiff) []FieldDiff {
+	if !slices.ContainsFunc(fields, func(f FieldDiff) bool { return f.Of == adk.FieldErr }) {
+		return fields
+	}
+	return slices.DeleteFunc(fields, func(f FieldDiff) bool {
+		switch f.Of {
+		case adk.FieldOutcome:
+			return f.Want+f.Got == errorOutcome
+		case adk.FieldResult, adk.FieldRecords:
+			return f.Want == "" || f.Got == ""
+		}
+		return false
+	})
+}
+
+// errorOutcome is the outcome of a call that ended with an error, as a trace has it.
+var errorOutcome = QuotedJSON(string(adk.OutcomeError))

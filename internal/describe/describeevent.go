@@ -91,15 +91,11 @@ func errorOf(err error) string {
 }
 
 func (n *Namer) dispatchEnd(x *adk.Crossing) string {
-	plural := "s"
-	if x.N == 1 {
-		plural = ""
-	}
 	words := "dispatch"
 	if c := n.Fold.Calls[x.Call]; c != nil && c.Dispatch != nil {
 		words = n.Name(state.SpaceDispatch, c.Dispatch.Id)
 	}
-	words += fmt.Sprintf(" %s after %d iteration%s", safetext.PlainName(x.Status), x.N, plural)
+	words += " " + safetext.PlainName(x.Status) + " after " + safetext.Counted(x.N, "iteration")
 	if x.Err != nil {
 		told := safetext.ErrorWith(x.Err)
 		if told == n.lastError { // what nacks a dispatch has just been told at length

@@ -21,7 +21,7 @@ var replayLayers = [][]string{
 	{"live.go"},                      // which seams are user code
 	{"player.go", "beside.go", "answers.go", "findings.go"},                                                                            // a run in the recorded order
 	{"causal.go", "causaltables.go", "causalforesee.go", "causalorder.go", "causaloutside.go", "endless.go", "asked.go", "certain.go"}, // a run by cause
-	{"comparison.go", "comparisonpieces.go", "explain.go", "withhold.go"},                                                              // two runs against each other
+	{"comparison.go", "comparisonpieces.go", "explain.go", "impact.go", "repeat.go", "withhold.go"},                                    // two runs against each other
 	{"verify.go", "rerun.go", "rerecord.go", "doc.go"},                                                                                 // what users call
 }
 

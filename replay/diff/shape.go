@@ -133,8 +133,8 @@ var timeMembers = map[string]bool{wire.EventCreatedAt: true, wire.EventUpdatedAt
 // plainTime is the member that marks a time in plain data.
 const plainTime = "$time"
 
-// add writes the shape of a field's JSON, which a writer of this package wrote:
-// there are no blanks between its tokens.
+// add writes the shape of a field's JSON, as package wire writes it: there are no
+// blanks between its tokens.
 func (s *shaper) add(text []byte, place idPlace) {
 	depth, member := 0, ""
 	for at := 0; at < len(text); {

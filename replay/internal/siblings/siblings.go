@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -68,15 +69,27 @@ func once(known wire.Comparer, dispatches []*calls.Step) map[string]operation {
 	return all
 }
 
-// First is the first operation in a call and below it, but for what makes an id or a time; nil
+// first is the first operation in a call and below it, but for what makes an id or a time; nil
 // where there is none.
-func First(c *calls.Call) *adk.Crossing {
+func first(c *calls.Call) *adk.Crossing {
 	for x := range operations(c) {
 		if !wire.OnlyMakes(x) {
 			return x
 		}
 	}
 	return nil
+}
+
+// Line is a crossing of a run in a line; of a sub-agent, of which there may be several by
+// one name, with what it begins with.
+func Line(of *describe.Run, x *adk.Crossing) string {
+	line := of.Line(x)
+	if wire.IsDispatched(x) {
+		if one := first(of.Calls[x.ID]); one != nil {
+			line += ", which begins with " + of.Line(one)
+		}
+	}
+	return line
 }
 
 // operations are all that user code did in a call and below it, in the order of the calls.

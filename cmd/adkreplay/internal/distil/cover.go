@@ -2,7 +2,6 @@ package distil
 
 import (
 	"container/heap"
-	"encoding/binary"
 	"slices"
 )
 
@@ -13,8 +12,7 @@ import (
 // greedy gives traces until all is covered, or there are so many.
 func (all *collection) greedy(most int) (chosen []candidate) {
 	var waiting byGain
-	for key, c := range all.shortest {
-		c.shows = numbersIn(key)
+	for _, c := range all.shortest {
 		waiting = append(waiting, gaining{c, len(c.shows)})
 	}
 	heap.Init(&waiting)
@@ -62,14 +60,6 @@ func (all *collection) needed(chosen []candidate) (needed []candidate) {
 // isCovered reports whether each thing that a trace shows is shown more than once.
 func (c candidate) isCovered(times []int) bool {
 	return !slices.ContainsFunc(c.shows, func(number int) bool { return times[number] < 2 })
-}
-
-func numbersIn(key string) (numbers []int) {
-	for rest := []byte(key); len(rest) > 0; {
-		number, n := binary.Uvarint(rest)
-		numbers, rest = append(numbers, int(number)), rest[n:]
-	}
-	return numbers
 }
 
 // gaining is a trace with what it adds, as far as that is known: it is no more.

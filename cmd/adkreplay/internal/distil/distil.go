@@ -19,8 +19,8 @@ type Options struct {
 	eachtrace.Options
 }
 
-// Choice is what was chosen.
-type Choice struct {
+// Selection is what was chosen.
+type Selection struct {
 	// Traces is how many were read. Those that are Unreadable are not chosen.
 	Traces     int `json:"traces"`
 	Unreadable int `json:"unreadable"`
@@ -45,17 +45,17 @@ type Chosen struct {
 }
 
 // Choose chooses of traces the fewest that show all that any of them shows, or the Keep
-// that show the most. It is deterministic. The error is that of ctx: then there is no choice.
-func Choose(ctx context.Context, sources []corpus.Source, o Options) (*Choice, error) {
+// that show the most. It is deterministic. The error is that of ctx: then there is none.
+func Choose(ctx context.Context, sources []corpus.Source, o Options) (*Selection, error) {
 	all := newCollection()
-	choice := &Choice{Chosen: []Chosen{}, Left: []string{}, Missing: []string{}}
+	selection := &Selection{Chosen: []Chosen{}, Left: []string{}, Missing: []string{}}
 	traces, unreadable, err := eachtrace.Read(ctx, sources, o.Options, all.read)
 	if err != nil {
 		return nil, err
 	}
-	choice.Traces, choice.Unreadable = traces, unreadable
-	all.choose(choice, cmp.Or(o.Keep, len(all.shortest)))
-	return choice, nil
+	selection.Traces, selection.Unreadable = traces, unreadable
+	all.choose(selection, cmp.Or(o.Keep, len(all.shortest)))
+	return selection, nil
 }
 
 // collection is what all traces show.
@@ -75,7 +75,7 @@ func newCollection() *collection {
 type candidate struct {
 	name      string
 	crossings int
-	shows     []int
+	shows     []int // the numbers of that
 }
 
 // before orders those that add the same: the shorter one, and then by name.
@@ -106,7 +106,6 @@ func (r *reading) Ended() { r.of.add(r.candidate, r.shown) }
 
 // add holds a trace, unless a shorter one shows the same.
 func (all *collection) add(c candidate, shown map[string]bool) {
-	var numbers []int
 	for behaviour := range shown {
 		number, known := all.numbers[behaviour]
 		if !known {
@@ -114,11 +113,11 @@ func (all *collection) add(c candidate, shown map[string]bool) {
 			all.numbers[behaviour] = number
 			all.behaviours = append(all.behaviours, behaviour)
 		}
-		numbers = append(numbers, number)
+		c.shows = append(c.shows, number)
 	}
-	slices.Sort(numbers)
+	slices.Sort(c.shows)
 	var key []byte
-	for _, number := range numbers {
+	for _, number := range c.shows {
 		key = binary.AppendUvarint(key, uint64(number))
 	}
 	if held, is := all.shortest[string(key)]; !is || c.before(held) {
@@ -127,7 +126,7 @@ func (all *collection) add(c candidate, shown map[string]bool) {
 }
 
 // choose chooses at most so many.
-func (all *collection) choose(choice *Choice, most int) {
+func (all *collection) choose(selection *Selection, most int) {
 	chosen := all.needed(all.greedy(most))
 	covered := make([]bool, len(all.behaviours))
 	for len(chosen) > 0 { // the one that adds most first
@@ -145,18 +144,18 @@ func (all *collection) choose(choice *Choice, most int) {
 			}
 		}
 		slices.Sort(one.Adds)
-		choice.Chosen = append(choice.Chosen, one)
-		choice.Covered += len(one.Adds)
+		selection.Chosen = append(selection.Chosen, one)
+		selection.Covered += len(one.Adds)
 		chosen = slices.Delete(chosen, at, at+1)
 	}
-	choice.Behaviours = len(all.behaviours)
+	selection.Behaviours = len(all.behaviours)
 	for number, behaviour := range all.behaviours {
 		if !covered[number] {
-			choice.Left = append(choice.Left, behaviour)
+			selection.Left = append(selection.Left, behaviour)
 		}
 	}
-	slices.Sort(choice.Left)
-	choice.Missing = append(choice.Missing, all.seen.missing()...)
+	slices.Sort(selection.Left)
+	selection.Missing = append(selection.Missing, all.seen.missing()...)
 }
 
 // adds is how much a trace shows that is not covered.

@@ -42,7 +42,7 @@ func allFixtures(t testing.TB) (all []corpus.Source) {
 	return all
 }
 
-func chosen(t testing.TB, o Options, sources ...corpus.Source) *Choice {
+func chosen(t testing.TB, o Options, sources ...corpus.Source) *Selection {
 	t.Helper()
 	choice, err := Choose(context.Background(), sources, o)
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func chosen(t testing.TB, o Options, sources ...corpus.Source) *Choice {
 }
 
 // addsOf is all that the chosen ones add.
-func addsOf(choice *Choice) (all []string) {
+func addsOf(choice *Selection) (all []string) {
 	for _, one := range choice.Chosen {
 		all = append(all, one.Adds...)
 	}
@@ -221,9 +221,9 @@ func shownBy(all *collection, some []candidate) []bool {
 // smallest is how many traces the smallest cover has: all are tried.
 func smallest(all *collection) int {
 	var sets []uint
-	for key := range all.shortest {
+	for _, c := range all.shortest {
 		var set uint
-		for _, number := range numbersIn(key) {
+		for _, number := range c.shows {
 			set |= 1 << number
 		}
 		sets = append(sets, set)

@@ -1,6 +1,6 @@
-// Package alone has one replay of live code in strands under way at a time: what those of two
+// Package serial has one replay of live code in strands under way at a time: what those of two
 // replays wait for may be one lock, which neither has the other's order of.
-package alone
+package serial
 
 import "context"
 

@@ -31,7 +31,7 @@ func TestTheLineThatSaysIt(t *testing.T) {
 		assert.Contains(t, strings.Join(strings.Fields(report.Divergence.String()), " "), " written: "+report.Divergence.Written+" ")
 		return report.Divergence.Written
 	}
-	assert.Regexp(t, `^replay/says_test\.go:\d+ \(replay_test\.wordsForAcme\)$`, written(nil))
+	assert.Regexp(t, `^replay/differingline_test\.go:\d+ \(replay_test\.wordsForAcme\)$`, written(nil))
 	assert.NotContains(t, written(&redact.Rules{Patterns: []redact.Pattern{{Kind: "customer", Expr: "(?i)acme"}}}), "Acme")
 	long := "internal/agents/customer/support/prompting/systemprompts.go:1234 (prompting.System)"
 	assert.Equal(t, "code: a.go:1 (a.A)\nwritten:\n    "+strings.Replace(long, " ", "\n    ", 1), strings.Join(strings.Split((&replay.Divergence{Place: "a.go:1 (a.A)", Written: long}).String(), "\n")[1:5], "\n"))

@@ -1,0 +1,138 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/moved"
+)
+
+// An order that depends on nothing is another one in half of the runs, where two things come
+// in it: so often it is run to say that it does not. Of a turn that takes its time one run more
+// has to do.
+const (
+	mostRuns     = 5
+	linesOfAFast = 20_000
+)
+
+// repeat runs live code again that made a difference, and says of one that it made two
+// different ones of the same.
+func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
+	runs, order := 2, d.isOfAnOrder()
+	if order && len(r.want.Lines) <= linesOfAFast {
+		runs = mostRuns
+	}
+	var alone *replayed
+	for i := 1; i < runs; i++ {
+		next, err := run()
+		if err != nil {
+			return err
+		}
+		came := ""
+		switch only := next.live.only; {
+		case only == "":
+			came = r.otherwise(next)
+		case !r.ranBeside(only):
+			came = r.otherwiseAlone(next)
+		case alone == nil: // what the others did, in memory too, they do not do now: another such run tells
+			runs = max(runs, 3)
+		default:
+			if came = alone.otherwise(next); came != "" {
+				came = cmp.Or(r.otherwiseAlone(alone), came)
+			}
+		}
+		alone = next
+		if d.comesOtherwise(came) {
+			return nil
+		}
+	}
+	if order && (alone.live.only == "" || r.otherwiseAlone(alone) == "") { // else it was not the same again
+		in := r.pairs[r.found[0].call]
+		d.Runs = runs
+		d.Strands = d.Class != Order && in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Forks(s.X) })
+	}
+	return nil
+}
+
+// comesOtherwise says of a difference that another run of the same live code did otherwise, unless
+// that is nothing, and reports whether it is something.
+func (d *Divergence) comesOtherwise(came string) bool {
+	if came != "" {
+		d.Class = NonDeterministic
+		d.Fields = append(d.Fields, compare.FieldDiff{Field: "second run", Want: "the same as the first", Got: came})
+	}
+	return came != ""
+}
+
+// otherwise is what another run, of the same live code, did otherwise first; empty for nothing.
+func (r *replayed) otherwise(next *replayed) string {
+	again := comparison{known: r.known, live: r.live, want: r.got, got: next.got, newSeq: r.toThe(next), unanswered: next.unanswered, unasked: next.unasked,
+		callers: next.callers, order: moved.Order{IsApart: next.callers.IsApart}}
+	if found := again.compare(); len(found) > 0 {
+		return (&replayed{comparison: again}).whatCame(found[0])
+	}
+	return ""
+}
+
+// otherwiseAlone is otherwise for a run in which only the seam was live in which the two first
+// differ from the recording: that has to be the same.
+func (r *replayed) otherwiseAlone(next *replayed) string {
+	first, found := r.found[0], next.compare()
+	switch {
+	case len(found) == 0:
+		return "as recorded"
+	case found[0].class == Unanswered && first.class != Unanswered: // by a seam that was live, which tells nothing
+	case found[0].class != first.class || found[0].at != first.at || next.saidOf(found[0]) != r.saidOf(first):
+		return next.whatCame(found[0])
+	}
+	return ""
+}
+
+// ranBeside reports whether live code of another seam ran as well.
+func (r *replayed) ranBeside(only string) bool {
+	for _, c := range r.got.Calls {
+		if seam := c.Begin.Seam; r.live.takesSeam(seam) && seam.Label != adk.LabelStrand && seam.Label+"/"+seam.Name != only {
+			return true
+		}
+	}
+	return false
+}
+
+// toThe gives, of each crossing of this run, the one of another run that has its recorded
+// counterpart; 0 where there is none.
+func (r *replayed) toThe(next *replayed) []int {
+	to := make([]int, len(r.got.Lines)+1)
+	for recorded, seq := range r.newSeq {
+		if seq > 0 {
+			to[seq] = next.newSeq[recorded]
+		}
+	}
+	return to
+}
+
+// whatCame is what another run did at a difference: the first field that differs, or the line.
+func (r *replayed) whatCame(d *difference) string {
+	if d.want == nil || d.got == nil || len(d.fields) == 0 {
+		return r.inALine(d)
+	}
+	f := compare.InDetail(d.want, d.got, d.fields)[0]
+	_, got := f.Cut()
+	return f.Field + ": " + compare.OrNothing(got)
+}
+
+// saidOf is what live code did at a difference, whole: a line is cut where it is long. Of
+// goroutines of its own any may come first.
+func (r *replayed) saidOf(d *difference) string {
+	if d.got == nil || r.callers.IsApart(d.got) {
+		return ""
+	}
+	said := r.got.Line(d.got)
+	for _, f := range d.fields {
+		said += "\n" + f.Got
+	}
+	return said
+}
