@@ -22,13 +22,13 @@ import (
 const maxAnswer = 8 << 20
 
 // none is the answer of a question that has none, which is another thing than null.
-type none struct{ whose string } // as of a crossed one
+type none struct{ whose string } // as of a recordedAnswer
 
 // encoding is an answer as JSON, compact and as ECMAScript writes it.
 type encoding []byte
 
-// crossed is the answer to a question that crossed, which a trace may have of any type.
-type crossed struct {
+// recordedAnswer is the answer to a question that crossed, which a trace may have of any type.
+type recordedAnswer struct {
 	encoding
 	whose string // the question and its artifact, in words
 }
@@ -39,11 +39,11 @@ type answerLines struct {
 	size int
 }
 
-func (l *answerLines) add(line string) error {
-	if err := l.count(line); err != nil {
+func (l *answerLines) add(text string) error {
+	if err := l.count(text); err != nil {
 		return err
 	}
-	l.list = append(l.list, line)
+	l.list = append(l.list, text)
 	return nil
 }
 
@@ -51,9 +51,9 @@ func (l *answerLines) add(line string) error {
 const perLine = 32
 
 // count counts texts, up to what an answer may have.
-func (l *answerLines) count(lines ...string) error {
-	for _, line := range lines {
-		if l.size += perLine + escapedLen(line); l.size > maxAnswer {
+func (l *answerLines) count(texts ...string) error {
+	for _, text := range texts {
+		if l.size += perLine + escapedLen(text); l.size > maxAnswer {
 			return errTooLong
 		}
 	}
@@ -61,14 +61,14 @@ func (l *answerLines) count(lines ...string) error {
 }
 
 // read adds a line of a body.
-func (l *answerLines) read(line line) error {
+func (l *answerLines) read(one line) error {
 	switch {
-	case line.cut || len(line.text) > maxAnswer:
+	case one.cut || len(one.text) > maxAnswer:
 		return errLongLine
-	case l.size+len(line.text) > maxAnswer:
+	case l.size+len(one.text) > maxAnswer:
 		return errTooLong
 	}
-	return l.add(validText(line.text))
+	return l.add(validText(one.text))
 }
 
 // escapedLen is how long a text is as JSON at most, without its quotes.
@@ -148,7 +148,7 @@ func encode(answer any) (encoding, error) {
 	switch v := answer.(type) {
 	case none:
 		return encoding("null"), nil
-	case crossed:
+	case recordedAnswer:
 		return v.encoding, nil
 	case encoding:
 		return v, nil
@@ -264,7 +264,7 @@ func misfit(answer any, err error) error {
 	}
 	whose := "the answer"
 	switch answer := answer.(type) {
-	case crossed:
+	case recordedAnswer:
 		whose = answer.whose
 	case none:
 		whose = cmp.Or(answer.whose, whose)

@@ -69,7 +69,7 @@ type Artifact struct {
 
 // Open makes an artifact of a media that bears a mark; one without is
 // E_NOT_A_SPOOL_READER (ART-12). It reads nothing.
-func Open(_ context.Context, opener Opener, media *adk.Media, config Config) (*Artifact, error) {
+func Open(opener Opener, media *adk.Media, config Config) (*Artifact, error) {
 	mark, marked := Of(media)
 	if !marked {
 		return nil, &adk.Error{Code: adk.E_NOT_A_SPOOL_READER, Message: "the media is no artifact: it bears no mark"}
@@ -94,9 +94,12 @@ func (a *Artifact) ByteLength() int64 { return a.mark.Bytes }
 // LineCount is how many lines the body has, from its mark (ART-13).
 func (a *Artifact) LineCount() int { return a.mark.Lines }
 
+// fitsInTrace reports whether the body is read through the context, so that a trace holds it.
+func (a *Artifact) fitsInTrace() bool { return a.mark.Bytes <= a.limit }
+
 // Bytes are those of the body, untouched.
 func (a *Artifact) Bytes(ctx context.Context) ([]byte, error) {
-	if a.mark.Bytes <= a.limit {
+	if a.fitsInTrace() {
 		return a.opener.OpenMedia(ctx, a.media)
 	}
 	return all(ctx, storedBody{a.media, a.mark})
@@ -105,7 +108,7 @@ func (a *Artifact) Bytes(ctx context.Context) ([]byte, error) {
 // Text is the whole body as text, each invalid sequence of UTF-8 as one U+FFFD.
 func (a *Artifact) Text(ctx context.Context) (string, error) {
 	data, err := a.Bytes(ctx)
-	if a.mark.Bytes <= a.limit { // who opened it may have the bytes too
+	if a.fitsInTrace() { // who opened it may have the bytes too
 		return validText(data), err
 	}
 	return ownText(data), err
@@ -117,7 +120,7 @@ func (a *Artifact) Text(ctx context.Context) (string, error) {
 func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, run func(ctx context.Context, b body) (any, error)) (any, error) {
 	var b body
 	switch {
-	case a.mark.Bytes <= a.limit:
+	case a.fitsInTrace():
 		data, err := a.opener.OpenMedia(ctx, a.media)
 		if err != nil {
 			return nil, err
@@ -135,7 +138,7 @@ func (a *Artifact) ask(ctx context.Context, method string, args map[string]any, 
 // answer is what a method answers, one of a user's own too: of a large body the question
 // crosses before the method reads anything, and what it asks below does not (WLD-3).
 func (a *Artifact) answer(ctx context.Context, method Method, args map[string]any) (any, error) {
-	if a.mark.Bytes <= a.limit {
+	if a.fitsInTrace() {
 		return method.Run(ctx, a, args)
 	}
 	return a.askLarge(ctx, method.Tool, args, func(ctx context.Context, _ body) (any, error) {
@@ -179,7 +182,7 @@ func (a *Artifact) askLarge(ctx context.Context, method string, args map[string]
 		return nil, misfit(none{whose}, err)
 	}
 	text, err := canonical(ownText(answer.Value))
-	return crossed{text, whose}, a.named(err)
+	return recordedAnswer{text, whose}, a.named(err)
 }
 
 // maxAnswerDepth is how deep an answer is nested at most: a document in a list of

@@ -70,7 +70,7 @@ func largeLog(t testing.TB, size int) (*artifact.Artifact, adk.MediaReader, arti
 	require.NoError(t, err)
 	media, err := artifact.New(artifact.Init{ID: "x", Flavour: artifact.TextFlavour, Filename: "x", Reader: reader, TrustTier: adk.TrustFirstParty, Known: &entry})
 	require.NoError(t, err)
-	a, err := artifact.Open(t.Context(), &reading{}, media, artifact.Config{})
+	a, err := artifact.Open(&reading{}, media, artifact.Config{})
 	require.NoError(t, err)
 	return a, reader, entry
 }
@@ -108,7 +108,7 @@ func TestLongLinesAreNotHeld(t *testing.T) {
 	media := made(t, artifact.Text, body).WithReader(adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(&counting{strings.NewReader(body), &read}), nil
 	}))
-	a, err := artifact.Open(t.Context(), &reading{}, media, artifact.Config{})
+	a, err := artifact.Open(&reading{}, media, artifact.Config{})
 	require.NoError(t, err)
 	_, err = a.Head(t.Context(), 1)
 	assert.ErrorIs(t, err, adk.E_ARTIFACT_FORMAT)

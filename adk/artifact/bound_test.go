@@ -81,7 +81,7 @@ func TestAnswersHaveABound(t *testing.T) {
 	item := `"` + strings.Repeat("x", 1<<20) + `",`
 	for items, given := range map[int]bool{5: true, 9: false} {
 		body := "[" + strings.Repeat(item, items) + "0]"
-		a, err := artifact.Open(t.Context(), &reading{}, made(t, artifact.JSON, body), artifact.Config{})
+		a, err := artifact.Open(&reading{}, made(t, artifact.JSON, body), artifact.Config{})
 		require.NoError(t, err)
 		found, err := a.JSON().Get(t.Context(), "$")
 		assert.Equal(t, given, err == nil)

@@ -103,7 +103,7 @@ func TestCommonMark(t *testing.T) {
 		}
 		made, err := artifact.Markdown(t.Context(), adk.Text(example.Markdown))
 		require.NoError(t, err)
-		opened, err := artifact.Open(t.Context(), &reading{}, made.(*adk.Media), artifact.Config{})
+		opened, err := artifact.Open(&reading{}, made.(*adk.Media), artifact.Config{})
 		require.NoError(t, err)
 		q, want, name := opened.Markdown(), marksOf(t, example.Markdown), fmt.Sprintf("example %d (%s):\n%s", example.Example, example.Section, example.Markdown)
 

@@ -274,7 +274,7 @@ func (c Config) handler(flavour Flavour, method Method) adk.ToolHandler {
 			title := cmp.Or(flavour.Title, "artifact")
 			return adk.Text(fmt.Sprintf("Error: the results of call %s are no %s", id, title)), nil
 		}
-		a, err := Open(ctx, dc, call.Results().(*adk.Media), c)
+		a, err := Open(dc, call.Results().(*adk.Media), c)
 		if err != nil {
 			return nil, err
 		}

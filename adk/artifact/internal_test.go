@@ -80,7 +80,7 @@ func TestRecordedAnswersThatAreTooMuch(t *testing.T) {
 // is said whose it is, what it is and what it would have to be. There is no value then.
 func TestRecordedAnswersThatDoNotFit(t *testing.T) {
 	const whose = `artifact "a": the answer to head`
-	from := func(text string) any { return crossed{encoding(text), whose} }
+	from := func(text string) any { return recordedAnswer{encoding(text), whose} }
 	texts := func(answer any) (any, error) { return listOf[string](answer, nil) }
 	links := func(answer any) (any, error) { return listOf[Link](answer, nil) }
 	items := func(answer any) (any, error) { return raws(answer, nil) }

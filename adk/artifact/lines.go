@@ -40,8 +40,8 @@ func (a *Artifact) Cat(ctx context.Context, from, to *int) ([]string, error) {
 }
 
 // Grep gives the lines that a pattern matches, in order, each matched alone.
-func (a *Artifact) Grep(ctx context.Context, pattern *regexp.Regexp) ([]string, error) {
-	return listOf[string](a.ask(ctx, "grep", map[string]any{"pattern": pattern.String()}, func(ctx context.Context, b body) (any, error) { return grep(ctx, b, pattern) }))
+func (a *Artifact) Grep(ctx context.Context, expr *regexp.Regexp) ([]string, error) {
+	return listOf[string](a.ask(ctx, "grep", map[string]any{"pattern": expr.String()}, func(ctx context.Context, b body) (any, error) { return grep(ctx, b, expr) }))
 }
 
 // EstimateTokens is what adk.EstimateTokens gives for the whole body; one that is not UTF-8
@@ -122,9 +122,9 @@ func lines(ctx context.Context, stream io.ReadCloser, size int64, from, most int
 }
 
 func (l *line) extend(piece []byte, most int) {
-	room := max(0, most-len(l.text))
-	l.cut = l.cut || room < len(piece)
-	l.text = append(l.text, piece[:min(room, len(piece))]...)
+	left := max(0, most-len(l.text))
+	l.cut = l.cut || left < len(piece)
+	l.text = append(l.text, piece[:min(left, len(piece))]...)
 }
 
 // cat gives the lines of a range.
@@ -132,16 +132,21 @@ func cat(ctx context.Context, b body, from, to int) ([]string, error) {
 	if from >= to {
 		return []string{}, nil
 	}
-	list := answerLines{list: []string{}}
-	for line, err := range between(ctx, b, from, to, maxAnswer) {
+	return collected(between(ctx, b, from, to, maxAnswer))
+}
+
+// collected is a list of lines, as long as an answer may be.
+func collected(all iter.Seq2[line, error]) ([]string, error) {
+	answer := answerLines{list: []string{}}
+	for one, err := range all {
 		if err == nil {
-			err = list.read(line)
+			err = answer.read(one)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return list.list, nil
+	return answer.list, nil
 }
 
 // between are the lines of a range of a body, as lines gives them.
@@ -177,19 +182,11 @@ func tail(ctx context.Context, b body, n int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := answerLines{}
-	for line, err := range lines(ctx, stream, b.size()-from, 0, maxAnswer) {
-		if err == nil {
-			err = list.read(line)
-		}
-		if err != nil {
-			return nil, err
-		}
+	list, err := collected(lines(ctx, stream, b.size()-from, 0, maxAnswer))
+	if err == nil && len(list) == 0 { // the empty line behind the last newline
+		list = []string{""}
 	}
-	if len(list.list) == 0 { // the empty line behind the last newline
-		list.list = []string{""}
-	}
-	return list.list, nil
+	return list, err
 }
 
 // lastLines is where the last n lines begin, found backwards by ranges.
@@ -202,7 +199,7 @@ func lastLines(ctx context.Context, b body, n int) (from int64, ranged bool, err
 			return 0, has, err
 		}
 		data, err := io.ReadAll(stream)
-		if err := errors.Join(err, stream.Close()); err != nil {
+		if err = errors.Join(err, stream.Close()); err != nil {
 			return 0, true, err
 		}
 		for at := bytes.LastIndexByte(data, '\n'); at >= 0; at = bytes.LastIndexByte(data[:at], '\n') {
@@ -249,13 +246,13 @@ func tailStreamed(ctx context.Context, b body, n int) (list []string, err error)
 	case lost:
 		return nil, errTooLong
 	}
-	all := answerLines{}
+	last := answerLines{}
 	for text := range bytes.SplitSeq(window, newline) {
-		if err := all.read(line{text: text}); err != nil {
+		if err := last.read(line{text: text}); err != nil {
 			return nil, err
 		}
 	}
-	return all.list, nil
+	return last.list, nil
 }
 
 // lastOf is where the last n lines of a text begin; 0 where it has no more.

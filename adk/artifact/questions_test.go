@@ -43,7 +43,7 @@ func opened(t testing.TB, construct adk.ArtifactConstructor, body string) map[st
 			return io.NopCloser(&dripping{strings.NewReader(body)}), nil
 		})), -1},
 	} {
-		a, err := artifact.Open(t.Context(), &reading{}, c.media, artifact.Config{RecordLimit: c.limit})
+		a, err := artifact.Open(&reading{}, c.media, artifact.Config{RecordLimit: c.limit})
 		require.NoError(t, err)
 		ways[name] = a
 	}
@@ -138,24 +138,24 @@ func TestGrepAcrossBlocks(t *testing.T) {
 func TestBodiesAreChecked(t *testing.T) {
 	media := made(t, artifact.Text, "a\nb")
 	opener := &reading{}
-	a, err := artifact.Open(t.Context(), opener, media, artifact.Config{})
+	a, err := artifact.Open(opener, media, artifact.Config{})
 	require.NoError(t, err)
 	_, err = a.Head(t.Context(), 1)
 	require.NoError(t, err)
 	assert.Equal(t, 1, opener.opened)
-	a, err = artifact.Open(t.Context(), opener, media, artifact.Config{RecordLimit: 2})
+	a, err = artifact.Open(opener, media, artifact.Config{RecordLimit: 2})
 	require.NoError(t, err)
 	_, err = a.Head(t.Context(), 1)
 	require.NoError(t, err)
 	assert.Equal(t, 1, opener.opened, "a larger body does not go through the context")
 
 	for _, other := range []string{"a\nc", "a\nbc", "a", ""} {
-		changed, err := artifact.Open(t.Context(), opener, media.WithReader(adk.MediaBytes([]byte(other))), artifact.Config{})
+		changed, err := artifact.Open(opener, media.WithReader(adk.MediaBytes([]byte(other))), artifact.Config{})
 		require.NoError(t, err)
 		_, err = changed.Head(t.Context(), 1)
 		assert.ErrorIs(t, err, adk.E_ARTIFACT_CHANGED, other)
 	}
-	broken, err := artifact.Open(t.Context(), opener, media.WithReader(adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
+	broken, err := artifact.Open(opener, media.WithReader(adk.MediaFunc(func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(strings.NewReader("a"), errReader{})), nil
 	})), artifact.Config{})
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestBodiesAreChecked(t *testing.T) {
 	require.NoError(t, err)
 	read, err := adk.ParseRecord(adk.RecordMedia, text)
 	require.NoError(t, err)
-	gone, err := artifact.Open(t.Context(), opener, read.(*adk.Media), artifact.Config{})
+	gone, err := artifact.Open(opener, read.(*adk.Media), artifact.Config{})
 	require.NoError(t, err)
 	_, err = gone.Head(t.Context(), 1)
 	assert.ErrorIs(t, err, adk.E_NOT_A_SPOOL_READER)
@@ -178,7 +178,7 @@ func TestBodiesAreChecked(t *testing.T) {
 	keyed, err := artifact.New(artifact.Init{ID: "k", Flavour: artifact.TextFlavour, Filename: "k", Reader: adk.MediaBytes(nil), TrustTier: adk.TrustFirstParty, Known: &entry})
 	require.NoError(t, err)
 	for _, limit := range []int64{0, -1} {
-		a, err = artifact.Open(t.Context(), opener, keyed.WithReader(nil), artifact.Config{Spool: spool, RecordLimit: limit})
+		a, err = artifact.Open(opener, keyed.WithReader(nil), artifact.Config{Spool: spool, RecordLimit: limit})
 		require.NoError(t, err)
 		lines, err := a.Tail(t.Context(), 1)
 		require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestBodiesAreChecked(t *testing.T) {
 	}
 	plain, err := adk.NewUserAttachment(adk.MediaInit{ID: "p", Kind: adk.MediaDocument, MIMEType: "text/plain", Filename: "p", Reader: adk.MediaBytes(nil)})
 	require.NoError(t, err)
-	_, err = artifact.Open(t.Context(), opener, plain, artifact.Config{})
+	_, err = artifact.Open(opener, plain, artifact.Config{})
 	assert.ErrorIs(t, err, adk.E_NOT_A_SPOOL_READER)
 }
 
@@ -261,7 +261,7 @@ func TestJSONFaults(t *testing.T) {
 	hinted := func(format, body string) error {
 		media, err := artifact.New(artifact.Init{ID: "x", Flavour: artifact.JSONFlavour, Filename: "x", Reader: adk.MediaBytes([]byte(body)), TrustTier: adk.TrustFirstParty, Format: format})
 		require.NoError(t, err)
-		a, err := artifact.Open(t.Context(), &reading{}, media, artifact.Config{})
+		a, err := artifact.Open(&reading{}, media, artifact.Config{})
 		require.NoError(t, err)
 		kind, err := a.JSON().Type(t.Context())
 		if err == nil {

@@ -96,7 +96,7 @@ func TestRefusals(t *testing.T) {
 		}
 		media := made(t, c.construct, c.body)
 		for limit, times := range map[int64]int{64 << 20: 2, -1: 1} { // in memory, where the second is answered from what the first found out, and where it lies
-			a, err := artifact.Open(t.Context(), &reading{}, media, artifact.Config{RecordLimit: limit})
+			a, err := artifact.Open(&reading{}, media, artifact.Config{RecordLimit: limit})
 			require.NoError(t, err)
 			for range times {
 				err := c.ask(t.Context(), a)
@@ -120,7 +120,7 @@ func refused(t *testing.T, err error, id string, parts ...string) {
 // ART-17: of an object whose keys are too many to be told apart the keys are refused.
 func TestTooManyKeys(t *testing.T) {
 	media := made(t, artifact.JSON, "{"+strings.Repeat(`"":0,`, 2_000_000)+`"":0}`)
-	a, err := artifact.Open(t.Context(), &reading{}, media, artifact.Config{})
+	a, err := artifact.Open(&reading{}, media, artifact.Config{})
 	require.NoError(t, err)
 	_, _, err = a.JSON().Keys(t.Context())
 	refused(t, err, media.ID(), "more than 2000000 keys", "ask for less of the document")

@@ -121,7 +121,7 @@ func (a *Assembly) body(ctx context.Context, media *adk.Media) (string, error) {
 	}
 	config := a.options.Artifacts
 	config.RecordLimit = math.MaxInt64
-	opened, err := artifact.Open(ctx, a.options.Opener, media, config)
+	opened, err := artifact.Open(a.options.Opener, media, config)
 	if err != nil {
 		return "", err
 	}

@@ -1,12 +1,10 @@
 package prompt
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -37,7 +35,10 @@ func (of SystemMessage) bucket(ctx context.Context, bucket Bucket) (string, erro
 		return of.Renderers.Memories(ctx, memoryItems(of.View.Memories))
 	case Retrievables:
 		r := of.Renderers
-		return r.Retrievables(ctx, retrievableItems(of.View.Retrievables), Tiers{r.Directive, r.FirstParty, r.ThirdPartyPublic, r.ThirdPartyPrivate, r.Untrusted})
+		return r.Retrievables(ctx, retrievableItems(of.View.Retrievables), Tiers{
+			Directive: r.Directive, FirstParty: r.FirstParty,
+			ThirdPartyPublic: r.ThirdPartyPublic, ThirdPartyPrivate: r.ThirdPartyPrivate, Untrusted: r.Untrusted,
+		})
 	}
 	return "", nil // the timeline is no part of a system message
 }
@@ -220,36 +221,6 @@ func renderMessage(ctx context.Context, m *adk.Message, with Setting) (Message, 
 	}
 	message.Content.Blocks = blocks
 	return message, nil
-}
-
-// Of are the thoughts that are shown, by the time they were made, then by
-// id (IDN-4, IDN-5). One that cannot be sent keeps none from being the latest.
-func (f ThoughtFilter) Of(thoughts []*adk.Thought) []*adk.Thought {
-	var chosen []*adk.Thought
-	for _, t := range thoughts {
-		if (f.Surfacing == AllThoughts || identifierOf(t.Identity()) == f.Self) && f.sendable(t) {
-			chosen = append(chosen, t)
-		}
-	}
-	slices.SortStableFunc(chosen, func(a, b *adk.Thought) int {
-		return cmp.Or(a.CreatedAt().Compare(b.CreatedAt()), strings.Compare(a.ID(), b.ID()))
-	})
-	if f.Surfacing == LatestOwnThought && len(chosen) > 1 {
-		chosen = chosen[len(chosen)-1:]
-	}
-	return chosen
-}
-
-// plainThought is the form of thoughts that are text and nothing else.
-const plainThought = "plain-text"
-
-// sendable reports whether a provider takes a thought back.
-func (f ThoughtFilter) sendable(t *adk.Thought) bool {
-	form := t.ReplayCompatibility()
-	if t.Payload() == nil && (form == "" || form == plainThought) {
-		return true
-	}
-	return slices.Contains(f.ReplayCompatibility, form)
 }
 
 // identifierOf is what the application finds somebody by, as text (IDN-2).

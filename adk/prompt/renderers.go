@@ -1,8 +1,11 @@
 package prompt
 
 import (
+	"cmp"
 	"context"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/envelope"
@@ -67,6 +70,36 @@ type ThoughtFilter struct {
 	Surfacing           Surfacing
 	Self                string
 	ReplayCompatibility []string
+}
+
+// Of are the thoughts that are shown, by the time they were made, then by
+// id (IDN-4, IDN-5). One that cannot be sent keeps none from being the latest.
+func (f ThoughtFilter) Of(thoughts []*adk.Thought) []*adk.Thought {
+	var chosen []*adk.Thought
+	for _, t := range thoughts {
+		if (f.Surfacing == AllThoughts || identifierOf(t.Identity()) == f.Self) && f.sendable(t) {
+			chosen = append(chosen, t)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b *adk.Thought) int {
+		return cmp.Or(a.CreatedAt().Compare(b.CreatedAt()), strings.Compare(a.ID(), b.ID()))
+	})
+	if f.Surfacing == LatestOwnThought && len(chosen) > 1 {
+		chosen = chosen[len(chosen)-1:]
+	}
+	return chosen
+}
+
+// plainThought is the form of thoughts that are text and nothing else.
+const plainThought = "plain-text"
+
+// sendable reports whether a provider takes a thought back.
+func (f ThoughtFilter) sendable(t *adk.Thought) bool {
+	form := t.ReplayCompatibility()
+	if t.Payload() == nil && (form == "" || form == plainThought) {
+		return true
+	}
+	return slices.Contains(f.ReplayCompatibility, form)
 }
 
 // Setting is what renderers of messages and of results are given beside the record.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -122,8 +121,7 @@ func (d Delivery) Check() error {
 // named puts before an error of a store whose it is, since a database does not know: an error
 // of the host, or of the rules of all stores, says so itself.
 func named(what fmt.Stringer, err error) error {
-	var said *adk.Error
-	if err == nil || errors.As(err, &said) && said.Code != adk.E_STORAGE_BUSY {
+	if err == nil || isRefused(err) {
 		return err
 	}
 	return fmt.Errorf("session: %s: %w", what, err)

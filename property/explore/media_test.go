@@ -42,7 +42,7 @@ func greps(limit int64) func(context.Context, *adk.DispatchContext, *adk.Media) 
 		if _, err := spool.Write(ctx, "k", strings.NewReader(ledger)); err != nil {
 			return "", err
 		}
-		asked, err := artifact.Open(ctx, dc, media, artifact.Config{RecordLimit: limit, Spool: spool})
+		asked, err := artifact.Open(dc, media, artifact.Config{RecordLimit: limit, Spool: spool})
 		if err != nil {
 			return "", err
 		}

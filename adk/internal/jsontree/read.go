@@ -30,12 +30,6 @@ func Parse(text string, maxDepth int) (any, error) {
 	return (&reader{text: text, maxDepth: maxDepth}).whole()
 }
 
-// ParseJSON5 reads JSON5 (json5.org) as Parse does strict JSON. Infinities and NaN
-// are float64.
-func ParseJSON5(text string, maxDepth int) (any, error) {
-	return (&reader{text: text, maxDepth: maxDepth, loose: true}).whole()
-}
-
 // Check gives the error that Parse would have, and makes nothing of the text.
 func Check(text string, maxDepth int) error {
 	_, err := (&reader{text: text, maxDepth: maxDepth, blind: true}).whole()

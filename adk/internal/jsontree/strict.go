@@ -7,9 +7,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// Strict is a text of JSON5 in strict JSON, without the white space between values. The
-// numbers that JSON lacks keep their words: NaN, Infinity and -Infinity. The error is that
-// of ParseJSON5.
+// Strict is a text of JSON5 (json5.org) in strict JSON, without the white space between values.
+// The numbers that JSON lacks keep their words: NaN, Infinity and -Infinity. The error is that
+// of Parse.
 func Strict(text string, maxDepth int) (string, error) {
 	w := &rewrite{}
 	for range 2 { // to count, and then to write into what is long enough
