@@ -80,6 +80,8 @@ type TraceReport struct {
 	// Elapsed is how long the replay took; zero in a report that was read, because no
 	// two runs have the same.
 	Elapsed time.Duration `json:"-"`
+
+	read string // the SHA-256 of the file that was verified; empty in a report that was read
 }
 
 // CauseReport is one cause, and the traces that it hits.
