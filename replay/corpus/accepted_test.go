@@ -79,10 +79,14 @@ func TestAcceptedIsWhatWasShown(t *testing.T) {
 func TestOneAcceptsAtATime(t *testing.T) {
 	for range 30 {
 		file := otherwise(t, "a.jsonl")[0]
-		var all [4]error
+		var reports [4]*corpus.Report // before anybody accepts
+		for i := range reports {
+			reports[i] = otherReport(t, file)
+		}
+		var all [len(reports)]error
 		var accepting sync.WaitGroup
-		for i := range all {
-			report, a := otherReport(t, file), meant(t)
+		for i, report := range reports {
+			a := meant(t)
 			accepting.Go(func() { all[i] = report.Accept(t.Context(), a, nil)[0].Refused })
 		}
 		accepting.Wait()
