@@ -110,6 +110,9 @@ const exploreExitHelp = `Exit codes:
      over all
 `
 
+// mostWorkers bounds what is begun at once, whatever there is to do.
+const mostWorkers = 1024
+
 func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 	o := exploreOptions{budget: flags.budget, json: flags.json, table: flags.table, html: flags.html,
 		limits: explore.Options{Bound: flags.bound, Schedules: flags.schedules, Workers: flags.workers}}
@@ -124,6 +127,8 @@ func parseExplore(flags exploreFlags, args []string) (exploreOptions, error) {
 		return o, fmt.Errorf("--schedules %d: give how many to run at most, 1 or more, or leave it out", flags.schedules)
 	case flags.hasWorkers && flags.workers < 1:
 		return o, fmt.Errorf("--workers %d: give how many runs to have under way, 1 or more, or leave it out", flags.workers)
+	case flags.workers > mostWorkers:
+		return o, fmt.Errorf("--workers %d: give %d at most: each needs memory of its own, and no machine has so many cores", flags.workers, mostWorkers)
 	case flags.hasBudget && flags.budget <= 0:
 		return o, fmt.Errorf("--budget %s: give a time such as 10s, or leave it out", flags.budget)
 	}
