@@ -136,6 +136,17 @@ func TestReviewWithoutATerminal(t *testing.T) {
 	assert.Equal(t, exitUsage, adkreplay("review", path).code)
 }
 
+// A folder of something else says nothing of what has changed; one of which all was reviewed does.
+func TestReviewOfAnotherFolder(t *testing.T) {
+	t.Setenv("CI", "")
+	folder := t.TempDir()
+	assert.Equal(t, outcome{exitSame, "nothing has changed\n", ""}, adkreplay("review", "--pending", folder))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "turn.jsonl"), fixture(t, "hello"), 0o600))
+	got := adkreplay("review", "--pending", folder)
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.err, " has nothing that go test left, but turn.jsonl: give the folder that ADKREPLAY_PENDING named\n")
+}
+
 // What go test left is reviewed too: files with one cause are one change, and what was
 // changed since is refused.
 func TestReviewOfPending(t *testing.T) {
