@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 // Advice is about something that is legal and likely a mistake. No invariant
@@ -121,9 +122,9 @@ func (s *history) hintsInOrder() []Hint {
 
 // hint reports that the present advice is about a crossing.
 func (s *history) hint(n int, at *seamCall, related []int, format string, args ...any) {
-	h := Hint{Advice: advices[s.present].Name, Crossing: n, Text: fmt.Sprintf(format, args...), Related: earlier(n, related)}
+	h := Hint{Advice: advices[s.present].Name, Crossing: n, Text: safetext.Line(fmt.Sprintf(format, args...)), Related: earlier(n, related)}
 	if at.known() {
-		h.Seam = at.seam.String()
+		h.Seam = safetext.Line(at.seam.String())
 	}
 	s.hinted = append(s.hinted, h)
 }

@@ -2,6 +2,7 @@ package property
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -80,13 +81,15 @@ func (w *unseenAsk) quiet(s *history, c *seamCall, one *silence, before, now tim
 // silent about what only reads, after an error or a status that is one, of another call of a
 // seam, about tokens, which do not last, and where a key tells who is asked that it is the same.
 type repeatedAsk struct {
-	open map[int]*oneAsk // by operation
-	well map[oneRequest]int
+	open  map[int]*oneAsk // by operation
+	well  map[oneRequest]int
+	keyed lookedThrough
 }
 
 type oneRequest struct {
-	call        *seamCall
-	of, request string
+	call   *seamCall
+	of     string
+	digest [sha256.Size]byte // of what is asked, which may be as large as the trace each time
 }
 
 type oneAsk struct {
@@ -108,9 +111,9 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 		}
 	case x.Kind != adk.KindAsk || x.Status == string(adk.EffectReads):
 	case x.Phase == adk.Begin:
-		one = &oneAsk{request: oneRequest{s.at, x.Name, string(x.JSON)}, at: s.n}
+		one = &oneAsk{request: oneRequest{s.at, x.Name, sha256.Sum256(x.JSON)}, at: s.n}
 		w.open[x.Op] = one
-		if earlier := w.well[one.request]; earlier > 0 && x.Key == "" && !httpform.HasKey(string(x.JSON)) && !adk.IsUnheld(x.JSON) && !bytes.Contains(x.JSON, []byte("grant_type=")) {
+		if earlier := w.well[one.request]; earlier > 0 && x.Key == "" && !w.keyed.is(x.JSON, hasKey) && !adk.IsUnheld(x.JSON) && !bytes.Contains(x.JSON, []byte("grant_type=")) {
 			s.hint(s.n, s.at, since(earlier), "%s is asked again, to the byte, what it has answered", x.Name)
 		}
 	case one != nil:
@@ -119,6 +122,28 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 		}
 		delete(w.open, x.Op)
 	}
+}
+
+func hasKey(request []byte) bool { return httpform.HasKey(string(request)) }
+
+// lookedThrough is what was found in large requests, by their digests: a file says one once, and
+// it may be asked as often as the file has lines.
+type lookedThrough struct{ found map[[sha256.Size]byte]bool }
+
+// largeRequest is how long a request is for which looking takes longer than its digest.
+const largeRequest = 4 << 10
+
+func (l *lookedThrough) is(request []byte, look func([]byte) bool) bool {
+	if len(request) < largeRequest {
+		return look(request)
+	}
+	digest := sha256.Sum256(request)
+	is, known := l.found[digest]
+	if !known {
+		is = look(request)
+		put(&l.found, digest, is)
+	}
+	return is
 }
 
 // unclosedAnswer: of an answer over HTTP the head came, and when the seam call returned nobody
@@ -176,10 +201,10 @@ func (w *refusedConversation) see(s *history, x *adk.Crossing) {
 // secretInAsk: a request has a text in it that looks like a secret, by the patterns of
 // redact.UsualSecrets. What was redacted or left out looks like none, and neither do words
 // behind a name: "password: required", "basic responsibilities".
-type secretInAsk struct{}
+type secretInAsk struct{ secret lookedThrough }
 
 func (w *secretInAsk) see(s *history, x *adk.Crossing) {
-	if x.Kind == adk.KindAsk && x.Phase == adk.Begin && looksSecret(x.JSON) {
+	if x.Kind == adk.KindAsk && x.Phase == adk.Begin && w.secret.is(x.JSON, looksSecret) {
 		s.hint(s.n, s.at, nil, "what %s is asked has a text in it that looks like a secret", x.Name)
 	}
 }

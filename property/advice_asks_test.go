@@ -2,6 +2,8 @@ package property_test
 
 import (
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
@@ -30,4 +33,25 @@ func TestSecretsAreKnownByTheirWords(t *testing.T) {
 			}
 		}))
 	}
+}
+
+// A request may be as large as the trace in each of its asks, since a file says it once.
+func TestALargeRequestIsLookedThroughOnce(t *testing.T) {
+	request := []byte(`{"authorization":"left out","text":"` + strings.Repeat("a", 200<<10) + `"}`)
+	allocated := func(asks int) uint64 {
+		r := recorded(t, "hello")
+		at, call := r.called(adk.LabelExecutor, 0)+1, r.lines[r.called(adk.LabelExecutor, 0)].ID
+		for op := range asks {
+			r.insert(at+2*op, adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Op: 1000 + op, Call: call, Name: "model", JSON: request},
+				adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Op: 1000 + op, Call: call, JSON: []byte(`"yes"`)})
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		hints := property.Hints(r.info, r.told())
+		runtime.ReadMemStats(&after)
+		again := slices.DeleteFunc(hints, func(h property.Hint) bool { return h.Advice != "repeated-ask" })
+		assert.Len(t, again, asks-1)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	assert.Less(t, allocated(40)-allocated(2), uint64(10*len(request)))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
@@ -673,9 +674,9 @@ func (s *history) breaksAt(n int, at *seamCall, related []int, format string, ar
 	if already == mostOfOne {
 		return
 	}
-	v := Violation{Invariant: invariant.Name, Rule: invariant.Rule, Crossing: n, Text: fmt.Sprintf(format, args...), Related: earlier(n, related)}
+	v := Violation{Invariant: invariant.Name, Rule: invariant.Rule, Crossing: n, Text: safetext.Line(fmt.Sprintf(format, args...)), Related: earlier(n, related)}
 	if at.known() {
-		v.Seam = at.seam.String()
+		v.Seam = safetext.Line(at.seam.String())
 	}
 	s.found = append(s.found, v)
 }

@@ -1,6 +1,7 @@
 package property_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -64,4 +65,31 @@ func TestInvariantsSayAllOfIt(t *testing.T) {
 		}
 		assert.Contains(t, said, c.says, "%s of %s: %v", c.invariant, c.fixture, found)
 	}
+}
+
+// What a trace says stays on its line: it would say what was found.
+func TestTextsOfATraceStayOnTheirLine(t *testing.T) {
+	const order = "\n::error::forged"
+	violations, hints := 0, 0
+	for _, r := range recordings(t) {
+		for i := range r.lines {
+			x := &r.lines[i]
+			if x.Kind == adk.KindCall && x.Seam.Name != "" {
+				x.Seam.Name += order
+			}
+			if x.Kind == adk.KindNack && x.Phase != adk.Done {
+				x.Err = errors.New(order)
+			}
+		}
+		for _, v := range property.Violations(r.info, r.told()) {
+			violations++
+			assert.NotContains(t, v.Seam+v.Text, "\n", r.name)
+		}
+		for _, h := range property.Hints(r.info, r.told()) {
+			hints++
+			assert.NotContains(t, h.Seam+h.Text, "\n", r.name)
+		}
+	}
+	assert.NotZero(t, violations)
+	assert.NotZero(t, hints)
 }

@@ -452,6 +452,9 @@ func (r *replayed) newBefore(first *difference) (seq int) {
 		return first.got.Seq
 	}
 	in := r.want.Calls[wire.DoneIn(first.want)]
+	if in == nil { // an edited trace may name a call that is none
+		return 0
+	}
 	for _, s := range in.Steps {
 		if s.X.Seq < first.want.Seq {
 			seq = max(seq, r.counterparts[s.X.Seq-1])

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/corpus"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -156,10 +157,11 @@ func refusedCode(err error) int {
 	var format *trace.FormatError
 	var path *os.PathError
 	var link *os.LinkError
+	var panicked *adk.PanicError
 	switch {
 	case errors.As(err, &format):
 		return exitUnreadable
-	case errors.As(err, &path), errors.As(err, &link):
+	case errors.As(err, &path), errors.As(err, &link), errors.As(err, &panicked):
 		return exitInternal
 	}
 	return exitDivergence

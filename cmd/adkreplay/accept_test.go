@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -148,12 +149,13 @@ func TestAcceptThatCannotBeWritten(t *testing.T) {
 	assert.Equal(t, before, readFile(t, path))
 
 	path = divergent(t)
-	part := fmt.Sprintf("%s.%d.part", path, os.Getpid()) // in the way of the new trace, and not of the reason
-	require.NoError(t, os.Mkdir(part, 0o755))
+	long := filepath.Join(t.TempDir(), strings.Repeat("n", 250)) // the new trace, and not the reason, would be written beside it, under a name that is too long
+	require.NoError(t, os.Rename(path, long))
+	require.NoError(t, os.Symlink(long, path))
 	got = accept(t, path, "--reason", "Meant.")
 	assert.Equal(t, exitInternal, got.code)
 	assert.Equal(t, before, readFile(t, path))
-	assert.Equal(t, []string{"divergent.jsonl", filepath.Base(part)}, filesIn(t, filepath.Dir(path)), "no reason is left of what was not done")
+	assert.Equal(t, []string{"divergent.jsonl"}, filesIn(t, filepath.Dir(path)), "no reason is left of what was not done")
 
 	require.NoError(t, os.WriteFile(path+corpus.ReasonEnding, []byte("earlier\n"), 0o600))
 	assert.Equal(t, exitInternal, accept(t, path, "--reason", "Meant.").code)

@@ -177,9 +177,19 @@ func copyChosen(choice *distil.Selection, o distilOptions) error {
 			return fmt.Errorf("%s is there, and has other content than %s: nothing is copied", safetext.Line(target), safetext.Line(one.Trace))
 		}
 	}
+	var copied []string
 	for _, one := range choice.Chosen {
-		if err := copyFile(one.Trace, filepath.Join(o.folder, o.below(one.Trace))); err != nil {
-			return err
+		target := filepath.Join(o.folder, o.below(one.Trace))
+		_, err := os.Lstat(target)
+		isNew := errors.Is(err, os.ErrNotExist)
+		if err := copyFile(one.Trace, target); err != nil {
+			for _, made := range copied {
+				err = errors.Join(err, os.Remove(made))
+			}
+			return fmt.Errorf("a trace cannot be copied, and nothing is: %w", err)
+		}
+		if isNew {
+			copied = append(copied, target)
 		}
 	}
 	return nil

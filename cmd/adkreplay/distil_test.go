@@ -74,6 +74,23 @@ func TestDistilOverwritesNothing(t *testing.T) {
 	assert.Contains(t, got.err, "would both be")
 }
 
+// Where one trace cannot be copied none is, whatever was copied before.
+func TestDistilCopiesAllOrNone(t *testing.T) {
+	folder, out := t.TempDir(), t.TempDir()
+	long := strings.Repeat("n", 245) + ".jsonl" // the name of what it is written into first would be too long
+	for name, of := range map[string]string{"a.jsonl": "sub-agents", "b.jsonl": "gate-timeout", long: "executor-panic"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), fixture(t, of), 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(out, "b.jsonl"), fixture(t, "gate-timeout"), 0o600))
+	chosen := adkreplay("distil", folder)
+	require.Less(t, strings.Index(chosen.out, "a.jsonl"), strings.Index(chosen.out, long), "the other is copied first")
+	require.Contains(t, chosen.out, "b.jsonl")
+	got := adkreplay("distil", folder, "-o", out)
+	assert.Equal(t, exitInternal, got.code)
+	assert.Contains(t, got.err, "a trace cannot be copied, and nothing is: "+filepath.Join(out, long)+": ")
+	assert.Equal(t, []string{"b.jsonl"}, filesIn(t, out), "which was there")
+}
+
 func TestDistilIsRefused(t *testing.T) {
 	for says, args := range map[string][]string{
 		"got none": nil, "no standard input": {"-"}, "--keep is 0": {"x", "--keep", "0"}, "--output is empty: want --output folder": {"x", "-o", ""}, "argument 2 is empty": {"x", ""},

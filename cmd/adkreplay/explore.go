@@ -106,6 +106,9 @@ const exploreExitHelp = `Exit codes:
      over all
 `
 
+// mostWorkers bounds what is begun at once, whatever there is to do.
+const mostWorkers = 1024
+
 func parseExplore(flags exploreFlags, given func(name string) bool, args []string) (exploreOptions, error) {
 	o := flags.exploreOptions
 	switch {
@@ -119,6 +122,8 @@ func parseExplore(flags exploreFlags, given func(name string) bool, args []strin
 		return o, fmt.Errorf("--schedules %d: give how many to run at most, 1 or more, or leave it out", o.limits.Schedules)
 	case given("workers") && o.limits.Workers < 1:
 		return o, fmt.Errorf("--workers %d: give how many runs to have under way, 1 or more, or leave it out", o.limits.Workers)
+	case o.limits.Workers > mostWorkers:
+		return o, fmt.Errorf("--workers %d: give %d at most: each needs memory of its own, and no machine has so many cores", o.limits.Workers, mostWorkers)
 	case given("budget") && o.budget <= 0:
 		return o, fmt.Errorf("--budget %s: give a time such as 10s, or leave it out", o.budget)
 	}

@@ -62,6 +62,7 @@ func TestExploreRefuses(t *testing.T) {
 		{[]string{"hello", "--bound", "0"}, "--bound 0: at least one thing has to go wrong"},
 		{[]string{"hello", "--schedules", "0"}, "--schedules 0: give how many to run at most, 1 or more, or leave it out"},
 		{[]string{"hello", "--workers", "0"}, "--workers 0: give how many runs to have under way, 1 or more, or leave it out"},
+		{[]string{"hello", "--workers", "1025"}, "--workers 1025: give 1024 at most"},
 		{[]string{"hello", "--workers", "-1"}, "--workers -1: give how many"},
 		{[]string{"hello", "--budget", "0"}, "--budget 0s: give a time such as 10s, or leave it out"},
 		{[]string{"hello", "--budget", "-1s"}, "--budget -1s: give a time"},

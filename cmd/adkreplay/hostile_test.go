@@ -150,6 +150,25 @@ func TestCommandsEndOnACallOfAnotherStrand(t *testing.T) {
 	assert.Contains(t, got.err, "impossible trace: strand: a call is on the strand of its caller or on one that its caller forked")
 }
 
+// A crossing of a call that is none: in all that the replay does otherwise, it is in no call.
+func TestCommandsEndOnACallThatIsNone(t *testing.T) {
+	thorough.Long(t)
+	thorough.OneGoroutine(t)
+	t.Setenv("CI", "")
+	f := tracetest.FixtureNamed(t, "tool-round-trip")
+	path := filepath.Join(t.TempDir(), "turn.jsonl")
+	for i, line := range f.Trace.Lines() {
+		if line.Kind.Class() != adk.ClassOperation {
+			continue
+		}
+		lines := slices.Clone(f.Trace.Lines())
+		lines[i].Call = 1000
+		name := fmt.Sprintf("crossing %d", i+1)
+		endAll(t, name, path, tracetest.Sealed(f, lines))
+		ends(t, name, []string{"review", "%s"}, path)
+	}
+}
+
 // What the engine does not even begin is said with its place, by all commands that run a trace.
 func TestARunThatCannotBeMadeHasAPlace(t *testing.T) {
 	f := tracetest.FixtureNamed(t, "tool-round-trip")

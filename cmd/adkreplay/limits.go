@@ -23,11 +23,14 @@ func registerLimits(root *cobra.Command, t *terminal) {
 		fmt.Fprintf(&help, "\n%s (%d): %s", l.Name, l.Usual, l.Of)
 	}
 	root.PersistentFlags().StringArrayVar(&given, "limit", nil, "read traces up to other limits: `name=number`; may be given several times"+help.String())
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := t.setLimits(given); err != nil {
 			return misused(cmd, fmt.Errorf("--limit: %w", err))
 		}
-		return noneEmpty(cmd)
+		if err := noneEmpty(cmd); err != nil {
+			return err
+		}
+		return checkWritten(cmd, args)
 	}
 }
 

@@ -121,6 +121,9 @@ func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, 
 		if err != nil {
 			return nil, unreadable(err)
 		}
+		if other := visibleIn(o.pending); len(all) == 0 && other != "" {
+			return nil, unreadable(fmt.Errorf("%s has nothing that go test left, but %s: give the folder that ADKREPLAY_PENDING named", safetext.Line(o.pending), safetext.Line(other)))
+		}
 		r.addPending(all)
 	}
 	if len(o.paths) == 0 {
@@ -140,6 +143,16 @@ func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, 
 		r.changes = append(r.changes, review.Change{Shown: cause.String(), Files: cause.Traces})
 	}
 	return r, nil
+}
+
+// visibleIn is the first file of a folder that begins with no dot; empty where there is none.
+func visibleIn(folder string) string {
+	entries, _ := os.ReadDir(folder)
+	at := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") })
+	if at < 0 {
+		return ""
+	}
+	return entries[at].Name()
 }
 
 // reviewWidth is how long a line is behind the number of a change.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,10 +19,15 @@ import (
 // answering runs a command in a terminal in which somebody types these lines.
 func answering(t *testing.T, lines string, args ...string) outcome {
 	t.Helper()
+	return answered(t, strings.NewReader(lines), args...)
+}
+
+func answered(t *testing.T, answers io.Reader, args ...string) outcome {
+	t.Helper()
 	t.Setenv("CI", "")
 	var out, err bytes.Buffer
 	terminal := newTerminal(&out, &err)
-	terminal.in, terminal.asks = strings.NewReader(lines), true
+	terminal.in, terminal.asks = answers, true
 	exit := classified(run(context.Background(), terminal, append([]string{"review"}, args...)))
 	if exit.err != nil {
 		terminal.warn(exit.Error())
@@ -46,6 +52,29 @@ func TestReviewAccepts(t *testing.T) {
 	assert.Equal(t, before["cut.jsonl"], after["cut.jsonl"])
 	require.NoError(t, os.Remove("cut.jsonl"))
 	assert.Equal(t, outcome{exitSame, "nothing has changed\n", ""}, answering(t, "", "."))
+}
+
+// What somebody saw is what is accepted: not what was written into the file while they read.
+func TestReviewAcceptsWhatWasShown(t *testing.T) {
+	path := divergent(t)
+	meanwhile := string(edited(t, "stash", moreIterations))
+	answers := &meanwhileReader{Reader: strings.NewReader("a\nMeant.\ny\n"), do: func() { require.NoError(t, os.WriteFile(path, []byte(meanwhile), 0o600)) }}
+	got := answered(t, answers, path)
+	assert.Equal(t, exitDivergence, got.code)
+	assert.Contains(t, got.out, "refused "+path+": it has changed since it was shown: look at it again\n")
+	assert.Equal(t, meanwhile, readFile(t, path))
+	assert.Equal(t, []string{filepath.Base(path)}, filesIn(t, filepath.Dir(path)))
+}
+
+// meanwhileReader does something when somebody begins to answer.
+type meanwhileReader struct {
+	io.Reader
+	do func()
+}
+
+func (r *meanwhileReader) Read(into []byte) (int, error) {
+	r.do()
+	return r.Reader.Read(into)
 }
 
 // Nothing is written before the end, nor where somebody ends, is gone, or does not mean it.
@@ -105,6 +134,17 @@ func TestReviewWithoutATerminal(t *testing.T) {
 	}
 	t.Setenv("CI", "true")
 	assert.Equal(t, exitUsage, adkreplay("review", path).code)
+}
+
+// A folder of something else says nothing of what has changed; one of which all was reviewed does.
+func TestReviewOfAnotherFolder(t *testing.T) {
+	t.Setenv("CI", "")
+	folder := t.TempDir()
+	assert.Equal(t, outcome{exitSame, "nothing has changed\n", ""}, adkreplay("review", "--pending", folder))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "turn.jsonl"), fixture(t, "hello"), 0o600))
+	got := adkreplay("review", "--pending", folder)
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.err, " has nothing that go test left, but turn.jsonl: give the folder that ADKREPLAY_PENDING named\n")
 }
 
 // What go test left is reviewed too: files with one cause are one change, and what was

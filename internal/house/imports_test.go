@@ -255,7 +255,7 @@ var rooms = []room{
 	{name: "scenarios", ours: []string{"adk", "adk/adkhttp", "adk/artifact", "adk/session", "adk/storage", "adk/storage/memory", "adk/tools/numbers", "fakes"},
 		because: "a scenario says what happens, and not what is made of it"},
 	{name: "fixtures", because: "it holds files, which any version of the code can read"},
-	{name: "property", ours: []string{"adk", "internal/calls", "internal/canonical", "property/internal/chatfault", "internal/forging", "internal/httpform", "internal/modelapi", "internal/state", "internal/wire", "replay/redact", "replay/trace", "replay/transcript"},
+	{name: "property", ours: []string{"adk", "internal/calls", "internal/canonical", "property/internal/chatfault", "internal/forging", "internal/httpform", "internal/modelapi", "internal/safetext", "internal/state", "internal/wire", "replay/redact", "replay/trace", "replay/transcript"},
 		because: "an invariant is a function over a trace, whoever recorded it"},
 	{name: "property/turn", ours: []string{"adk", "fakes", "internal/listening", "internal/perform", "internal/plain", "property/internal/steady", "internal/storages", "internal/wire", "property", "replay", "replay/trace"},
 		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},

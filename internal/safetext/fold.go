@@ -154,26 +154,29 @@ func mayPart(a, b rune) bool {
 
 // foldAt is where a line is folded to have room for what stands before, behind the words
 // that it begins with: at its last space that fits, or at its last other place where that
-// space leaves half of the room empty; at its first where none fits. 0 is a line that
-// fits, or cannot be folded.
+// space leaves half of the room empty; at its first where none fits; and nowhere before what
+// must not begin a line (isWorkflow). 0 is a line that fits, or cannot be folded.
 func foldAt(line string, words, room int) int {
 	if columnsOf(line) <= room {
 		return 0
 	}
 	used, space, other, filled := 0, 0, 0, 0
-	before := rune(0)
+	before, stays := rune(0), false
 	for i, r := range line {
-		if i > words && mayPart(before, r) && (used <= room || space+other == 0) {
+		if r != ' ' || before != ' ' {
+			stays = isWorkflow(line[i:])
+		}
+		if i > words && !stays && mayPart(before, r) && (used <= room || space+other == 0) {
 			other = i
 		}
 		if used > room && space+other > 0 {
 			break
 		}
 		switch {
-		case i <= words:
+		case i <= words || stays:
 		case r == ' ':
 			space, filled = i, used
-		case r == ',' && i+1 < len(line) && (used < room || space+other == 0):
+		case r == ',' && i+1 < len(line) && !isWorkflow(line[i+1:]) && (used < room || space+other == 0):
 			other = i + 1
 		}
 		used += widthOf(r)

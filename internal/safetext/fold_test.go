@@ -56,3 +56,19 @@ func TestLinesAreFoldedAsTheyCome(t *testing.T) {
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+// A word that a CI system takes for an order begins no line that a fold made.
+func TestNoOrderIsFoldedToTheBeginning(t *testing.T) {
+	for _, text := range []string{
+		"one two three ::error::four five   ::warning::six seven,::notice::eight ##[error]nine 请帮我预订::error::最便宜",
+		"::error::one two three", "a ::b ::c ::d ::e ::f ::g ::h ::i ::j ::k ::l ::m", "{a,b,c,::d,::e,::f,::g,::h,::i}" + strings.Repeat(" ::j", 30),
+	} {
+		for columns := 10; columns < 100; columns++ {
+			for i, line := range strings.Split(safetext.Folded("- "+text, columns), "\n") {
+				line = strings.TrimLeft(line, " ")
+				assert.False(t, i > 0 && (strings.HasPrefix(line, "::") || strings.HasPrefix(line, "##[")), "%d: %s", columns, line)
+			}
+		}
+	}
+	assert.Equal(t, "one two\n    three ::four\n    five", safetext.Folded("one two three ::four five", 18))
+}

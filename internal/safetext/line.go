@@ -13,8 +13,28 @@ import (
 // name that begins a line of its own could be an order to a CI system.
 func Line(text string) string { return escaped(text, func(rune) bool { return false }) }
 
-// Lines is a text whose lines stay lines: each is as Line has it.
-func Lines(text string) string { return escaped(text, func(r rune) bool { return r == '\n' }) }
+// Lines is a text whose lines stay lines: each is as Line has it, and none is an order to a CI
+// system (isWorkflow).
+func Lines(text string) string {
+	text = escaped(text, func(r rune) bool { return r == '\n' })
+	if !strings.Contains(text, "::") && !strings.Contains(text, "##[") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if indent := len(line) - len(strings.TrimLeft(line, " ")); isWorkflow(line) {
+			lines[i] = fmt.Sprintf(`%s\x%x%s`, line[:indent], line[indent], line[indent+1:])
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// isWorkflow reports whether a line that begins so is taken for a command by what runs a job in
+// CI and reads its output (GitHub Actions): then the text of a trace would say what was found.
+func isWorkflow(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	return strings.HasPrefix(line, "::") || strings.HasPrefix(line, "##[")
+}
 
 // OfFile says why a file could not be used, beginning with where: its name, and the line where
 // the error names one. Errors that are joined have a line each.

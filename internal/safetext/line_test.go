@@ -27,6 +27,7 @@ func TestLine(t *testing.T) {
 		assert.Equal(t, want, safetext.Line(text))
 	}
 	assert.Equal(t, "a\nb"+`\r`+"\n", safetext.Lines("a\nb\r\n"))
+	assert.Equal(t, `\x3a:error::a`+"\nb ::c\n  "+`\x23#[error]d`+"\n##e\n", safetext.Lines("::error::a\nb ::c\n  ##[error]d\n##e\n"), "no line is an order to a CI system")
 }
 
 // Whatever the text is, nothing in it acts upon a terminal, and a document means what

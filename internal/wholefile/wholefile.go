@@ -56,11 +56,11 @@ func write(path string, content []byte, as *fs.FileMode) error {
 	if !mode.IsRegular() { // a pipe or a device takes what it is given
 		return os.WriteFile(target, content, 0)
 	}
-	part := partOf(target)
 	if as != nil {
 		mode, given = *as, true
 	}
-	if err := writeNew(part, content, mode.Perm()); err != nil {
+	part, err := writePart(target, content, mode.Perm())
+	if err != nil {
 		return err
 	}
 	if given {
@@ -74,9 +74,12 @@ func write(path string, content []byte, as *fs.FileMode) error {
 	return nil
 }
 
-// partOf is where a file is written before it takes its place: in the same
-// folder, because no file can be renamed into another file system.
-func partOf(target string) string { return fmt.Sprintf("%s.%d.part", target, os.Getpid()) }
+// partOf is where a file is written before it takes its place: in the same folder, because no
+// file can be renamed into another file system. It is the n-th that is tried: of a process that
+// was killed one may be left, and the next may have the same number.
+func partOf(target string, n int) string {
+	return fmt.Sprintf("%s.%d.%d.part", target, os.Getpid(), n)
+}
 
 // replaceable finds the file that is really to be written, behind any links, and
 // the mode that it has, or is to have where there is none.
@@ -98,15 +101,23 @@ func replaceable(path string) (target string, mode fs.FileMode, exists bool, err
 	return target, info.Mode(), true, nil
 }
 
-// writeNew makes a file, or leaves none.
-func writeNew(path string, content []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		return err
+// writePart makes a part of a file, with what is on the disk before the name says that it is
+// whole, or leaves none.
+func writePart(target string, content []byte, mode fs.FileMode) (part string, err error) {
+	var f *os.File
+	for n := 0; f == nil; n++ {
+		part = partOf(target, n)
+		f, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
 	}
 	_, err = f.Write(content)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
+	if err == nil {
+		err = f.Sync()
 	}
-	return nil
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(part))
+	}
+	return part, nil
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -75,8 +76,20 @@ func TestWriteFails(t *testing.T) {
 	folder := t.TempDir()
 	assert.ErrorIs(t, Write(filepath.Join(folder, "no", "trace"), []byte("x")), fs.ErrNotExist)
 	assert.Error(t, Write(folder, []byte("x")), "a folder is no file")
-	path := put(t, "trace", []byte("before"))
-	require.NoError(t, os.Mkdir(partOf(path), 0o755)) // the part cannot be made
-	assert.ErrorIs(t, Write(path, []byte("after")), fs.ErrExist)
+	path := put(t, strings.Repeat("n", 250), []byte("before")) // the name of a part would be too long
+	assert.Error(t, Write(path, []byte("after")))
 	assert.Equal(t, "before", readFile(t, path))
+	assert.Len(t, filesIn(t, filepath.Dir(path)), 1)
+}
+
+// What a process left that was killed while it wrote stands in no other's way, though that has
+// its number.
+func TestWriteBesideAPartThatWasLeft(t *testing.T) {
+	path := put(t, "trace", []byte("before"))
+	for n := range 2 {
+		require.NoError(t, os.WriteFile(partOf(path, n), []byte("half"), 0o600))
+	}
+	require.NoError(t, Write(path, []byte("after")))
+	assert.Equal(t, "after", readFile(t, path))
+	assert.Len(t, filesIn(t, filepath.Dir(path)), 3, "the parts may be of one that still writes")
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
@@ -56,9 +58,25 @@ const ReasonEnding = ".reason"
 // beside it, with what changed: whoever may not read the one may not read the other. It
 // does both or neither.
 func (a *Acceptance) Replace(file string, content []byte, changes ...string) error {
+	return a.replace(file, "", content, changes)
+}
+
+var errChanged = errors.New("replay: it has changed since it was shown: look at it again")
+
+// replace is Replace of a file that held what has the digest shown, empty for whatever it holds.
+// One that holds something else is refused, also where another process accepts it meanwhile.
+func (a *Acceptance) replace(file, shown string, content []byte, changes []string) error {
+	unlock, err := wholefile.Lock(file)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	before, err := os.ReadFile(file)
 	if err != nil {
 		return err
+	}
+	if shown != "" && digestOf(before) != shown {
+		return errChanged
 	}
 	reasons := file + ReasonEnding
 	earlier, err := os.ReadFile(reasons)
@@ -119,9 +137,10 @@ const RecordAnew = "record it anew, into that file: run the turn with replay.Rec
 // sources are the paths of their files, and live gives the live seams for each,
 // as it gave them to Verify; nil scripts every seam. It is asked twice for each: what
 // was made afresh has to do the same on the new trace, as far as replay.Live.Twice has it
-// run again; what differs from run to run is not accepted. One that cannot be
-// accepted keeps none of the others from it. Where a is nil nothing is written:
-// the results say what could be.
+// run again; what differs from run to run is not accepted. Nor is a file that holds something
+// else than when it was verified. One that cannot be accepted keeps none of the others from it,
+// nor does a panic in it (adk.PanicError). Where a is nil nothing is written: the results say
+// what could be.
 func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name string) replay.Live, options ...trace.Options) (results []Accepted) {
 	if live == nil {
 		live = func(string) replay.Live { return replay.Live{} }
@@ -145,7 +164,7 @@ func (r *Report) accept(ctx context.Context, t *TraceReport, a *Acceptance, live
 		result.After = report.Divergence.After
 	}
 	if a != nil {
-		result.Refused = a.Replace(t.Trace, content.Bytes(), t.changes(r.causesOf(t), report)...)
+		result.Refused = a.replace(t.Trace, t.read, content.Bytes(), t.changes(r.causesOf(t), report))
 	}
 	return result
 }
@@ -153,7 +172,12 @@ func (r *Report) accept(ctx context.Context, t *TraceReport, a *Acceptance, live
 // rerecord makes the trace that takes the place of one that diverged. What never ended ends
 // no more when it is made again, and what was another in a second run is not made: no trace
 // would stand for it.
-func (t *TraceReport) rerecord(ctx context.Context, made *bytes.Buffer, live func(name string) replay.Live, reading trace.Options) (*replay.Report, error) {
+func (t *TraceReport) rerecord(ctx context.Context, made *bytes.Buffer, live func(name string) replay.Live, reading trace.Options) (report *replay.Report, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			report, err = nil, fmt.Errorf("replay: %w\n\n%s", &adk.PanicError{Value: value}, debug.Stack())
+		}
+	}()
 	switch {
 	case len(t.Divergence.Waiting) > 0:
 		return nil, errors.New("replay: the new run never ends")

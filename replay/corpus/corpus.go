@@ -3,6 +3,8 @@ package corpus
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -339,7 +341,8 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	defer in.Close()
 	reading := c.options.Reading
 	reading.File = source.Name
-	buffer.Reset(in)
+	read := sha256.New()
+	buffer.Reset(io.TeeReader(in, read))
 	live := c.live(source.Name)
 	if live.Again == nil {
 		live.Again = func() replay.Live { return c.live(source.Name) }
@@ -352,7 +355,7 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 		c.mu.Unlock()
 	}
 	if report != nil {
-		t.Report = *report
+		t.Report, t.read = *report, hex.EncodeToString(read.Sum(nil))
 	}
 	if err != nil {
 		t.Error, t.Edited = safetext.OfFile(source.Name, err), isEdited(err)

@@ -557,3 +557,19 @@ func TestReadCorpusReportCountsItself(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, good, asJSON(t, read))
 }
+
+// What is a line in a report is one when it is read, though somebody has edited it.
+func TestReadReportKeepsLines(t *testing.T) {
+	good := asJSON(t, shardReports(t, broken(t), 1)[0])
+	edited := strings.Replace(good, `"before": [`, `"before": ["a\n::error::b", `, 1)
+	require.NotEqual(t, good, edited)
+	read, err := corpus.ReadReport(strings.NewReader(edited))
+	require.NoError(t, err)
+	for _, one := range read.Traces {
+		if one.Divergence != nil {
+			assert.Equal(t, `a\n::error::b`, one.Divergence.Before[0])
+			return
+		}
+	}
+	t.Fatal("nothing diverged")
+}

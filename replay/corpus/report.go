@@ -80,6 +80,8 @@ type TraceReport struct {
 	// Elapsed is how long the replay took; zero in a report that was read, because no
 	// two runs have the same.
 	Elapsed time.Duration `json:"-"`
+
+	read string // the SHA-256 of the file that was verified; empty in a report that was read
 }
 
 // CauseReport is one cause, and the traces that it hits.
@@ -171,6 +173,20 @@ func ReadReport(in io.Reader) (*Report, error) {
 	return r, nil
 }
 
+// keepLines keeps on its line what is one in the report of a trace: somebody may have edited it.
+func (t *TraceReport) keepLines() {
+	if d := t.Divergence; d != nil {
+		for _, text := range []*string{&d.Trace, &d.Seam, &d.Expected, &d.Got, &d.GoesOn, &d.Place, &d.Written, &d.Mark, &d.Dialed} {
+			*text = safetext.Line(*text)
+		}
+		for _, all := range [][]string{d.Also, d.Before, d.Callers} {
+			for i := range all {
+				all[i] = safetext.Line(all[i])
+			}
+		}
+	}
+}
+
 // recount derives what follows from the traces: a report says it, and need not
 // be believed.
 func (r *Report) recount() error {
@@ -183,6 +199,7 @@ func (r *Report) recount() error {
 		if t.Divergence != nil && t.Cause == nil {
 			return fmt.Errorf("replay: %s: the report has a divergence without a cause", safetext.Line(t.Trace))
 		}
+		t.keepLines()
 		r.add(t)
 	}
 	if slices.Contains(r.Sessions, nil) {

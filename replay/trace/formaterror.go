@@ -74,7 +74,7 @@ func (e *FormatError) Error() string {
 	if head, tail, cut := safetext.Halves(reason, longestReason); cut {
 		reason = head + "…" + tail
 	}
-	return fmt.Sprintf("replay: %s: %s: %s", place, e.Fault.Of("trace"), reason)
+	return fmt.Sprintf("replay: %s: %s: %s", place, e.Fault.Of("trace"), safetext.Line(reason))
 }
 
 // longestReason is how many bytes of a reason an error says: of a text that the file has

@@ -238,3 +238,14 @@ func TestFormerVersionsHaveTheirWords(t *testing.T) {
 	assert.False(t, other.Info.Standalone, "version 2 does not know it")
 	assert.Len(t, other.Extra, 1)
 }
+
+// What a file says that is no trace begins no line of the error about it.
+func TestReasonsStayOnTheirLine(t *testing.T) {
+	body := tracetest.FixtureNamed(t, "executor-panic").Body()
+	_, err := trace.Read(bytes.NewReader(bytes.Replace(body, []byte(`"seam":"run"`), []byte(`"seam":"run\n::error::forged"`), 1)))
+	format := new(trace.FormatError)
+	require.ErrorAs(t, err, &format)
+	assert.Contains(t, format.Reason, "forged")
+	assert.NotContains(t, err.Error(), "\n")
+	assert.NotContains(t, (&trace.FormatError{Reason: "a\n::error::b"}).Error(), "\n")
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/replay/corpus"
+	"github.com/adkreplay/adkreplay/scenarios"
+)
+
+// writing are the flags of all commands that name a file to be written.
+var writing = []string{"json", "junit", "html", "out", "output"}
+
+// checkWritten refuses to write what is read, by whatever name, and two results into one file: a
+// recording is never made again. An output that is a folder, a pipe or a device takes nothing
+// away; a command that writes no trace refuses the name of one itself.
+func checkWritten(cmd *cobra.Command, args []string) error {
+	flags := map[string]string{} // by the file that each writes
+	for _, name := range writing {
+		flag := cmd.Flags().Lookup(name)
+		if flag == nil || flag.Value.Type() != "string" || flag.Value.String() == "" || flag.Value.String() == stdout {
+			continue
+		}
+		file := flag.Value.String()
+		info, err := os.Stat(file)
+		if err == nil && !info.Mode().IsRegular() || name != "out" && corpus.IsTrace(file) || cmd.Name() == "distil" { // which writes into a folder
+			continue
+		}
+		if other, is := flags[realPath(file)]; is {
+			return misused(cmd, fmt.Errorf("--%s and --%s cannot write the same file", other, name))
+		}
+		flags[realPath(file)] = name
+		if read := readAs(cmd, args, info); read != "" {
+			return misused(cmd, fmt.Errorf("--%s would write over %s, which is read: give another name than %s", name, safetext.Line(read), safetext.Line(file)))
+		}
+	}
+	return nil
+}
+
+// readAs is the name by which arguments name a file, or a folder with it; empty where they do not.
+func readAs(cmd *cobra.Command, args []string, file fs.FileInfo) string {
+	if file == nil {
+		return ""
+	}
+	for _, arg := range args {
+		if _, is := scenarios.Named(arg); is && slices.Contains([]string{"run", "explore"}, cmd.Name()) {
+			continue
+		}
+		info, err := os.Stat(arg)
+		switch {
+		case err != nil:
+		case os.SameFile(info, file):
+			return arg
+		case info.IsDir():
+			for _, trace := range folderTraces(arg) {
+				if info, err := os.Stat(trace.name); err == nil && os.SameFile(info, file) {
+					return trace.name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// realPath is the path of a file behind all links, whether it is there or not.
+func realPath(file string) string {
+	if path, err := filepath.EvalSymlinks(file); err == nil {
+		file = path
+	} else if folder, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		file = filepath.Join(folder, filepath.Base(file))
+	}
+	if path, err := filepath.Abs(file); err == nil {
+		return path
+	}
+	return file
+}
