@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -20,6 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/columns"
 	"github.com/adkreplay/adkreplay/property/internal/oracle"
 	"github.com/adkreplay/adkreplay/property/internal/strays"
+	"github.com/adkreplay/adkreplay/property/internal/subtests"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -506,7 +508,10 @@ func (e *exploring) over() bool {
 }
 
 func (e *exploring) whyOver() string {
-	if e.ctx.Err() != nil {
+	switch cause := context.Cause(e.ctx); {
+	case errors.Is(cause, subtests.ErrTimeout):
+		return cause.Error()
+	case cause != nil:
 		return "the exploration was interrupted"
 	}
 	if why := e.stalls.over(); why != "" {
