@@ -143,3 +143,37 @@ func TestAFaultInThePlaceOfSomething(t *testing.T) {
 	require.NotEmpty(t, again.Violations[0].Where)
 	assert.Contains(t, again.Violations[0].Where[0], `user code panics at "fork"`)
 }
+
+// What a check says is shown with what was written, before the fault too, and not with what was read
+// and logged.
+func TestTheStoryOfACheck(t *testing.T) {
+	asks := func(ctx context.Context, of string, effect adk.Effect) error {
+		_, err := adk.Ask(ctx, of, "tea", func(context.Context, string) (string, error) { return "done", nil }, adk.AskOptions{Effect: effect})
+		return err
+	}
+	said := func(dc *adk.DispatchContext) {
+		for range 9 {
+			dc.Log(adk.LevelInfo, "waits", "still", nil)
+		}
+	}
+	s := executing("books", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		err := asks(ctx, "bank", adk.EffectWrites)
+		said(dc)
+		err = errors.Join(err, asks(ctx, "stock", adk.EffectReads))
+		said(dc)
+		return errors.Join(err, asks(ctx, "price", adk.EffectReads), dc.Ack())
+	})
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Name == "stock" && len(r.Schedule.Faults) > 0 && r.Schedule.Faults[0].At == x.Seq {
+				return errors.New("paid for nothing")
+			}
+		}
+		return nil
+	}
+	found := says(explored(t, s, explore.Options{UsualInput: true, Workers: 1, Faults: []turn.FaultKind{turn.AskRefused}}), "paid for nothing")
+	require.Len(t, found, 1)
+	assert.Regexp(t, `^ *ask bank "tea" .*\n.*\n *ask stock "tea" .*← ask-refused\n`, found[0].Stretch)
+	assert.NotContains(t, found[0].Stretch, "waits")
+	assert.NotContains(t, found[0].Stretch, "price")
+}
