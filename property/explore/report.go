@@ -253,7 +253,12 @@ func (x *Exploration) logged() string {
 			fmt.Fprintf(&b, "  and %s more: see Exploration.Hints\n", inWords(len(x.Hints)-i, "hint"))
 			break
 		}
-		text, _, _ := strings.Cut(f.Text, "\n")
+		text, more, _ := strings.Cut(f.Text, "\n")
+		for _, why := range []string{looseOrder, anyCase} { // which is no matter of the run
+			if strings.HasSuffix(more, why) {
+				text += ": " + why
+			}
+		}
 		b.WriteString(safetext.Folded(fmt.Sprintf("  hint: %s: %s: %s\n", f.Schedule, f.Invariant, text), reportColumns))
 	}
 	return b.String()
