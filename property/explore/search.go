@@ -717,7 +717,7 @@ func (e *exploring) lookBehind(results [][]tried) {
 			e.workers[0].run(all[i].candidate, nil, false, false)
 			before = append(before, e.strays.OfClients(e.brokenClients()-broken)...)
 			if left := e.strays.Beyond(before); len(left) > 0 {
-				all[i].violations = append(all[i].violations, property.Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun, Text: strays.Text(left)})
+				all[i].violations = append(all[i].violations, property.Violation{Invariant: leftBehind, Seam: adk.LabelRun, Text: strays.Text(left)})
 				return
 			}
 		}
