@@ -142,6 +142,7 @@ func TestAFaultInThePlaceOfSomething(t *testing.T) {
 	require.NotEmpty(t, again.Violations, again)
 	require.NotEmpty(t, again.Violations[0].Where)
 	assert.Contains(t, again.Violations[0].Where[0], `user code panics at "fork"`)
+	assert.Regexp(t, `(?m)^ *fork  ← panic\n *ask "?db"? "release"`, again.Violations[0].Stretch)
 }
 
 // What a check says is shown with what was written, before the fault too, and not with what was read

@@ -323,16 +323,27 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 	for _, f := range n.faults {
 		if at := a.cameAt(f); at > 0 {
 			line, _, _ := strings.Cut(property.Excerpt(a.all(), last, []int{at}), "\n")
-			stretch = marked(stretch, line, "← "+f.Kind.String())
+			instead := ""
+			if f.moment == amidBody { // what was about to come never did: another crossing has its number
+				instead = f.place.String()
+			}
+			stretch = marked(stretch, line, instead, "← "+f.Kind.String())
 		}
 	}
 	return where, stretch
 }
 
-// marked is a stretch with a mark behind a line of it, however far that is indented.
-func marked(stretch, line, mark string) string {
+// marked is a stretch with a mark behind a line of it, however far that is indented, or behind what
+// was to come there, above it.
+func marked(stretch, line, instead, mark string) string {
 	lines := strings.Split(stretch, "\n")
-	if at := slices.IndexFunc(lines, func(one string) bool { return strings.TrimSpace(one) == strings.TrimSpace(line) }); at >= 0 {
+	at := slices.IndexFunc(lines, func(one string) bool { return strings.TrimSpace(one) == strings.TrimSpace(line) })
+	switch {
+	case at < 0:
+	case instead != "":
+		indent := lines[at][:len(lines[at])-len(strings.TrimLeft(lines[at], " "))]
+		lines = slices.Insert(lines, at, indent+instead+"  "+mark)
+	default:
 		lines[at] += "  " + mark
 	}
 	return strings.Join(lines, "\n")
