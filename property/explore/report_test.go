@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -177,4 +179,40 @@ func TestTheStoryOfACheck(t *testing.T) {
 	assert.Regexp(t, `^ *ask bank "tea" .*\n.*\n *ask stock "tea" .*← ask-refused\n`, found[0].Stretch)
 	assert.NotContains(t, found[0].Stretch, "waits")
 	assert.NotContains(t, found[0].Stretch, "price")
+}
+
+// A helper that forgets the body of an answer is one entry, whichever of its callers asks.
+func TestOneEntryForOneWhoAsks(t *testing.T) {
+	client := &http.Client{Transport: adkhttp.NewTransport(okay{})}
+	once := func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://weather.example/now", nil)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		if answer.StatusCode != http.StatusOK {
+			return errors.New(answer.Status)
+		}
+		return readAll(answer.Body)
+	}
+	s := executing("forgets", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		return errors.Join(once(ctx), dc.Ack())
+	})
+	build := s.Build
+	s.Build = func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		config, raw := build(cancel)
+		config.TurnInput = []adk.TurnMiddleware{{Name: "history", Run: func(ctx context.Context, _ *adk.TurnContext, next adk.Next) error {
+			if err := once(ctx); err != nil {
+				return err
+			}
+			next(ctx)
+			return nil
+		}}}
+		return config, raw
+	}
+	result := explored(t, s, explore.Options{UsualInput: true, Workers: 1, Faults: []turn.FaultKind{turn.AskBusy}})
+	assert.Len(t, says(result, "was neither read to its end nor closed"), 1, result)
 }
