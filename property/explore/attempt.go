@@ -21,6 +21,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/oracle"
+	"github.com/adkreplay/adkreplay/property/internal/strays"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -41,6 +42,7 @@ type attempt struct {
 	collect bool // what other faults could be made is wanted
 	plain   bool // texts are changed in a way that means nothing
 	script  *playing
+	endings bool   // whether transactions and rows have ended is wanted, which takes a look at all goroutines
 	usual   extent // the undisturbed run's; zero while that is not known
 
 	scheduler *fakes.Scheduler
@@ -125,6 +127,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
 	a.order.reset(n.picks, asleep, record)
 	a.script = n.script.playing()
+	a.endings = n.input.IsZero() && len(n.picks) == 0 && n.random == 0 && !n.free && (len(n.faults) == 0 || len(n.faults) == 1 && n.faults[0].within)
 	present := newPresentRun(n)
 	a.history, a.plain = &present.history, n.plain
 	a.collect, a.free = collect, n.free
@@ -549,6 +552,11 @@ func (a *attempt) unanswering(listen func(adk.TurnGateOpen)) func(adk.TurnGateOp
 // calls nobody back.
 func (a *attempt) Tell(x *adk.Crossing) {
 	a.inner.Tell(x)
+	if a.endings && wire.EndsTurn(x) && a.phase.Load() != givenUp { // while its context goes on
+		if open := strays.Unended(a.label); open != "" {
+			a.find(property.Violation{Invariant: leftBehind, Text: open})
+		}
+	}
 	a.telling.Lock()
 	defer a.telling.Unlock()
 	if a.phase.Load() == givenUp { // who judges the run reads it
@@ -786,7 +794,7 @@ func (a *attempt) describe(s *faultPoint, seams []adk.Seam) {
 // plan is a fault at a spot, ready to be made: f says how often, and for whom.
 func (s *faultPoint) plan(f turn.Fault) planned {
 	f.At = s.at
-	p := planned{Fault: f, place: s.place(), in: s.x.Call}
+	p := planned{Fault: f, place: s.place(), in: s.x.Call, within: s.world.isPoint()}
 	if s.world != nil {
 		p.op, p.turn.nth = s.world.op, s.world.nth()
 	}

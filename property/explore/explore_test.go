@@ -572,3 +572,28 @@ func TestWhatOnlyTheFirstRunDoes(t *testing.T) {
 	assert.Contains(t, got, "- fetch memories")
 	assert.Contains(t, got, "+ ack")
 }
+
+// hurried is a test that go test ends soon.
+type hurried struct {
+	*testing.T
+	timeout time.Time
+	said    *[]string
+}
+
+func (h hurried) Deadline() (time.Time, bool) { return h.timeout, true }
+func (h hurried) Helper()                     {}
+func (h hurried) Logf(format string, args ...any) {
+	*h.said = append(*h.said, fmt.Sprintf(format, args...))
+}
+func (h hurried) Errorf(format string, args ...any) { h.Logf(format, args...) }
+func (h hurried) Run(_ string, f func(hurried)) bool {
+	f(h)
+	return false
+}
+
+// An exploration without a budget ends before the timeout of go test, and tells what it has found.
+func TestBeforeTheTimeoutOfGoTest(t *testing.T) {
+	said := []string{}
+	explore.Test(hurried{t, time.Now().Add(time.Second), &said}, named(t, "tool-round-trip"), explore.Options{Bound: 9, Schedules: 40_000, Workers: 1})
+	assert.Contains(t, strings.Join(strings.Fields(strings.Join(said, " ")), " "), "the timeout of go test was about to come")
+}

@@ -59,6 +59,7 @@ type planned struct {
 	in     int // the call that the crossing belongs to
 	fired  bool
 	broke  bool // the code was broken off
+	within bool // it comes at a fault point, within code of the user's own
 }
 
 // fail is how the code ends that the fault breaks.

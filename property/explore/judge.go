@@ -13,6 +13,9 @@ import (
 // checkGiven is what a run breaks of which the subject's own check says so.
 const checkGiven = "the check given"
 
+// leftBehind is what a run breaks that has not ended all that it has begun.
+const leftBehind = "nothing is left behind"
+
 // unbounded is what a turn breaks that goes on until its caller has enough.
 const unbounded = "a loop has a bound"
 
@@ -178,7 +181,7 @@ func (a *attempt) violations() []property.Violation {
 			inWords(int(a.tooMany.Load()), "crossing"), inWords(a.usual.crossings, "crossing"), a.endless)
 	}
 	if a.strands != 0 {
-		add("nothing is left behind", "DET-7", "%s had not ended when Run returned", inWords(a.strands, "strand"))
+		add(leftBehind, "DET-7", "%s had not ended when Run returned", inWords(a.strands, "strand"))
 	}
 	for _, f := range a.faults {
 		if !f.fired && !a.passed() {

@@ -257,3 +257,72 @@ func (memory) Driver() driver.Driver                        { return nil }
 func (memory) Prepare(string) (driver.Stmt, error)          { return nil, errors.ErrUnsupported }
 func (memory) Close() error                                 { return nil }
 func (memory) Begin() (driver.Tx, error)                    { return nil, errors.ErrUnsupported }
+
+// books is a driver of a database that takes everything.
+type books struct{ memory }
+
+func (books) Connect(context.Context) (driver.Conn, error) { return books{}, nil }
+func (books) Begin() (driver.Tx, error)                    { return books{}, nil }
+func (books) Commit() error                                { return nil }
+func (books) Rollback() error                              { return nil }
+func (books) Prepare(string) (driver.Stmt, error)          { return books{}, nil }
+func (books) NumInput() int                                { return 0 }
+func (books) Exec([]driver.Value) (driver.Result, error)   { return nil, driver.ErrSkip }
+func (books) Query([]driver.Value) (driver.Rows, error)    { return books{}, nil }
+func (books) Columns() []string                            { return []string{"a"} }
+func (books) Next([]driver.Value) error                    { return nil }
+
+// Rows that nobody closes and a transaction that nobody rolls back are found, though they end with the
+// context of the turn, and whoever ends them is accused of nothing.
+func TestTransactionsAndRowsThatTheContextEnds(t *testing.T) {
+	thorough.Long(t)
+	t.Parallel() // it waits
+	keeps := func(work func(ctx, seam context.Context, db *sql.DB) error) turn.Subject {
+		return turn.Subject{Name: "keeps books", Open: func(context.CancelCauseFunc) turn.Instance {
+			db := sql.OpenDB(books{})
+			run := asks(func(seam context.Context) error {
+				_, err := adk.Ask(seam, "db", "book", func(ctx context.Context, _ string) (bool, error) { return true, work(ctx, seam, db) })
+				return err
+			})
+			return turn.Instance{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()},
+				Raw: adk.RawTurn{SystemPrompt: "Help."}, Close: func() { _ = db.Close() }}
+		}}
+	}
+	query := func(closes bool) func(ctx, seam context.Context, db *sql.DB) error {
+		return func(ctx, _ context.Context, db *sql.DB) error {
+			rows, err := db.QueryContext(ctx, "select")
+			if err == nil && closes {
+				err = rows.Close()
+			}
+			return errors.Join(err, rows.Err())
+		}
+	}
+	book := func(rollsBack bool) func(ctx, seam context.Context, db *sql.DB) error {
+		return func(ctx, seam context.Context, db *sql.DB) error {
+			tx, err := db.BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			if err := adk.FaultPoint(seam, "within"); err != nil {
+				if rollsBack {
+					err = errors.Join(err, tx.Rollback())
+				}
+				return err
+			}
+			return tx.Commit()
+		}
+	}
+	options := explore.Options{Workers: 1, UsualInput: true, Faults: []turn.FaultKind{turn.Fail}}
+	for name, right := range map[string]turn.Subject{"rows": keeps(query(true)), "transaction": keeps(book(true))} {
+		assert.Empty(t, explored(t, right, options).Violations, name)
+	}
+	found := explored(t, keeps(query(false)), options).Violations
+	require.NotEmpty(t, found)
+	assert.Contains(t, found[0].Text, "rows were neither read to their end nor closed")
+	assert.Equal(t, "undisturbed", found[0].Schedule.String())
+	found = explored(t, keeps(book(false)), options).Violations
+	require.NotEmpty(t, found)
+	assert.Contains(t, found[0].Text, "a transaction was neither committed nor rolled back")
+	require.Len(t, found[0].Where, 1)
+	assert.Contains(t, found[0].Where[0], `"fault point within"`)
+}

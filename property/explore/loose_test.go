@@ -3,6 +3,7 @@ package explore_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
 )
 
 // asksTwo asks for two things at once, from goroutines of its own that wait for each other
@@ -60,6 +62,7 @@ func TestOwnGoroutinesAreNoUnsteadiness(t *testing.T) {
 	log := &recorder{T: t}
 	explore.Test(log, loose, explore.Options{Workers: 1})
 	assert.Contains(t, log.logs[0], "\n  hint: undisturbed: a run is the same every time: ", "the log of a test has it")
+	assert.Regexp(t, `strands\s+\(Fork\)`, log.logs[0], "and what to do")
 	unsteady := executing("asks in turns", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 		all := []string{"tea", "milk"}
 		if turns() {
@@ -73,4 +76,43 @@ func TestOwnGoroutinesAreNoUnsteadiness(t *testing.T) {
 		return dc.Ack()
 	})
 	assert.NotEmpty(t, explored(t, unsteady, explore.Options{Workers: 1}).Violations)
+}
+
+// That code asks from goroutines of its own is said once, of what was not covered, with what to do: the
+// advice on it comes in one run and not in another. A hint that they may be the cause of says so.
+func TestOwnGoroutinesAreNotCoveredAndNoHint(t *testing.T) {
+	s := executing("asks at once where it has to", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		_, missing := adk.Ask(ctx, "stock", "tea", func(context.Context, string) (string, error) { return "there", nil })
+		first, second, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		var group sync.WaitGroup
+		errs := make([]error, 2)
+		group.Go(func() {
+			defer close(done)
+			_, errs[0] = adk.Ask(ctx, "search", "tea", func(context.Context, string) (string, error) {
+				if close(first); missing != nil {
+					<-second
+				}
+				return "found", nil
+			})
+		})
+		group.Go(func() {
+			if missing == nil {
+				<-done
+			} else {
+				<-first
+			}
+			_, errs[1] = adk.Ask(ctx, "search", "milk", func(context.Context, string) (string, error) {
+				close(second)
+				<-done
+				return "found", nil
+			})
+		})
+		group.Wait()
+		return errors.Join(errs[0], errs[1], dc.Ack())
+	})
+	result := explored(t, s, explore.Options{Workers: 1, UsualInput: true, Faults: []turn.FaultKind{turn.AskFailed, turn.AskRefused}})
+	for _, b := range append(result.Violations, result.Hints...) {
+		assert.NotEqual(t, "plain-goroutines", b.Invariant, b)
+	}
+	assert.Contains(t, strings.Join(result.NotCovered, " "), "loose_test.go:")
 }

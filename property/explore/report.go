@@ -117,7 +117,8 @@ func (x *Exploration) withoutEchoes() {
 
 // withoutTwins takes out what says the same of the same line of user code as an entry before
 // it, but for names and numbers: a helper that writes three records is wrong once. What a run
-// was doing that does not end is told by more than that line.
+// was doing that does not end is told by more than that line, and a body that nobody closes by no more
+// than where it was asked for.
 func (x *Exploration) withoutTwins() {
 	for _, list := range []*[]Breach{&x.Violations, &x.Hints} {
 		seen := map[string]bool{}
@@ -129,6 +130,10 @@ func (x *Exploration) withoutTwins() {
 			if last := code[len(code)-1]; strings.HasPrefix(last, showsIn) {
 				code = []string{last}
 			}
+			if b.Invariant == unclosedAnswer { // it is who asks that closes, whoever called that
+				innermost, _, _ := strings.Cut(code[0], calledBy)
+				code = []string{innermost}
+			}
 			said, _, _ := strings.Cut(b.Text, "\n")
 			key := b.Invariant + "\n" + numbers.ReplaceAllString(quoted.ReplaceAllString(said, "#"), "#") + "\n" + strings.Join(code, "\n")
 			had := seen[key]
@@ -137,6 +142,9 @@ func (x *Exploration) withoutTwins() {
 		})
 	}
 }
+
+// calledBy stands between a function of user code and the one that called it.
+const calledBy = ", called by "
 
 // crossings are those of the run; none where that is not kept.
 func (f *Breach) crossings() (all []adk.Crossing) {
@@ -253,7 +261,12 @@ func (x *Exploration) logged() string {
 			fmt.Fprintf(&b, "  and %s more: see Exploration.Hints\n", inWords(len(x.Hints)-i, "hint"))
 			break
 		}
-		text, _, _ := strings.Cut(f.Text, "\n")
+		text, more, _ := strings.Cut(f.Text, "\n")
+		for _, why := range []string{looseOrder, anyCase} { // which is no matter of the run
+			if strings.HasSuffix(more, why) {
+				text += ": " + why
+			}
+		}
 		b.WriteString(safetext.Folded(fmt.Sprintf("  hint: %s: %s: %s\n", f.Schedule, f.Invariant, text), reportColumns))
 	}
 	return b.String()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -142,4 +144,75 @@ func TestAFaultInThePlaceOfSomething(t *testing.T) {
 	require.NotEmpty(t, again.Violations, again)
 	require.NotEmpty(t, again.Violations[0].Where)
 	assert.Contains(t, again.Violations[0].Where[0], `user code panics at "fork"`)
+	assert.Regexp(t, `(?m)^ *fork  ← panic\n *ask "?db"? "release"`, again.Violations[0].Stretch)
+}
+
+// What a check says is shown with what was written, before the fault too, and not with what was read
+// and logged.
+func TestTheStoryOfACheck(t *testing.T) {
+	asks := func(ctx context.Context, of string, effect adk.Effect) error {
+		_, err := adk.Ask(ctx, of, "tea", func(context.Context, string) (string, error) { return "done", nil }, adk.AskOptions{Effect: effect})
+		return err
+	}
+	said := func(dc *adk.DispatchContext) {
+		for range 9 {
+			dc.Log(adk.LevelInfo, "waits", "still", nil)
+		}
+	}
+	s := executing("books", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		err := asks(ctx, "bank", adk.EffectWrites)
+		said(dc)
+		err = errors.Join(err, asks(ctx, "stock", adk.EffectReads))
+		said(dc)
+		return errors.Join(err, asks(ctx, "price", adk.EffectReads), dc.Ack())
+	})
+	s.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindAsk && x.Phase == adk.Begin && x.Name == "stock" && len(r.Schedule.Faults) > 0 && r.Schedule.Faults[0].At == x.Seq {
+				return errors.New("paid for nothing")
+			}
+		}
+		return nil
+	}
+	found := says(explored(t, s, explore.Options{UsualInput: true, Workers: 1, Faults: []turn.FaultKind{turn.AskRefused}}), "paid for nothing")
+	require.Len(t, found, 1)
+	assert.Regexp(t, `^ *ask bank "tea" .*\n.*\n *ask stock "tea" .*← ask-refused\n`, found[0].Stretch)
+	assert.NotContains(t, found[0].Stretch, "waits")
+	assert.NotContains(t, found[0].Stretch, "price")
+}
+
+// A helper that forgets the body of an answer is one entry, whichever of its callers asks.
+func TestOneEntryForOneWhoAsks(t *testing.T) {
+	client := &http.Client{Transport: adkhttp.NewTransport(okay{})}
+	once := func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://weather.example/now", nil)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		if answer.StatusCode != http.StatusOK {
+			return errors.New(answer.Status)
+		}
+		return readAll(answer.Body)
+	}
+	s := executing("forgets", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		return errors.Join(once(ctx), dc.Ack())
+	})
+	build := s.Build
+	s.Build = func(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		config, raw := build(cancel)
+		config.TurnInput = []adk.TurnMiddleware{{Name: "history", Run: func(ctx context.Context, _ *adk.TurnContext, next adk.Next) error {
+			if err := once(ctx); err != nil {
+				return err
+			}
+			next(ctx)
+			return nil
+		}}}
+		return config, raw
+	}
+	result := explored(t, s, explore.Options{UsualInput: true, Workers: 1, Faults: []turn.FaultKind{turn.AskBusy}})
+	assert.Len(t, says(result, "was neither read to its end nor closed"), 1, result)
 }

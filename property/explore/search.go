@@ -2,8 +2,10 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,12 +16,15 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/beside"
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/columns"
 	"github.com/adkreplay/adkreplay/property/internal/oracle"
 	"github.com/adkreplay/adkreplay/property/internal/strays"
+	"github.com/adkreplay/adkreplay/property/internal/subtests"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -310,7 +315,7 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 		where = append(where, turn.Schedule{Order: n.picks}.String()+": the strands go on in another order than the usual one")
 	}
 	if v.Invariant == checkGiven {
-		related = append(related, a.consequences(n)...)
+		related = append(related, a.story(n)...)
 	}
 	shows := max(1, min(v.Crossing, len(a.crossings)))
 	last := slices.Max(append(related, shows))
@@ -318,16 +323,27 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 	for _, f := range n.faults {
 		if at := a.cameAt(f); at > 0 {
 			line, _, _ := strings.Cut(property.Excerpt(a.all(), last, []int{at}), "\n")
-			stretch = marked(stretch, line, "← "+f.Kind.String())
+			instead := ""
+			if f.moment == amidBody { // what was about to come never did: another crossing has its number
+				instead = f.place.String()
+			}
+			stretch = marked(stretch, line, instead, "← "+f.Kind.String())
 		}
 	}
 	return where, stretch
 }
 
-// marked is a stretch with a mark behind a line of it, however far that is indented.
-func marked(stretch, line, mark string) string {
+// marked is a stretch with a mark behind a line of it, however far that is indented, or behind what
+// was to come there, above it.
+func marked(stretch, line, instead, mark string) string {
 	lines := strings.Split(stretch, "\n")
-	if at := slices.IndexFunc(lines, func(one string) bool { return strings.TrimSpace(one) == strings.TrimSpace(line) }); at >= 0 {
+	at := slices.IndexFunc(lines, func(one string) bool { return strings.TrimSpace(one) == strings.TrimSpace(line) })
+	switch {
+	case at < 0:
+	case instead != "":
+		indent := lines[at][:len(lines[at])-len(strings.TrimLeft(lines[at], " "))]
+		lines = slices.Insert(lines, at, indent+instead+"  "+mark)
+	default:
 		lines[at] += "  " + mark
 	}
 	return strings.Join(lines, "\n")
@@ -348,12 +364,13 @@ func relatedTo(v property.Violation) []int {
 	return all
 }
 
-// mostConsequences is how many operations behind a fault are shown.
-const mostConsequences = 6
+// mostTold is how many operations are shown of a run of which a check says that it is wrong.
+const mostTold = 6
 
-// consequences are what user code did behind the last fault, or with another input, that
-// others can see: a check sees only that it was wrong in the end.
-func (a *attempt) consequences(n candidate) (all []int) {
+// story is what a check may mean, which sees only that it was wrong in the end: what was written, in
+// the whole of the run, the nearest to the last fault first, and, where that leaves room, what
+// others could see behind it; what was logged only where nothing was written.
+func (a *attempt) story(n candidate) (all []int) {
 	from := 0
 	for _, f := range n.faults {
 		from = max(from, f.At)
@@ -361,24 +378,51 @@ func (a *attempt) consequences(n candidate) (all []int) {
 	if from == 0 && n.input.IsZero() {
 		return nil
 	}
-	for i := range a.crossings[min(from, len(a.crossings)):] {
-		x := &a.crossings[from+i]
-		if x.Phase != adk.Done && x.Kind.Class() == adk.ClassOperation && isVisible(x.Kind) {
-			all = append(all, x.Seq)
-		}
-		if len(all) == mostConsequences {
-			break
+	away := func(seq int) int { return max(seq-from, from-seq) }
+	var told [untold][]int
+	for x := range a.all() {
+		if as := tellingOf(x); as < wasSeen || as < untold && x.Seq > from {
+			told[as] = append(told[as], x.Seq)
 		}
 	}
-	return all
+	if len(told[wroteWorld])+len(told[wroteStorage]) > 0 {
+		told[wasLogged] = nil
+	}
+	for as := range told {
+		slices.SortStableFunc(told[as], func(x, y int) int { return away(x) - away(y) })
+		all = append(all, told[as]...)
+	}
+	return all[:min(mostTold, len(all))]
 }
 
-// isVisible reports whether an operation does something that somebody else sees: listeners
-// hear of it, a storage or the world may be changed by it, or it says how all ends, of which
-// an ack has handlers called, and all others give a reason.
-func isVisible(k adk.Kind) bool {
-	changes := k.Touches() == adk.TouchWriting || k.Touches() == adk.TouchSeam
-	return changes || len(k.Causes()) > 0 || k.LeadsTo() == adk.LabelOnAck || k.Uses(adk.FieldCause)
+// telling is how much an operation tells of what a run came to.
+type telling int
+
+const (
+	wroteWorld telling = iota
+	wroteStorage
+	wasSeen // by somebody else: listeners hear of it, or it says how all ends
+	wasLogged
+	untold
+)
+
+// tellingOf is how much an operation tells. A request over HTTP of which nobody has said what it does
+// changes something by its method, but for a POST, which asks a model too.
+func tellingOf(x *adk.Crossing) telling {
+	k := x.Kind
+	switch method, _, _ := httpform.RequestLine(x.JSON); {
+	case k.Class() != adk.ClassOperation || x.Phase == adk.Done:
+	case wire.IsLog(x):
+		return wasLogged
+	case wire.Asks(x) && (x.Status == string(adk.EffectReads) || method == http.MethodGet || strings.HasPrefix(x.Name, adk.FaultPoints)):
+	case wire.Asks(x) && (x.Status == string(adk.EffectWrites) || method != "" && method != http.MethodPost):
+		return wroteWorld
+	case k.Touches() == adk.TouchWriting:
+		return wroteStorage
+	case k.Touches() == adk.TouchSeam, len(k.Causes()) > 0, k.LeadsTo() == adk.LabelOnAck, k.Uses(adk.FieldCause):
+		return wasSeen
+	}
+	return untold
 }
 
 // recorded is the run as a trace, nil where nothing of it was told.
@@ -506,7 +550,10 @@ func (e *exploring) over() bool {
 }
 
 func (e *exploring) whyOver() string {
-	if e.ctx.Err() != nil {
+	switch cause := context.Cause(e.ctx); {
+	case errors.Is(cause, subtests.ErrTimeout):
+		return cause.Error()
+	case cause != nil:
 		return "the exploration was interrupted"
 	}
 	if why := e.stalls.over(); why != "" {
@@ -681,7 +728,7 @@ func (e *exploring) lookBehind(results [][]tried) {
 			e.workers[0].run(all[i].candidate, nil, false, false)
 			before = append(before, e.strays.OfClients(e.brokenClients()-broken)...)
 			if left := e.strays.Beyond(before); len(left) > 0 {
-				all[i].violations = append(all[i].violations, property.Violation{Invariant: "nothing is left behind", Seam: adk.LabelRun, Text: strays.Text(left)})
+				all[i].violations = append(all[i].violations, property.Violation{Invariant: leftBehind, Seam: adk.LabelRun, Text: strays.Text(left)})
 				return
 			}
 		}

@@ -81,7 +81,9 @@ func RunSchedule(ctx context.Context, subject Subject, s Schedule) (*Exploration
 //	func TestSessions(t *testing.T) { sessions.Test(t, subject, sessions.Options{}) }
 func Test[Self property.T[Self]](t Self, subject Subject, options Options) {
 	t.Helper()
-	result, err := Explore(t.Context(), subject, options)
+	ctx, cancel := subtests.Within(t)
+	defer cancel()
+	result, err := Explore(ctx, subject, options)
 	if err != nil {
 		t.Errorf("%v", err)
 		return

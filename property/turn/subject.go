@@ -39,7 +39,7 @@ type Instance struct {
 	Raw    adk.RawTurn
 	// Check is asked about this run beside Subject.Check, and may look into what Open
 	// has made for it, such as a database or a map. What the run did over HTTP it reads in
-	// Run.Crossings: where an explorer breaks an answer, that host is not called from there
+	// Run.Asks: where an explorer breaks an answer, that host is not called from there
 	// on, and answered from the undisturbed run, and a server that Open made sees nothing of
 	// what is asked.
 	Check func(Run) error

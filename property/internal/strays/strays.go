@@ -138,12 +138,31 @@ func keyOf(s Stray) string {
 	return s.Key()
 }
 
+// openers begin the goroutines of package sql that wait for the end of a transaction, and of rows.
+var openers = []string{"database/sql.(*DB).beginDC", "database/sql.(*Rows).initContextClose"}
+
 // held are functions of the standard library's goroutines that stay until user code ends
 // something, and what it has not ended then. It has started none of them itself.
 var held = map[string]string{
 	connectionReader:                 "the body of a response was neither read to its end nor closed",
 	"database/sql.(*Tx).awaitDone":   "a transaction was neither committed nor rolled back",
 	"database/sql.(*Rows).awaitDone": "rows were neither read to their end nor closed",
+}
+
+// Unended says what package sql keeps open for goroutines with a label, once what is about to end has had
+// the time to; empty where that is nothing. The end of their context ends it, and hides who has
+// forgotten to.
+func Unended(label watchdog.Label) string {
+	for rest := (watchdog.Rest{}); ; rest.Pause() {
+		over := rest.IsOver()
+		open := slices.DeleteFunc(watchdog.Labelled(label), func(s Stray) bool { return !slices.Contains(openers, s.Origin.Function) })
+		switch {
+		case len(open) == 0:
+			return ""
+		case over:
+			return Text(open)
+		}
+	}
 }
 
 // Text says how many there are in all, and of each how many, where they were started and where

@@ -1,7 +1,10 @@
 package subtests
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/adkreplay/adkreplay/internal/shell"
 )
@@ -21,4 +24,22 @@ func Fail[Self T[Self]](t Self, name string, found fmt.Stringer) {
 		t.Helper()
 		t.Errorf("%s    go test -run '%s'", found, shell.TestPattern(t.Name()))
 	})
+}
+
+// ErrTimeout is why the context of Within has ended.
+var ErrTimeout = errors.New("the timeout of go test was about to come")
+
+// mostSpare is how long before the timeout of go test an exploration ends at most.
+const mostSpare = 5 * time.Second
+
+// Within is the context of a test, as far as that is given time: it ends before the timeout of go
+// test comes, with which nothing that was found would be told.
+func Within(t interface{ Context() context.Context }) (context.Context, context.CancelFunc) {
+	if timed, is := t.(interface{ Deadline() (time.Time, bool) }); is {
+		if timeout, given := timed.Deadline(); given {
+			spare := min(mostSpare, time.Until(timeout)/4)
+			return context.WithDeadlineCause(t.Context(), timeout.Add(-spare), ErrTimeout)
+		}
+	}
+	return context.WithCancel(t.Context())
 }

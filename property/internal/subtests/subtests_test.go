@@ -1,10 +1,12 @@
 package subtests_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,4 +48,34 @@ func TestFail(t *testing.T) {
 	assert.Regexp(t, regexp.MustCompile(patterns[0]), "TestAgent")
 	assert.Regexp(t, regexp.MustCompile(patterns[1]), "a:deliver@1+fail@5,(b)")
 	assert.NotRegexp(t, regexp.MustCompile(patterns[1]), "a:deliver@1+fail@5,(b),resume")
+}
+
+// timed is a test with a timeout.
+type timed struct {
+	*testing.T
+	timeout time.Time
+}
+
+func (t timed) Deadline() (time.Time, bool) { return t.timeout, !t.timeout.IsZero() }
+
+// A test is given the time that go test gives it, but for a spare, which is a part of it where it is short.
+func TestWithin(t *testing.T) {
+	for left, spare := range map[time.Duration]time.Duration{time.Hour: 5 * time.Second, 8 * time.Second: 2 * time.Second} {
+		timeout := time.Now().Add(left)
+		ctx, cancel := subtests.Within(timed{t, timeout})
+		ends, given := ctx.Deadline()
+		cancel()
+		require.True(t, given)
+		assert.WithinDuration(t, timeout.Add(-spare), ends, time.Second)
+	}
+	ctx, cancel := subtests.Within(timed{t, time.Now().Add(-time.Hour)})
+	defer cancel()
+	assert.ErrorIs(t, context.Cause(ctx), subtests.ErrTimeout)
+	for _, without := range []interface{ Context() context.Context }{timed{T: t}, struct{ testing.TB }{t}} {
+		ctx, cancel := subtests.Within(without)
+		_, given := ctx.Deadline()
+		assert.False(t, given)
+		assert.NoError(t, ctx.Err())
+		cancel()
+	}
 }
