@@ -43,6 +43,7 @@ type scope struct {
 	stash    *branch
 	members  int              // of its sets, at most
 	reported map[string]int64 // the weight of calls of tools, by their ids
+	told     int64            // that of texts, of which each is more of what is told
 }
 
 // Pass takes in a crossing whose line has a weight, and gives how deep it lies where it
@@ -58,6 +59,8 @@ func (s *Staying) Pass(x *adk.Crossing, w Weight) (depth int) {
 		s.put(s.calls[x.Call].scope, x.Name, x.Value, w.Data)
 	case ReportsToolCall(x) && w.Data >= heavy:
 		s.report(s.calls[x.Call].scope, x.Name, copies*w.Data)
+	case ReportsText(x) && len(x.Text) >= heavy:
+		s.tell(s.calls[x.Call].scope, copies*int64(len(x.Text)))
 	case x.Collection != "" && x.Record != nil:
 		if scope := s.calls[x.Call].scope; scope != nil {
 			scope.members++
@@ -111,9 +114,17 @@ func (s *Staying) leave(id int) {
 	s.Weight -= c.given
 	if c.owns {
 		s.drop(c.scope.stash)
+		s.Weight -= c.scope.told
 		for _, weight := range c.scope.reported {
 			s.Weight -= weight
 		}
+	}
+}
+
+// tell takes in a text that is reported behind those before it.
+func (s *Staying) tell(in *scope, weight int64) {
+	if in != nil {
+		s.Weight, in.told = s.Weight+weight, in.told+weight
 	}
 }
 

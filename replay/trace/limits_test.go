@@ -250,6 +250,7 @@ func TestWhatStaysCounts(t *testing.T) {
 		return fmt.Sprintf(`{"kind":"stash","in":%d,"path":"%s","value":%s}`, in, path, value)
 	}
 	const call = `{"kind":"call","in":%d,"id":%d,"seam":"%s"}`
+	message := `{"kind":"report-message","in":%d,"id":"m","delta":"` + strings.Repeat("a", 400*each) + `"}`
 	toolCall := `{"kind":"add","in":1,"of":"toolCalls","record":{"#":%d,"toolCall":{"id":"c%[1]d","tool":"t","args":{"a":` + value + `},"results":{"text":""},"inline":true,` +
 		`"createdAt":"2025-01-01T00:00:00Z","updatedAt":"2025-01-01T00:00:00Z","completedAt":"2025-01-01T00:00:00Z"}}}`
 	for name, c := range map[string]struct {
@@ -291,6 +292,11 @@ func TestWhatStaysCounts(t *testing.T) {
 		}},
 		"one report": {false, func(int) string {
 			return fmt.Sprintf(`{"kind":"report-tool-call","in":1,"id":"c","args":{"a":%s}}`, value)
+		}},
+		"messages":       {true, func(int) string { return fmt.Sprintf(message, 1) }},
+		"short messages": {false, func(int) string { return `{"kind":"report-message","in":1,"id":"m","delta":"a"}` }},
+		"messages of dispatches": {false, func(i int) string {
+			return fmt.Sprintf(call, 1, i+2, "dispatch/a") + "\n" + fmt.Sprintf(message, i+2) + fmt.Sprintf("\n"+`{"kind":"return","in":1,"id":%d}`, i+2)
 		}},
 		"open operations": {true, func(i int) string {
 			return fmt.Sprintf(`{"kind":"execute","phase":"begin","in":1,"op":%d,"args":{"a":%s}}`, i+1, value)
