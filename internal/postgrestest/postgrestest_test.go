@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/internal/postgrestest"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
@@ -22,6 +23,7 @@ const doomed = "ADKREPLAY_DOOMED"
 
 // A server ends with the tests that began it, also where these are killed and can end nothing.
 func TestServerEndsWithKilledTests(t *testing.T) {
+	thorough.Long(t)
 	if os.Getenv(doomed) != "" {
 		dsn := postgrestest.Database(t)
 		postgrestest.Own(t)
@@ -45,6 +47,7 @@ func TestServerEndsWithKilledTests(t *testing.T) {
 
 // Tests pass also where the server's user can take nothing from the folder for temporary files.
 func TestAFolderThatIsNotTheServers(t *testing.T) {
+	thorough.Long(t)
 	dir := filepath.Join(t.TempDir(), "own")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	for above := dir; len(above) > len(os.TempDir()); above = filepath.Dir(above) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	_ "github.com/adkreplay/adkreplay/internal/draws"
+	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/turntest"
 	"github.com/adkreplay/adkreplay/property/gen"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -44,6 +45,7 @@ func FuzzTurns(f *testing.F) {
 // What generated turns reach is no accident: of a thousand, every class has
 // some.
 func TestTurnsReachEverything(t *testing.T) {
+	thorough.Long(t)
 	turns := gen.Turns(gen.Knobs{})
 	reached := map[string]int{}
 	refused := map[adk.Code]int{}

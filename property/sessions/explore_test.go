@@ -240,6 +240,7 @@ func TestWaitForTheCaller(t *testing.T) {
 // An exploration ends with its budget and with its context, also while user code is at work
 // for ever.
 func TestExplorationsEnd(t *testing.T) {
+	thorough.Long(t)
 	var over atomic.Bool
 	defer over.Store(true)
 	busy := doing("busy", func(context.Context, *adk.DispatchContext) error {

@@ -73,6 +73,7 @@ func TestTwoReleases(t *testing.T) {
 // SES-20: a disk that is full when a turn commits keeps nothing of it; when there is room
 // again, the delivery is run again, once.
 func TestFullDiskAtTheCommit(t *testing.T) {
+	thorough.Long(t)
 	dir := storagetest.SmallDisk(t)
 	db := open(t, filepath.Join(dir, "a.db"), storage.Config{})
 	ballast, turns := filepath.Join(dir, "ballast"), 0
