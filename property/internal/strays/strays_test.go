@@ -73,7 +73,10 @@ func TestWhoKeepsAClientToItsTimeout(t *testing.T) {
 	}()
 	t.Cleanup(func() { close(never); <-asked })
 	w := strays.Watch{Labels: func() []watchdog.Label { return []watchdog.Label{mine} }, Over: func() bool { return false }}
-	require.True(t, patience.Until(func() bool { return len(w.OfClients(1)) == 1 }))
+	isAsking := func(s strays.Stray) bool { // and on its way no more
+		return slices.ContainsFunc(s.Stack, func(f watchdog.Frame) bool { return strings.HasSuffix(f.Function, "unanswered.RoundTrip") })
+	}
+	require.True(t, patience.Until(func() bool { return len(w.OfClients(1)) == 1 && slices.ContainsFunc(w.Now(), isAsking) }))
 	unbegun := w.OfClients(1)[0]
 	asks := slices.DeleteFunc(w.Now(), func(s strays.Stray) bool { return s.Key() == unbegun.Key() })
 	unbegun.Stack = []watchdog.Frame{{Function: "net/http.setRequestCancel.func4", Place: "net/http/client.go:1"}}
