@@ -38,7 +38,7 @@ test-tree:
 $(MODULES:%=test-%): test-%:
 	cd $* && $(TEST) ./...
 
-# Who asks how much is to be done.
+# The packages whose tests ask package thorough how much is to be done, or have a helper that does.
 .PHONY: long
 long: ## run the tests that make test leaves out since they take long, and the usual number of draws
 	ADKREPLAY_THOROUGH=long $(TEST) -p 4 $(LONGEST) $$($(GO) list -f '$(WITH_IMPORTS)' ./... | grep -E ' $(ADKREPLAY)/internal/(thorough|draws|tracetest)( |$$)' | cut -d' ' -f1)

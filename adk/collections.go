@@ -80,7 +80,7 @@ var (
 
 func (s *recordSpec[T]) row() *collectionRow { return &collectionTable[s.at] }
 
-// Storage is the storage obligations of a runner. Every field is required.
+// Storage has the storage obligations of a runner. Every field is required.
 type Storage struct {
 	Messages     Collection[*Message]
 	Memories     Collection[*Memory]

@@ -12,7 +12,7 @@ import (
 
 // This file has all that there is once for each collection.
 
-// Storage is the storage obligations in memory: each collection in the order
+// Storage has the storage obligations in memory: each collection in the order
 // in which its keys came, with a log of all calls, and faults on demand. An obligation
 // whose context has ended answers with its Err and does nothing, as a database does:
 // what is to be kept after an abort needs context.WithoutCancel, or a storage that does so

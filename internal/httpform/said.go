@@ -26,6 +26,16 @@ func RequestLine(request json.RawMessage) (method, path string, is bool) {
 	return *told.Method, *told.Path, true
 }
 
+// SameLine reports whether two requests have one method and one path, or are both none over HTTP.
+func SameLine(a, b json.RawMessage) bool {
+	if x, y := line.FindSubmatch(a), line.FindSubmatch(b); x != nil && y != nil { // no need to read what may be long
+		return bytes.Equal(x[1], y[1]) && bytes.Equal(x[2], y[2])
+	}
+	method, path, _ := RequestLine(a)
+	other, to, _ := RequestLine(b)
+	return method == other && path == to
+}
+
 // line is what a request begins with, as package adkhttp writes it.
 var line = regexp.MustCompile(`^\{"method":("(?:[^"\\]|\\.)+"),"path":("(?:[^"\\]|\\.)*")(?:,|\}$)`)
 

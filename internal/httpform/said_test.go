@@ -84,3 +84,17 @@ func TestCut(t *testing.T) {
 		assert.Equal(t, want, [3]string{method, path, rest}, request)
 	}
 }
+
+// Requests have one line whoever wrote them, and whatever follows; what is none over HTTP is like
+// others that are none.
+func TestSameLine(t *testing.T) {
+	paid, turned := `{"method":"POST","path":"/pay","body":1}`, `{"path":"/pay","method":"POST"}`
+	for b, want := range map[string]bool{
+		paid: true, `{"method":"POST","path":"/pay"}`: true, turned: true, `{"method":"PUT","path":"/pay","body":1}`: false,
+		`{"method":"POST","path":"/pay/1","body":1}`: false, `"pay"`: false, ``: false,
+	} {
+		assert.Equal(t, want, httpform.SameLine(json.RawMessage(paid), json.RawMessage(b)), b)
+		assert.Equal(t, want, httpform.SameLine(json.RawMessage(b), json.RawMessage(turned)), b)
+	}
+	assert.True(t, httpform.SameLine(json.RawMessage(`"pay"`), json.RawMessage(`{"n":1}`)))
+}

@@ -9,16 +9,25 @@ import (
 )
 
 // Lock waits until nobody else replaces a file. It keeps out those who lock it too, and ends with
-// the process. Who waited has a file of before, and reads by its name what took its place.
-// A file system without locks keeps nobody out.
+// the process. A file system without locks keeps nobody out.
 func Lock(path string) (unlock func(), err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
 	for {
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		for errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), syscall.EINTR) { // it goes on
+		}
+		if isStill(f, path) {
 			return func() { _ = f.Close() }, nil
 		}
+		_ = f.Close() // while it was waited for, another took its place, and that has a lock of its own
 	}
+}
+
+// isStill reports whether a file is what its name stands for, or nobody can tell.
+func isStill(f *os.File, path string) bool {
+	was, err := f.Stat()
+	is, failed := os.Stat(path)
+	return err != nil || failed != nil || os.SameFile(was, is)
 }

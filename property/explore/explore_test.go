@@ -594,6 +594,6 @@ func (h hurried) Run(_ string, f func(hurried)) bool {
 // An exploration without a budget ends before the timeout of go test, and tells what it has found.
 func TestBeforeTheTimeoutOfGoTest(t *testing.T) {
 	said := []string{}
-	explore.Test(hurried{t, time.Now().Add(time.Second), &said}, named(t, "tool-round-trip"), explore.Options{Bound: 9, Schedules: 40_000, Workers: 1})
+	explore.Test(hurried{t, time.Now().Add(time.Second), &said}, named(t, "tool-round-trip"), explore.Options{Bound: 9, Workers: 1})
 	assert.Contains(t, strings.Join(strings.Fields(strings.Join(said, " ")), " "), "the timeout of go test was about to come")
 }

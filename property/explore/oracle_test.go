@@ -562,6 +562,9 @@ func TestWhatIsBegunForNobody(t *testing.T) {
 			}
 			return nil
 		}, false},
+		"was at it": {func(ctx context.Context) error {
+			return cmp.Or(pay(ctx, "hotel"), payOr(ctx, "hotel", true))
+		}, false},
 		"heeds it": {func(ctx context.Context) error {
 			return cmp.Or(pay(ctx, "hotel"), pay(ctx, "train"))
 		}, false},

@@ -132,10 +132,8 @@ func (p *playing) answer(of string, request json.RawMessage) *adk.Answer {
 	if p == nil {
 		return nil
 	}
-	method, path, _ := httpform.Cut(request)
 	at := slices.IndexFunc(p.rest[of], func(one *asked) bool { // of a server of many things, that to the same
-		m, p, _ := httpform.Cut(one.request)
-		return m == method && p == path
+		return httpform.SameLine(one.request, request)
 	})
 	if at < 0 {
 		return nil

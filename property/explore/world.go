@@ -258,14 +258,14 @@ func (f *planned) begins() {
 // read alone it is the last one to that request, and of all else, such as what a model is asked,
 // that to the next other one of the same method and path; nil is the world's.
 func (f *planned) next(request json.RawMessage) (next *asked) {
-	method, path, _ := httpform.RequestLine(request)
+	method, _, _ := httpform.RequestLine(request)
 	reads := method == http.MethodGet || method == http.MethodHead
 	for _, one := range f.world.others {
 		given := f.given[one]
 		switch {
 		case !one.done:
 		case string(one.request) != string(request):
-			if m, p, _ := httpform.RequestLine(one.request); !reads && !given && next == nil && one != f.world && m == method && p == path {
+			if !reads && !given && next == nil && one != f.world && httpform.SameLine(one.request, request) {
 				next = one
 			}
 		case !given:

@@ -363,11 +363,8 @@ func isFailure(err error) bool { return err != nil && !errors.Is(err, adk.E_ASK_
 func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
 	first := r.asks()[failed.Op].begun
 	same := sameAs(first)
-	method, path, _ := httpform.Cut(first.JSON)
-	replaces := func(b *adk.Crossing) bool { // all that stood there
-		m, p, _ := httpform.Cut(b.JSON)
-		return method == "PUT" && m == method && p == path
-	}
+	method, _, _ := httpform.RequestLine(first.JSON)
+	replaces := func(b *adk.Crossing) bool { return method == "PUT" && httpform.SameLine(first.JSON, b.JSON) } // all that stood there
 	if r.isAnswered(first.Seq, func(b *adk.Crossing) bool {
 		return b.Name == first.Name && b.Call == first.Call && (replaces(b) || !undisturbed.isAsked(b)) || same(b)
 	}) {
