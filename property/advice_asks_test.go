@@ -2,7 +2,6 @@ package property_test
 
 import (
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
@@ -45,13 +45,11 @@ func TestALargeRequestIsLookedThroughOnce(t *testing.T) {
 			r.insert(at+2*op, adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Op: 1000 + op, Call: call, Name: "model", JSON: request},
 				adk.Crossing{Kind: adk.KindAsk, Phase: adk.Done, Op: 1000 + op, Call: call, JSON: []byte(`"yes"`)})
 		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		hints := property.Hints(r.info, r.told())
-		runtime.ReadMemStats(&after)
+		var hints []property.Hint
+		bytes := allocs.Bytes(func() { hints = property.Hints(r.info, r.told()) })
 		again := slices.DeleteFunc(hints, func(h property.Hint) bool { return h.Advice != "repeated-ask" })
 		assert.Len(t, again, asks-1)
-		return after.TotalAlloc - before.TotalAlloc
+		return bytes
 	}
 	assert.Less(t, allocated(40), allocated(2)+uint64(10*len(request)))
 }

@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 )
@@ -40,15 +40,14 @@ func streamTurn(b *testing.B, n int, probe adk.Probe) {
 
 // perDelta reports what one delta costs: its time, and what is allocated for it.
 func perDelta(b *testing.B, n int, run func()) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for b.Loop() {
-		run()
-	}
-	runtime.ReadMemStats(&after)
+	_, bytes := allocs.Sum(func() {
+		for b.Loop() {
+			run()
+		}
+	})
 	deltas := float64(n) * float64(b.N)
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/deltas, "ns/delta")
-	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/deltas, "B/delta")
+	b.ReportMetric(float64(bytes)/deltas, "B/delta")
 }
 
 func BenchmarkStreamEngine(b *testing.B) {

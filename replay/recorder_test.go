@@ -17,6 +17,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -271,26 +272,18 @@ func TestOpenRunsAreSmall(t *testing.T) {
 	recorder := replay.RecordEach(func(adk.RunInfo) (io.WriteCloser, error) { return closer{io.Discard}, nil })
 	fixture := tracetest.FixtureNamed(t, "tool-round-trip")
 	open := make([]adk.Observer, runs)
-	before := heapInUse()
+	before := int(allocs.Heap())
 	for i := range open {
 		open[i] = recorder.Observe(fixture.Trace.Info)
 		for n := range len(fixture.Trace.Lines()) - 1 {
 			open[i].Tell(&fixture.Trace.Lines()[n].Crossing)
 		}
 	}
-	kept := heapInUse() - before
+	kept := int(allocs.Heap()) - before
 	require.NoError(t, recorder.Err())
 	t.Logf("%d bytes a run", kept/runs)
 	assert.Less(t, kept, runs*perRun)
 	runtime.KeepAlive(open)
-}
-
-func heapInUse() int {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc)
 }
 
 type closer struct{ io.Writer }

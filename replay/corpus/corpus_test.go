@@ -25,6 +25,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/fixtures"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/livetest"
 	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
@@ -157,7 +158,7 @@ func (c closer) Close() error { c.close(); return nil }
 // What stays of a trace that is the same is its line in the report: ten times
 // the traces, of ten times the size, leave only ten times the lines.
 func TestVerifyAllKeepsNoTraces(t *testing.T) {
-	kept := func(traces, deltas int) uint64 {
+	kept := func(traces, deltas int) int64 {
 		stream := recordTurn(t, "Oslo", func(_ context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			for i := range deltas {
 				if _, err := h.ReportMessage("m1", "some words ", i == deltas-1); err != nil {
@@ -170,20 +171,17 @@ func TestVerifyAllKeepsNoTraces(t *testing.T) {
 		for i := range sources {
 			sources[i] = livetest.Source(fmt.Sprint(i), stream)
 		}
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		report, err := corpus.Verify(t.Context(), sources, nil)
-		require.NoError(t, err)
-		require.NoError(t, report.Err())
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		runtime.KeepAlive(report)
+		held := allocs.Held(func() *corpus.Report {
+			report, err := corpus.Verify(t.Context(), sources, nil)
+			require.NoError(t, err)
+			require.NoError(t, report.Err())
+			return report
+		})
 		runtime.KeepAlive(sources)
-		return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc
+		return held
 	}
 	kept(10, 10) // what is made once is made
-	assert.Less(t, kept(300, 200), uint64(300*1000), "more than a kilobyte stayed of each trace")
+	assert.Less(t, kept(300, 200), int64(300*1000), "more than a kilobyte stayed of each trace")
 }
 
 // A divergence keeps no long value, however long it was.

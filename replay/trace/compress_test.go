@@ -12,6 +12,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/internal/allocs"
 )
 
 type nothingCloses struct{ io.Writer }
@@ -29,7 +31,7 @@ func TestPackingIsBounded(t *testing.T) {
 	const runs, most, perStream, perRun = 200, 8, 768 << 10, 2 << 10
 	bounded := &streams{most: most}
 	open := make([]*compressor, runs)
-	before := heapInUse()
+	before := int(allocs.Heap())
 	for i := range open {
 		open[i] = bounded.compressor(nothingCloses{io.Discard})
 		for n := range 10 {
@@ -37,7 +39,7 @@ func TestPackingIsBounded(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	kept := heapInUse() - before
+	kept := int(allocs.Heap()) - before
 	t.Logf("%d bytes for %d open traces, of which %d have an encoder", kept, runs, most)
 	assert.Less(t, kept, most*perStream+runs*perRun+perStream*runtime.GOMAXPROCS(0)) // those of all that have none
 	assert.Less(t, packing.most*perStream+10_000*perRun, 1<<30)
@@ -45,14 +47,6 @@ func TestPackingIsBounded(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 	assert.Zero(t, bounded.open, "all are given back")
-}
-
-func heapInUse() int {
-	runtime.GC()
-	runtime.GC() // what a pool held goes with the second
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc)
 }
 
 // A trace reads the same whether it has an encoder, gets one on its way or has none:
