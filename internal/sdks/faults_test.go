@@ -338,6 +338,9 @@ func explorable(usual answer) map[spot]misbehaviour {
 		{turn.AskStalled, 0, false}:       {says: func(s *saying, _ answer) { s.stall() }},
 		{turn.AskCut, 0, false}:           {says: func(*saying, answer) {}},
 	}
+	if !usual.isStream() {
+		all[spot{turn.AskBare, -1, false}] = misbehaviour{says: func(s *saying, a answer) { s.all(a.with("{}")) }}
+	}
 	for i, piece := range usual.pieces() {
 		n := i + 1
 		all[spot{turn.AskStalled, n, false}] = misbehaviour{says: func(s *saying, a answer) { s.part(a, i); s.stall() }}

@@ -587,7 +587,7 @@ func (a *attempt) Tell(x *adk.Crossing) {
 	switch cancelled := int(a.tooMany.Load()); {
 	case cancelled > 0 && x.Seq >= deafAt(cancelled):
 		a.halted.Store(true)
-	case cancelled == 0 && a.extent.isTooLong(a.usual):
+	case cancelled == 0 && a.extent.isTooLong(a.allowed()):
 		a.tooMany.Store(int64(x.Seq))
 		a.tooLong()
 	}

@@ -22,7 +22,7 @@ const unbounded = "a loop has a bound"
 // judge holds everything against a run that can be, and looks what else could go
 // wrong in it.
 func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
-	t := tried{candidate: n, waited: a.waited()}
+	t := tried{candidate: n, waited: a.waited() && a.endless == ""}
 	if s != nil && s.kind != crashed {
 		if t.violations = s.violations(a); len(t.violations) > 0 {
 			t.shown = a.stuck(n, s, t.violations[0])
@@ -72,7 +72,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	}
 	e.isLoose(a)
 	e.loosen(&t)
-	if a.collect {
+	if a.collect && !a.saysTheSame() { // which goes on to its end, whatever else goes wrong
 		a.lookFurther(&t, e.options.Faults)
 	}
 	t.choices = slices.ContainsFunc(a.order.choices, func(c choice) bool { return c.open })
@@ -145,7 +145,7 @@ func (e *exploring) asked(a *attempt, n candidate, crashed bool) []property.Viol
 // who was asked may have failed by now.
 func (a *attempt) isDeceived() bool {
 	return slices.ContainsFunc(a.faults, func(f planned) bool {
-		return f.Kind == turn.AskSlow && !f.world.http && len(a.faults) > 1 || f.Kind == turn.ResultEmpty || f.Kind == turn.ResultCut || f.Kind == turn.AskOther || f.Kind == turn.AskTwice || f.Kind == turn.AskEmpty && !f.world.http
+		return worldFaults[f.Kind].deceives || f.Kind == turn.AskSlow && !f.world.http && len(a.faults) > 1 || f.Kind == turn.ResultEmpty || f.Kind == turn.ResultCut || f.Kind == turn.AskEmpty && !f.world.http
 	})
 }
 
@@ -176,6 +176,8 @@ func (a *attempt) violations() []property.Violation {
 	switch {
 	case a.deaf:
 		add(hangs, "RUN-5", "hang: user code asked for more and more, long after its caller had cancelled, until it was refused: in %s", a.endless)
+	case a.endless != "" && a.isAskedForEver():
+		add(unbounded, "", "the same answer came %s, and the turn went on until its caller cancelled: in %s", inWords(mostAgain, "time"), a.endless)
 	case a.endless != "":
 		add(unbounded, "", "the turn went on until its caller cancelled, after %s; undisturbed it has %s: in %s",
 			inWords(int(a.tooMany.Load()), "crossing"), inWords(a.usual.crossings, "crossing"), a.endless)

@@ -88,6 +88,8 @@ func (p *planned) lasts(s *faultPoint) {
 		p.left = 1
 	case turn.DownOne:
 		p.left, p.one = math.MaxInt, wanted.At(s.x).Part(p.Member)
+	case turn.AskAgain:
+		p.left = math.MaxInt
 	case turn.AskDownOne:
 		p.left, p.one = math.MaxInt, wanted.What{Request: s.world.request}.Part(p.Member)
 	}
@@ -109,6 +111,8 @@ func (p *planned) goesOn(of string, what wanted.What) bool {
 	case p.Each:
 		return isTool(of) == isTool(p.down) && !strings.HasPrefix(of, adk.FaultPoints) && p.count(of, what) <= p.Times
 	case p.left == 0 || of != p.down || p.one != "" && p.one != what.Part(p.Member):
+		return false
+	case p.Kind == turn.AskAgain && !p.world.isLike(what.Request):
 		return false
 	}
 	p.left--

@@ -26,6 +26,9 @@ func diligent(careless bool, wants ...string) turn.Subject {
 		storage := fakes.NewStorage()
 		run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			for n, said := 0, ""; said != "done"; n++ {
+				if n == 20 {
+					return errors.New("the model comes to no end")
+				}
 				var err error
 				if said, err = adk.Ask(ctx, "model", n, func(_ context.Context, n int) (string, error) { return wants[n], nil }); err != nil {
 					return err

@@ -453,6 +453,7 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.AskEmpty: "nothing is what answers", turn.AskShort: "the answer ends, in the middle of its JSON, within", turn.AskOther: "the answer to another one answers",
 	turn.AskSlow: "the answer takes an hour to", turn.ChatArguments: "arguments that are no JSON come of", turn.ChatTool: "a tool that there is not is wanted by",
 	turn.ChatSeveral: "the same tool is wanted twice at once by", turn.AskDown: "from here on nobody takes the call of", turn.AskDownOne: "from here on nobody takes this call, each time, of", turn.AskLost: "it is done, and the answer is lost, of",
+	turn.AskBare: "an object or a list of nothing is what answers", turn.AskAgain: "from here on the same answer comes, each time, to",
 	turn.ChatTwins: "two calls of one id come of", turn.ChatLength: "the model is out of tokens in", turn.ChatRefusal: "the model refuses",
 	turn.MediaFails: "the reader fails in the middle of", turn.MediaShort: "the reader ends early in", turn.MediaOther: "the reader gives other bytes in",
 	turn.ResultEmpty: "the tool gives nothing at", turn.ResultCut: "the tool gives half a text at",

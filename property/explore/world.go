@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,8 @@ const (
 	onlyChat    = "only a chat completion with what the fault changes in it"
 	aborted     = "the run is aborted, and nobody is asked"
 	goesOn      = "a fault before it goes on there, and leaves nothing to answer"
+	onlyMembers = "only JSON with something in it can have nothing in it"
+	onlyLoops   = "nothing like it is asked, and answered otherwise, behind it"
 	isOfBody    = "what is asked of a body is answered from that body, or not at all"
 )
 
@@ -157,7 +160,9 @@ func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 		return inner
 	}
 	return func(ctx context.Context, q adk.Question) *adk.Answer {
-		if answer := a.worldAnswers(q); answer != nil {
+		answer := a.worldAnswers(q)
+		a.askedForEver()
+		if answer != nil {
 			if err := ctx.Err(); err != nil && answer.Err == nil {
 				return &adk.Answer{Err: err} // as clients do: who asks may have ended it, and the turn goes on
 			}
@@ -231,6 +236,9 @@ func (a *attempt) breaks(f *planned, q adk.Question) *adk.Answer {
 	if worldFaults[f.Kind].refused {
 		a.unasked = append(a.unasked, q.Op)
 	}
+	if f.Kind == turn.AskAgain && f.hits > 1 {
+		return f.world.again(f.hits - 1).given()
+	}
 	return f.answer()
 }
 
@@ -282,11 +290,12 @@ func (f *planned) next(request json.RawMessage) (next *asked) {
 // worldFault is how a kind of fault breaks an answer, at a piece of it or where it is
 // asked for. An empty reason says that it can.
 type worldFault struct {
-	atPiece bool
-	given   bool // the answer arrives all the same, and to ask again gets another one
-	repeats bool // the answer may want to have done again what was done
-	refused bool // what was asked was not done
-	breaks  func(w *asked, piece int) (*brokenAnswer, string)
+	atPiece  bool
+	given    bool // the answer arrives all the same, and to ask again gets another one
+	repeats  bool // the answer may want to have done again what was done
+	refused  bool // what was asked was not done
+	deceives bool // the answer looks right, and is not
+	breaks   func(w *asked, piece int) (*brokenAnswer, string)
 }
 
 var worldFaults = [turn.FaultKindEnd]worldFault{
@@ -299,10 +308,10 @@ var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.AskUnauthorized: {refused: true, breaks: answering(http.StatusUnauthorized)},
 	turn.AskCut:          {atPiece: true, breaks: cutBefore(io.ErrUnexpectedEOF, io.EOF)},
 	turn.AskCutWithin:    {atPiece: true, breaks: cutWithin},
-	turn.AskTwice:        {atPiece: true, given: true, repeats: true, breaks: comingTwice},
+	turn.AskTwice:        {atPiece: true, given: true, repeats: true, deceives: true, breaks: comingTwice},
 	turn.AskEmpty:        {breaks: emptied},
 	turn.AskShort:        {atPiece: true, breaks: shortened},
-	turn.AskOther:        {given: true, repeats: true, breaks: mistaken},
+	turn.AskOther:        {given: true, repeats: true, deceives: true, breaks: mistaken},
 	turn.AskSlow:         {given: true, breaks: slowed},
 	turn.ChatArguments:   {given: true, breaks: chatting(chatfault.Arguments)},
 	turn.ChatTool:        {given: true, breaks: chatting(chatfault.Tool)},
@@ -313,6 +322,8 @@ var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.AskDown:         {refused: true, breaks: failing(errRefused)},
 	turn.AskDownOne:      {refused: true, breaks: failing(errRefused)},
 	turn.AskLost:         {given: true, breaks: losing},
+	turn.AskBare:         {deceives: true, breaks: bared},
+	turn.AskAgain:        {given: true, repeats: true, deceives: true, breaks: repeated},
 }
 
 // broken is what answers at the spot with a fault, or why nothing does.
@@ -332,7 +343,7 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 		return nil, notAnswered
 	case s.world.held:
 		return nil, goesOn
-	case s.world.of == forging.Spool && (k == turn.AskEmpty || k == turn.AskOther):
+	case s.world.of == forging.Spool && (k == turn.AskEmpty || k == turn.AskOther || k == turn.AskBare):
 		return nil, isOfBody
 	case s.ended && wire.IsAsk(s.x):
 		return nil, aborted
@@ -463,6 +474,45 @@ func shortened(w *asked, piece int) (*brokenAnswer, string) {
 		return nil, onlyJSON
 	}
 	return &brokenAnswer{pieces: append(slices.Clone(w.pieces[:piece]), adk.Piece{Value: half})}, ""
+}
+
+// bared is an answer of nothing, in the shape that it has: an object without a member, or a list
+// of none. Of what comes in pieces over HTTP the pieces are one body, and no stream.
+func bared(w *asked, _ int) (*brokenAnswer, string) {
+	if !w.http {
+		if nothing := bareOf(w.value); nothing != nil && w.err == nil {
+			return &brokenAnswer{value: nothing}, ""
+		}
+		return nil, onlyMembers
+	}
+	if len(w.pieces) < 2 || w.err != nil {
+		return nil, onlyMembers
+	}
+	status, _, err := httpform.ReadHead(w.pieces[0].Value)
+	var body []byte
+	for _, p := range w.pieces[1:] {
+		body = append(body, httpform.BytesOf(p.Value)...)
+	}
+	nothing := bareOf(body)
+	if err != nil || status >= http.StatusMultipleChoices || nothing == nil {
+		return nil, onlyMembers
+	}
+	return &brokenAnswer{pieces: []adk.Piece{w.pieces[0], {Value: httpform.PieceOf(httpform.Whole, nothing).JSON()}}}, ""
+}
+
+// bareOf is {} or [] for the JSON of an object or a list that has something in it, else nil.
+func bareOf(text []byte) json.RawMessage {
+	text = bytes.TrimSpace(text)
+	if len(text) < 2 || !json.Valid(text) || len(bytes.TrimSpace(text[1:len(text)-1])) == 0 {
+		return nil
+	}
+	switch text[0] {
+	case '{':
+		return json.RawMessage("{}")
+	case '[':
+		return json.RawMessage("[]")
+	}
+	return nil
 }
 
 // mistaken is the answer of the next other ask of the same, or of the one before.

@@ -135,6 +135,8 @@ func TestFaultsOfTheWorldArrive(t *testing.T) {
 		turn.ChatSeveral:     {`call_1_again`},
 		turn.AskDown:         {"dial tcp 192.0.2.1:443: connect: connection refused", "ask: 0, dial tcp 192.0.2.1:443: connect: connection refused"},
 		turn.ChatRefusal:     {`"refusal":"I cannot help with that."`},
+		turn.AskBare:         {"http: 200 {}, <nil>"},
+		turn.AskAgain:        {"call_1_again1"},
 	} {
 		t.Run(kind.String(), func(t *testing.T) {
 			result := explored(t, subject, explore.Options{Faults: []turn.FaultKind{kind}})

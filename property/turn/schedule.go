@@ -107,6 +107,11 @@ const (
 	AskDownOne
 	// AskLost has done what was asked for, and the connection breaks before the answer.
 	AskLost
+	// AskBare answers well, with an object or a list of nothing: {} or [].
+	AskBare
+	// AskAgain gives the same answer to all that is asked like this from here on: a model that
+	// wants a tool wants it for ever, under other ids.
+	AskAgain
 
 	// A reader of bytes breaks: MediaFails has it fail in the middle. Where a mark says
 	// which bytes there are, MediaShort has it end early, and MediaOther give other ones.
@@ -135,14 +140,14 @@ var faultNames = [FaultKindEnd]string{
 	AskCut: "ask-cut", AskCutWithin: "ask-cut-within", AskTwice: "ask-twice",
 	AskEmpty: "ask-empty", AskShort: "ask-short", AskOther: "ask-other", AskSlow: "ask-slow",
 	ChatArguments: "chat-arguments", ChatTool: "chat-tool", ChatTwins: "chat-twins", ChatLength: "chat-length", ChatRefusal: "chat-refusal", ChatSeveral: "chat-several", AskDown: "ask-down", AskDownOne: "ask-down-one",
-	AskLost:    "ask-lost",
+	AskLost: "ask-lost", AskBare: "ask-bare", AskAgain: "ask-again",
 	MediaFails: "media-fails", MediaShort: "media-short", MediaOther: "media-other",
 	ResultEmpty: "result-empty", ResultCut: "result-cut", ResultLong: "result-long", ResultOdd: "result-odd",
 }
 
 // OfWorld reports whether the fault is one of what comes from the world: of an ask, and
 // of nothing else.
-func (k FaultKind) OfWorld() bool { return k >= AskRefused && k <= AskLost }
+func (k FaultKind) OfWorld() bool { return k >= AskRefused && k <= AskAgain }
 
 // OfMedia reports whether the fault is one of a reader of bytes.
 func (k FaultKind) OfMedia() bool { return k >= MediaFails && k <= MediaOther }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
@@ -181,6 +182,23 @@ func breakSeveral(parts []*part) bool {
 		return false
 	}
 	return doubled(parts, AgainMark)
+}
+
+// Again is a fault that gives the calls other ids, the same for the same times: a model that wants
+// them once more.
+func Again(times int) Fault {
+	return func(parts []*part) (found bool) {
+		for _, p := range parts {
+			calls, _ := p.calls()
+			for _, call := range calls {
+				if id, _ := call["id"].(string); id != "" {
+					call["id"] = id + AgainMark + strconv.Itoa(times)
+				}
+				found = true
+			}
+		}
+		return found
+	}
 }
 
 // AgainMark stands behind the id of a call that is wanted once more.

@@ -33,6 +33,8 @@ func TestBreak(t *testing.T) {
 		{"the same twice", chatfault.Several, `{"choices":[{"message":{"tool_calls":[{"function":{"name":"t"},"id":"1"}]}}]}`,
 			`{"choices":[{"message":{"tool_calls":[{"function":{"name":"t"},"id":"1"},{"function":{"name":"t"},"id":"1_again"}]}}]}`},
 		{"several already", chatfault.Several, twoTools, ""},
+		{"the same another time", chatfault.Again(2), twoTools, `{"choices":[{"message":{"tool_calls":[{"function":{"name":"t"},"id":"1_again2"},{"function":{"name":"u"},"id":"2_again2"}]}}]}`},
+		{"nothing to want again", chatfault.Again(2), speaks, ""},
 		{"out of tokens", chatfault.Length, speaks, `{"choices":[{"finish_reason":"length","message":{"content":"Good"}}]}`},
 		{"a refusal", chatfault.Refusal, speaks, `{"choices":[{"finish_reason":"stop","message":{"content":null,"refusal":"I cannot help with that."}}]}`},
 		{"no chat", chatfault.Refusal, `{"data":[]}`, ""},

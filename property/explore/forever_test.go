@@ -1,0 +1,114 @@
+package explore_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/explore"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// asksUntil asks, as often as it likes at most, until it is told that it is done.
+func asksUntil(most int, ask func(ctx context.Context, n int) (string, error)) turn.Subject {
+	return executing("asks until it is done", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		for n := range most {
+			said, err := ask(ctx, n)
+			if err != nil {
+				return err
+			}
+			if said == "done" {
+				return dc.Ack()
+			}
+		}
+		return errors.New("there is no end to it")
+	})
+}
+
+// told is what is answered until it is done.
+func told(n int) string {
+	if n == 3 {
+		return "done"
+	}
+	return fmt.Sprint("more ", n)
+}
+
+// Who asks on until something else is answered has a bound, whatever the form of what is asked: a
+// model, or the state of a job. A page is another one than the next, and a world that answers all
+// pages alike is none that there is.
+func TestWhoAsksForEver(t *testing.T) {
+	overHTTP := func(method string, url func(n int) string) func(ctx context.Context, n int) (string, error) {
+		return func(ctx context.Context, n int) (string, error) {
+			client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "text/plain", Body: told(n)})))}
+			req, err := http.NewRequestWithContext(ctx, method, url(n), strings.NewReader(fmt.Sprint(n)))
+			require.NoError(t, err)
+			resp, err := client.Do(req)
+			if err != nil {
+				return "", err
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			return string(body), err
+		}
+	}
+	fixed := func(int) string { return "https://world.example/it" }
+	for name, test := range map[string]struct {
+		ask   func(ctx context.Context, n int) (string, error)
+		loops bool
+	}{
+		"a function": {func(ctx context.Context, n int) (string, error) {
+			return adk.Ask(ctx, "model", n, func(_ context.Context, n int) (string, error) { return told(n), nil })
+		}, true},
+		"a model": {overHTTP(http.MethodPost, fixed), true},
+		"a page":  {overHTTP(http.MethodGet, func(n int) string { return fmt.Sprint("https://world.example/it?page=", n) }), false},
+	} {
+		for most, found := range map[int]bool{1_000: test.loops, 100: false} {
+			result := explored(t, asksUntil(most, test.ask), explore.Options{Faults: []turn.FaultKind{turn.AskAgain}})
+			if !found {
+				assert.Empty(t, result.Violations, "%s, %d times: %s", name, most, result)
+				continue
+			}
+			require.Len(t, result.Violations, 1, "%s: %s", name, result)
+			assert.Zero(t, result.Waited, "it does not stand still")
+			assert.Equal(t, "a loop has a bound", result.Violations[0].Invariant)
+			assert.Contains(t, result.Violations[0].Text, "the same answer came 150 times, and the turn went on until its caller cancelled: in explore_test.")
+			assert.Regexp(t, `^ask-again@\d+$`, result.Violations[0].Schedule)
+		}
+	}
+}
+
+// Who is answered well, and with nothing, is answered with nothing of the shape that it was.
+func TestAnswersOfNothing(t *testing.T) {
+	answers := []json.RawMessage{json.RawMessage(`{"city":"Oslo"}`), json.RawMessage(`["Oslo"]`), json.RawMessage(`{}`), json.RawMessage(`"Oslo"`)}
+	s := checked(executing("asks", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		for i, answer := range answers {
+			said, err := adk.Ask(ctx, fmt.Sprint("service ", i), i, func(context.Context, int) (json.RawMessage, error) { return answer, nil })
+			h.Log(adk.LevelInfo, "service", fmt.Sprintf("%d: %s, %v", i, said, err), nil)
+		}
+		client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{Status: http.StatusNotFound, ContentType: "application/json", Body: `{"error":"no such city"}`})))}
+		said, err := post(ctx, client)
+		h.Log(adk.LevelInfo, "service", fmt.Sprint(said, err), nil)
+		return dc.Ack()
+	}), saying())
+	explored(t, s, explore.Options{Faults: []turn.FaultKind{}})
+	result := explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.AskBare}})
+	assert.Empty(t, result.Violations, "an agent cannot know")
+	var said []string
+	for _, h := range result.Hints {
+		said = append(said, h.Text)
+	}
+	assert.Equal(t, []string{"0: {}, <nil>", "1: [], <nil>"}, said)
+	once := explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.AskAgain}, UsualInput: true, Free: -1})
+	assert.Equal(t, 1, once.Schedules, "nobody is asked again")
+}
