@@ -31,7 +31,8 @@ type newStrand struct {
 	moving  bool      // it is counted as one on the way
 	now     time.Time // that of its last step
 	several bool      // goroutines that live code has begun are of it
-	allDone int       // all that was recorded of it up to this place is done
+	allDone int       // all that was recorded of it up to this place is done, or left out
+	alone   watchdog.Alone
 
 	forkedIn  int // the call that forked it
 	call      int // its own, once it has begun
@@ -558,17 +559,28 @@ func (p *causal) isOnTheWay(before int) bool {
 }
 
 // leavesUndone reports whether something of what a strand did in the recording before a place is
-// not done yet.
+// not done yet, and may still be.
 func (p *causal) leavesUndone(s *newStrand, before int) bool {
 	if s.rec < 0 {
 		return false
 	}
 	for _, x := range p.lines.From(s.rec, s.allDone+1) {
 		tracked := x.Kind.Class() == adk.ClassOperation || x.Kind.Class() == adk.ClassCall
-		if x.Seq >= before || tracked && p.newSeq[x.Seq] == 0 {
+		if x.Seq >= before || tracked && p.newSeq[x.Seq] == 0 && !p.isLeftOut(s, x) {
 			return x.Seq < before
 		}
 		s.allDone = x.Seq
 	}
 	return false
+}
+
+// isLeftOut reports whether something that was recorded of a strand with several goroutines is not
+// made any more: the call that made it has returned, or nobody is there who could but the goroutine
+// that runs the strand, which has come to what was recorded behind it. Today's code does something
+// else in its place, or nothing; without this the time of the strand would stand still for good.
+func (p *causal) isLeftOut(s *newStrand, x *adk.Crossing) bool {
+	if by := p.tree.Calls[x.Call]; by != nil && by.Return != nil && x.Seq < by.Return.Seq && p.newSeq[by.Return.Seq] != 0 {
+		return true
+	}
+	return s.goroutine != 0 && s.goroutine == watchdog.ID() && s.alone.Is(p.rest.Label())
 }

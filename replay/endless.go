@@ -56,6 +56,7 @@ func (p *causal) run(ctx context.Context, name string, run func() error) (refuse
 	ended = limit.Wait(func() {
 		is.refused, is.err = stub.OwnGoroutine(func() error {
 			defer label.Begin()()
+			p.strands[0].goroutine = watchdog.ID()
 			return run()
 		})
 	})

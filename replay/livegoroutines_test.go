@@ -7,18 +7,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
+	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
 // working are tools that do something while they run: they look something up, wait, and note it.
@@ -641,4 +645,60 @@ func TestRerecordOfGoroutinesThatReadTheClockLess(t *testing.T) {
 			require.Nil(t, report.Divergence, "%s\n%s\n%s", report, recorded, accepted.String())
 		}
 	}
+}
+
+// What goroutines of user code's own did and do not any more, as what they gave is told otherwise,
+// keeps the time of what is done behind them from passing no more than their end does: a message
+// that is kept has the time that it had. (DET-1, DET-7)
+func TestTheTimeGoesOnBehindGoroutinesThatHaveChanged(t *testing.T) {
+	t.Parallel()
+	agent := func(unit string) adk.Config {
+		tool := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "cold", Description: "Tells the weather.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(ctx context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+				said, err := adk.Ask(ctx, "weather", args["n"], func(_ context.Context, n any) (any, error) { return n, nil })
+				return adk.Text(fmt.Sprint(said, unit)), err
+			}}))
+		client := &http.Client{Timeout: time.Minute, Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "text/plain", Body: "good"})))}
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			var all started
+			said := make([]string, 2)
+			for n := range said {
+				all.Go(func() (err error) {
+					said[n], err = askedFor(ctx, dc, "cold", n)
+					return err
+				})
+			}
+			err := all.Wait()
+			for n, text := range said { // which is told by their own words, and so another operation
+				_, reported := h.ReportToolCall(fmt.Sprint("c", n), adk.ToolCallReport{Tool: "cold", Args: map[string]any{"n": n}, Results: adk.Text(text), Complete: true})
+				err = errors.Join(err, reported)
+			}
+			resp, asked := client.Do(tracetest.Must(http.NewRequestWithContext(ctx, http.MethodGet, "https://model.example/", nil)))
+			if asked != nil {
+				return asked
+			}
+			defer resp.Body.Close() // the client's own goroutine waits for that
+			shown, reported := h.ReportMessage("m", "Cold.", true)
+			kept, made := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "Cold.", CreatedAt: shown.CreatedAt, UpdatedAt: shown.UpdatedAt})
+			return errors.Join(err, reported, made, dc.Messages().Store(ctx, kept), dc.Ack())
+		}, tool)
+	}
+	recorded := byTheMachine(t, agent(" °C"))
+	live := replay.Live{Config: agent(" degrees"), Turn: adk.RawTurn{SystemPrompt: "Go on."}, Seams: []string{replay.Prompt, replay.Executor, replay.ToolCode}}
+	report, accepted := rerecorded(t, recorded, live)
+	require.NotNil(t, report.Divergence)
+	assert.NotContains(t, report.String(), "createdAt", "%s", recorded)
+	assert.Equal(t, keptAt(t, recorded), keptAt(t, accepted))
+	sameWhenVerified(t, accepted, live)
+}
+
+// keptAt is the time of the message that a recorded turn keeps.
+func keptAt(t *testing.T, recorded []byte) (at time.Time) {
+	for _, line := range tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines() {
+		if m, is := line.Record.(*adk.Message); is && line.Kind == adk.KindStore {
+			at = m.CreatedAt()
+		}
+	}
+	require.NotZero(t, at)
+	return at
 }

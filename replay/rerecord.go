@@ -167,7 +167,7 @@ func (r *replayed) places(lines []trace.Line) []int {
 				at = time.Time{}
 			}
 		}
-		if !wire.TellsTime(x) {
+		if !wire.TellsTime(x) && !x.Kind.Reports() { // a report gives its event, with the times of that
 			x.At = at
 		}
 		places[x.Seq] = reached[x.Strand]

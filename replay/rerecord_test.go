@@ -523,6 +523,36 @@ func TestRerecordKeepsTheTimesOfPieces(t *testing.T) {
 	}
 }
 
+// A report at which the code comes later now keeps the time that the code was told with its event:
+// a message that is kept with it is the same in the next replay. (DET-1)
+func TestRerecordKeepsTheTimesOfReports(t *testing.T) {
+	answering := func(pieceByPiece bool) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			show := func(text string, last bool) adk.MessageEvent { return tracetest.Must(h.ReportMessage("m", text, last)) }
+			for piece, err := range adk.AskStream(ctx, "model", "What now?", func(_ context.Context, _ string, yield func(string) error) error {
+				return errors.Join(yield("It "), yield("rains."))
+			}) {
+				if err != nil {
+					return err
+				}
+				if pieceByPiece {
+					show(piece, false)
+				}
+			}
+			if !pieceByPiece {
+				show("It rains.", false)
+			}
+			shown := show("", true)
+			return errors.Join(dc.Messages().Store(ctx, tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: shown.Full,
+				CreatedAt: shown.CreatedAt, UpdatedAt: shown.UpdatedAt}))), dc.Ack())
+		})
+	}
+	recorded := byTheMachine(t, answering(true))
+	live := replay.Live{Config: answering(false), Turn: adk.RawTurn{SystemPrompt: "Go."}, Seams: []string{replay.Executor}}
+	_, made := rerecorded(t, recorded, live)
+	sameWhenVerified(t, made, live)
+}
+
 // A trace is as compressed as it was.
 func TestRerecordOfACompressedTrace(t *testing.T) {
 	var packed bytes.Buffer
