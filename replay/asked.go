@@ -154,9 +154,17 @@ func (p *causal) shown(c *newCall, ask *calls.Step) {
 }
 
 // itsOwn is the step in which the counterpart of a call that has shown which one it is made the id
-// that this one has now; nil of anything else.
+// that this one has now, and that of which a reading of the clock was given the time; nil of
+// anything else.
 func (p *causal) itsOwn(c *newCall, got, next *adk.Crossing) *calls.Step {
-	if !c.shown || next == nil || !wire.OnlyMakes(got) || wire.MadeID(got) == "" || wire.MadeID(got) != wire.MadeID(next) {
+	if next == nil {
+		return nil
+	}
+	if own := p.tree.StepOf(next); wire.TellsTime(got) && own != nil && !p.causes.IsTaken(own) {
+		p.causes.Took(own)
+		return own
+	}
+	if !c.shown || !wire.OnlyMakes(got) || wire.MadeID(got) == "" || wire.MadeID(got) != wire.MadeID(next) {
 		return nil
 	}
 	own := p.tree.StepOf(next)

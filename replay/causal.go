@@ -286,6 +286,16 @@ func (p *causal) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 	}
 }
 
+// leavesReadings has nobody else read the clock for what a call that has no other goroutine has
+// passed without: today's code reads it once less, and what its goroutines read later is not that.
+// mu is held.
+func (p *causal) leavesReadings(s *newStrand, c *newCall) {
+	now := wire.Reading(c.id, s.number)
+	for x := p.nextUnmade(s, now); x != nil && x.Seq < c.cursor && !c.apart && p.isAlone(s); x = p.nextUnmade(s, now) {
+		c.readTo = x.Seq
+	}
+}
+
 // isOfSeveral reports whether a step makes an id for one of several goroutines: which of the
 // recorded ones that is shows when it is used. It is not where the code of the call itself makes
 // it, none of those that it has begun makes any, and all that was recorded before it is done.
@@ -357,6 +367,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 		p.came(s, next)
 		if c := p.calls[got.Call]; c != nil {
 			c.cursor = max(c.cursor, next.Seq)
+			p.leavesReadings(s, c)
 		}
 	}
 	if next != nil && p.tree.Mixed {

@@ -93,7 +93,7 @@ func (p *causal) Begin(s adk.Step) {
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, by: strand.present(), apart: apart}
 	switch {
-	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // others may have come farther
+	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)) && !p.isAlone(strand): // others may have come farther
 		if wire.ReadsClock(s) {
 			p.inTurn(c, p.nextUnmade(strand, s))
 		}
@@ -582,5 +582,10 @@ func (p *causal) isLeftOut(s *newStrand, x *adk.Crossing) bool {
 	if by := p.tree.Calls[x.Call]; by != nil && by.Return != nil && x.Seq < by.Return.Seq && p.newSeq[by.Return.Seq] != 0 {
 		return true
 	}
+	return p.isAlone(s)
+}
+
+// isAlone reports whether the present goroutine runs a strand and is the only one of the run.
+func (p *causal) isAlone(s *newStrand) bool {
 	return s.goroutine != 0 && s.goroutine == watchdog.ID() && s.alone.Is(p.rest.Label())
 }

@@ -616,6 +616,12 @@ func (j *comparison) markUnfed() {
 	for i, members := range unfed.In(j.known, j.want.Tree, j.got.Tree, pairs) {
 		asks[i].unfed, asks[i].own = members, asks[i].own || len(members) > 0
 	}
+	makes := func(d *difference) bool { return wire.OnlyMakes(cmp.Or(d.want, d.got)) }
+	after := slices.IndexFunc(j.found, func(d *difference) bool { return !makes(d) })
+	if after > 0 && len(asks) > 0 && j.found[after] == asks[0] && j.found[0].call == asks[0].call {
+		asks[0].unfed = unfed.Worded(pairs[0].Fields) // of a time or an id more or less no words come
+		asks[0].own = asks[0].own || len(asks[0].unfed) > 0
+	}
 }
 
 // sawTheSame reports whether a call of the recorded run and its counterpart began

@@ -10,6 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/unfed"
 )
 
@@ -44,6 +45,9 @@ func (r *replayed) ends() string {
 // changeOf is what differs, and in which members, whatever they hold: what a seam does twice it
 // does with other data. It is empty of what is missing.
 func changeOf(d *difference) string {
+	if d.got == nil && d.want != nil && wire.OnlyMakes(d.want) {
+		return fmt.Sprintf("%s %s %s", d.class, describe.SeamName(d.call.Begin.Seam), d.want.Kind)
+	}
 	if d.got == nil {
 		return ""
 	}

@@ -111,6 +111,11 @@ func MakesID(s adk.Step) bool { return s.Kind == adk.KindNewID }
 // ReadsClock reports whether user code is about to be told the time.
 func ReadsClock(s adk.Step) bool { return s.Kind == adk.KindNow }
 
+// Reading is the step of a call in a strand that ReadsClock.
+func Reading(call, strand int) adk.Step {
+	return adk.Step{Kind: adk.KindNow, Call: call, Strand: strand}
+}
+
 // IsTimer reports whether a timer fired: the operation that its N numbers is over.
 func IsTimer(x *adk.Crossing) bool { return x.Kind == adk.KindTimer }
 

@@ -53,6 +53,7 @@ func (m *Matcher) Match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 			taken[want[at]] = true
 		}
 	}
+	m.readings(want, got, matched, taken)
 	first := 0 // of those that are not taken
 	for _, key := range []func(*calls.Step) string{subjects.MadeID, m.whole, subjects.Of, subjects.Kind} {
 		open := map[string][]*calls.Step{}
@@ -78,6 +79,25 @@ func (m *Matcher) Match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 		}
 	}
 	return matched
+}
+
+// readings matches those of the clock that were given the time of one. They are all alike, and the
+// first is not the first where today's code reads it less.
+func (m *Matcher) readings(want, got []*calls.Step, matched map[*calls.Step]*calls.Step, taken map[*calls.Step]bool) {
+	if m.NewSeq == nil {
+		return
+	}
+	at := map[int]*calls.Step{}
+	for _, g := range got {
+		if matched[g] == nil && wire.TellsTime(g.X) {
+			at[g.X.Seq] = g
+		}
+	}
+	for _, w := range want {
+		if g := at[m.NewSeq[w.X.Seq]]; g != nil && !taken[w] && wire.TellsTime(w.X) {
+			matched[g], taken[w] = w, true
+		}
+	}
 }
 
 // isBesides reports whether a new step is about another recorded thing than the recorded one of

@@ -120,6 +120,21 @@ func Why(members []compare.FieldDiff) string {
 	return ""
 }
 
+// Worded are the fields that differ in words, and not in numbers, times and ids alone: what code
+// says, and what is there or not.
+func Worded(fields []compare.FieldDiff) (said []compare.FieldDiff) {
+	for _, d := range fields {
+		if numbered.ReplaceAllString(d.Want, "") != numbered.ReplaceAllString(d.Got, "") {
+			said = append(said, d)
+		}
+	}
+	return said
+}
+
+// numbered are parts of a text that has a number in it, such as an id or a time, and the names that
+// times have.
+var numbered = regexp.MustCompile(`[\pL-]*\d[\pL\d:.+-]*|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\pL*`)
+
 // isScalar reports whether what differs is one value of the request, or of an object in it: of lists,
 // which are histories and results, a member follows from others.
 func isScalar(d compare.FieldDiff) bool {
