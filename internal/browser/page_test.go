@@ -264,11 +264,7 @@ func TestAnswersThatFail(t *testing.T) {
 func TestSearchAndFilters(t *testing.T) {
 	b := one(t, "tool-round-trip", "#1")
 	all := is[int](b, `app.turn.visible.length`)
-	search := func(text string) []int {
-		is[bool](b, fmt.Sprintf(`(app.search.focus(), app.search.value = %q, app.search.dispatchEvent(new Event("input")), true)`, text))
-		b.until(fmt.Sprintf(`app.turn.needle === %q`, text))
-		return is[[]int](b, `app.turn.visible.map((row) => row.seq)`)
-	}
+	search := b.search
 	assert.Equal(t, []int{1, 19, 21, 25, 27, 28}[2:3], search("4 °C, RAIN")[:1], "a case is no difference")
 	assert.Equal(t, []int{5, 8}, search("What is the weather"), "the add says it by the record's number alone")
 	assert.Equal(t, "What is the weather", b.text(".row mark"))
@@ -285,6 +281,42 @@ func TestSearchAndFilters(t *testing.T) {
 	assert.Equal(t, all-3, is[int](b, `app.turn.visible.length`))
 	b.do(chromedp.Click(chromedp.Search(`//label[contains(., "failures only")]/input`)))
 	assert.Zero(t, is[int](b, `app.turn.visible.length`))
+}
+
+// search searches in the page of a turn, and gives the crossings of the rows that are found.
+func (b *tab) search(text string) []int {
+	b.t.Helper()
+	is[bool](b, fmt.Sprintf(`(app.search.focus(), app.search.value = %q, app.search.dispatchEvent(new Event("input")), true)`, text))
+	b.until(fmt.Sprintf(`app.turn.needle === %q`, text))
+	return is[[]int](b, `app.turn.visible.map((row) => row.seq)`)
+}
+
+// What a row shows is found, also where no member of its lines says it so, and an answer that came
+// in pieces as the text that they are together.
+func TestSearchFindsWhatRowsShow(t *testing.T) {
+	ask := func(path, messages string) string {
+		return `{"method":"POST","path":"` + path + `","body":{"model":"small","messages":[` + messages + `]}}`
+	}
+	said := func(text string) string { return `{"data":{"choices":[{"delta":{"content":"` + text + `"}}]}}` }
+	long := strings.Repeat("und so weiter ", 20)
+	first := `{"role":"user","content":"` + strings.Repeat("why? ", 60) + `"}`
+	content := asked(t, []string{`{"method":"POST","path":"/fail","body":"x"}`, `{"status":500}`},
+		[]string{ask("/chat", first), `{"status":200}`, said("Hal"), said("lo "), said(long), said("En"), said("de")},
+		[]string{ask("/chat", first+`,{"role":"user","content":"and now?"}`)})
+	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", content)}}), "#1")
+	assert.Contains(t, is[[]string](b, `app.turn.visible.map((row) => textsOf(app.turn.trace, row).join(" "))`), "ask model POST /fail → 500")
+	for text, want := range map[string][]int{
+		"POST /fail": {2}, "ask MODEL post /f": {2}, "/fail → 5": {2}, "ask model": {2, 5, 13}, "Hallo": {5}, "weiter Ende": {5}, "POST /chat, small": {5, 13}, "1 message": {5},
+	} {
+		assert.Equal(t, want, b.search(text), text)
+	}
+	b.search("model POST /fail → 5")
+	assert.Equal(t, []string{"model POST /fail", "→", "5"}, is[[]string](b, `[...document.querySelectorAll(".row mark")].map((e) => e.textContent)`))
+
+	b = one(t, "parallel-tools", "#1")
+	for _, text := range []string{"sleep 20ms", "execute weather", "fork c0.0.0", "fetch messages", "prompt, 1 message"} {
+		assert.NotEmpty(t, b.search(text), text)
+	}
 }
 
 // A click chooses a row, and a click in the timeline the call that is there.

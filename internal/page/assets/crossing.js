@@ -75,6 +75,26 @@ function answerOf(trace, row) {
   return null;
 }
 
+// textsOf are the texts that a row shows, in their order.
+function textsOf(trace, row) {
+  const { verb, what } = headOf(trace, row),
+    answer = answerOf(trace, row);
+  return [verb, what, ...(answer ? ["→", answer.text] : [])];
+}
+
+// lineOf is what of a row can be found beside the members of its lines: what it shows, and of an
+// ask all of its answer, which may have come in pieces and be longer than the row. A request that
+// goes on from an earlier one is put into words as that is, but for how many messages it has by
+// now: to read all of them would take as long as the square of what there is.
+function lineOf(trace, row) {
+  if (row.crossing.kind !== "ask") return textsOf(trace, row).join(" ");
+  const { answer } = exchangeOf(trace, row);
+  let said = row.crossing.said;
+  while (said?.isLikeBase) said = said.base;
+  const shown = said === row.crossing.said ? textsOf(trace, row) : ["ask", textOf(row.crossing.data.of), addressOf(said.x.data.request)];
+  return [...shown, answer.text, answer.thought, ...[...answer.calls.values()].flatMap((c) => [c.call, c.args])].join(" ");
+}
+
 // spoken is a row for a screen reader, in one sentence.
 function spoken(trace, row) {
   const { verb, what } = headOf(trace, row),

@@ -42,6 +42,7 @@ class Row {
     this.children = 0;
     this.closed = false; // what is below it is not shown
     this.failed = null; // whether it did (overview.js), once somebody asked
+    this.line = null; // what it shows, in small letters, once somebody searched
   }
   get seq() {
     return this.crossing.seq;

@@ -201,8 +201,8 @@ class Turn {
   }
   rowView(i) {
     const row = this.visible[i],
-      { verb, what } = headOf(this.trace, row),
-      answer = answerOf(this.trace, row);
+      [verb, what, arrow, answer] = this.found(textsOf(this.trace, row)),
+      isBad = answerOf(this.trace, row)?.bad;
     const isParent = row.children > 0,
       isChosen = row === this.trace.row(this.seq);
     const twist = h("span", { class: "twist" }, isParent ? (row.closed ? "▸" : "▾") : "");
@@ -223,21 +223,25 @@ class Turn {
       h("span", { class: "n" }, row.seq),
       this.gutter(row),
       twist,
-      h("span", { class: "verb" }, this.found(verb)),
-      h("span", { class: "what", dir: "auto" }, this.found(what)),
-      answer && h("span", { class: answer.bad ? "answer bad" : "answer", dir: "auto" }, "→ ", this.found(answer.text)),
+      h("span", { class: "verb" }, verb),
+      h("span", { class: "what", dir: "auto" }, what),
+      answer && h("span", { class: isBad ? "answer bad" : "answer" }, arrow, " ", h("bdi", {}, answer)),
       row.events.length > 0 && h("span", { class: "event", title: "told to listeners" }, "•"),
       h("span", { class: "took" }, row.takes > 0 ? lasting(row.takes) : ""),
     );
     twist.style.setProperty("--depth", Math.min(row.depth, mostIndent));
     return e;
   }
-  // found is a text in which what is searched is marked.
-  found(text) {
-    const at = this.needle ? text.toLowerCase().indexOf(this.needle.toLowerCase()) : -1;
-    if (at < 0) return text;
-    const end = at + this.needle.length;
-    return [text.slice(0, at), h("mark", {}, text.slice(at, end)), text.slice(end)];
+  // found are the texts of a row in which what is searched is marked, also where it is in several.
+  found(texts) {
+    const at = this.needle ? texts.join(" ").toLowerCase().indexOf(this.needle.toLowerCase()) : -1;
+    let before = 0;
+    return texts.map((text) => {
+      const [from, to] = [at, at + this.needle.length].map((n) => Math.min(Math.max(0, n - before), text.length));
+      before += text.length + 1;
+      if (at < 0 || from === to) return isolated(text);
+      return [isolated(text.slice(0, from)), h("mark", {}, text.slice(from, to)), isolated(text.slice(to))];
+    });
   }
   gutter(row) {
     if (this.lanes.length < 2) return null;
@@ -428,13 +432,14 @@ const tabs = [
   ["phases", "Phases", phasesView],
 ];
 
-// searched marks the rows that say a text, in any of their lines, with the records that they
-// speak of. What an ask says again is found where it was said first.
+// searched marks the rows that say a text, in what they show or in any of their lines, with the
+// records that they speak of. What an ask says again is found where it was said first.
 function searched(trace, needle) {
   needle = needle.toLowerCase();
   const records = new Map();
   for (const [n, r] of trace.records) records.set(n, says(r.value, needle, null, 0));
   const found = new Uint8Array(trace.rows.length);
+  for (const row of trace.rows) if ((row.line ??= lineOf(trace, row).toLowerCase()).includes(needle)) found[row.number] = 1;
   for (const x of trace.crossings) {
     const row = trace.row(x.seq);
     if (
