@@ -766,6 +766,64 @@ func TestManyStrands(t *testing.T) {
 	}
 }
 
+// parallelTools are tools that are executed at once, each in a strand of its own, of which the last
+// one that began ends first; the turn's own goroutine goes on with two at once.
+func parallelTools(t *testing.T, strands int) []byte {
+	t.Helper()
+	at := 1000
+	all := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}}
+	execute := func(strand, number int) []*adk.Crossing {
+		made, err := adk.NewTool(adk.ToolInit{Name: fmt.Sprintf("tool%d", number), Description: "d", InputSchema: []byte(`{"type":"object"}`),
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+				return adk.Text(""), nil
+			}})
+		require.NoError(t, err)
+		at++
+		return []*adk.Crossing{
+			{Kind: adk.KindExecute, Phase: adk.Begin, Call: 1, Strand: strand, Op: at, Record: made, Args: map[string]any{}},
+			{Kind: adk.KindToolExecutionStart, Call: 1, Strand: strand},
+			{Kind: adk.KindToolExecutionEnd, Call: 1, Strand: strand},
+			{Kind: adk.KindExecute, Phase: adk.Done, Call: 1, Strand: strand, Op: at},
+		}
+	}
+	var ends [][]*adk.Crossing
+	for i := 1; i <= strands; i++ {
+		all = append(all, &adk.Crossing{Kind: adk.KindFork, Call: 1, ID: i, Name: fmt.Sprintf("par%d", i)})
+		lines := execute(i, i)
+		all, ends = append(all, lines[:2]...), append(ends, lines[2:])
+	}
+	for i := range ends {
+		all = append(all, ends[len(ends)-1-i]...)
+	}
+	one, other := execute(0, 1), execute(0, 2)
+	for i := range one {
+		all = append(all, one[i], other[i])
+	}
+	return recorded(t, append(all, &adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})...)
+}
+
+// An event of a tool says of which, as a transcript does, and each row in which strand it is: with
+// several at once what stands above a row is not what it is part of.
+func TestParallelTools(t *testing.T) {
+	b := opened(t, written(t, &page.Page{Title: "tools", Sources: []page.Source{source("tools", parallelTools(t, 6))}}), "#20")
+	assert.Contains(t, is[[]string](b, `[...document.querySelectorAll(".summary span")].map((e) => e.textContent)`), "6 strands")
+	rows := is[[]string](b, `[...document.querySelectorAll(".row")].map((e) => [".strand", ".verb", ".what"].map((name) => e.querySelector(name).textContent).join("|"))`)
+	assert.Contains(t, rows, "s4|toolExecutionStart|tool4")
+	assert.Contains(t, rows, "s6|toolExecutionEnd|tool6")
+	assert.Contains(t, rows, "s1|toolExecutionEnd|tool1")
+	assert.Contains(t, rows, "|toolExecutionEnd|", "of two at once it may be either's")
+	assert.Equal(t, "toolExecutionEnd tool6", b.text(".panel h2"))
+	assert.Contains(t, b.text(".panel .facts"), "strand s6 par6")
+	assert.Contains(t, is[string](b, `document.querySelector('.row[aria-selected="true"]').getAttribute("aria-label")`), "20, s6: toolExecutionEnd tool6")
+	b.shot("parallel-tools")
+
+	b = opened(t, written(t, &page.Page{Title: "many", Sources: []page.Source{source("many", parallelTools(t, 600))}}), "#1802")
+	assert.Equal(t, "s600", b.text(`.row[aria-selected="true"] .strand`))
+	b.emulate(360)
+	assert.Zero(t, is[int](b, `[...document.querySelectorAll(".row")].filter((e) => e.querySelector(".strand").scrollWidth > e.querySelector(".strand").clientWidth + 1 || e.querySelector(".verb").clientWidth < 20).length`))
+	b.shot("many-tools-360")
+}
+
 // On paper there are all rows.
 func TestPrint(t *testing.T) {
 	b := one(t, "tool-round-trip", "#21")

@@ -38,7 +38,7 @@ function headOf(trace, row) {
   if (x.kind === "ask") return { verb: "ask", what: onLine(textOf(x.data.of)) + " " + exchangeOf(trace, row).words };
   if (x.kind === "state") return { verb: "state", what: seenAt(trace, x) };
   if (x.kind === "piece") return { verb: "piece", what: pieceText(x) };
-  const what = [];
+  const what = [...toolsOf(trace, row)];
   for (const use of x.row.fields) {
     const v = x.data[use.label];
     if (v === undefined || use.phase !== x.phase || (x.kind === "call" && ["ID", "Seam", "Seams"].includes(use.field))) continue;
@@ -46,6 +46,13 @@ function headOf(trace, row) {
     if (words) what.push(words);
   }
   return { verb: x.kind === "call" ? onLine(x.data.seam ?? "") : x.kind, what: what.join(" ") };
+}
+
+// toolsOf is the tool that an event is of, which its line does not say; none where goroutines
+// execute several at once, of which it may be any.
+function toolsOf(trace, row) {
+  const tools = new Set(row.causes.flatMap(({ crossing }) => (crossing.data.tool ? [onLine(recordText(trace, crossing.data.tool))] : [])));
+  return tools.size === 1 ? tools : [];
 }
 
 // pieceText is what a piece of an answer adds to it, or its JSON where that is nothing.
@@ -98,8 +105,9 @@ function lineOf(trace, row) {
 // spoken is a row for a screen reader, in one sentence.
 function spoken(trace, row) {
   const { verb, what } = headOf(trace, row),
-    answer = answerOf(trace, row);
-  return `${row.seq}: ${verb} ${what}${answer ? (answer.bad ? ", failed: " : ", gave ") + answer.text : ""}`;
+    answer = answerOf(trace, row),
+    { strand } = row.crossing;
+  return `${row.seq}${strand ? ", " + strandName(strand) : ""}: ${verb} ${what}${answer ? (answer.bad ? ", failed: " : ", gave ") + answer.text : ""}`;
 }
 
 // groupOf is what the filter calls a row: the label of its seam where it is a call, else its
@@ -159,7 +167,8 @@ function factsOf(turn, x, row) {
   if (isTimed) facts.push(h("span", { title: "since the turn began" }, "at " + lasting(row.crossing.at)));
   if (row.end) facts.push(isTimed && h("span", {}, "took " + lasting(row.takes)));
   else if (row.crossing.kind === "call" || row.crossing.phase === "begin") facts.push(h("span", { class: "bad" }, "never ended"));
-  if (x.strand) facts.push(h("span", {}, "strand s" + x.strand + " " + short(textOf(turn.trace.strands.get(x.strand)?.name), 40)));
+  if (x.strand)
+    facts.push(h("span", {}, "strand " + strandName(x.strand) + " " + short(textOf(turn.trace.strands.get(x.strand)?.name), 40)));
   return facts;
 }
 

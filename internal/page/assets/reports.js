@@ -206,7 +206,7 @@ function divergenceView(app, name, d) {
       traceLink(app, name, d.crossing),
       h("span", {}, "#" + d.crossing),
       h("span", {}, onLine(textOf(d.seam))),
-      d.strand && h("span", {}, "strand s" + d.strand),
+      d.strand && h("span", {}, "strand " + strandName(d.strand)),
       d.place && h("code", {}, onLine(d.place)),
     ),
     (d.before ?? []).length > 0 &&

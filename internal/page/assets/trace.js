@@ -39,6 +39,7 @@ class Row {
     this.end = null; // the crossing that ends it
     this.piece = null; // the first of its answer, where it is an ask whose answer came in pieces
     this.events = [];
+    this.causes = []; // the open operations that may have caused it, where it is an event of one
     this.children = 0;
     this.closed = false; // what is below it is not shown
     this.failed = null; // whether it did (overview.js), once somebody asked
@@ -194,6 +195,7 @@ class Linker {
     const row = new Row(x, parent, this.trace.rows.length);
     this.trace.rows.push(row);
     if (parent) parent.children++;
+    if (x.row.class === "event") row.causes = this.around(x).filter((open) => open.crossing.row.causes?.includes(x.kind));
     if (x.kind === "call") {
       const seam = x.data.seam ?? "";
       this.trace.calls.set(x.data.id, {

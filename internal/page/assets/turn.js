@@ -35,6 +35,7 @@ class Turn {
     });
     this.list = new LongList(this.tree, rowHeight, (i) => this.rowView(i));
     this.lanes = [...this.trace.strands.values()].sort((a, b) => a.id - b.id).slice(0, mostGutter);
+    this.widest = strandName(Math.max(...this.trace.strands.keys())).length;
     this.count = h("span", { class: "faint", role: "status" });
     this.filters = this.filterView();
     this.panel = h("div", { class: "panel", role: "tabpanel", id: "panel", tabIndex: 0, "aria-labelledby": "tab-crossing" });
@@ -78,7 +79,8 @@ class Turn {
     if (t.elapsed) facts.push(lasting(t.elapsed));
     if (sum.asks) facts.push(counted(sum.asks, "ask"));
     if (sum.counted) facts.push(`${sum.in.toLocaleString("en")} tokens in, ${sum.out.toLocaleString("en")} out`);
-    if (t.strands.size > 1) facts.push(counted(t.strands.size, "strand"));
+    const strands = [...t.strands.keys()].filter(Boolean).length; // beside the turn itself
+    if (strands) facts.push(counted(strands, "strand"));
     const entry = this.app.contents.traces[this.number],
       of = this.app.turnsOfSessions.get(entry.name);
     return h(
@@ -222,6 +224,7 @@ class Turn {
       },
       h("span", { class: "n" }, row.seq),
       this.gutter(row),
+      this.strand(row.crossing),
       twist,
       h("span", { class: "verb" }, verb),
       h("span", { class: "what", dir: "auto" }, what),
@@ -255,6 +258,17 @@ class Turn {
         }),
       ),
     );
+  }
+  // strand is the name of the strand of a row, as wide as the longest there is.
+  strand({ strand }) {
+    if (this.lanes.length < 2) return null;
+    const e = h(
+      "span",
+      { class: "strand", "data-lane": strand % 6, title: textOf(this.trace.strands.get(strand)?.name) },
+      strand ? strandName(strand) : "",
+    );
+    e.style.setProperty("--wide", this.widest + "ch");
+    return e;
   }
   click(e) {
     const at = e.target.closest(".row");
