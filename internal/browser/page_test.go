@@ -963,6 +963,14 @@ func TestWhatIsNewInAnAsk(t *testing.T) {
 	assert.Contains(t, b.text(".conversation"), "3 messages of the ask before are gone")
 }
 
+// The panel of a request shows what it says beside its messages: query and headers too.
+func TestSettingsOfAnAsk(t *testing.T) {
+	content := asked(t, []string{`{"method":"POST","path":"/v1/chat/completions","query":{"key":"left out","x":"1"},"headers":{"x-trace":"7"},"body":{"model":"small","path":"p","messages":[{"role":"user","content":"Hi"}]}}`})
+	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", content)}}), "#2")
+	assert.Equal(t, []string{"query", "headers", "model", "path"}, is[[]string](b, `[...document.querySelectorAll(".ask dl:first-of-type > dt")].map((e) => e.textContent)`))
+	assert.Contains(t, b.text(".ask dl"), "left out")
+}
+
 // Answers are put together whatever API they are of: the text, the calls, why they end and
 // what they cost.
 func TestAnswers(t *testing.T) {

@@ -25,13 +25,14 @@ class Exchange {
   get messages() {
     return messagesOf(this.body);
   }
-  // settings are what a request says beside its messages.
+  // settings are what a request says beside its messages: its query and headers too, where it is one
+  // over HTTP.
   get settings() {
-    const body = this.body;
+    const request = this.request,
+      body = bodyOf(request);
     if (!isObject(body)) return [];
-    return Object.keys(body)
-      .filter((name) => !talk.includes(name))
-      .map((name) => [name, body[name]]);
+    const members = (of, but) => Object.entries(of).filter(([name]) => !but.includes(name));
+    return [...(body === request ? [] : members(request, ["method", "path", "body"])), ...members(body, talk)];
   }
   // words are the request on a line. They are held: what they are of may be long.
   get words() {
