@@ -971,6 +971,32 @@ func TestSettingsOfAnAsk(t *testing.T) {
 	assert.Contains(t, b.text(".ask dl"), "left out")
 }
 
+// A number that a line leaves out because it is 0 is told as that, in the rows, beside them, and in what
+// a check says of it.
+func TestZeroIsShown(t *testing.T) {
+	b := one(t, "iteration-cap", "#14")
+	assert.Contains(t, is[[]string](b, `app.turn.trace.rows.map((row) => textsOf(app.turn.trace, row).join(" "))`), "iterationStart 0")
+	assert.Equal(t, "iterationStart 0", b.text(".panel h2"))
+	assert.Equal(t, "iteration0", b.text(".panel .line dl"))
+
+	whole, err := trace.Read(bytes.NewReader(fixture(t, "iteration-cap")))
+	require.NoError(t, err)
+	var seven bytes.Buffer
+	w := trace.NewWriter(&seven, whole.Header)
+	for _, line := range whole.Lines() {
+		if line.Kind == adk.KindIterationStart && line.N == 0 {
+			line.N = 7
+		}
+		require.NoError(t, w.Write(&line.Crossing))
+	}
+	require.NoError(t, w.Close())
+	turns := []corpus.Source{{Name: "seven.jsonl", Open: source("", seven.Bytes()).Open}}
+	report, err := corpus.Verify(context.Background(), turns, nil)
+	require.NoError(t, err)
+	b = opened(t, written(t, page.OfCorpus("verified", report, turns, trace.Options{})), "")
+	assert.Equal(t, "iteration 7 0", b.text(".change"))
+}
+
 // Answers are put together whatever API they are of: the text, the calls, why they end and
 // what they cost.
 func TestAnswers(t *testing.T) {

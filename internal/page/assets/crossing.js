@@ -40,7 +40,7 @@ function headOf(trace, row) {
   if (x.kind === "piece") return { verb: "piece", what: pieceText(x) };
   const what = [...toolsOf(trace, row)];
   for (const use of x.row.fields) {
-    const v = x.data[use.label];
+    const v = saidOf(x, use);
     if (v === undefined || use.phase !== x.phase || (x.kind === "call" && ["ID", "Seam", "Seams"].includes(use.field))) continue;
     const words = gists[use.field]?.(trace, v, use.label);
     if (words) what.push(words);
@@ -175,7 +175,7 @@ function factsOf(turn, x, row) {
 // lineView shows the fields of one crossing of a row.
 function lineView(turn, x, isChosen, several) {
   const fields = x.row.fields.filter(
-    (use) => x.data[use.label] !== undefined && use.phase === x.phase && !(x.kind === "call" && use.field === "Seam") && use.field !== "ID",
+    (use) => saidOf(x, use) !== undefined && use.phase === x.phase && !(x.kind === "call" && use.field === "Seam") && use.field !== "ID",
   );
   const wanted = fields.filter((use) => !(x.kind === "ask" && use.field === "JSON"));
   if (!several && !wanted.length) return null;
@@ -197,7 +197,7 @@ function lineView(turn, x, isChosen, several) {
       h(
         "dl",
         {},
-        wanted.map((use) => [h("dt", {}, use.label), h("dd", {}, fieldView(turn.trace, use.field, x.data[use.label], x.seq))]),
+        wanted.map((use) => [h("dt", {}, use.label), h("dd", {}, fieldView(turn.trace, use.field, saidOf(x, use), x.seq))]),
         others.map((name) => [h("dt", {}, onLine(name)), h("dd", {}, valueView(x.data[name]))]),
       ),
   );

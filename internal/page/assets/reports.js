@@ -130,6 +130,7 @@ function causeView(app, cause, number) {
     h("p", { class: "facts" }, h("span", { class: "tag bad" }, onLine(textOf(cause.class))), h("span", {}, counted(hit.length, "trace"))),
     (cause.changes ?? [])
       .filter((c) => c.removed || c.added)
+      .map((c) => (/‹/.test(c.removed + c.added) && c.was && c.now ? { ...c, removed: plainText(c.was), added: plainText(c.now) } : c)) // a mask says nothing
       .map((c) =>
         h(
           "p",

@@ -28,6 +28,9 @@ class Crossing {
   }
 }
 
+// saidOf is what a crossing says in a field: of a number that its line leaves out, 0.
+const saidOf = (x, use) => x.data[use.label] ?? use.zero;
+
 // Row is what the tree shows as one: a crossing, with the one that ends it and the events
 // that say the same.
 class Row {
