@@ -598,6 +598,41 @@ func TestDamaged(t *testing.T) {
 	assert.Contains(t, b.text(".panel"), "no crossing")
 }
 
+// Without scripts the page says what it needs, and promises nothing.
+func TestWithoutScripts(t *testing.T) {
+	file := written(t, &page.Page{Title: "hello", Sources: []page.Source{source("hello.jsonl", fixture(t, "hello"))}})
+	b := raw(t, file)
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	require.NoError(t, err)
+	b.do(chromedp.Reload())
+	assert.Contains(t, is[string](b, `document.body.innerText`), "This page needs JavaScript")
+	assert.NotContains(t, is[string](b, `document.body.innerText`), "Unpacking")
+}
+
+// A text that is read from right to left leaves an escape in one piece, and the arrow before an
+// answer where it is.
+func TestEscapesAmongOtherDirections(t *testing.T) {
+	const hebrew = "שלום\u202eעולם"
+	content := asked(t, []string{`{"method":"POST","path":"/x","body":"` + hebrew + `"}`, `{"data":{"choices":[{"delta":{"content":"` + hebrew + `"}}]}}`})
+	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", content)}}), "#2")
+	places := is[[][]float64](b, `(() => {
+		const places = [];
+		for (const e of [document.querySelector('.row[aria-selected="true"] .answer'), document.querySelector(".panel .answer .prose")]) {
+			const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT), chars = [];
+			for (let node = walk.nextNode(); node; node = walk.nextNode())
+				for (let i = 0; i < node.length; i++) { const r = new Range(); r.setStart(node, i); r.setEnd(node, i + 1); chars.push([node.data[i], r.getBoundingClientRect().left]); }
+			const at = chars.findIndex(([c]) => c === "\\");
+			places.push(chars.slice(at, at + 6).map(([, left]) => left));
+			if (chars[0][0] === "→") places.push([chars[0][1], Math.min(...chars.slice(1).map(([, left]) => left))]);
+		}
+		return places;
+	})()`)
+	require.Len(t, places, 3)
+	for _, place := range places {
+		assert.IsIncreasing(t, place)
+	}
+}
+
 // A page whose file was cut short anywhere says so, as soon as there is a script in it.
 func TestPageIsCut(t *testing.T) {
 	file := written(t, &page.Page{Title: "cut", Sources: []page.Source{source("hello.jsonl", fixture(t, "hello"))}})
@@ -619,6 +654,9 @@ func TestPageIsCut(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	b := one(t, "hello", "#99999/nonsense")
 	assert.Equal(t, is[int](b, `app.turn.trace.length`), is[int](b, `app.turn.seq`))
+	assert.Equal(t, "There is no crossing 99999: the turn has 31 crossings.", b.text(".panel .notice"))
+	b.press(kb.Home)
+	assert.Zero(t, b.count(".panel .notice"))
 	for _, hash := range []string{"#0", "#-1", "#2.1", "#<script>", "#1/__proto__"} {
 		b.goTo(hash)
 		assert.Positive(t, b.count("#main *"), hash)

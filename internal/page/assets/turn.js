@@ -289,7 +289,7 @@ class Turn {
   step(seq) {
     this.choose(seq, this.tab, true);
   }
-  // show shows what is chosen.
+  // show shows what is chosen; of a crossing that there is not the nearest, and says so.
   show(seq = this.seq, tab = this.tab) {
     this.seq = Math.min(Math.max(1, seq), Math.max(1, this.trace.length));
     this.tab = tab;
@@ -303,7 +303,12 @@ class Turn {
       button.tabIndex = name === tab ? 0 : -1;
     }
     this.panel.setAttribute("aria-labelledby", "tab-" + tab);
-    fill(this.panel, tabs.find(([name]) => name === tab)[2](this, this.seq));
+    fill(
+      this.panel,
+      seq !== this.seq &&
+        h("p", { class: "notice", role: "alert" }, `There is no crossing ${seq}: the turn has ${counted(this.trace.length, "crossing")}.`),
+      tabs.find(([name]) => name === tab)[2](this, this.seq),
+    );
     this.panel.scrollTop = 0;
     this.overview.select(this.seq);
     this.open(this.trace.row(this.seq));
