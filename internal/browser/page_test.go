@@ -224,6 +224,38 @@ func TestKeys(t *testing.T) {
 	assert.True(t, is[bool](b, `app.turn.filters.open`))
 }
 
+// In a list of traces the keys lead to what finds one, through the rows and into the one that they are
+// at; the help says those that mean something.
+func TestKeysOfAList(t *testing.T) {
+	sources := allFixtures(t)
+	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
+	focused := func() string {
+		return is[string](b, `document.activeElement.placeholder || document.activeElement.textContent`)
+	}
+	b.press("/")
+	assert.Equal(t, "find a trace", focused())
+	b.press("j")
+	assert.Equal(t, "j", is[string](b, `document.activeElement.value`), "where one writes keys are letters")
+	b.press(kb.Backspace, kb.ArrowDown)
+	assert.Equal(t, sources[0].Name, focused())
+	b.press("j", kb.ArrowDown, "k")
+	assert.Equal(t, sources[1].Name, focused())
+	b.press("?")
+	assert.Equal(t, []string{"the row before, the next", "open it", "find", "this help", "close"}, is[[]string](b, `[...document.querySelectorAll("#help dd")].map((e) => e.textContent)`))
+	b.press(kb.Escape)
+	for range len(sources) + 5 {
+		b.press("j")
+	}
+	assert.Equal(t, sources[len(sources)-1].Name, focused())
+	assert.True(t, is[bool](b, `(() => { const row = document.activeElement.getBoundingClientRect(), box = document.querySelector(".traces").getBoundingClientRect(); return row.top >= box.top && row.bottom <= box.bottom; })()`), "it is in sight")
+	b.press(kb.Enter)
+	b.until(`app.turn !== null`)
+	b.ready()
+	assert.Equal(t, sources[len(sources)-1].Name, b.text("#top h1"))
+	b.press("j")
+	assert.Equal(t, 2, is[int](b, `app.turn.seq`))
+}
+
 // Failures are found by one key.
 func TestFailures(t *testing.T) {
 	b := one(t, "tool-failure", "")
