@@ -64,7 +64,7 @@ func TestDiffTimes(t *testing.T) {
 	assert.Equal(t, exitSame, adkreplay("diff", good(t), later).code)
 	got := adkreplay("diff", "--times", good(t), later)
 	assert.Equal(t, exitDivergence, got.code)
-	assert.Contains(t, got.out, `at: nothing → "1ns"`)
+	assert.Contains(t, got.out, `at: "0s" → "1ns"`)
 }
 
 // Of a trace that breaks off, what there is is compared; the command fails.

@@ -184,11 +184,18 @@ func writePage(ctx context.Context, t *terminal, file string, p *page.Page) (wri
 
 func pageWords(file string, written page.Written, size int) string {
 	words := safetext.Counted(len(written.Traces), "trace")
-	listed, told := 0, 0
+	listed, unreadable, told := 0, 0, 0
 	for _, one := range written.Traces {
-		if !one.Held {
+		switch {
+		case one.Held:
+		case one.Fault != "":
+			unreadable++
+		default:
 			listed++
 		}
+	}
+	if unreadable > 0 {
+		words += fmt.Sprintf(", %d unreadable", unreadable)
 	}
 	if listed > 0 {
 		words += fmt.Sprintf(", %d of %d without what is in it", listed, len(written.Traces))

@@ -54,7 +54,7 @@ func TestViewOfWhatCannotBeRead(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "b.jsonl"), whole[:len(whole)-10], 0o600))
 	o := adkreplay("view", folder, filepath.Join(folder, "none.jsonl"), "-o", file)
 	assert.Equal(t, exitUnreadable, o.code)
-	assert.Contains(t, o.out, "3 traces, 1 of 3 without what is in it")
+	assert.Contains(t, o.out, "3 traces, 1 unreadable")
 	assert.Contains(t, o.err, "b.jsonl:")
 	assert.Contains(t, o.err, "none.jsonl: no such file or directory")
 	assert.FileExists(t, file)

@@ -224,6 +224,38 @@ func TestKeys(t *testing.T) {
 	assert.True(t, is[bool](b, `app.turn.filters.open`))
 }
 
+// In a list of traces the keys lead to what finds one, through the rows and into the one that they are
+// at; the help says those that mean something.
+func TestKeysOfAList(t *testing.T) {
+	sources := allFixtures(t)
+	b := opened(t, written(t, &page.Page{Title: "all", Sources: sources}), "")
+	focused := func() string {
+		return is[string](b, `document.activeElement.placeholder || document.activeElement.textContent`)
+	}
+	b.press("/")
+	assert.Equal(t, "find a trace", focused())
+	b.press("j")
+	assert.Equal(t, "j", is[string](b, `document.activeElement.value`), "where one writes keys are letters")
+	b.press(kb.Backspace, kb.ArrowDown)
+	assert.Equal(t, sources[0].Name, focused())
+	b.press("j", kb.ArrowDown, "k")
+	assert.Equal(t, sources[1].Name, focused())
+	b.press("?")
+	assert.Equal(t, []string{"the row before, the next", "open it", "find", "this help", "close"}, is[[]string](b, `[...document.querySelectorAll("#help dd")].map((e) => e.textContent)`))
+	b.press(kb.Escape)
+	for range len(sources) + 5 {
+		b.press("j")
+	}
+	assert.Equal(t, sources[len(sources)-1].Name, focused())
+	assert.True(t, is[bool](b, `(() => { const row = document.activeElement.getBoundingClientRect(), box = document.querySelector(".traces").getBoundingClientRect(); return row.top >= box.top && row.bottom <= box.bottom; })()`), "it is in sight")
+	b.press(kb.Enter)
+	b.until(`app.turn !== null`)
+	b.ready()
+	assert.Equal(t, sources[len(sources)-1].Name, b.text("#top h1"))
+	b.press("j")
+	assert.Equal(t, 2, is[int](b, `app.turn.seq`))
+}
+
 // Failures are found by one key.
 func TestFailures(t *testing.T) {
 	b := one(t, "tool-failure", "")
@@ -264,11 +296,7 @@ func TestAnswersThatFail(t *testing.T) {
 func TestSearchAndFilters(t *testing.T) {
 	b := one(t, "tool-round-trip", "#1")
 	all := is[int](b, `app.turn.visible.length`)
-	search := func(text string) []int {
-		is[bool](b, fmt.Sprintf(`(app.search.focus(), app.search.value = %q, app.search.dispatchEvent(new Event("input")), true)`, text))
-		b.until(fmt.Sprintf(`app.turn.needle === %q`, text))
-		return is[[]int](b, `app.turn.visible.map((row) => row.seq)`)
-	}
+	search := b.search
 	assert.Equal(t, []int{1, 19, 21, 25, 27, 28}[2:3], search("4 °C, RAIN")[:1], "a case is no difference")
 	assert.Equal(t, []int{5, 8}, search("What is the weather"), "the add says it by the record's number alone")
 	assert.Equal(t, "What is the weather", b.text(".row mark"))
@@ -285,6 +313,42 @@ func TestSearchAndFilters(t *testing.T) {
 	assert.Equal(t, all-3, is[int](b, `app.turn.visible.length`))
 	b.do(chromedp.Click(chromedp.Search(`//label[contains(., "failures only")]/input`)))
 	assert.Zero(t, is[int](b, `app.turn.visible.length`))
+}
+
+// search searches in the page of a turn, and gives the crossings of the rows that are found.
+func (b *tab) search(text string) []int {
+	b.t.Helper()
+	is[bool](b, fmt.Sprintf(`(app.search.focus(), app.search.value = %q, app.search.dispatchEvent(new Event("input")), true)`, text))
+	b.until(fmt.Sprintf(`app.turn.needle === %q`, text))
+	return is[[]int](b, `app.turn.visible.map((row) => row.seq)`)
+}
+
+// What a row shows is found, also where no member of its lines says it so, and an answer that came
+// in pieces as the text that they are together.
+func TestSearchFindsWhatRowsShow(t *testing.T) {
+	ask := func(path, messages string) string {
+		return `{"method":"POST","path":"` + path + `","body":{"model":"small","messages":[` + messages + `]}}`
+	}
+	said := func(text string) string { return `{"data":{"choices":[{"delta":{"content":"` + text + `"}}]}}` }
+	long := strings.Repeat("und so weiter ", 20)
+	first := `{"role":"user","content":"` + strings.Repeat("why? ", 60) + `"}`
+	content := asked(t, []string{`{"method":"POST","path":"/fail","body":"x"}`, `{"status":500}`},
+		[]string{ask("/chat", first), `{"status":200}`, said("Hal"), said("lo "), said(long), said("En"), said("de")},
+		[]string{ask("/chat", first+`,{"role":"user","content":"and now?"}`)})
+	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", content)}}), "#1")
+	assert.Contains(t, is[[]string](b, `app.turn.visible.map((row) => textsOf(app.turn.trace, row).join(" "))`), "ask model POST /fail → 500")
+	for text, want := range map[string][]int{
+		"POST /fail": {2}, "ask MODEL post /f": {2}, "/fail → 5": {2}, "ask model": {2, 5, 13}, "Hallo": {5}, "weiter Ende": {5}, "POST /chat, small": {5, 13}, "1 message": {5},
+	} {
+		assert.Equal(t, want, b.search(text), text)
+	}
+	b.search("model POST /fail → 5")
+	assert.Equal(t, []string{"model POST /fail", "→", "5"}, is[[]string](b, `[...document.querySelectorAll(".row mark")].map((e) => e.textContent)`))
+
+	b = one(t, "parallel-tools", "#1")
+	for _, text := range []string{"sleep 20ms", "execute weather", "fork c0.0.0", "fetch messages", "prompt, 1 message"} {
+		assert.NotEmpty(t, b.search(text), text)
+	}
 }
 
 // A click chooses a row, and a click in the timeline the call that is there.
@@ -566,6 +630,41 @@ func TestDamaged(t *testing.T) {
 	assert.Contains(t, b.text(".panel"), "no crossing")
 }
 
+// Without scripts the page says what it needs, and promises nothing.
+func TestWithoutScripts(t *testing.T) {
+	file := written(t, &page.Page{Title: "hello", Sources: []page.Source{source("hello.jsonl", fixture(t, "hello"))}})
+	b := raw(t, file)
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	require.NoError(t, err)
+	b.do(chromedp.Reload())
+	assert.Contains(t, is[string](b, `document.body.innerText`), "This page needs JavaScript")
+	assert.NotContains(t, is[string](b, `document.body.innerText`), "Unpacking")
+}
+
+// A text that is read from right to left leaves an escape in one piece, and the arrow before an
+// answer where it is.
+func TestEscapesAmongOtherDirections(t *testing.T) {
+	const hebrew = "שלום\u202eעולם"
+	content := asked(t, []string{`{"method":"POST","path":"/x","body":"` + hebrew + `"}`, `{"data":{"choices":[{"delta":{"content":"` + hebrew + `"}}]}}`})
+	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", content)}}), "#2")
+	places := is[[][]float64](b, `(() => {
+		const places = [];
+		for (const e of [document.querySelector('.row[aria-selected="true"] .answer'), document.querySelector(".panel .answer .prose")]) {
+			const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT), chars = [];
+			for (let node = walk.nextNode(); node; node = walk.nextNode())
+				for (let i = 0; i < node.length; i++) { const r = new Range(); r.setStart(node, i); r.setEnd(node, i + 1); chars.push([node.data[i], r.getBoundingClientRect().left]); }
+			const at = chars.findIndex(([c]) => c === "\\");
+			places.push(chars.slice(at, at + 6).map(([, left]) => left));
+			if (chars[0][0] === "→") places.push([chars[0][1], Math.min(...chars.slice(1).map(([, left]) => left))]);
+		}
+		return places;
+	})()`)
+	require.Len(t, places, 3)
+	for _, place := range places {
+		assert.IsIncreasing(t, place)
+	}
+}
+
 // A page whose file was cut short anywhere says so, as soon as there is a script in it.
 func TestPageIsCut(t *testing.T) {
 	file := written(t, &page.Page{Title: "cut", Sources: []page.Source{source("hello.jsonl", fixture(t, "hello"))}})
@@ -587,6 +686,9 @@ func TestPageIsCut(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	b := one(t, "hello", "#99999/nonsense")
 	assert.Equal(t, is[int](b, `app.turn.trace.length`), is[int](b, `app.turn.seq`))
+	assert.Equal(t, "There is no crossing 99999: the turn has 31 crossings.", b.text(".panel .notice"))
+	b.press(kb.Home)
+	assert.Zero(t, b.count(".panel .notice"))
 	for _, hash := range []string{"#0", "#-1", "#2.1", "#<script>", "#1/__proto__"} {
 		b.goTo(hash)
 		assert.Positive(t, b.count("#main *"), hash)
@@ -734,6 +836,64 @@ func TestManyStrands(t *testing.T) {
 	}
 }
 
+// parallelTools are tools that are executed at once, each in a strand of its own, of which the last
+// one that began ends first; the turn's own goroutine goes on with two at once.
+func parallelTools(t *testing.T, strands int) []byte {
+	t.Helper()
+	at := 1000
+	all := []*adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}}
+	execute := func(strand, number int) []*adk.Crossing {
+		made, err := adk.NewTool(adk.ToolInit{Name: fmt.Sprintf("tool%d", number), Description: "d", InputSchema: []byte(`{"type":"object"}`),
+			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+				return adk.Text(""), nil
+			}})
+		require.NoError(t, err)
+		at++
+		return []*adk.Crossing{
+			{Kind: adk.KindExecute, Phase: adk.Begin, Call: 1, Strand: strand, Op: at, Record: made, Args: map[string]any{}},
+			{Kind: adk.KindToolExecutionStart, Call: 1, Strand: strand},
+			{Kind: adk.KindToolExecutionEnd, Call: 1, Strand: strand},
+			{Kind: adk.KindExecute, Phase: adk.Done, Call: 1, Strand: strand, Op: at},
+		}
+	}
+	var ends [][]*adk.Crossing
+	for i := 1; i <= strands; i++ {
+		all = append(all, &adk.Crossing{Kind: adk.KindFork, Call: 1, ID: i, Name: fmt.Sprintf("par%d", i)})
+		lines := execute(i, i)
+		all, ends = append(all, lines[:2]...), append(ends, lines[2:])
+	}
+	for i := range ends {
+		all = append(all, ends[len(ends)-1-i]...)
+	}
+	one, other := execute(0, 1), execute(0, 2)
+	for i := range one {
+		all = append(all, one[i], other[i])
+	}
+	return recorded(t, append(all, &adk.Crossing{Kind: adk.KindReturn, ID: 1, Outcome: adk.OutcomeOK})...)
+}
+
+// An event of a tool says of which, as a transcript does, and each row in which strand it is: with
+// several at once what stands above a row is not what it is part of.
+func TestParallelTools(t *testing.T) {
+	b := opened(t, written(t, &page.Page{Title: "tools", Sources: []page.Source{source("tools", parallelTools(t, 6))}}), "#20")
+	assert.Contains(t, is[[]string](b, `[...document.querySelectorAll(".summary span")].map((e) => e.textContent)`), "6 strands")
+	rows := is[[]string](b, `[...document.querySelectorAll(".row")].map((e) => [".strand", ".verb", ".what"].map((name) => e.querySelector(name).textContent).join("|"))`)
+	assert.Contains(t, rows, "s4|toolExecutionStart|tool4")
+	assert.Contains(t, rows, "s6|toolExecutionEnd|tool6")
+	assert.Contains(t, rows, "s1|toolExecutionEnd|tool1")
+	assert.Contains(t, rows, "|toolExecutionEnd|", "of two at once it may be either's")
+	assert.Equal(t, "toolExecutionEnd tool6", b.text(".panel h2"))
+	assert.Contains(t, b.text(".panel .facts"), "strand s6 par6")
+	assert.Contains(t, is[string](b, `document.querySelector('.row[aria-selected="true"]').getAttribute("aria-label")`), "20, s6: toolExecutionEnd tool6")
+	b.shot("parallel-tools")
+
+	b = opened(t, written(t, &page.Page{Title: "many", Sources: []page.Source{source("many", parallelTools(t, 600))}}), "#1802")
+	assert.Equal(t, "s600", b.text(`.row[aria-selected="true"] .strand`))
+	b.emulate(360)
+	assert.Zero(t, is[int](b, `[...document.querySelectorAll(".row")].filter((e) => e.querySelector(".strand").scrollWidth > e.querySelector(".strand").clientWidth + 1 || e.querySelector(".verb").clientWidth < 20).length`))
+	b.shot("many-tools-360")
+}
+
 // On paper there are all rows.
 func TestPrint(t *testing.T) {
 	b := one(t, "tool-round-trip", "#21")
@@ -871,6 +1031,40 @@ func TestWhatIsNewInAnAsk(t *testing.T) {
 	b.press("]")
 	assert.Equal(t, []string{"Be brief.", "+Summary."}, said())
 	assert.Contains(t, b.text(".conversation"), "3 messages of the ask before are gone")
+}
+
+// The panel of a request shows what it says beside its messages: query and headers too.
+func TestSettingsOfAnAsk(t *testing.T) {
+	content := asked(t, []string{`{"method":"POST","path":"/v1/chat/completions","query":{"key":"left out","x":"1"},"headers":{"x-trace":"7"},"body":{"model":"small","path":"p","messages":[{"role":"user","content":"Hi"}]}}`})
+	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", content)}}), "#2")
+	assert.Equal(t, []string{"query", "headers", "model", "path"}, is[[]string](b, `[...document.querySelectorAll(".ask dl:first-of-type > dt")].map((e) => e.textContent)`))
+	assert.Contains(t, b.text(".ask dl"), "left out")
+}
+
+// A number that a line leaves out because it is 0 is told as that, in the rows, beside them, and in what
+// a check says of it.
+func TestZeroIsShown(t *testing.T) {
+	b := one(t, "iteration-cap", "#14")
+	assert.Contains(t, is[[]string](b, `app.turn.trace.rows.map((row) => textsOf(app.turn.trace, row).join(" "))`), "iterationStart 0")
+	assert.Equal(t, "iterationStart 0", b.text(".panel h2"))
+	assert.Equal(t, "iteration0", b.text(".panel .line dl"))
+
+	whole, err := trace.Read(bytes.NewReader(fixture(t, "iteration-cap")))
+	require.NoError(t, err)
+	var seven bytes.Buffer
+	w := trace.NewWriter(&seven, whole.Header)
+	for _, line := range whole.Lines() {
+		if line.Kind == adk.KindIterationStart && line.N == 0 {
+			line.N = 7
+		}
+		require.NoError(t, w.Write(&line.Crossing))
+	}
+	require.NoError(t, w.Close())
+	turns := []corpus.Source{{Name: "seven.jsonl", Open: source("", seven.Bytes()).Open}}
+	report, err := corpus.Verify(context.Background(), turns, nil)
+	require.NoError(t, err)
+	b = opened(t, written(t, page.OfCorpus("verified", report, turns, trace.Options{})), "")
+	assert.Equal(t, "iteration 7 0", b.text(".change"))
 }
 
 // Answers are put together whatever API they are of: the text, the calls, why they end and

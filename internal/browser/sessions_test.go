@@ -61,7 +61,7 @@ func TestSessions(t *testing.T) {
 	b := opened(t, written(t, p), "")
 	assert.Equal(t, "10 sessions", b.text("#sessions"))
 	assert.Equal(t, fmt.Sprintf("%d traces", len(p.Sources)), b.text("#traces"))
-	assert.Contains(t, is[[]string](b, `[...document.querySelectorAll(".trace-row")].map((e) => e.textContent)`)[0], "desk of tenant acme in sessions/channel-state-changed")
+	assert.Contains(t, is[[]string](b, `[...document.querySelectorAll(".trace-row")].map((e) => e.textContent)`)[0], "desk of tenant acme in channel-state-changed")
 	b.shot("sessions")
 
 	b.goTo(sessionIn(b, "crash-before-commit"))
@@ -111,6 +111,10 @@ func TestSessionsAreNarrow(t *testing.T) {
 		assert.Zero(t, is[int](b, `[...document.querySelectorAll("#main *")].filter((e) => e.checkVisibility() && getComputedStyle(e).clipPath === "none" && e.getBoundingClientRect().right > 361 && !e.closest(".trace-row")).length`), hash)
 		b.shot("session-360-" + strings.TrimPrefix(cmp.Or(hash, "#"), "#"))
 	}
+	b.goTo("#")
+	rows := is[[]string](b, `[...document.querySelectorAll(".trace-row")].map((e) => e.innerText.replace(/\s+/g, " "))`)
+	assert.Contains(t, strings.Join(rows, "\n"), "ada of tenant acme in crash-before-commit 1 delivery 2 attempts", "the folder that all are in is not said of each, and all of the row can be seen")
+	assert.Zero(t, is[int](b, `[...document.querySelectorAll(".trace-row")].filter((e) => [...e.querySelectorAll(".facts, .facts *")].some((part) => part.getBoundingClientRect().right > e.getBoundingClientRect().right || part.getBoundingClientRect().bottom > e.getBoundingClientRect().bottom)).length`))
 }
 
 // SES-34: where sessions part from their journals, the page of verify says it first, and leads to

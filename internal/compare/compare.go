@@ -19,7 +19,7 @@ type FieldDiff struct {
 	// Field is the field's label, as the trace writes it.
 	Field string `json:"field"`
 	// Want is what was recorded, Got what today's code did; both as a trace
-	// writes them, empty where the field is absent.
+	// writes them, empty where the field is absent, but for a number that is 0.
 	Want string `json:"want"`
 	Got  string `json:"got"`
 	// Input tells that user code or the outside decided the value, not the
@@ -92,10 +92,16 @@ func Crossings(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
 	diffs = compareInt(diffs, "op", want.Op, got.Op)
 	for _, use := range want.Kind.Fields(want.Phase) {
 		if !c.Same(use.Field, want, got) {
-			diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.Text(use.Field, want), Got: c.Text(use.Field, got), Input: use.Input, Of: use.Field})
+			diffs = append(diffs, differing(c, use, want, got))
 		}
 	}
 	return diffs
+}
+
+// differing is a field in which two crossings of a kind differ.
+func differing(c wire.Comparer, use adk.FieldUse, want, got *adk.Crossing) FieldDiff {
+	text := func(x *adk.Crossing) string { return cmp.Or(c.Text(use.Field, x), wire.FieldRows[use.Field].Left) }
+	return FieldDiff{Field: use.Label, Want: text(want), Got: text(got), Input: use.Input, Of: use.Field}
 }
 
 // KindText is the kind of a crossing, with its phase.

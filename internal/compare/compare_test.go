@@ -267,3 +267,19 @@ func TestDifferInNumbers(t *testing.T) {
 	}
 	assert.False(t, DifferInNumbers(nil))
 }
+
+// A number that a trace leaves out is told as 0 where that is a value, and else as nothing.
+func TestZeroIsAValue(t *testing.T) {
+	for want, pair := range map[string][2]adk.Crossing{
+		"iteration: expected 7, got 0":         {{Kind: adk.KindIterationStart, N: 7}, {Kind: adk.KindIterationStart}},
+		"iterations: expected 0, got 2":        {{Kind: adk.KindDispatchEnd}, {Kind: adk.KindDispatchEnd, N: 2}},
+		`timeout: expected nothing, got "5ms"`: {{Kind: adk.KindWaitFor, Phase: adk.Begin}, {Kind: adk.KindWaitFor, Phase: adk.Begin, Duration: 5 * time.Millisecond}},
+	} {
+		for _, fields := range [][]FieldDiff{Common(&pair[0], &pair[1]), CompareInputs(wire.Comparer{Sentinels: wire.OnlyCommon}, &pair[0], &pair[1])} {
+			for _, f := range fields { // the number of an iteration is no input
+				assert.Equal(t, want, f.String())
+			}
+		}
+		assert.Len(t, Common(&pair[0], &pair[1]), 1)
+	}
+}

@@ -45,7 +45,7 @@ func CompareInputs(c wire.Comparer, want, got *adk.Crossing) []FieldDiff {
 		if use.Names.IsNumber() || c.Same(use.Field, want, got) {
 			continue
 		}
-		diffs = append(diffs, FieldDiff{Field: use.Label, Want: c.Text(use.Field, want), Got: c.Text(use.Field, got), Input: use.Input, Of: use.Field})
+		diffs = append(diffs, differing(c, use, want, got))
 	}
 	return diffs
 }

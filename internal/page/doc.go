@@ -7,7 +7,7 @@
 // of the trace, in one version of the format; of journals of sessions it is what adkreplay
 // show --json prints of them, and of a report the document that the command prints as JSON. All
 // of it is compressed twice (packed.go says why), as is the look of all pages, without comments
-// and indentation: a page is 55 KB, and half as long again as the compressed trace at most.
+// and indentation: a page is 57 KB, and half as long again as the compressed trace at most.
 // All else is made of these by the scripts below assets, in the order in which they are named
 // in document.go:
 //

@@ -223,12 +223,12 @@ func TestScriptsAreTame(t *testing.T) {
 }
 
 // A page is at most half as long again as the compressed trace, but for what is in every page,
-// which is 55 KB: so a page of a trace of 100 KB is smaller than the trace, and one of a trace
+// which is 57 KB: so a page of a trace of 100 KB is smaller than the trace, and one of a trace
 // that is 180 KB when it is compressed is at most half as long again with all that is in it.
 func TestPageIsSmall(t *testing.T) {
 	thorough.Long(t)
 	empty, _ := written(t, &Page{})
-	assert.Less(t, len(empty), 56_000)
+	assert.Less(t, len(empty), 58_000)
 	large, longest := 0, 0
 	isSmall := func(name string, recorded []byte) {
 		packed, err := zstd.NewWriter(nil)

@@ -1,7 +1,10 @@
 package page
 
 import (
+	"encoding/json"
+
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
@@ -32,6 +35,8 @@ type fieldRow struct {
 	Phase string `json:"phase"`
 	// Again is what a crossing may say again of: run, op, bytes, or nothing.
 	Again string `json:"again,omitempty"`
+	// Zero is what a line says that has no such member, where that is a number.
+	Zero json.RawMessage `json:"zero,omitempty"`
 }
 
 // collection is a set of a context, and what a record of it is.
@@ -54,7 +59,7 @@ func kindRows() (rows []kindRow) {
 		}
 		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
 			for _, use := range kind.Fields(phase) {
-				row.Fields = append(row.Fields, fieldRow{use.Label, use.Field.String(), phase.String(), again[use.Repeats]})
+				row.Fields = append(row.Fields, fieldRow{use.Label, use.Field.String(), phase.String(), again[use.Repeats], json.RawMessage(wire.FieldRows[use.Field].Left)})
 			}
 		}
 		rows = append(rows, row)

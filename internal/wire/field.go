@@ -32,6 +32,9 @@ type fieldRow struct {
 	OfFormat bool
 	// Read takes in what append wrote as the value.
 	Read func(d *Decoder, x *adk.Crossing, raw []byte) error
+	// Left is the JSON of what the field is where nothing is written of it, if that is a value as any
+	// other: the number of the first iteration is 0.
+	Left string
 	// Zero makes the field what it is where nothing is written of it.
 	Zero func(x *adk.Crossing)
 	// Bare is the JSON of what people write of the field, such as a text in the place
@@ -156,7 +159,7 @@ var FieldRows = [...]fieldRow{
 	adk.FieldCause:   errorRow(func(x *adk.Crossing) *error { return &x.Cause }),
 	adk.FieldFlag:    flagRow(func(x *adk.Crossing) *bool { return &x.Flag }),
 	adk.FieldIsError: flagRow(func(x *adk.Crossing) *bool { return &x.IsError }),
-	adk.FieldN:       numberRow(func(x *adk.Crossing) *int { return &x.N }),
+	adk.FieldN:       numberRow(func(x *adk.Crossing) *int { return &x.N }).leaving("0"),
 	adk.FieldDuration: {
 		Hold: heldNumber(func(x *adk.Crossing) *time.Duration { return &x.Duration }),
 		Same: func(_ Comparer, a, b *adk.Crossing) bool { return a.Duration == b.Duration },
@@ -264,6 +267,12 @@ func numberRow(of func(*adk.Crossing) *int) fieldRow {
 		OneLine:  true,
 		OfFormat: true,
 	}
+}
+
+// leaving is the row of a field of which nothing is written where it is that.
+func (r fieldRow) leaving(left string) fieldRow {
+	r.Left = left
+	return r
 }
 
 func flagRow(of func(*adk.Crossing) *bool) fieldRow {

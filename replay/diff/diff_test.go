@@ -282,6 +282,25 @@ func TestDiffUpToIDsAndTimes(t *testing.T) {
 	}
 }
 
+// Where the clock stood before a crossing, its time is told as 0s, as by whoever sets it.
+func TestDiffOfATimeThatStood(t *testing.T) {
+	v := livetest.WeatherVersion(nil)
+	a := v.Record(t)
+	var later bytes.Buffer
+	w := trace.NewWriter(&later, a.Header)
+	for i, line := range a.Lines() {
+		if x := line.Crossing; i >= 4 {
+			x.At = x.At.Add(5 * time.Second)
+			line.Crossing = x
+		}
+		require.NoError(t, w.Write(&line.Crossing))
+	}
+	require.NoError(t, w.Close())
+	d := diff.Traces(a, tracetest.Must(trace.Read(&later)), diff.Options{Times: true})
+	require.Len(t, d.Changes, 1, "%s", d)
+	assert.Equal(t, []compare.FieldDiff{{Field: "at", Want: `"0s"`, Got: `"5s"`, Input: true}}, d.Changes[0].Fields)
+}
+
 // One id for two things is a difference, whatever its name is.
 func TestDiffOfIDsThatAreNotOneToOne(t *testing.T) {
 	say := func(ids ...string) *trace.Trace {

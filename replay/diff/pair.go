@@ -201,15 +201,16 @@ func orZero(use adk.FieldUse, text []byte) []byte {
 	if len(text) > 0 {
 		return text
 	}
+	if use == useAt {
+		return []byte(`"0s"`) // behind the crossing before it
+	}
 	switch use.Field {
 	case adk.FieldFlag, adk.FieldIsError:
 		return []byte("false")
-	case adk.FieldN:
-		return []byte("0")
 	case adk.FieldOutcome:
 		return []byte(compare.QuotedJSON(string(adk.OutcomeOK)))
 	}
-	return nil
+	return []byte(wire.FieldRows[use.Field].Left)
 }
 
 // usesOf are the fields in which crossings of one kind can differ.

@@ -62,6 +62,26 @@ func ask(ctx context.Context, t testing.TB, dc *adk.DispatchContext, one exchang
 	x.Done(nil, one.err)
 }
 
+// What a request says beside its body, its query and its headers, is shown where it is, and not told
+// as gone by the next one that has none; that a body of JSON is JSON goes without saying.
+func TestQueryAndHeadersOfARequest(t *testing.T) {
+	t.Parallel()
+	request := func(outside string) exchange {
+		return exchange{of: "model", body: `{"method":"POST","path":"/v1/chat/completions",` + outside + `"body":{"model":"small","temperature":0,"path":"p","messages":[` + question + `]}}`}
+	}
+	const plainly, asking = `"headers":{"content-type":"application/json"},`, "ask model POST /v1/chat/completions small, 1 message"
+	said := linesWithin(t, askedOf(t, request(`"query":{"key":"left out","x":"1"},"headers":{"content-type":"application/json","x-trace":"7"},`), request(plainly), request("")))
+	assert.Equal(t, asking+`
+  headers {"x-trace":"7"}, query {"key":"left out","x":"1"}, path "p", temperature 0
+  user "How warm is it in Oslo?"
+  → no answer
+`+asking+`
+  - headers {"x-trace":"7"}
+  - query {"key":"left out","x":"1"}
+  → no answer
+`+asking+", as before → no answer\n", said)
+}
+
 // linesWithin are the lines of a transcript that stand within the executor.
 func linesWithin(t testing.TB, recorded []byte) string {
 	t.Helper()

@@ -43,6 +43,11 @@ func readChatRequest(raw json.RawMessage) *chatRequest {
 		return nil
 	}
 	delete(outside, "body")
+	if headers, is := outside["headers"].(map[string]any); is && headers["content-type"] == "application/json" { // it goes without saying
+		if delete(headers, "content-type"); len(headers) == 0 {
+			delete(outside, "headers")
+		}
+	}
 	delete(body, "messages")
 	tools, _ := body["tools"].([]any)
 	return &chatRequest{request.Method, request.Path, request.Body.Model, safetext.Each(request.Body.Messages, rawText), body, outside, tools}
@@ -72,15 +77,14 @@ func (r *chatRequest) since(before *chatRequest) []string {
 	return slices.Concat(middleOut(changes, mostChanges, "change"), r.newMessages(before.messages))
 }
 
-// settings are what a request says beside its messages, but for its headers.
+// settings are what a request says beside its messages: its query, its headers and the members of
+// its body.
 func (r *chatRequest) settings() (lines []string) {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(r.body)) {
-		if name == "model" || name == "tools" && len(r.tools) > 0 {
-			continue
-		}
-		words = append(words, safetext.PlainName(name)+" "+safetext.BareJSON(jsonWords(r.body[name])))
+	said := []string{"model"}
+	if len(r.tools) > 0 {
+		said = append(said, "tools")
 	}
+	words := slices.Concat(memberWords(r.outside, "method", "path"), memberWords(r.body, said...))
 	if len(words) > 0 {
 		lines = append(lines, strings.Join(middleOut(words, mostChanges, "member"), ", "))
 	}
@@ -88,6 +92,16 @@ func (r *chatRequest) settings() (lines []string) {
 		lines = append(lines, "tools "+safetext.Short(r.tools, toolWords))
 	}
 	return lines
+}
+
+// memberWords are the members of an object in words, but for those that are said elsewhere.
+func memberWords(object map[string]any, elsewhere ...string) (words []string) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(elsewhere, name) {
+			words = append(words, safetext.PlainName(name)+" "+safetext.BareJSON(jsonWords(object[name])))
+		}
+	}
+	return words
 }
 
 // toolWords is the name of a tool, or what stands in its place.

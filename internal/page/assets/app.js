@@ -5,14 +5,16 @@ class App {
     this.contents = contents;
     this.turns = new Map(); // by number
     this.turn = null; // that is shown
+    this.lists = []; // that are (longTable)
     this.main = document.getElementById("main");
     this.folder = commonFolder(contents.traces.map((t) => t.name));
+    this.journals = commonFolder((contents.sessions ?? []).map((s) => s.folder)); // that all folders of journals are in
     this.sessions = []; // of journals
     this.turnsOfSessions = new Map(); // by the name of a trace
     const several = contents.traces.length > 1 || contents.verified || contents.explored || contents.sessions;
     this.hasFront = Boolean(several) || !contents.traces[0]?.held;
     this.head();
-    this.help();
+    this.helping = document.getElementById("help");
     if (contents.watched) this.watch = new Watch(this);
     addEventListener("popstate", () => this.route()); // links too, and the browser's ways back
     addEventListener("keydown", (e) => this.key(e));
@@ -54,7 +56,7 @@ class App {
       this.title,
       this.search,
       this.look,
-      h("button", { class: "quiet", title: "keys  ?", "aria-label": "help", onclick: () => this.helping.showModal() }, "?"),
+      h("button", { class: "quiet", title: "keys  ?", "aria-label": "help", onclick: () => this.help() }, "?"),
     );
   }
   // numberOf is the number of the trace of a name.
@@ -80,8 +82,9 @@ class App {
   redraw() {
     this.picture?.draw();
   }
+  // help shows the keys that mean something here.
   help() {
-    const keys = [
+    const ofTurn = [
       ["↑ ↓  or  j k", "the row before, the next"],
       ["← →", "fold, unfold, go to the row above"],
       ["n p", "the next crossing, the one before"],
@@ -91,11 +94,15 @@ class App {
       ["/", "search"],
       ["f", "filter"],
       ["t", "timeline by time or by order"],
-      ["?", "this help"],
-      ["Esc", "close"],
     ];
-    this.helping = fill(
-      document.getElementById("help"),
+    const ofLists = [
+      ["↑ ↓  or  j k", "the row before, the next"],
+      ["Enter", "open it"],
+      ["/", "find"],
+    ];
+    const keys = [...(this.turn ? ofTurn : this.lists.length ? ofLists : []), ["?", "this help"], ["Esc", "close"]];
+    fill(
+      this.helping,
       h("h2", { id: "help-title" }, "Keys"),
       h(
         "dl",
@@ -105,18 +112,21 @@ class App {
       h("p", { class: "faint" }, "A link such as #23 leads to a crossing. Nothing in this page asks a network."),
       h("form", { method: "dialog" }, h("button", {}, "Close")),
     );
+    this.helping.showModal();
   }
   key(e) {
     if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || this.helping.open) return;
     if (e.target.closest("input[type=search], select, textarea")) return;
     if (e.key === "?") {
-      this.helping.showModal();
+      this.help();
       e.preventDefault();
       return;
     }
-    if (e.key === "/" && this.turn) {
-      this.search.focus();
-      this.search.select();
+    if (e.key === "/") {
+      const field = this.turn ? this.search : this.list("find")?.find;
+      if (!field) return;
+      field.focus();
+      field.select();
       e.preventDefault();
       return;
     }
@@ -124,8 +134,19 @@ class App {
       this.turn.filters.open = false;
       return;
     }
+    const by = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[e.key];
+    if (by && !this.turn && this.lists.length) {
+      this.list("step").step(by);
+      e.preventDefault();
+      return;
+    }
     const scrolls = e.target.closest(".panel, .menu, [role=tablist], summary, button") && e.key.startsWith("Arrow");
     if (!scrolls && this.turn?.shortcut(e.key)) e.preventDefault();
+  }
+  // list is the one that has a member: where one is, else the first.
+  list(member) {
+    const able = this.lists.filter((list) => list[member]);
+    return able.find(({ element }) => element.contains(document.activeElement)) ?? able[0];
   }
   // hash is the link to a crossing of a trace: 23, 23/state, and 2.23 of the second trace of
   // several.
@@ -188,6 +209,7 @@ class App {
   }
   showFront() {
     this.turn = this.picture = null;
+    this.lists = [];
     this.search.hidden = true;
     this.title.textContent = onLine(this.contents.title);
     fill(
@@ -201,6 +223,7 @@ class App {
   showSession(session, seq) {
     this.wanted = "";
     this.turn = null;
+    this.lists = [];
     this.search.hidden = true;
     fill(this.title, h("span", { class: "faint" }, "session "), session.title);
     document.title = session.title;

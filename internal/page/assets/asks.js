@@ -19,35 +19,42 @@ class Exchange {
     return this.row.crossing.data.request;
   }
   get body() {
-    return bodyOf(this.row);
+    return bodyOf(this.request);
   }
   // messages are the conversation; null where it is none.
   get messages() {
     return messagesOf(this.body);
   }
-  // settings are what a request says beside its messages.
+  // settings are what a request says beside its messages: its query and headers too, where it is one
+  // over HTTP.
   get settings() {
-    const body = this.body;
+    const request = this.request,
+      body = bodyOf(request);
     if (!isObject(body)) return [];
-    return Object.keys(body)
-      .filter((name) => !talk.includes(name))
-      .map((name) => [name, body[name]]);
+    const members = (of, but) => Object.entries(of).filter(([name]) => !but.includes(name));
+    return [...(body === request ? [] : members(request, ["method", "path", "body"])), ...members(body, talk)];
   }
   // words are the request on a line. They are held: what they are of may be long.
   get words() {
     return (this.line ??= this.worded());
   }
   worded() {
-    const r = this.request,
-      body = this.body;
-    const said = talkIn(body),
-      words = [];
-    if (isObject(r) && typeof r.method === "string") words.push(r.method + " " + textOf(r.path));
-    else if (!said) words.push(compact(r, 100));
-    if (isObject(body) && typeof body.model === "string") words.push(body.model);
+    const said = talkIn(this.body),
+      words = [addressOf(this.request)];
     if (said?.length) words.push(counted(typeof said === "string" ? 1 : said.length, "message"));
-    return onLine(words.join(", "));
+    return onLine(words.filter(Boolean).join(", "));
   }
+}
+
+// addressOf is whom a request is for: its method and path over HTTP, and the model. Of what is no
+// conversation otherwise it is the request.
+function addressOf(request) {
+  const body = bodyOf(request),
+    words = [];
+  if (isObject(request) && typeof request.method === "string") words.push(request.method + " " + textOf(request.path));
+  else if (talkIn(body) === null) words.push(compact(request, 100));
+  if (isObject(body) && typeof body.model === "string") words.push(body.model);
+  return words.join(", ");
 }
 
 // statusOf is the HTTP status in what an ask was answered; 0 where there is none.
@@ -65,9 +72,8 @@ function exchangeOf(trace, row) {
 // The members of a request that make the conversation.
 const talk = ["messages", "input", "contents", "system", "instructions", "systemInstruction", "system_instruction"];
 
-// bodyOf is the body of the request of an ask, or all of a request that has none.
-function bodyOf(row) {
-  const request = row.crossing.data.request;
+// bodyOf is the body of a request, or all of one that has none.
+function bodyOf(request) {
   return isObject(request) && isObject(request.body) ? request.body : request;
 }
 
@@ -83,7 +89,8 @@ function talkIn(body) {
 function talks(trace, row) {
   const said = row.crossing.said;
   const known = (trace.talks ??= new Map());
-  if (!known.has(said)) known.set(said, said?.isLikeBase && known.has(said.base) ? known.get(said.base) : talkIn(bodyOf(row)) !== null);
+  if (!known.has(said))
+    known.set(said, said?.isLikeBase && known.has(said.base) ? known.get(said.base) : talkIn(bodyOf(row.crossing.data.request)) !== null);
   return known.get(said);
 }
 

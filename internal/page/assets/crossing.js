@@ -38,14 +38,21 @@ function headOf(trace, row) {
   if (x.kind === "ask") return { verb: "ask", what: onLine(textOf(x.data.of)) + " " + exchangeOf(trace, row).words };
   if (x.kind === "state") return { verb: "state", what: seenAt(trace, x) };
   if (x.kind === "piece") return { verb: "piece", what: pieceText(x) };
-  const what = [];
+  const what = [...toolsOf(trace, row)];
   for (const use of x.row.fields) {
-    const v = x.data[use.label];
+    const v = saidOf(x, use);
     if (v === undefined || use.phase !== x.phase || (x.kind === "call" && ["ID", "Seam", "Seams"].includes(use.field))) continue;
     const words = gists[use.field]?.(trace, v, use.label);
     if (words) what.push(words);
   }
   return { verb: x.kind === "call" ? onLine(x.data.seam ?? "") : x.kind, what: what.join(" ") };
+}
+
+// toolsOf is the tool that an event is of, which its line does not say; none where goroutines
+// execute several at once, of which it may be any.
+function toolsOf(trace, row) {
+  const tools = new Set(row.causes.flatMap(({ crossing }) => (crossing.data.tool ? [onLine(recordText(trace, crossing.data.tool))] : [])));
+  return tools.size === 1 ? tools : [];
 }
 
 // pieceText is what a piece of an answer adds to it, or its JSON where that is nothing.
@@ -75,11 +82,32 @@ function answerOf(trace, row) {
   return null;
 }
 
+// textsOf are the texts that a row shows, in their order.
+function textsOf(trace, row) {
+  const { verb, what } = headOf(trace, row),
+    answer = answerOf(trace, row);
+  return [verb, what, ...(answer ? ["→", answer.text] : [])];
+}
+
+// lineOf is what of a row can be found beside the members of its lines: what it shows, and of an
+// ask all of its answer, which may have come in pieces and be longer than the row. A request that
+// goes on from an earlier one is put into words as that is, but for how many messages it has by
+// now: to read all of them would take as long as the square of what there is.
+function lineOf(trace, row) {
+  if (row.crossing.kind !== "ask") return textsOf(trace, row).join(" ");
+  const { answer } = exchangeOf(trace, row);
+  let said = row.crossing.said;
+  while (said?.isLikeBase) said = said.base;
+  const shown = said === row.crossing.said ? textsOf(trace, row) : ["ask", textOf(row.crossing.data.of), addressOf(said.x.data.request)];
+  return [...shown, answer.text, answer.thought, ...[...answer.calls.values()].flatMap((c) => [c.call, c.args])].join(" ");
+}
+
 // spoken is a row for a screen reader, in one sentence.
 function spoken(trace, row) {
   const { verb, what } = headOf(trace, row),
-    answer = answerOf(trace, row);
-  return `${row.seq}: ${verb} ${what}${answer ? (answer.bad ? ", failed: " : ", gave ") + answer.text : ""}`;
+    answer = answerOf(trace, row),
+    { strand } = row.crossing;
+  return `${row.seq}${strand ? ", " + strandName(strand) : ""}: ${verb} ${what}${answer ? (answer.bad ? ", failed: " : ", gave ") + answer.text : ""}`;
 }
 
 // groupOf is what the filter calls a row: the label of its seam where it is a call, else its
@@ -139,14 +167,15 @@ function factsOf(turn, x, row) {
   if (isTimed) facts.push(h("span", { title: "since the turn began" }, "at " + lasting(row.crossing.at)));
   if (row.end) facts.push(isTimed && h("span", {}, "took " + lasting(row.takes)));
   else if (row.crossing.kind === "call" || row.crossing.phase === "begin") facts.push(h("span", { class: "bad" }, "never ended"));
-  if (x.strand) facts.push(h("span", {}, "strand s" + x.strand + " " + short(textOf(turn.trace.strands.get(x.strand)?.name), 40)));
+  if (x.strand)
+    facts.push(h("span", {}, "strand " + strandName(x.strand) + " " + short(textOf(turn.trace.strands.get(x.strand)?.name), 40)));
   return facts;
 }
 
 // lineView shows the fields of one crossing of a row.
 function lineView(turn, x, isChosen, several) {
   const fields = x.row.fields.filter(
-    (use) => x.data[use.label] !== undefined && use.phase === x.phase && !(x.kind === "call" && use.field === "Seam") && use.field !== "ID",
+    (use) => saidOf(x, use) !== undefined && use.phase === x.phase && !(x.kind === "call" && use.field === "Seam") && use.field !== "ID",
   );
   const wanted = fields.filter((use) => !(x.kind === "ask" && use.field === "JSON"));
   if (!several && !wanted.length) return null;
@@ -168,7 +197,7 @@ function lineView(turn, x, isChosen, several) {
       h(
         "dl",
         {},
-        wanted.map((use) => [h("dt", {}, use.label), h("dd", {}, fieldView(turn.trace, use.field, x.data[use.label], x.seq))]),
+        wanted.map((use) => [h("dt", {}, use.label), h("dd", {}, fieldView(turn.trace, use.field, saidOf(x, use), x.seq))]),
         others.map((name) => [h("dt", {}, onLine(name)), h("dd", {}, valueView(x.data[name]))]),
       ),
   );

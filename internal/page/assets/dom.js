@@ -70,6 +70,12 @@ function prose(text, properties = {}) {
   return e;
 }
 
+// isolated are the parts of a text on a line: its escapes read from left to right, also where the
+// text around them does not.
+function isolated(text) {
+  return text.split(/(\\u(?:[0-9a-f]{4}|\{[0-9a-f]+\})|\\[nrt])/).map((part, i) => (i % 2 === 0 ? part : h("bdi", { dir: "ltr" }, part)));
+}
+
 // The most of a list that is shown at once.
 const mostListed = 60;
 

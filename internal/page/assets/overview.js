@@ -44,7 +44,7 @@ class Overview {
   }
   laneName(lane, i) {
     if (i === mostLanes - 1 && this.lanes.length > mostLanes) return counted(this.lanes.length - i, "other strand");
-    return lane.id === 0 ? (this.lanes.length > 1 ? "turn" : "") : "s" + lane.id + " " + short(textOf(lane.name), 24);
+    return lane.id === 0 ? (this.lanes.length > 1 ? "turn" : "") : strandName(lane.id) + " " + short(textOf(lane.name), 24);
   }
   turn() {
     if (!this.trace.elapsed) return;

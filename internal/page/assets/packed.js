@@ -46,6 +46,7 @@ let contentsHeld = null;
 // policy make a script, and that policy is made once. The script runs when the file was read
 // to its end, which may be before that of the page.
 async function start() {
+  document.querySelector("#main .lead").textContent = "Unpacking …"; // which nobody does without scripts
   const policy = globalThis.trustedTypes?.createPolicy("adkreplay", { createScript: (text) => text });
   const read = document.readyState === "loading" && new Promise((done) => addEventListener("DOMContentLoaded", done));
   const look = JSON.parse(await unpacked(document.getElementById("look").textContent));

@@ -130,6 +130,7 @@ function causeView(app, cause, number) {
     h("p", { class: "facts" }, h("span", { class: "tag bad" }, onLine(textOf(cause.class))), h("span", {}, counted(hit.length, "trace"))),
     (cause.changes ?? [])
       .filter((c) => c.removed || c.added)
+      .map((c) => (/‹/.test(c.removed + c.added) && c.was && c.now ? { ...c, removed: plainText(c.was), added: plainText(c.now) } : c)) // a mask says nothing
       .map((c) =>
         h(
           "p",
@@ -206,7 +207,7 @@ function divergenceView(app, name, d) {
       traceLink(app, name, d.crossing),
       h("span", {}, "#" + d.crossing),
       h("span", {}, onLine(textOf(d.seam))),
-      d.strand && h("span", {}, "strand s" + d.strand),
+      d.strand && h("span", {}, "strand " + strandName(d.strand)),
       d.place && h("code", {}, onLine(d.place)),
     ),
     (d.before ?? []).length > 0 &&
@@ -403,6 +404,7 @@ function tracesView(app, verified) {
     { class: "report", "aria-labelledby": "traces" },
     h("h2", { id: "traces" }, counted(all.length, "trace")),
     longTable(
+      app,
       "trace",
       [...all.keys()],
       (i) => all[i].name,
@@ -412,11 +414,14 @@ function tracesView(app, verified) {
 }
 
 // longTable is a table with a row for each of a list, which can be looked through by what says
-// gives of each; cells makes the cells of one.
-function longTable(noun, all, says, cells) {
+// gives of each; cells makes the cells of one. The keys of the page lead to it and through its rows,
+// of which Enter opens the one that they are at.
+function longTable(app, noun, all, says, cells) {
   const list = h("div", { class: "traces", tabIndex: 0, role: "table", "aria-label": noun + "s" });
   let shown = all;
-  const rows = new LongList(list, 40, (i) => h("div", { class: "trace-row", role: "row", "aria-rowindex": i + 1 }, cells(shown[i])));
+  const rows = new LongList(list, 40, (i) =>
+    h("div", { class: "trace-row", role: "row", "aria-rowindex": i + 1, tabIndex: -1 }, cells(shown[i])),
+  );
   const show = () => {
     list.style.height = Math.min(shown.length * 40 + 2, 640) + "px";
     rows.reset(shown.length);
@@ -432,6 +437,20 @@ function longTable(noun, all, says, cells) {
       say(counted(shown.length, noun));
     },
   });
+  const step = (by) => {
+    if (!shown.length) return;
+    const row = list.contains(document.activeElement) && document.activeElement.closest(".trace-row");
+    const at = Math.min(Math.max(0, row ? Number(row.ariaRowIndex) - 1 + by : 0), shown.length - 1);
+    rows.reveal(at);
+    const e = rows.shown.get(at);
+    (e.querySelector("a") ?? e).focus();
+  };
+  find.addEventListener("keydown", (e) => {
+    if (e.key !== "ArrowDown" && e.key !== "Enter") return;
+    step(1);
+    e.preventDefault();
+  });
+  app.lists.push({ element: list, find: all.length > 8 ? find : null, step });
   show();
   return [all.length > 8 && find, list];
 }

@@ -119,6 +119,7 @@ function sessionsView(app) {
         left.map((f) => h("span", {}, counted(f.sessions, "session") + " of " + onLine(f.folder) + " are not in this file")),
       ),
     longTable(
+      app,
       "session",
       all,
       (one) => one.name + " " + one.tenant + " " + one.folder.folder,
@@ -132,9 +133,9 @@ function sessionRow(app, one) {
   return [
     h(
       "span",
-      { class: "name", role: "cell" },
+      { class: "name", role: "cell", title: onLine(one.folder.folder) },
       link("s" + one.number, {}, one.title),
-      app.contents.sessions.length > 1 && h("span", { class: "faint" }, " in " + onLine(one.folder.folder)),
+      app.contents.sessions.length > 1 && h("span", { class: "faint" }, " in " + onLine(one.folder.folder.slice(app.journals.length))),
     ),
     h(
       "span",

@@ -28,6 +28,9 @@ class Crossing {
   }
 }
 
+// saidOf is what a crossing says in a field: of a number that its line leaves out, 0.
+const saidOf = (x, use) => x.data[use.label] ?? use.zero;
+
 // Row is what the tree shows as one: a crossing, with the one that ends it and the events
 // that say the same.
 class Row {
@@ -39,9 +42,11 @@ class Row {
     this.end = null; // the crossing that ends it
     this.piece = null; // the first of its answer, where it is an ask whose answer came in pieces
     this.events = [];
+    this.causes = []; // the open operations that may have caused it, where it is an event of one
     this.children = 0;
     this.closed = false; // what is below it is not shown
     this.failed = null; // whether it did (overview.js), once somebody asked
+    this.line = null; // what it shows, in small letters, once somebody searched
   }
   get seq() {
     return this.crossing.seq;
@@ -193,6 +198,7 @@ class Linker {
     const row = new Row(x, parent, this.trace.rows.length);
     this.trace.rows.push(row);
     if (parent) parent.children++;
+    if (x.row.class === "event") row.causes = this.around(x).filter((open) => open.crossing.row.causes?.includes(x.kind));
     if (x.kind === "call") {
       const seam = x.data.seam ?? "";
       this.trace.calls.set(x.data.id, {

@@ -35,6 +35,7 @@ class Turn {
     });
     this.list = new LongList(this.tree, rowHeight, (i) => this.rowView(i));
     this.lanes = [...this.trace.strands.values()].sort((a, b) => a.id - b.id).slice(0, mostGutter);
+    this.widest = strandName(Math.max(...this.trace.strands.keys())).length;
     this.count = h("span", { class: "faint", role: "status" });
     this.filters = this.filterView();
     this.panel = h("div", { class: "panel", role: "tabpanel", id: "panel", tabIndex: 0, "aria-labelledby": "tab-crossing" });
@@ -78,7 +79,8 @@ class Turn {
     if (t.elapsed) facts.push(lasting(t.elapsed));
     if (sum.asks) facts.push(counted(sum.asks, "ask"));
     if (sum.counted) facts.push(`${sum.in.toLocaleString("en")} tokens in, ${sum.out.toLocaleString("en")} out`);
-    if (t.strands.size > 1) facts.push(counted(t.strands.size, "strand"));
+    const strands = [...t.strands.keys()].filter(Boolean).length; // beside the turn itself
+    if (strands) facts.push(counted(strands, "strand"));
     const entry = this.app.contents.traces[this.number],
       of = this.app.turnsOfSessions.get(entry.name);
     return h(
@@ -201,8 +203,8 @@ class Turn {
   }
   rowView(i) {
     const row = this.visible[i],
-      { verb, what } = headOf(this.trace, row),
-      answer = answerOf(this.trace, row);
+      [verb, what, arrow, answer] = this.found(textsOf(this.trace, row)),
+      isBad = answerOf(this.trace, row)?.bad;
     const isParent = row.children > 0,
       isChosen = row === this.trace.row(this.seq);
     const twist = h("span", { class: "twist" }, isParent ? (row.closed ? "▸" : "▾") : "");
@@ -222,22 +224,27 @@ class Turn {
       },
       h("span", { class: "n" }, row.seq),
       this.gutter(row),
+      this.strand(row.crossing),
       twist,
-      h("span", { class: "verb" }, this.found(verb)),
-      h("span", { class: "what", dir: "auto" }, this.found(what)),
-      answer && h("span", { class: answer.bad ? "answer bad" : "answer", dir: "auto" }, "→ ", this.found(answer.text)),
+      h("span", { class: "verb" }, verb),
+      h("span", { class: "what", dir: "auto" }, what),
+      answer && h("span", { class: isBad ? "answer bad" : "answer" }, arrow, " ", h("bdi", {}, answer)),
       row.events.length > 0 && h("span", { class: "event", title: "told to listeners" }, "•"),
       h("span", { class: "took" }, row.takes > 0 ? lasting(row.takes) : ""),
     );
     twist.style.setProperty("--depth", Math.min(row.depth, mostIndent));
     return e;
   }
-  // found is a text in which what is searched is marked.
-  found(text) {
-    const at = this.needle ? text.toLowerCase().indexOf(this.needle.toLowerCase()) : -1;
-    if (at < 0) return text;
-    const end = at + this.needle.length;
-    return [text.slice(0, at), h("mark", {}, text.slice(at, end)), text.slice(end)];
+  // found are the texts of a row in which what is searched is marked, also where it is in several.
+  found(texts) {
+    const at = this.needle ? texts.join(" ").toLowerCase().indexOf(this.needle.toLowerCase()) : -1;
+    let before = 0;
+    return texts.map((text) => {
+      const [from, to] = [at, at + this.needle.length].map((n) => Math.min(Math.max(0, n - before), text.length));
+      before += text.length + 1;
+      if (at < 0 || from === to) return isolated(text);
+      return [isolated(text.slice(0, from)), h("mark", {}, text.slice(from, to)), isolated(text.slice(to))];
+    });
   }
   gutter(row) {
     if (this.lanes.length < 2) return null;
@@ -251,6 +258,17 @@ class Turn {
         }),
       ),
     );
+  }
+  // strand is the name of the strand of a row, as wide as the longest there is.
+  strand({ strand }) {
+    if (this.lanes.length < 2) return null;
+    const e = h(
+      "span",
+      { class: "strand", "data-lane": strand % 6, title: textOf(this.trace.strands.get(strand)?.name) },
+      strand ? strandName(strand) : "",
+    );
+    e.style.setProperty("--wide", this.widest + "ch");
+    return e;
   }
   click(e) {
     const at = e.target.closest(".row");
@@ -271,7 +289,7 @@ class Turn {
   step(seq) {
     this.choose(seq, this.tab, true);
   }
-  // show shows what is chosen.
+  // show shows what is chosen; of a crossing that there is not the nearest, and says so.
   show(seq = this.seq, tab = this.tab) {
     this.seq = Math.min(Math.max(1, seq), Math.max(1, this.trace.length));
     this.tab = tab;
@@ -285,7 +303,12 @@ class Turn {
       button.tabIndex = name === tab ? 0 : -1;
     }
     this.panel.setAttribute("aria-labelledby", "tab-" + tab);
-    fill(this.panel, tabs.find(([name]) => name === tab)[2](this, this.seq));
+    fill(
+      this.panel,
+      seq !== this.seq &&
+        h("p", { class: "notice", role: "alert" }, `There is no crossing ${seq}: the turn has ${counted(this.trace.length, "crossing")}.`),
+      tabs.find(([name]) => name === tab)[2](this, this.seq),
+    );
     this.panel.scrollTop = 0;
     this.overview.select(this.seq);
     this.open(this.trace.row(this.seq));
@@ -428,13 +451,14 @@ const tabs = [
   ["phases", "Phases", phasesView],
 ];
 
-// searched marks the rows that say a text, in any of their lines, with the records that they
-// speak of. What an ask says again is found where it was said first.
+// searched marks the rows that say a text, in what they show or in any of their lines, with the
+// records that they speak of. What an ask says again is found where it was said first.
 function searched(trace, needle) {
   needle = needle.toLowerCase();
   const records = new Map();
   for (const [n, r] of trace.records) records.set(n, says(r.value, needle, null, 0));
   const found = new Uint8Array(trace.rows.length);
+  for (const row of trace.rows) if ((row.line ??= lineOf(trace, row).toLowerCase()).includes(needle)) found[row.number] = 1;
   for (const x of trace.crossings) {
     const row = trace.row(x.seq);
     if (

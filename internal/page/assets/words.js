@@ -47,6 +47,9 @@ function lasting(ns) {
   return ns === 0 ? "0" : ns + " ns";
 }
 
+// strandName is how lines name a strand, here as in transcripts.
+const strandName = (number) => "s" + number;
+
 // textOf is a text of a trace: JSON, or bytes that are no UTF-8.
 function textOf(value) {
   if (typeof value === "string") return value;
