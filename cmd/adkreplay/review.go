@@ -324,22 +324,7 @@ func (r *reviewed) acceptTraces(ctx context.Context, t *terminal, traces []*corp
 		t.warn(safetext.WithoutPackage(err).Error())
 		return 0, exitInternal
 	}
-	some := *r.report
-	some.Traces = traces
-	for _, result := range some.Accept(ctx, a, nil, t.holding(traceFile{}, 8)) {
-		switch {
-		case result.Refused == nil:
-			accepted++
-			printAccepted(t, result, a)
-		case ctx.Err() != nil:
-			t.warn("interrupted: not everything is accepted")
-			return accepted, exitInternal
-		default:
-			t.judged(red, "refused", safetext.OfFile(result.Trace, result.Refused))
-			code = max(code, refusedCode(result.Refused))
-		}
-	}
-	return accepted, code
+	return acceptTraces(ctx, t, r.report, traces, a, false)
 }
 
 // edit opens a file in the editor of the person.
