@@ -39,7 +39,7 @@ diverge too. Nothing is accepted where the environment variable CI is set.
 
 Turns that diverge with your own code in them are accepted where that code is: in
 go test, with golden.Replay, or corpus.Report's Accept of package replay/corpus.
-` + exitHelp,
+` + exits("the same, or accepted", divergenceWords+", and was not accepted", traceWords, ", a trace that cannot be replaced"),
 		Example: "  adkreplay accept testdata/turns\n  adkreplay accept testdata/turns --reason 'ended iterations are counted'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseAccept(cmd.Flags().Changed("reason"), reason, args, os.Getenv)

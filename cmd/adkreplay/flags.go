@@ -118,8 +118,8 @@ func setHelp(root *cobra.Command) {
 		usual(cmd, args)
 		cmd.SetOut(out)
 		text := strings.ReplaceAll(help.String(), `--json file[="-"]`, `--json[=file]    `)
-		if before, behind, found := strings.Cut(text, exitHelp); found {
-			text = before + behind + exitHelp
+		if at, end := strings.Index(text, exitHeading), strings.Index(text, "\n\nUsage:"); at >= 0 && end > at {
+			text = text[:at] + text[end+1:] + text[at:end+1]
 		}
 		_, _ = io.WriteString(out, text)
 	})

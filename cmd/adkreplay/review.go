@@ -47,7 +47,7 @@ such folder no check has been made that could have left something in it.
 It needs a terminal. Without one it shows the causes, and says what to call.
 What is accepted is written as accept does, and nothing is where the environment
 variable CI is set.
-` + exitHelp,
+` + exits("nothing has changed, or all of it was accepted", "a change that was left, or that nobody was asked about", traceWords+"; or what go test left", ", a file that cannot be replaced"),
 		Example: `  adkreplay review testdata/turns
   ADKREPLAY_PENDING="$PWD/bin/pending" go test ./...
   adkreplay review --pending bin/pending`,

@@ -120,7 +120,7 @@ func newRoot(t *terminal) *cobra.Command {
 they still do the same.
 
 Everything happens in this process: no network, no model, no key.
-` + exitHelp,
+` + exits("all is as it has to be", "something was found, or has changed: the help of each command says what", "what cannot be read: malformed, truncated, of an unknown version, or absent", ""),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noSuchCommand,

@@ -74,7 +74,7 @@ epoch which host had the session, each attempt with its turn and the trace that
 has it, and what was committed. Of a folder it takes all journals in it as one:
 those of the hosts that shared the sessions. --grep prints the steps that match,
 --json an object a step.
-` + exitHelp,
+` + exits("it was shown", "nothing matches --grep", traceWords, ""),
 		Example: "  adkreplay show turn.jsonl\n  adkreplay show host.journal.jsonl\n  adkreplay show --phases turn.jsonl\n  adkreplay show --at 23 turn.jsonl\n  adkreplay show --grep 'error|nack' turn.jsonl\n" +
 			"  adkreplay show --json turn.jsonl | jq 'select(.kind == \"store\")'",
 		RunE: func(cmd *cobra.Command, args []string) error {
