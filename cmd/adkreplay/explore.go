@@ -195,14 +195,17 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 	if now == nil {
 		now = time.Now
 	}
-	begun := now()
 	subjects, err := o.open(ctx, t)
 	if err != nil {
 		return err
 	}
+	begun := now() // reading files is no exploring
 	all := &explored{Explorations: []*explore.Exploration{}}
 	for i, s := range subjects {
-		left := o.budget - now().Sub(begun)
+		left := o.budget
+		if i > 0 {
+			left -= now().Sub(begun).Round(time.Millisecond)
+		}
 		if o.budget > 0 && left <= 0 && len(all.Explorations) > 0 {
 			all.NotBegun = append(all.NotBegun, s.Name)
 			continue

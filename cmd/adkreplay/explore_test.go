@@ -179,7 +179,7 @@ func TestExploreToABudget(t *testing.T) {
 	require.NoError(t, err)
 	got := exploring(t.Context(), o)
 	assert.Equal(t, exitSame, got.code)
-	assert.Regexp(t, `^hello: \d schedules?, bound 1, 0 violations, \d\.00 s, not all of it\n  not covered: .*\n .*the budget of 3s was used up
+	assert.Regexp(t, `^hello: \d schedules?, bound 1, 0 violations, \d\.00 s, not all of it\n  not covered: .*\n .*the budget of 4s was used up
 not begun, as the budget of 4s was used up: planner, stash
 1 turn, \d schedules?, bound 1, 0 violations, not all of it\n$`, got.out)
 }

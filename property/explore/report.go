@@ -336,11 +336,14 @@ func (e *exploring) notCovered() (all []string) {
 	if e.stopped == "" {
 		return all
 	}
-	what := "at least " + inWords(e.leftover, "schedule")
-	if e.leftover == 0 {
-		what = "schedules"
+	what := "at least " + inWords(e.leftover, "schedule") + " that follow from those tried, and all that follow from these"
+	switch e.leftover {
+	case 0:
+		what = "schedules that follow from those tried, and all that follow from these"
+	case 1:
+		what = "at least 1 schedule that follows from those tried, and all that follow from it"
 	}
-	return append(all, what+" that follow from those tried, and all that follow from these: "+e.stopped)
+	return append(all, what+": "+e.stopped)
 }
 
 func inWords(n int, what string) string {
