@@ -57,6 +57,8 @@ func parseAccept(hasReason bool, reason string, args []string, env func(string) 
 	switch {
 	case len(args) == 0:
 		return acceptOptions{}, errors.New("accept takes files or folders, and got none: the embedded traces are no files")
+	case slices.Contains(args, stdin):
+		return acceptOptions{}, errors.New("accept writes over what it has read, and the standard input is no file: give a file or a folder")
 	case slices.Contains(args, ""):
 		return acceptOptions{}, fmt.Errorf("argument %d is empty: give a file or a folder", slices.Index(args, "")+1)
 	case !hasReason:

@@ -74,6 +74,9 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 	if ctx.Err() != nil {
 		return internal(errors.New("interrupted"))
 	}
+	if faultA != nil && faultB != nil && faultA.Error() == faultB.Error() { // of one file, given twice
+		faultB = nil
+	}
 	faulty := errors.Join(faultA, faultB)
 	if a == nil || b == nil {
 		return unreadable(faulty)

@@ -41,8 +41,9 @@ written before the end, where it says what would be, and asks.
 With --pending it goes through what go test has left: where the environment
 variable ADKREPLAY_PENDING names a folder by its whole path, package golden
 keeps there what it found in the place of golden files and traces, with your own
-code in it. What of that cannot be accepted is shown, and why. Where there is no
-such folder no check has been made that could have left something in it.
+code in it. What of that cannot be accepted is shown, and why; traces that are given
+beside it are run again as well. Where there is no such folder no check has been made
+that could have left something in it.
 
 It needs a terminal. Without one it shows the causes, and says what to call.
 What is accepted is written as accept does, and nothing is where the environment

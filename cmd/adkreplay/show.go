@@ -135,7 +135,7 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	}
 	f, err := trace.open()
 	if err != nil {
-		return unreadable(err)
+		return unreadable(fmt.Errorf("%w%s", err, suchJournals(ctx, o.path)))
 	}
 	defer f.Close()
 	in := bufio.NewReader(f)

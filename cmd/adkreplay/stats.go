@@ -95,7 +95,6 @@ nothing.
 	cmd.Flags().StringArrayVar(&flags.conditions, "fail-if", nil, "fail where this `condition` holds; may be given several times")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the figures as one JSON document")
 	cmd.Flags().BoolVar(&flags.csv, "csv", false, "print the figures as CSV")
-	cmd.MarkFlagsMutuallyExclusive("json", "csv")
 	return cmd
 }
 
