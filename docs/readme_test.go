@@ -94,3 +94,20 @@ func TestReadmeShowsAForgetfulAgent(t *testing.T) {
 	assert.Empty(t, check(true), "nobody is there to be asked")
 	assert.True(t, strings.HasPrefix(check(false), shown.content), "the README has\n%s\nand the check says\n%s", shown.content, check(false))
 }
+
+// A command that has all tests write a page or a report has each write its own: a name without a *
+// is the first test's, and one that is no whole path is in the folder of each package.
+func TestFilesOfAllTests(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	named, seen := regexp.MustCompile(`ADKREPLAY_(?:HTML|JUNIT)=(\S+) go test`), 0
+	for _, name := range append(pages, "../README.md") {
+		page, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, command := range named.FindAllStringSubmatch(string(page), -1) {
+			seen++
+			assert.Regexp(t, `^"\$PWD/.*\*.*"$`, command[1], name)
+		}
+	}
+	assert.Positive(t, seen)
+}

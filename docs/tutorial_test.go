@@ -55,20 +55,13 @@ func steady(output string) string {
 	return variable.ReplaceAllString(taking.ReplaceAllString(output, ""), "…")
 }
 
-// module is a stranger's module, as go get and go mod tidy leave it, but for that this
-// repository is at hand: the example's, which has the same dependencies.
-func module(t *testing.T) (dir string) {
+// offline has go get's lines in the words in which a go.mod says that this repository is at hand.
+func offline(t *testing.T) *strings.Replacer {
 	t.Helper()
-	dir = t.TempDir()
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
-	for _, name := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(filepath.Join("../example", name))
-		require.NoError(t, err)
-		changed := strings.NewReplacer("module example.com/agent", "module example.com/weather", "=> ../", "=> "+root).Replace(string(content))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(changed), 0o600))
-	}
-	return dir
+	return strings.NewReplacer("go get github.com/adkreplay/adkreplay@latest", "go mod edit -replace github.com/adkreplay/adkreplay="+root,
+		"go get -tool github.com/adkreplay/adkreplay/cmd/adkreplay@latest", "go mod edit -tool github.com/adkreplay/adkreplay/cmd/adkreplay")
 }
 
 // run runs a command of the page, and gives what it prints.
@@ -78,7 +71,7 @@ func run(t *testing.T, dir, command string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "CI=", "GITHUB_ACTIONS=", "ADKREPLAY_JUNIT=", "ADKREPLAY_CLAIMS=", "ADKREPLAY_REASON=", "COLUMNS=") // as in a pipe: where a line is folded hangs on the times in it
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off", "CI=", "GITHUB_ACTIONS=", "ADKREPLAY_JUNIT=", "ADKREPLAY_CLAIMS=", "ADKREPLAY_REASON=", "COLUMNS=") // as in a pipe: where a line is folded hangs on the times in it
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	_ = cmd.Run() // that it fails shows in what it prints
@@ -112,12 +105,15 @@ func TestTutorial(t *testing.T) {
 	}
 	page, err := os.ReadFile("tutorial.md")
 	require.NoError(t, err)
-	dir, now := module(t), bytes.Clone(page)
-	consoles := 0
+	dir, now := t.TempDir(), bytes.Clone(page)
+	consoles, here := 0, offline(t)
 	for _, b := range blocksOf(page) {
 		switch {
 		case b.file != "":
 			require.NoError(t, os.WriteFile(filepath.Join(dir, b.file), []byte(b.content), 0o600))
+		case b.language == "sh":
+			printed := run(t, dir, "set -e\n"+here.Replace(b.content)+"echo done")
+			require.True(t, strings.HasSuffix(printed, "done\n"), "%s%s", b.content, printed)
 		case b.language == "console":
 			consoles++
 			printed := b.ran(t, dir)

@@ -325,7 +325,7 @@ func (d *Divergence) writeCandidates(b *strings.Builder) {
 // is: what stands around it in the trace, and of a changed state what the engine held before
 // it. A test's are run from the root of its module.
 func (d *Divergence) Next() []string {
-	if d.Trace == "" {
+	if d.Trace == "" || d.Trace == "-" { // which nobody can read again
 		return nil
 	}
 	file, at := shell.FromModule(d.Trace), max(d.Crossing-1, 1)

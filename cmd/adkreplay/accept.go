@@ -39,7 +39,7 @@ diverge too. Nothing is accepted where the environment variable CI is set.
 
 Turns that diverge with your own code in them are accepted where that code is: in
 go test, with golden.Replay, or corpus.Report's Accept of package replay/corpus.
-` + exitHelp,
+` + exits("the same, or accepted", divergenceWords+", and was not accepted", traceWords, ", a trace that cannot be replaced"),
 		Example: "  adkreplay accept testdata/turns\n  adkreplay accept testdata/turns --reason 'ended iterations are counted'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseAccept(cmd.Flags().Changed("reason"), reason, args, os.Getenv)
@@ -57,6 +57,8 @@ func parseAccept(hasReason bool, reason string, args []string, env func(string) 
 	switch {
 	case len(args) == 0:
 		return acceptOptions{}, errors.New("accept takes files or folders, and got none: the embedded traces are no files")
+	case slices.Contains(args, stdin):
+		return acceptOptions{}, errors.New("accept writes over what it has read, and the standard input is no file: give a file or a folder")
 	case slices.Contains(args, ""):
 		return acceptOptions{}, fmt.Errorf("argument %d is empty: give a file or a folder", slices.Index(args, "")+1)
 	case !hasReason:
@@ -95,41 +97,93 @@ func unreadableCode(r *corpus.Report) int {
 	return exitSame
 }
 
-// acceptAll accepts what diverged, or says what could be accepted, and gives the
-// exit code of it: what still diverges is a divergence.
+// acceptAll says what can be accepted, accepts it where there is a reason, and gives the exit
+// code of it: what still diverges is a divergence. Nothing is accepted that could not be shown,
+// and where somebody has closed the pipe no more.
 func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpus.Acceptance) int {
-	accepted, code := 0, exitSame
-	results := report.Accept(ctx, a, nil, t.holding(traceFile{}, 8))
-	for _, r := range results {
+	acceptable, all, code := 0, 0, exitSame
+	refused := map[string]bool{}
+	for _, r := range report.Accept(ctx, nil, nil, t.holding(traceFile{}, 8)) {
+		switch all++; {
+		case ctx.Err() != nil:
+			return notAll(t)
+		case r.Refused != nil:
+			refused[r.Trace] = true
+			code = max(code, printRefused(t, r))
+		default:
+			acceptable++
+			if a == nil || hasMore(r) {
+				printAccepted(t, r, nil)
+			}
+		}
+	}
+	if code == exitDivergence {
+		t.printf("to have such a turn all the same, %s", corpus.RecordAnew)
+	}
+	how := "can be accepted"
+	if a == nil {
+		code, how = max(code, exitDivergence), how+": give --reason 'why it is meant'"
+	}
+	switch diverged := safetext.Counted(all, "divergence"); acceptable {
+	case 0:
+		t.printf("of %s none can be accepted", diverged)
+	case all:
+		t.printf("%s %s", diverged, how)
+	default:
+		t.printf("of %s %d %s", diverged, acceptable, how)
+	}
+	if a == nil || acceptable == 0 {
+		return code
+	}
+	accepted := 0
+	for _, one := range report.Traces {
+		switch {
+		case one.Divergence == nil || refused[one.Trace]:
+			continue
+		case t.out.err != nil:
+			return exitInternal
+		}
+		n, ended := acceptTraces(ctx, t, report, []*corpus.TraceReport{one}, a, true)
+		accepted, code = accepted+n, max(code, ended)
+		if ctx.Err() != nil {
+			return code
+		}
+	}
+	t.printf("%d of %s accepted", accepted, safetext.Counted(all, "divergence"))
+	return code
+}
+
+// acceptTraces accepts some of the traces of a report, and says so of each, with what was not
+// told of it before.
+func acceptTraces(ctx context.Context, t *terminal, report *corpus.Report, traces []*corpus.TraceReport, a *corpus.Acceptance, told bool) (accepted, code int) {
+	some := *report
+	some.Traces = traces
+	for _, r := range some.Accept(ctx, a, nil, t.holding(traceFile{}, 8)) {
 		switch {
 		case r.Refused == nil:
 			accepted++
+			if told {
+				r.After = nil
+			}
 			printAccepted(t, r, a)
-			continue
 		case ctx.Err() != nil:
-			t.warn("interrupted: not everything is accepted")
-			return exitInternal
+			return accepted, notAll(t)
+		default:
+			code = max(code, printRefused(t, r))
 		}
-		t.judged(red, "refused", safetext.OfFile(r.Trace, r.Refused))
-		code = max(code, refusedCode(r.Refused))
 	}
-	if slices.ContainsFunc(results, func(r corpus.Accepted) bool { return r.Refused != nil && refusedCode(r.Refused) == exitDivergence }) {
-		t.printf("to have such a turn all the same, %s", corpus.RecordAnew)
-	}
-	if a != nil {
-		t.printf("%d of %s accepted", accepted, safetext.Counted(len(results), "divergence"))
-		return code
-	}
-	const how = "can be accepted: give --reason 'why it is meant'"
-	switch all := safetext.Counted(len(results), "divergence"); accepted {
-	case 0:
-		t.printf("of %s none can be accepted", all)
-	case len(results):
-		t.printf("%s %s", all, how)
-	default:
-		t.printf("of %s %d %s", all, accepted, how)
-	}
-	return max(code, exitDivergence)
+	return accepted, code
+}
+
+func notAll(t *terminal) int {
+	t.warn("interrupted: not everything is accepted")
+	return exitInternal
+}
+
+// printRefused says why a trace is not accepted, and gives the exit code of that.
+func printRefused(t *terminal, r corpus.Accepted) int {
+	t.judged(red, "refused", safetext.OfFile(r.Trace, r.Refused))
+	return refusedCode(r.Refused)
 }
 
 // printAccepted says of a trace that it is accepted, or could be, with what else
@@ -140,7 +194,7 @@ func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
 	if a != nil {
 		verdict, text = "accepted", fmt.Sprintf("%s: the reason is in %s", name, name+corpus.ReasonEnding)
 	}
-	if r.After != nil && r.After.Follow+r.After.Own > 0 {
+	if hasMore(r) {
 		text += "; after what is shown " + r.After.Others()
 	}
 	t.judged(green, verdict, text)
@@ -150,6 +204,9 @@ func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
 		}
 	}
 }
+
+// hasMore reports whether more is other in a trace than the divergence that was shown.
+func hasMore(r corpus.Accepted) bool { return r.After != nil && r.After.Follow+r.After.Own > 0 }
 
 // refusedCode tells a trace that cannot be read and one that cannot be written
 // from one that keeps its divergence.

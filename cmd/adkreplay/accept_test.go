@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,4 +168,24 @@ func TestAcceptedReasonIsOneLine(t *testing.T) {
 	path := divergent(t)
 	require.Equal(t, exitSame, accept(t, path, "--reason", "First\nline\x1b[31m.").code)
 	assert.Regexp(t, `\A\d{4}-\d\d-\d\d First line\\x1b\[31m\.\n    changed`, readFile(t, path+corpus.ReasonEnding))
+}
+
+// What could not be shown is not accepted, wherever the showing ends: on a full disk, or where
+// somebody closes the pipe.
+func TestAcceptsNothingThatIsNotShown(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Chdir(folder(t, "stash"))
+	before := contents(t, ".")
+	verified, _, found := strings.Cut(accept(t, ".").out, "acceptable")
+	require.True(t, found)
+	for lines := range strings.Count(verified, "\n") + 1 { // that so many can be accepted is the last one
+		out := writerFunc(func(p []byte) (int, error) {
+			if lines -= bytes.Count(p, []byte("\n")); lines < 0 {
+				return 0, errDiskFull
+			}
+			return len(p), nil
+		})
+		assert.Equal(t, exitInternal, execute([]string{"accept", ".", "--reason", "Meant."}, out, &bytes.Buffer{}))
+	}
+	assert.True(t, maps.Equal(before, contents(t, ".")))
 }

@@ -43,7 +43,7 @@ executor calls were shown, and said tokens those of the messages.
 
 A trace that breaks off is compared as far as it goes; the command then fails.
 One with a line that says nothing is not compared.
-` + exitHelp,
+` + exits("the two are the same", "they differ", traceWords, ""),
 		Example: "  adkreplay diff before.jsonl after.jsonl\n  adkreplay diff --json before.jsonl after.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseDiff(o, args)
@@ -73,6 +73,9 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 	b, faultB := readTrace(ctx, t, file(ctx, o.b))
 	if ctx.Err() != nil {
 		return internal(errors.New("interrupted"))
+	}
+	if faultA != nil && faultB != nil && faultA.Error() == faultB.Error() { // of one file, given twice
+		faultB = nil
 	}
 	faulty := errors.Join(faultA, faultB)
 	if a == nil || b == nil {

@@ -54,7 +54,7 @@ called, failures that are never met.
 With -o the traces are copied into a folder, at their paths below the one that
 they come from. A file that is there with other content is not overwritten, and
 nothing is copied then. A trace that breaks off is not chosen, and distil fails.
-` + exitHelp,
+` + exits("it was chosen", "", traceWords, ""),
 		Example: "  adkreplay distil production\n  adkreplay distil production -o testdata/turns --keep 50",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args

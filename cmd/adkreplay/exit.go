@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,19 +21,28 @@ const (
 	exitInternal   = 4 // not everything was done that was asked for
 )
 
-const exitHelp = `
-Exit codes; where several apply, the highest wins:
-  0  the same: every crossing is as it was recorded
-  1  a divergence: at least one crossing differs, and was not accepted;
-     or check found a violation, lint a hint, stale a file, or shrink
-     something to keep; or nothing matches show --grep
-  2  wrong usage: nothing was done
-  3  a trace, or a report to merge, that cannot be read: malformed,
-     truncated, of an unknown version, or absent
-  4  not everything was done that was asked for: an internal failure,
-     an interrupt, a shard without a report, a result that cannot be
-     written, a file of which stale cannot tell
-`
+// exitHeading stands above the exit codes in the help of each command.
+const exitHeading = "\nExit codes; where several apply, the highest wins:\n"
+
+// What is said of a code by more than one command.
+const (
+	sameWords       = "the same: every crossing is as it was recorded"
+	divergenceWords = "a divergence: at least one crossing differs"
+	traceWords      = "a trace that cannot be read: malformed, truncated, of an unknown version, or absent"
+)
+
+// exits are the exit codes of a command, as its help says them: what each is of that command.
+// found and unread are empty where it never ends so; undone goes on with what it may leave undone.
+func exits(same, found, unread, undone string) string {
+	undone = "not everything was done that was asked for: an internal failure, an interrupt, a result that cannot be written" + undone
+	text := exitHeading
+	for code, words := range []string{same, found, "wrong usage: nothing was done", unread, undone} {
+		if words != "" {
+			text += fmt.Sprintf("  %d  %s\n", code, strings.ReplaceAll(safetext.Wrapped(words, usualColumns-len("  0  "), ""), "\n", "\n     "))
+		}
+	}
+	return text
+}
 
 // exitError is an error that knows with which code the command ends. Without an
 // err, all has been said already.

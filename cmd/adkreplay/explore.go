@@ -71,8 +71,7 @@ With --bound 2 things go wrong in pairs; the number of schedules grows with its
 power. Time is virtual, so nothing is waited for. Each violation comes with the
 command that makes exactly that run again, with --only, and shows where it goes
 wrong.
-
-` + exploreExitHelp,
+` + exits("no run violated anything", "a violation: at least one run did", "a trace that cannot be read: nothing was explored", ", a budget that was used up before the first run"),
 		Example: "  adkreplay explore hello\n  adkreplay explore --bound 2 tool-round-trip\n  adkreplay explore --all --budget 10s\n" +
 			"  adkreplay explore turn.jsonl\n  adkreplay explore hello --only 'cancel@7,panic@12'",
 		ValidArgs: scenarioNames(),
@@ -95,16 +94,6 @@ wrong.
 	cmd.Flags().StringVar(&flags.html, "html", "", "write a page to look at what was found, in a browser, to this `file`")
 	return cmd
 }
-
-const exploreExitHelp = `Exit codes:
-  0  no run violated anything
-  1  a violation: at least one run did
-  2  wrong usage: nothing was done
-  3  a trace that cannot be read: nothing was explored
-  4  an internal failure, an interrupt, or a budget that was used up
-     before the first run: what was asked for was not done; it wins
-     over all
-`
 
 // mostWorkers bounds what is begun at once, whatever there is to do.
 const mostWorkers = 1024
@@ -206,14 +195,17 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 	if now == nil {
 		now = time.Now
 	}
-	begun := now()
 	subjects, err := o.open(ctx, t)
 	if err != nil {
 		return err
 	}
+	begun := now() // reading files is no exploring
 	all := &explored{Explorations: []*explore.Exploration{}}
 	for i, s := range subjects {
-		left := o.budget - now().Sub(begun)
+		left := o.budget
+		if i > 0 {
+			left -= now().Sub(begun).Round(time.Millisecond)
+		}
 		if o.budget > 0 && left <= 0 && len(all.Explorations) > 0 {
 			all.NotBegun = append(all.NotBegun, s.Name)
 			continue

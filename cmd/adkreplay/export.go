@@ -52,7 +52,7 @@ writes the spans that there are, and fails. With --events the conventions' event
 each time that a model was asked stands beside them: as log records, on a second
 line, since a line is of one signal. Receivers take the one at /v1/traces and the
 other at /v1/logs.
-` + exitHelp,
+` + exits("it is written", "", traceWords+"; or one that lacks what was answered", ""),
 		Example: `  adkreplay export testdata/turns/oslo.jsonl -o oslo.json
   adkreplay export --of api.openai.com turn.jsonl >model.json
   adkreplay export --otlp testdata/turns -o spans.json`,

@@ -81,6 +81,16 @@ func noneEmpty(cmd *cobra.Command) error {
 	return nil
 }
 
+// noneContradict refuses two flags of which one alone can be done.
+func noneContradict(cmd *cobra.Command) error {
+	for _, pair := range [][2]string{{"quiet", "verbose"}, {"json", "csv"}} {
+		if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
+			return misused(cmd, fmt.Errorf("--%s and --%s contradict each other: leave one out", pair[0], pair[1]))
+		}
+	}
+	return nil
+}
+
 // flagsOf are the flags of a command as they are written.
 func flagsOf(cmd *cobra.Command) (names []string) {
 	for line := range strings.Lines(cmd.Flags().FlagUsages()) {
@@ -102,6 +112,19 @@ func behind(root *cobra.Command, flag string) string {
 	return ": it stands behind the command: " + root.CommandPath() + " [command] --" + flag
 }
 
+// plainUsages has flags say what they take without the marks that the help reads, for a shell that
+// completes them.
+func plainUsages(cmd *cobra.Command) {
+	for _, name := range flagsOf(cmd) {
+		if flag := cmd.Flags().Lookup(strings.TrimPrefix(name, "--")); flag != nil {
+			flag.Usage = strings.ReplaceAll(flag.Usage, "`", "")
+		}
+	}
+	for _, one := range cmd.Commands() {
+		plainUsages(one)
+	}
+}
+
 // setHelp has the help say how the file of --json is given, which the library says in a
 // notation of its own, lists the limits where nothing else stands, and has the exit codes
 // behind usage and flags, which are asked for more often.
@@ -112,14 +135,17 @@ func setHelp(root *cobra.Command) {
 			first, _, _ := strings.Cut(limit.Usage, "\n")
 			limit.Usage = first + "; adkreplay --help lists them"
 		}
+		if noHelpOf(cmd) != nil {
+			return // which run says
+		}
 		var help strings.Builder
 		out := cmd.OutOrStdout()
 		cmd.SetOut(&help)
 		usual(cmd, args)
 		cmd.SetOut(out)
 		text := strings.ReplaceAll(help.String(), `--json file[="-"]`, `--json[=file]    `)
-		if before, behind, found := strings.Cut(text, exitHelp); found {
-			text = before + behind + exitHelp
+		if at, end := strings.Index(text, exitHeading), strings.Index(text, "\n\nUsage:"); at >= 0 && end > at {
+			text = text[:at] + text[end+1:] + text[at:end+1]
 		}
 		_, _ = io.WriteString(out, text)
 	})

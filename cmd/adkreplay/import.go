@@ -39,7 +39,7 @@ What is no recording is refused as a whole, with the place; requests of a HAR
 that nobody answered or whose bodies it has not kept, and its WebSockets, are
 left out and told. Spans of OpenTelemetry hold no requests of which a conversation
 could be made: view and stats read them as they are.
-` + exitHelp,
+` + exits("the conversation is written", "", "a recording that cannot be read, or is none", ""),
 		Example: "  adkreplay import fixtures/weather.yaml -o weather.json\n  adkreplay import requests.jsonl answers.jsonl >batch.json\n  adkreplay import - <session.har",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.parse(args); err != nil {

@@ -27,7 +27,7 @@ func registerLimits(root *cobra.Command, t *terminal) {
 		if err := t.setLimits(given); err != nil {
 			return misused(cmd, fmt.Errorf("--limit: %w", err))
 		}
-		if err := noneEmpty(cmd); err != nil {
+		if err := errors.Join(noneEmpty(cmd), noneContradict(cmd)); err != nil {
 			return err
 		}
 		return checkWritten(cmd, args)

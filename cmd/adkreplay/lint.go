@@ -21,7 +21,7 @@ has all of it. Of a folder it takes all files that end in .jsonl or .jsonl.zst, 
 depth. Without arguments it takes the traces that are part of
 this command. A trace that breaks off is looked at as far as it goes; the
 command then fails.
-` + exitHelp,
+` + exits("there is no hint", "a hint", traceWords, ""),
 		Example: "  adkreplay lint turn.jsonl\n  adkreplay lint testdata/turns\n  adkreplay lint --json turn.jsonl",
 	})
 }

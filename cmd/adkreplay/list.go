@@ -15,7 +15,6 @@ const mostLines = 20
 func (o *listOptions) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "say nothing of traces that are as they have to be")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print a line for every trace, also for more than 20")
-	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 }
 
 // applyTo has a terminal print a list of so many traces as the options say.

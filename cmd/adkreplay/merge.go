@@ -21,10 +21,10 @@ func newMerge(t *terminal) *cobra.Command {
 		Short: "Put the reports of all shards together",
 		Long: `merge puts the reports together that verify --shard i/n --json wrote, one of
 every shard, in any order. The result is what one verify of all traces would
-have said, with its exit code. A shard without a report is named: what it would
+have said, with its exit code, but for how long each took. A shard without a report is named: what it would
 have found is not known. Reports of other traces, or of another number of
 shards, are refused.
-` + exitHelp,
+` + exits(sameWords, divergenceWords, "a report that cannot be read, or has a trace that could not be", ", a shard without a report"),
 		Example: "  adkreplay merge shard-*.json\n  adkreplay merge --junit report.xml shard-*.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkMerge(args, out); err != nil {

@@ -57,13 +57,7 @@ What user code or the outside gave can be set; what the engine decided cannot:
 seeing that is what this command is for. No user code runs: what it was asked,
 shown or answered differently is said, and it does what it did. To have it react,
 call whatif.Run of package replay/whatif with it as a live seam.
-
-Exit codes:
-  0  it ran, whatever came of it
-  2  wrong usage, or a PATH or VALUE that cannot be: nothing was done
-  3  the trace cannot be read
-  4  an internal failure, an interrupt, a result that cannot be written
-`,
+` + exits("it ran, whatever came of it", "", traceWords, ""),
 		Example: "  adkreplay replay turn.jsonl --set 22.result=cold\n  adkreplay replay turn.jsonl --set 19.args='{\"town\":\"Oslo\"}'\n" +
 			"  adkreplay replay turn.jsonl \\\n      --set executor/model#1.error='rate limited' --out limited.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -41,13 +41,14 @@ written before the end, where it says what would be, and asks.
 With --pending it goes through what go test has left: where the environment
 variable ADKREPLAY_PENDING names a folder by its whole path, package golden
 keeps there what it found in the place of golden files and traces, with your own
-code in it. What of that cannot be accepted is shown, and why. Where there is no
-such folder no check has been made that could have left something in it.
+code in it. What of that cannot be accepted is shown, and why; traces that are given
+beside it are run again as well. Where there is no such folder no check has been made
+that could have left something in it.
 
 It needs a terminal. Without one it shows the causes, and says what to call.
 What is accepted is written as accept does, and nothing is where the environment
 variable CI is set.
-` + exitHelp,
+` + exits("nothing has changed, or all of it was accepted", "a change that was left, or that nobody was asked about", traceWords+"; or what go test left", ", a file that cannot be replaced"),
 		Example: `  adkreplay review testdata/turns
   ADKREPLAY_PENDING="$PWD/bin/pending" go test ./...
   adkreplay review --pending bin/pending`,
@@ -324,22 +325,7 @@ func (r *reviewed) acceptTraces(ctx context.Context, t *terminal, traces []*corp
 		t.warn(safetext.WithoutPackage(err).Error())
 		return 0, exitInternal
 	}
-	some := *r.report
-	some.Traces = traces
-	for _, result := range some.Accept(ctx, a, nil, t.holding(traceFile{}, 8)) {
-		switch {
-		case result.Refused == nil:
-			accepted++
-			printAccepted(t, result, a)
-		case ctx.Err() != nil:
-			t.warn("interrupted: not everything is accepted")
-			return accepted, exitInternal
-		default:
-			t.judged(red, "refused", safetext.OfFile(result.Trace, result.Refused))
-			code = max(code, refusedCode(result.Refused))
-		}
-	}
-	return accepted, code
+	return acceptTraces(ctx, t, r.report, traces, a, false)
 }
 
 // edit opens a file in the editor of the person.

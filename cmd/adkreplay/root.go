@@ -67,7 +67,14 @@ func contained(t *terminal, do func() error) (err error) {
 func run(ctx context.Context, t *terminal, args []string) error {
 	root := newRoot(t)
 	root.SetArgs(append([]string{}, args...)) // of nil it would take the process's own
-	return root.ExecuteContext(ctx)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		plainUsages(root)
+	}
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = noHelpOf(cmd)
+	}
+	return err
 }
 
 // wantsJSON is the command whose output a program reads, if one does. It looks at the
@@ -120,7 +127,7 @@ func newRoot(t *terminal) *cobra.Command {
 they still do the same.
 
 Everything happens in this process: no network, no model, no key.
-` + exitHelp,
+` + exits("all is as it has to be", "something was found, or has changed: the help of each command says what", "what cannot be read: malformed, truncated, of an unknown version, or absent", ""),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noSuchCommand,
@@ -131,7 +138,6 @@ Everything happens in this process: no network, no model, no key.
 	root.Version = version(debug.ReadBuildInfo())
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(misflagged)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	registerLimits(root, t)
 	root.AddCommand(newVerify(t), newMerge(t), newAccept(t), newReview(t), newStale(t), newCheck(t), newLint(t), newExplore(t), newShrink(t),
 		newRun(t), newImport(t), newExport(t), newShow(t), newView(t), newStats(t), newDistil(t), newDiff(t), newReplay(t), newSchema(t), newVersion(t))
@@ -139,7 +145,7 @@ Everything happens in this process: no network, no model, no key.
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // which the library has end with 0 for a shell that it does not know
-			cmd.Args, cmd.RunE = noSuchCommand, root.RunE
+			cmd.Args, cmd.RunE, cmd.Short = noSuchCommand, root.RunE, "Write what completes commands and flags in a shell"
 		}
 	}
 	usage := strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", usualColumns))
@@ -189,6 +195,16 @@ func newHelp(root *cobra.Command) *cobra.Command {
 			return about.Help()
 		},
 	}
+}
+
+// noHelpOf complains where a help is asked for that is of no command, of which the library would
+// give the one above.
+func noHelpOf(cmd *cobra.Command) error {
+	args := cmd.Flags().Args()
+	if about, _, _ := cmd.Find(args); !cmd.HasSubCommands() || about != cmd {
+		return nil
+	}
+	return noSuchCommand(cmd, args)
 }
 
 // noSuchCommand complains about what stands where a command should, and offers

@@ -130,8 +130,9 @@ func good(t *testing.T) string { return put(t, "good.jsonl", fixture(t, "hello")
 // Scripts and CI files know the codes as numbers, and the help says them so.
 func TestExitCodesAreNumbersThatScriptsKnow(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 1, 2, 3, 4}, []int{exitSame, exitDivergence, exitFound, exitUsage, exitUnreadable, exitInternal})
-	for code, says := range []string{"the same", "a divergence", "wrong usage", "a trace, or a report to merge, that cannot be read", "not everything was done"} {
-		assert.Contains(t, exitHelp, fmt.Sprintf("\n  %d  %s", code, says))
+	help := adkreplay("help", "verify").out
+	for code, says := range []string{"the same", "a divergence", "wrong usage", "a trace that cannot be read", "not everything was done"} {
+		assert.Contains(t, help, fmt.Sprintf("\n  %d  %s", code, says))
 	}
 }
 
@@ -343,18 +344,34 @@ func TestCompletionOfNoShell(t *testing.T) {
 	assert.Equal(t, exitSame, adkreplay("completion").code)
 }
 
-// Every command's help says with which codes it ends, behind its usage and its flags.
+// Every command's help says with which codes it ends, behind its usage and its flags, and what
+// each means of that command: those that never fail for what they find have no 1.
 func TestHelpDocumentsTheExitCodes(t *testing.T) {
-	for _, args := range [][]string{{}, {"verify", "--help"}, {"run", "--help"}, {"show", "-h"}, {"help", "run"}, {"help", "accept"}, {"stale", "--help"}} {
+	found := map[string]string{
+		"verify": "a divergence", "merge": "a divergence", "accept": "a divergence", "review": "a change", "stale": "a file is stale", "check": "a violation",
+		"lint": "a hint", "explore": "a violation", "shrink": "it was shrunk", "show": "nothing matches --grep", "stats": "a condition of --fail-if holds", "diff": "they differ",
+	}
+	check := func(name string, args ...string) {
 		got := adkreplay(args...)
 		assert.Equal(t, exitSame, got.code)
-		assert.True(t, strings.HasSuffix(got.out, exitHelp), "%q", args)
-		assert.Equal(t, 1, strings.Count(got.out, exitHelp), "%q", args)
-		assert.Contains(t, got.out, "\n\nUsage:\n", "%q", args)
 		assert.Empty(t, got.err)
+		help, codes, _ := strings.Cut(got.out, exitHeading)
+		assert.Contains(t, help, "\n\nUsage:\n", name)
+		assert.Regexp(t, `(?s)\A  0  .*\n  2  wrong usage: .*\n  4  not everything was done [^:]*: .*\n\z`, codes, name)
+		assert.NotContains(t, codes, "Usage", name)
+		assert.Equal(t, found[name] != "", strings.Contains(codes, "\n  1  "), name)
+		assert.Contains(t, codes, found[name])
 	}
-	for code := exitSame; code <= exitInternal; code++ {
-		assert.Regexp(t, `(?m)^  `+string(rune('0'+code))+`  [a-z]`, exitHelp)
+	found[""] = "something was found"
+	check("")
+	check("run", "run", "--help")
+	check("show", "show", "-h")
+	for _, cmd := range newRoot(newTerminal(io.Discard, io.Discard)).Commands() {
+		switch name := cmd.Name(); name {
+		case "schema", "version", "completion", "help": // which do nothing that could fail so
+		default:
+			check(name, "help", name)
+		}
 	}
 }
 

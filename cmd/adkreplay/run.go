@@ -52,7 +52,7 @@ as a trace. Some scenarios are sessions of several turns: they print the story o
 the session before the turns, and -o is a folder, for the journals of their hosts
 and the traces. Without a name it lists the scenarios; with --all it records
 every one of them into the folder given with -o.
-` + exitHelp,
+` + exits("it ran, however the turn ended", "", "", ""),
 		Example:   "  adkreplay run\n  adkreplay run tool-round-trip\n  adkreplay run hello -o hello.jsonl\n  adkreplay run --all -o traces",
 		ValidArgs: runNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -145,6 +145,19 @@ func journalsIn(path string) *sessions.Recording {
 	return nil
 }
 
+// suchJournals names a folder of journals below one that has none of its own; empty where there is
+// none.
+func suchJournals(ctx context.Context, path string) string {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return ""
+	}
+	recordings, _ := findRecordings(ctx, []string{path})
+	if len(recordings) == 0 {
+		return ""
+	}
+	return "; or a folder of journals, such as " + safetext.Line(filepath.FromSlash(recordings[0].Folder))
+}
+
 // journalOf is one journal that is open, with the traces beside it.
 func journalOf(journal traceFile, content io.Reader) *sessions.Recording {
 	opened := journal.source()

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -60,9 +62,9 @@ below themselves; in a pipe and a file each is one line.
 
 With --at it prints instead what the engine held after that crossing: the prompt,
 the sets, the tools, the stash, the streams, the gates and the calls that were
-open. With --grep it prints the lines that match, each with the number of its
-crossing and its seam; what a line leaves out of a long text is looked through
-too. With --phases it prints what listeners heard and what user code changed, under
+open. With --grep it prints the crossings that match, each in a line with its number
+and its seam; what a line leaves out of a long text is looked through too. A line of
+the transcript that matches as a whole stands at the first of its crossings. With --phases it prints what listeners heard and what user code changed, under
 the phases of the turn: its input, each iteration of each dispatch, its output.
 With --json it prints a JSON object a crossing with all that is in it, or of --at
 the one. What goes wrong is an object too, the last one, with exitCode and error.
@@ -72,7 +74,7 @@ epoch which host had the session, each attempt with its turn and the trace that
 has it, and what was committed. Of a folder it takes all journals in it as one:
 those of the hosts that shared the sessions. --grep prints the steps that match,
 --json an object a step.
-` + exitHelp,
+` + exits("it was shown", "nothing matches --grep", traceWords, ""),
 		Example: "  adkreplay show turn.jsonl\n  adkreplay show host.journal.jsonl\n  adkreplay show --phases turn.jsonl\n  adkreplay show --at 23 turn.jsonl\n  adkreplay show --grep 'error|nack' turn.jsonl\n" +
 			"  adkreplay show --json turn.jsonl | jq 'select(.kind == \"store\")'",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -133,7 +135,7 @@ func runShow(ctx context.Context, t *terminal, o showOptions) error {
 	}
 	f, err := trace.open()
 	if err != nil {
-		return unreadable(err)
+		return unreadable(fmt.Errorf("%w%s", err, suchJournals(ctx, o.path)))
 	}
 	defer f.Close()
 	in := bufio.NewReader(f)
@@ -195,20 +197,18 @@ func showState(ctx context.Context, t *terminal, trace traceFile, content io.Rea
 // showCrossings prints the crossings that are asked for, a line each.
 func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
 	all, looked, found := 0, 0, 0
-	for x, err := range transcript.Expand(content, t.reading(trace)) {
+	for p, err := range o.passages(content, t.reading(trace)) {
 		if err != nil {
 			return err
 		}
-		all++
-		if x.Crossing < o.from || x.Crossing > o.to {
-			continue
-		}
-		if looked++; !o.matches(x) {
-			continue
-		}
-		found++
-		if err := showCrossing(t, x, o); err != nil {
-			return err
+		all += len(p.Crossings)
+		asked := slices.DeleteFunc(p.Crossings, func(x *transcript.Expanded) bool { return x.Crossing < o.from || x.Crossing > o.to })
+		looked += len(asked)
+		for _, x := range o.lookedFor(asked, p.Lines) {
+			found++
+			if err := showCrossing(t, x, o); err != nil {
+				return err
+			}
 		}
 	}
 	switch {
@@ -220,10 +220,40 @@ func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOption
 	return nil
 }
 
-// matches reports whether a crossing is looked for: by its line, or by what the
-// line leaves out of its fields.
-func (o showOptions) matches(x *transcript.Expanded) bool {
-	return o.matching == nil || o.matching.MatchString(x.Line) || o.matching.Match(x.Fields)
+// passages are those of a trace where lines are looked for, and otherwise its crossings as soon
+// as each is read.
+func (o showOptions) passages(content io.Reader, reading trace.Options) iter.Seq2[*transcript.Passage, error] {
+	if o.matching != nil {
+		return transcript.Passages(content, reading)
+	}
+	return func(yield func(*transcript.Passage, error) bool) {
+		for x, err := range transcript.Expand(content, reading) {
+			if !yield(&transcript.Passage{Crossings: []*transcript.Expanded{x}}, err) {
+				return
+			}
+		}
+	}
+}
+
+// lookedFor are the crossings that are looked for: by the line of each, or by what that leaves out
+// of its fields. Where there is none, it is the first with what a transcript says of them all, if
+// that matches.
+func (o showOptions) lookedFor(asked []*transcript.Expanded, lines []string) (all []*transcript.Expanded) {
+	if o.matching == nil {
+		return asked
+	}
+	for _, x := range asked {
+		if o.matching.MatchString(x.Line) || o.matching.Match(x.Fields) {
+			all = append(all, x)
+		}
+	}
+	for _, line := range lines {
+		if len(all) == 0 && len(asked) > 0 && o.matching.MatchString(line) {
+			asked[0].Line = line
+			return asked[:1]
+		}
+	}
+	return all
 }
 
 func showCrossing(t *terminal, x *transcript.Expanded, o showOptions) error {

@@ -104,6 +104,27 @@ func TestShowGrepFindsWhatIsCut(t *testing.T) {
 	assert.True(t, strings.HasPrefix(got.out, "     1  run  run \"xxxx"), got.out)
 }
 
+// What show prints is found, also where a line says several crossings, and what none of them has
+// alone: an answer in pieces, a request in words.
+func TestShowGrepFindsWhatIsShown(t *testing.T) {
+	path := put(t, "asks.jsonl", fixture(t, "asks-a-model"))
+	for grep, want := range map[string]string{
+		"small, 2 messages":         "ask model.example POST /v1/chat/completions small, 2 messages",
+		`It rains in Oslo\.", stop`: `→ "It rains in Oslo.", stop`,
+		"fetch messages → storage":  "fetch messages → storage/messages.fetch → ",
+		`^user "What`:               "user \"What is the weather",
+	} {
+		got := adkreplay("show", "--grep", grep, path)
+		assert.Equal(t, exitSame, got.code, grep)
+		assert.Equal(t, 1, strings.Count(got.out, "\n"), got.out)
+		assert.Contains(t, got.out, want)
+	}
+	whole := adkreplay("show", "--grep", "small, 2 messages", path).out
+	assert.Equal(t, outcome{exitFound, "", "adkreplay: " + path + ": nothing in 3 crossings matches small, 2 messages\n"}, adkreplay("show", "--grep", "small, 2 messages", "--to", "3", path))
+	number := strings.Fields(whole)[0]
+	assert.Equal(t, whole, adkreplay("show", "--grep", "small, 2 messages", "--from", number, path).out)
+}
+
 // What matches is coloured on a terminal, and nowhere else.
 func TestShowGrepHighlights(t *testing.T) {
 	matching := regexp.MustCompile("tent|x*")

@@ -49,7 +49,7 @@ traces, or untrue for one in which a caller was answered otherwise than the
 trace says. Without it the first that is found is kept. A turn that shows nothing
 of it when it is run again, because only the engine that recorded it did, cannot
 be shrunk; where the trace diverges, shrink says so and ends with 1.
-` + exitHelp,
+` + exits("nothing is wrong with the turn", "it was shrunk: what is left still goes wrong; or the trace diverges, and its turn cannot be shrunk", traceWords, ", a turn that shows nothing of what --keep names"),
 		Example: "  adkreplay shrink turn.jsonl\n  adkreplay shrink turn.jsonl --keep turn-bounds -o lost_test.go",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseShrink(o, args)

@@ -32,7 +32,7 @@ it is given -count=1.
 Where not all tests ran that could claim a file, it is in doubt, and stale says
 why: tests were left out by -run, -skip, -short or -fuzz, or no test next to it
 claimed anything.
-` + exitHelp,
+` + exits("tests use every file", "a file is stale", "claims or a folder that cannot be read", ", a file of which it cannot tell"),
 		Example: `  ADKREPLAY_CLAIMS="$PWD/bin/claims" go test -count=1 ./... &&
       adkreplay stale --claims bin/claims`,
 		RunE: func(cmd *cobra.Command, args []string) error {

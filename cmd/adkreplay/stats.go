@@ -74,7 +74,7 @@ are none, and that is no mistake.
 
 It prints Markdown; --csv and --json have all figures, also those that are
 nothing.
-` + spansHelp + exitHelp,
+` + spansHelp + exits("it was counted, and no condition of --fail-if holds", "a condition of --fail-if holds", "prices that cannot be read, or "+traceWords, ""),
 		Example: `  adkreplay stats testdata/turns
   adkreplay stats --prices prices.json --csv testdata/turns >figures.csv
   adkreplay stats main/turns branch/turns \
@@ -95,7 +95,6 @@ nothing.
 	cmd.Flags().StringArrayVar(&flags.conditions, "fail-if", nil, "fail where this `condition` holds; may be given several times")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print the figures as one JSON document")
 	cmd.Flags().BoolVar(&flags.csv, "csv", false, "print the figures as CSV")
-	cmd.MarkFlagsMutuallyExclusive("json", "csv")
 	return cmd
 }
 

@@ -85,7 +85,7 @@ func TestStatsIsRefused(t *testing.T) {
 		"did you mean tokens.out?":       {good(t), "--fail-if", "token.out > 1"},
 		`there is no such figure`:        {good(t), "--fail-if", "cost > 1"},
 		"want a figure":                  {good(t), "--fail-if", "tokens.out"},
-		"[csv json]":                     {good(t), "--csv", "--json"},
+		"--json and --csv contradict each other":                     {good(t), "--csv", "--json"},
 		"--prices":                       {good(t), "--prices"},
 		"- is the standard input, which": {"-", "-"},
 	} {

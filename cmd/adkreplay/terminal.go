@@ -25,14 +25,15 @@ type terminal struct {
 	asks     bool      // somebody is there who answers
 	colour   bool
 	progress bool
+	screen   bool          // out is a terminal, on which progress stands behind the dots
 	columns  int           // how wide a report may be; 0 is as wide as it likes
 	room     int           // the same of a message
 	limits   trace.Options // of reading, as far as they were given
 	quiet    bool          // what is as it has to be is not said
 	dotted   bool          // what is as it has to be is a dot
-	dots     int           // in the row that is under way
 
 	mu    sync.Mutex // of what follows, which is drawn from a timer too
+	dots  int        // in the row that is under way
 	drawn bool
 }
 
@@ -45,6 +46,7 @@ func newTerminal(out, err io.Writer) *terminal {
 		asks:     isTerminal(out) && term.IsTerminal(int(os.Stdin.Fd())),
 		colour:   wantsColour(isTerminal(out), os.Getenv),
 		progress: isTerminal(err) && os.Getenv("TERM") != "dumb",
+		screen:   isTerminal(out),
 		columns:  columnsOf(out, os.Getenv),
 		room:     columnsOf(err, os.Getenv),
 		page:     safetext.NewFolder(o, pageColumns(out, os.Getenv)),
@@ -120,8 +122,14 @@ func (t *terminal) judged(colour, verdict, result string) {
 	fmt.Fprintln(t.out, t.paint(colour, verdict)+rest)
 }
 
-// dotsInARow fit on every terminal.
-const dotsInARow = 64
+// dotsInARow is how many dots a row has: on a narrow terminal fewer, so that progress has room
+// behind them.
+func (t *terminal) dotsInARow() int {
+	if t.columns > 0 {
+		return max(1, min(64, t.columns*4/5))
+	}
+	return 64
+}
 
 // good is judged for what is as it has to be, of which there may be much.
 func (t *terminal) good(verdict, result string) {
@@ -130,9 +138,11 @@ func (t *terminal) good(verdict, result string) {
 	case !t.dotted:
 		t.judged(green, verdict, result)
 	default:
+		t.mu.Lock()
+		defer t.mu.Unlock()
 		t.erase()
 		fmt.Fprint(t.out, t.paint(green, "."))
-		if t.dots++; t.dots == dotsInARow {
+		if t.dots++; t.dots >= t.dotsInARow() {
 			t.endDots()
 		}
 	}
@@ -179,8 +189,27 @@ func (t *terminal) draw(what string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.err, "\r\x1b[K%s", safetext.Line(what))
+	at := t.rub()
+	what = safetext.Line(what)
+	if t.room > 0 { // what goes on below cannot be rubbed out
+		what = safetext.Head(what, t.room-1-at)
+	}
+	if at > 0 {
+		what = " " + what
+	}
+	fmt.Fprint(t.err, what)
 	t.drawn = true
+}
+
+// rub takes away what stands behind the row of dots, and gives the column where that is.
+func (t *terminal) rub() (at int) {
+	begin := "\r"
+	if t.screen && t.dots > 0 {
+		at = t.dots + 1
+		begin = fmt.Sprintf("\x1b[%dG", at)
+	}
+	fmt.Fprint(t.err, begin+"\x1b[K")
+	return at
 }
 
 // patience is how long work may be silent.
@@ -216,16 +245,16 @@ func (t *terminal) busy(what string) (done func()) {
 
 // clear takes the progress off the screen, and ends a row of dots.
 func (t *terminal) clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.erase()
 	t.endDots()
 }
 
 // erase takes the progress off the screen.
 func (t *terminal) erase() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.drawn {
-		fmt.Fprint(t.err, "\r\x1b[K")
+		t.rub()
 		t.drawn = false
 	}
 }

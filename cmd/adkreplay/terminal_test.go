@@ -3,9 +3,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 
@@ -47,6 +51,63 @@ func TestOnATerminal(t *testing.T) {
 	assert.Contains(t, out.String(), "\x1b[31munreadable\x1b[0m nosuch.jsonl: ")
 	// Each step is drawn over the last one, and taken away before a result.
 	assert.Regexp(t, `\A\r\x1b\[K1/2 \S+good.jsonl\r\x1b\[K\r\x1b\[K2/2 nosuch.jsonl\r\x1b\[K\z`, stderr.String())
+}
+
+// screen is what a terminal of so many columns shows of what was written to it.
+func screen(written string, columns int) (rows []string) {
+	row, at := []rune{}, 0
+	for len(written) > 0 {
+		var to int
+		if n, _ := fmt.Sscanf(written, "\x1b[%dG", &to); n == 1 {
+			_, written, _ = strings.Cut(written, "G")
+			at = to - 1
+			continue
+		}
+		if rest, is := strings.CutPrefix(written, "\x1b[K"); is {
+			row, written = row[:min(at, len(row))], rest
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(written)
+		written = written[size:]
+		if r == '\n' || at == columns && r != '\r' {
+			rows = append(rows, strings.TrimRight(string(row), " "))
+			row, at = nil, 0
+		}
+		switch r {
+		case '\r':
+			at = 0
+		case '\n':
+		default:
+			row = append(row[:min(at, len(row))], slices.Repeat([]rune{' '}, max(0, at-len(row)))...)
+			row, at = append(row, r), at+1
+		}
+	}
+	return append(rows, strings.TrimRight(string(row), " "))
+}
+
+// Progress stands behind the dots and takes none of them away, and leaves nothing behind, however
+// narrow the terminal and however long what is under way.
+func TestDotsStayOnATerminal(t *testing.T) {
+	for columns, want := range map[int][]int{80: {64, 36}, 60: {48, 48, 4}, 20: {16, 16, 16, 16, 16, 16, 4}} {
+		var both bytes.Buffer
+		term := newTerminal(&both, &both)
+		term.progress, term.screen, term.dotted, term.columns, term.room = true, true, true, columns, columns
+		var rows []string
+		for i := range 100 {
+			term.good("same", "a trace")
+			term.step(i+1, 100, strings.Repeat("long/", 30)+"界界.jsonl")
+			if rows = screen(both.String(), columns); i == 10 {
+				assert.Regexp(t, `^\.{11} 11/1`, rows[0])
+			}
+		}
+		assert.Len(t, rows, len(want), "progress is in the row of the dots")
+		term.printf("done")
+		var shown []string
+		for _, n := range want {
+			shown = append(shown, strings.Repeat(".", n))
+		}
+		assert.Equal(t, append(shown, "done", ""), screen(both.String(), columns), "%d columns", columns)
+	}
 }
 
 // Work that says nothing says how long it has been at it; when it ends nothing of that is

@@ -79,12 +79,18 @@ func findSources(ctx context.Context, args []string) []corpus.Source {
 		return embedded()
 	}
 	var found []traceFile
+	seen := map[string]bool{} // a folder and a file in it are not two of it
 	for _, arg := range args {
+		some := []traceFile{file(ctx, arg)}
 		if info, err := os.Stat(arg); err == nil && info.IsDir() {
-			found = append(found, folderTraces(arg)...)
-			continue
+			some = folderTraces(arg)
 		}
-		found = append(found, file(ctx, arg))
+		for _, f := range some {
+			if path := filepath.Clean(f.name); !seen[path] {
+				seen[path] = true
+				found = append(found, f)
+			}
+		}
 	}
 	return safetext.Each(found, traceFile.source)
 }

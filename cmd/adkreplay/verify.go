@@ -46,7 +46,7 @@ trace is told and no difference, since hosts that sample leave such; golden.Repl
 whose sessions are kept for a test, fails for it.
 ` + watchHelp + `With --html a browser in which the page is open shows each new one; then, and where
 there are journals, all traces are verified each time.
-` + shardHelp + exitHelp,
+` + shardHelp + exits(sameWords, divergenceWords, traceWords, ""),
 		Example: `  adkreplay verify
   adkreplay verify testdata/turns
   adkreplay verify --watch --html red.html testdata/turns

@@ -48,7 +48,7 @@ fails. Where all traces together are beyond ` + mostInPage + ` when they are com
 last ones are listed without what is in them.
 ` + watchHelp + `A browser in which the page is open loads it again while one works elsewhere, and
 when it comes into view, and stays where it was.
-` + spansHelp + exitHelp,
+` + spansHelp + exits("the page is written", "", traceWords, ""),
 		Example: "  adkreplay view turn.jsonl\n  adkreplay view testdata/turns -o turns.html\n  adkreplay view --watch testdata/turns\n  adkreplay view - <turn.jsonl -o - >turn.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths = args

@@ -55,7 +55,7 @@ func lookAlike(data []byte) string {
 	case first.CustomID != "":
 		return "it looks like one of the two files of a batch of OpenAI's: both are needed, its requests and its answers"
 	case first.Trace == wire.FormatName:
-		return "it is a trace: ReadTrace reads it, and adkreplay export writes its conversation"
+		return "it is a trace: adkreplay export writes its conversation"
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
 		return "it is a zip: if Playwright made it, there is a HAR in it whose bodies are files of their own; have it embed them"
 	case mitmproxyFlow.Match(data):

@@ -100,6 +100,16 @@ func IsCommand(line string) bool {
 	return strings.HasPrefix(line, "next: ") || strings.HasPrefix(line, "explore.") || strings.HasPrefix(line, "adkreplay ") || strings.HasPrefix(line, "go ")
 }
 
+// Head is the beginning of a line that fits into so many columns.
+func Head(line string, columns int) string {
+	for i, r := range line {
+		if columns -= widthOf(r); columns < 0 {
+			return line[:i]
+		}
+	}
+	return line
+}
+
 // columnsOf is how many columns of a terminal a text takes.
 func columnsOf(text string) (n int) {
 	for _, r := range text {

@@ -72,3 +72,11 @@ func TestNoOrderIsFoldedToTheBeginning(t *testing.T) {
 	}
 	assert.Equal(t, "one two\n    three ::four\n    five", safetext.Folded("one two three ::four five", 18))
 }
+
+// What is cut to columns goes by what a terminal shows, and ends between characters.
+func TestHead(t *testing.T) {
+	assert.Equal(t, "one", safetext.Head("one two", 3))
+	assert.Equal(t, "one two", safetext.Head("one two", 7))
+	assert.Equal(t, "界", safetext.Head("界界", 3))
+	assert.Empty(t, safetext.Head("one", -1))
+}

@@ -156,38 +156,50 @@ func TestExplorationText(t *testing.T) {
 	assert.Equal(t, shortCircuitTable, result.Table.String())
 }
 
-const shortCircuitTable = `  crossing           cancel  cancel-after  deadline  error  panic  cut  storage-before  storage-after  late-tool  gate-early  gate-late  gate-twice  gate-unanswered  down  flaky  down-one  crash
-  call run                1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
-  call storage            1             1         1      k      1    c               1              d          e           f          g           g                h     1      1         l      j
-  call turn-input         2             2         2      2      2    c               d              d          e           f          g           g                h     i      i         i      j
-  return run              1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
-  return storage          1             a         1      k      1    c               d              m          e           f          g           g                h     i      i         i      j
-  return turn-input       2             a         2      2      2    c               d              d          e           f          g           g                h     i      i         i      j
-  next                    1             a         1      n      1    c               d              d          e           f          g           g                h     i      i         i      j
-  next done               1             1         1      n      o    c               d              d          e           f          g           g                h     i      i         i      j
-  add                     1             1         1      n      1    c               d              d          e           f          g           g                h     i      i         i      j
-  fetch                   1             a         1      n      1    c               d              d          e           f          g           g                h     i      i         i      j
-  fetch done              1             1         1      n      o    c               d              d          e           f          g           g                h     i      i         i      j
-  turnStart               1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
-  turnEnd                 1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
-  error                   1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
-  state                   1             a         1      b      b    c               d              d          e           f          g           g                h     i      i         i      j
+const shortCircuitTable = `  call run           cancel 1, deadline 1; not abcdefghij
+  call storage       cancel 1, cancel-after 1, deadline 1, panic 1,
+                     storage-before 1, down 1, flaky 1; not cdefghjkl
+  call turn-input    cancel 2, cancel-after 2, deadline 2, error 2,
+                     panic 2; not cdefghij
+  return run         cancel 1, deadline 1; not abcdefghij
+  return storage     cancel 1, deadline 1, panic 1; not acdefghijkm
+  return turn-input  cancel 2, deadline 2, error 2, panic 2; not
+                     acdefghij
+  next               cancel 1, deadline 1, panic 1; not acdefghijn
+  next done          cancel 1, cancel-after 1, deadline 1; not
+                     cdefghijno
+  add                cancel 1, cancel-after 1, deadline 1, panic 1; not
+                     cdefghijn
+  fetch              cancel 1, deadline 1, panic 1; not acdefghijn
+  fetch done         cancel 1, cancel-after 1, deadline 1; not
+                     cdefghijno
+  turnStart          cancel 1, deadline 1; not abcdefghij
+  turnEnd            cancel 1, deadline 1; not abcdefghij
+  error              cancel 1, deadline 1; not abcdefghij
+  state              cancel 1, deadline 1; not abcdefghij
   26 schedules with another conversation or prompt
-  a  the engine goes on to the next crossing, before which a cancel is tried
-  b  no user code runs that could fail there
-  c  only what the executor reports is a stream
-  d  only obligations are storage faults' matter
-  e  only a tool's call can be deaf to its context
-  f  only a gate that opens can be settled early
-  g  only a gate whose waiter wakes can be settled again
-  h  only a gate that opens, and has a timeout, can be left unanswered
-  i  only a storage or a tool can be down
-  j  the subject makes no turn that follows
-  k  what fails there is a storage, and that fault is storage-before or storage-after
-  l  it is called for no record, and with no arguments
-  m  it writes nothing
-  n  an operation answers with what the storage or the tool behind it does, where that fault is tried
-  o  the operation is under way: what can fail in it is a call of its own
+  a  cancel-after: the engine goes on to the next crossing, before which
+     a cancel is tried
+  b  error, panic: no user code runs that could fail there
+  c  cut: only what the executor reports is a stream
+  d  storage-before, storage-after: only obligations are storage faults'
+     matter
+  e  late-tool: only a tool's call can be deaf to its context
+  f  gate-early: only a gate that opens can be settled early
+  g  gate-late, gate-twice: only a gate whose waiter wakes can be
+     settled again
+  h  gate-unanswered: only a gate that opens, and has a timeout, can be
+     left unanswered
+  i  down, flaky, down-one: only a storage or a tool can be down
+  j  crash: the subject makes no turn that follows
+  k  error: what fails there is a storage, and that fault is
+     storage-before or storage-after
+  l  down-one: it is called for no record, and with no arguments
+  m  storage-after: it writes nothing
+  n  error: an operation answers with what the storage or the tool
+     behind it does, where that fault is tried
+  o  panic: the operation is under way: what can fail in it is a call of
+     its own
 `
 
 // A violation says how to see it again, and that shows it.
@@ -372,7 +384,7 @@ func TestLimits(t *testing.T) {
 	none, err := explore.Explore(ctx, named(t, "hello"), explore.Options{})
 	require.NoError(t, err)
 	assert.Zero(t, none.Schedules)
-	assert.Equal(t, []string{"at least 1 schedule that follow from those tried, and all that follow from these: the exploration was interrupted"}, none.NotCovered)
+	assert.Equal(t, []string{"at least 1 schedule that follows from those tried, and all that follow from it: the exploration was interrupted"}, none.NotCovered)
 }
 
 // Progress never goes back, and ends where all is run.

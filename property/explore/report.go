@@ -336,11 +336,14 @@ func (e *exploring) notCovered() (all []string) {
 	if e.stopped == "" {
 		return all
 	}
-	what := "at least " + inWords(e.leftover, "schedule")
-	if e.leftover == 0 {
-		what = "schedules"
+	what := "at least " + inWords(e.leftover, "schedule") + " that follow from those tried, and all that follow from these"
+	switch e.leftover {
+	case 0:
+		what = "schedules that follow from those tried, and all that follow from these"
+	case 1:
+		what = "at least 1 schedule that follows from those tried, and all that follow from it"
 	}
-	return append(all, what+" that follow from those tried, and all that follow from these: "+e.stopped)
+	return append(all, what+": "+e.stopped)
 }
 
 func inWords(n int, what string) string {
@@ -488,40 +491,45 @@ func sortedPlaces(places map[place]*tallyRow) []place {
 	})
 }
 
-// String is the table: numbers where a fault was tried, and letters for the
-// reasons why not, which stand below.
+// String is the table, in a line for each kind of crossing: the kinds of faults that were tried,
+// with numbers, and letters for the reasons why others were not, which stand below with the kinds
+// that they are of.
 func (t Table) String() string {
 	var b strings.Builder
-	width := len("crossing")
+	width := 0
 	for _, row := range t.Rows {
 		width = max(width, len(row.Crossing))
 	}
-	fmt.Fprintf(&b, "  %-*s", width, "crossing")
-	for _, k := range t.Faults {
-		if t.shows(k) {
-			fmt.Fprintf(&b, "  %s", k)
-		}
-	}
-	b.WriteString("\n")
+	margin := strings.Repeat(" ", width+2*len("  "))
 	var reasons []string
+	kinds := map[string][]string{} // by the reason why they were not tried
 	for _, row := range t.Rows {
-		fmt.Fprintf(&b, "  %-*s", width, row.Crossing)
+		var tried, letters []string
 		for i, c := range row.Cells {
-			if !t.shows(t.Faults[i]) {
+			kind := t.Faults[i].String()
+			switch {
+			case !t.shows(t.Faults[i]):
 				continue
+			case c.Why == "":
+				tried = append(tried, kind+" "+strconv.Itoa(c.Tried))
+				continue
+			case !slices.Contains(reasons, c.Why):
+				reasons = append(reasons, c.Why)
 			}
-			text := strconv.Itoa(c.Tried)
-			if c.Why != "" {
-				at := slices.Index(reasons, c.Why)
-				if at < 0 {
-					at = len(reasons)
-					reasons = append(reasons, c.Why)
-				}
-				text = string(reasonLetters[at%len(reasonLetters)])
+			if !slices.Contains(kinds[c.Why], kind) {
+				kinds[c.Why] = append(kinds[c.Why], kind)
 			}
-			fmt.Fprintf(&b, "  %*s", len(t.Faults[i].String()), text)
+			if letter := reasonLetter(slices.Index(reasons, c.Why)); !slices.Contains(letters, letter) {
+				letters = append(letters, letter)
+			}
 		}
-		b.WriteString("\n")
+		cells := strings.Join(tried, ", ")
+		if len(letters) > 0 {
+			slices.Sort(letters)
+			cells += "; not " + strings.Join(letters, "")
+		}
+		cells = safetext.Wrapped(strings.TrimPrefix(cells, "; "), reportColumns-len(margin), "")
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, row.Crossing, strings.ReplaceAll(cells, "\n", "\n"+margin))
 	}
 	if t.Orders > 0 {
 		fmt.Fprintf(&b, "  %s of strands beside the usual one\n", inWords(t.Orders, "order"))
@@ -530,10 +538,15 @@ func (t Table) String() string {
 		fmt.Fprintf(&b, "  %s with another conversation or prompt\n", inWords(t.Inputs, "schedule"))
 	}
 	for i, why := range reasons {
-		fmt.Fprintf(&b, "  %c  %s\n", reasonLetters[i%len(reasonLetters)], why)
+		line := strings.Join(kinds[why], ", ") + ": " + why
+		line = safetext.Wrapped(line, reportColumns-len("  a  "), "")
+		fmt.Fprintf(&b, "  %s  %s\n", reasonLetter(i), strings.ReplaceAll(line, "\n", "\n     "))
 	}
 	return b.String()
 }
+
+// reasonLetter stands for the reason of a number.
+func reasonLetter(n int) string { return string(reasonLetters[n%len(reasonLetters)]) }
 
 // reasonLetters stand for the reasons why something was not tried.
 const reasonLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -215,4 +216,27 @@ func TestOneEntryForOneWhoAsks(t *testing.T) {
 	}
 	result := explored(t, s, explore.Options{UsualInput: true, Workers: 1, Faults: []turn.FaultKind{turn.AskBusy}})
 	assert.Len(t, says(result, "was neither read to its end nor closed"), 1, result)
+}
+
+// The table fits wherever a report does, however many kinds of faults there are, and says each
+// kind once, tried or by the letter of a reason that names it.
+func TestTableFits(t *testing.T) {
+	table := explore.Table{Faults: turn.FaultKinds()}
+	row := explore.TableRow{Crossing: "call turn-output"}
+	for i := range table.Faults {
+		c := explore.TableCell{Tried: 1000 + i}
+		if i%2 == 1 {
+			c = explore.TableCell{Why: "only what is odd " + strconv.Itoa(i%6)}
+		}
+		row.Cells = append(row.Cells, c)
+	}
+	table.Rows = []explore.TableRow{row}
+	text := table.String()
+	for _, line := range strings.Split(text, "\n") {
+		assert.LessOrEqual(t, len(line), 72, line)
+	}
+	said := strings.Join(strings.Fields(text), " ")
+	assert.True(t, strings.HasPrefix(said, "call turn-output cancel 1000, "), said)
+	assert.Contains(t, said, "; not abc a cancel-after, ")
+	assert.Contains(t, said, ": only what is odd 5")
 }

@@ -24,7 +24,7 @@ type (
 		Tests    int          `xml:"tests,attr"`
 		Failures int          `xml:"failures,attr"`
 		Errors   int          `xml:"errors,attr"`
-		Time     junitSeconds `xml:"time,attr"`
+		Time     junitSeconds `xml:"time,attr,omitempty"`
 		Cases    []junitCase  `xml:"testcase"`
 	}
 	junitCase struct {
@@ -32,7 +32,7 @@ type (
 		Name    string        `xml:"name,attr"`
 		File    string        `xml:"file,attr,omitempty"`
 		Line    int           `xml:"line,attr,omitempty"`
-		Time    junitSeconds  `xml:"time,attr"`
+		Time    junitSeconds  `xml:"time,attr,omitempty"` // of a report that was read it is not known
 		Failure *junitProblem `xml:"failure"`
 		Error   *junitProblem `xml:"error"`
 	}

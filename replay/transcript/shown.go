@@ -1,9 +1,11 @@
 package transcript
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -46,29 +48,79 @@ type Expanded struct {
 // is has come before.
 func Expand(recorded io.Reader, options ...trace.Options) iter.Seq2[*Expanded, error] {
 	return func(yield func(*Expanded, error) bool) {
-		r, err := trace.NewReader(recorded, options...)
+		err := expand(recorded, options, func(_ *adk.Crossing, shown *Expanded) bool { return yield(shown, nil) })
 		if err != nil {
 			yield(nil, err)
+		}
+	}
+}
+
+// Passage is a line of a transcript, and the crossings that it says.
+type Passage struct {
+	Crossings []*Expanded
+	// Lines are the line and those below it, without what is before them; of crossings of
+	// which a transcript says nothing there are none.
+	Lines []string
+}
+
+// Passages is Expand by the lines of a transcript.
+func Passages(recorded io.Reader, options ...trace.Options) iter.Seq2[*Passage, error] {
+	return func(yield func(*Passage, error) bool) {
+		var rest bytes.Buffer
+		t, p, goesOn := New(&rest), &Passage{}, true
+		err := expand(recorded, options, func(x *adk.Crossing, shown *Expanded) bool {
+			before := t.held
+			_ = t.Write(x) // a buffer takes all
+			if t.held != before && before != nil {
+				p.Lines = before.lines()
+				goesOn = yield(p, nil)
+				p = &Passage{}
+			}
+			p.Crossings = append(p.Crossings, shown)
+			return goesOn
+		})
+		if !goesOn {
 			return
 		}
-		known, err := wire.NewSentinels(r.Options().Sentinels, r.Options().ErrorTypes)
+		rest.Reset()
+		_ = t.Close()
+		for line := range strings.Lines(rest.String()) {
+			p.Lines = append(p.Lines, strings.TrimSpace(line))
+		}
+		if len(p.Crossings) > 0 && !yield(p, nil) {
+			return
+		}
 		if err != nil {
 			yield(nil, err)
-			return
 		}
-		s := &shower{namer: describe.New(state.New()), comparer: wire.Comparer{Sentinels: known}}
-		for {
-			line, err := r.Next()
-			switch {
-			case err == io.EOF:
-				return
-			case err != nil:
-				yield(nil, err)
-				return
-			}
-			if !yield(s.next(&line.Crossing), nil) {
-				return
-			}
+	}
+}
+
+// lines are the line and those below it.
+func (h *heldLine) lines() []string { return append([]string{h.text}, h.below...) }
+
+// expand does something with each crossing of a trace, until it gives false. The error is what
+// is wrong with the trace.
+func expand(recorded io.Reader, options []trace.Options, each func(*adk.Crossing, *Expanded) bool) error {
+	r, err := trace.NewReader(recorded, options...)
+	if err != nil {
+		return err
+	}
+	known, err := wire.NewSentinels(r.Options().Sentinels, r.Options().ErrorTypes)
+	if err != nil {
+		return err
+	}
+	s := &shower{namer: describe.New(state.New()), comparer: wire.Comparer{Sentinels: known}}
+	for {
+		line, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		if !each(&line.Crossing, s.next(&line.Crossing)) {
+			return nil
 		}
 	}
 }
