@@ -128,11 +128,11 @@ type Divergence struct {
 	// PastBy is how live code may do past the context what is missing, where it does all else of
 	// its call as recorded and nothing in its place: time.Now, say, which no replay sees.
 	PastBy string `json:"pastBy,omitempty"`
-	// Once tells that live code, which did the same in another order, was run once, since it may
-	// write or what it asks may cost: whether it varies is known where Live.Twice is set.
+	// Once tells that live code, which did the same in another order, was run once, since what it
+	// asks may cost: whether it varies is known where Live.Twice is set.
 	Once bool `json:"once,omitempty"`
-	// Writes tells that live code, which gave another result, was run once since it may write:
-	// whether it varies is not known.
+	// Writes tells that live code, which gave another result or did the same in another order, was
+	// run once since it may write: whether it varies is not known, and Live.Twice does not show it.
 	Writes bool `json:"writes,omitempty"`
 	// Runs is how often live code was run that did the same in another order each time; 0 where
 	// it was not run again for that.
