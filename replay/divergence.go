@@ -125,6 +125,9 @@ type Divergence struct {
 	// CallerLeft is the crossing at which the caller of the recorded run left, in the midst of
 	// what goroutines that live code began itself did: what they had begun by then is chance.
 	CallerLeft int `json:"callerLeft,omitempty"`
+	// ClockAtOnce tells that nothing but times differs, and that goroutines which live code began
+	// itself read the clock in that call: whose time is whose is chance.
+	ClockAtOnce bool `json:"clockAtOnce,omitempty"`
 	// PastBy is how live code may do past the context what is missing, where it does all else of
 	// its call as recorded and nothing in its place: time.Now, say, which no replay sees.
 	PastBy string `json:"pastBy,omitempty"`

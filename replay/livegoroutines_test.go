@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -588,6 +589,39 @@ func TestToolsThatRanAtOnceComeInAnyOrder(t *testing.T) {
 	d := inTime(t, inBubble(t, agent(false, 0, 1), adk.Observability{}), live(1, 0))
 	require.NotNil(t, d)
 	assert.Equal(t, replay.Order, d.Class, d)
+}
+
+// Where goroutines of live code's own read the clock, and one has the time of the other, the report
+// says that this is chance, and what to do; not where the code itself read it.
+func TestWhoseTimeIsWhoseIsChance(t *testing.T) {
+	t.Parallel()
+	agent := func(atOnce bool, mine int) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var times [2]time.Time
+			for n := range times {
+				read := func() error { times[n] = dc.Now(); return nil }
+				var all started
+				if atOnce {
+					all.Go(read)
+				} else {
+					_ = read()
+				}
+				if err := errors.Join(all.Wait(), dc.Sleep(ctx, 5*time.Millisecond)); err != nil {
+					return err
+				}
+			}
+			at := times[mine]
+			m := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "Hello.", CreatedAt: at, UpdatedAt: at}))
+			return errors.Join(dc.Messages().Store(ctx, m), dc.Ack())
+		})
+	}
+	for _, atOnce := range []bool{true, false} {
+		d := inTime(t, inBubble(t, agent(atOnce, 0), adk.Observability{}), replay.Live{Config: agent(atOnce, 1), Seams: []string{replay.Executor}})
+		require.NotNil(t, d)
+		assert.Equal(t, atOnce, d.ClockAtOnce, d)
+		said := strings.Join(strings.Fields(d.String()), " ")
+		assert.Equal(t, atOnce, strings.Contains(said, "goroutines of your own read the clock here, and whose time is whose is chance"), said)
+	}
 }
 
 // A turn whose goroutines went on one after the other in the recording, and one within the other in
