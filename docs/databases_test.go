@@ -39,8 +39,12 @@ var driversErrors = map[string]trace.ErrorType{"pgconn.PgError": trace.ErrorOf[*
 
 var errSoldOut = errors.New("shop: sold out")
 
+// takes is asked too: a replay calls no function of an ask, and sees what of it is in the request.
+const takes = `update stock set count = count - ? where sku = ? and count >= ? returning count`
+
 // order is what is asked, and placed what is answered.
 type order struct {
+	SQL   string `json:"sql"`
 	Key   string `json:"key"`
 	SKU   string `json:"sku"`
 	Count int    `json:"count"`
@@ -51,6 +55,7 @@ type placed struct {
 }
 
 func (s *shop) place(ctx context.Context, o order) (placed, error) {
+	o.SQL = takes
 	seam := ctx // it has the handle, which the context of the work has not
 	return adk.Ask(ctx, "shop: place", o, func(ctx context.Context, o order) (p placed, err error) {
 		tx, err := s.db.BeginTx(ctx, nil)
@@ -62,8 +67,7 @@ func (s *shop) place(ctx context.Context, o order) (placed, error) {
 		if !errors.Is(err, sql.ErrNoRows) {
 			return p, err // a try of which nobody has heard has placed it
 		}
-		err = tx.QueryRowContext(ctx, `update stock set count = count - ? where sku = ? and count >= ? returning count`,
-			o.Count, o.SKU, o.Count).Scan(&p.Left)
+		err = tx.QueryRowContext(ctx, o.SQL, o.Count, o.SKU, o.Count).Scan(&p.Left)
 		if errors.Is(err, sql.ErrNoRows) {
 			return p, errSoldOut
 		}

@@ -125,14 +125,17 @@ type Divergence struct {
 	// CallerLeft is the crossing at which the caller of the recorded run left, in the midst of
 	// what goroutines that live code began itself did: what they had begun by then is chance.
 	CallerLeft int `json:"callerLeft,omitempty"`
+	// ClockAtOnce tells that nothing but times differs, and that goroutines which live code began
+	// itself read the clock in that call: whose time is whose is chance.
+	ClockAtOnce bool `json:"clockAtOnce,omitempty"`
 	// PastBy is how live code may do past the context what is missing, where it does all else of
 	// its call as recorded and nothing in its place: time.Now, say, which no replay sees.
 	PastBy string `json:"pastBy,omitempty"`
-	// Once tells that live code, which did the same in another order, was run once, since it may
-	// write or what it asks may cost: whether it varies is known where Live.Twice is set.
+	// Once tells that live code, which did the same in another order, was run once, since what it
+	// asks may cost: whether it varies is known where Live.Twice is set.
 	Once bool `json:"once,omitempty"`
-	// Writes tells that live code, which gave another result, was run once since it may write:
-	// whether it varies is not known.
+	// Writes tells that live code, which gave another result or did the same in another order, was
+	// run once since it may write: whether it varies is not known, and Live.Twice does not show it.
 	Writes bool `json:"writes,omitempty"`
 	// Runs is how often live code was run that did the same in another order each time; 0 where
 	// it was not run again for that.

@@ -32,7 +32,8 @@
 //     ToolCode, Storage, Gates or Everything. Then what your code asks of the engine is
 //     compared by cause and arguments, ids that it makes anew are renamed, and what it
 //     asks for without a recorded answer gets ErrUnanswered. What goroutines that it began
-//     itself do at once is held to no order, be it tools, requests or sub-agents. What they
+//     itself do at once is held to no order, be it tools, requests or sub-agents; nor are tools
+//     and requests that were open at once in the recording, and come one by one today. What they
 //     hear comes in the recorded one, an answer, a time or the end of a sleep each when all
 //     of them have come to rest from the one before. Who was first at a lock, or at the clock,
 //     where two of them came at the same moment no crossing tells, and there a replay may do

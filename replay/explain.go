@@ -242,6 +242,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 		})
 	}
 	d.Times, d.Dialed, d.CallerLeft = first.times, wire.Dialed(want, first.got), r.callerLeft(first)
+	d.ClockAtOnce = compare.DifferInTimes(d.Fields) && r.apart(first, wire.TellsTime)
 	d.Untyped = wire.GaveUp(d.Evidence.Agreed, want, first.got)
 	if got == nil && r.isAllThatIsMissing(found) && !r.want.StepOf(first.want).Failed() { // who sleeps past the context sleeps to the end
 		d.PastBy = first.want.Kind.PastBy()
@@ -262,11 +263,17 @@ func (r *replayed) explain(found []*difference) *Divergence {
 // callerLeft is the crossing at which the caller left in the midst of the call of a difference,
 // while goroutines that live code has begun were at work in it; 0 where that was not so.
 func (r *replayed) callerLeft(first *difference) int {
-	in := r.pairs[first.call]
-	if in == nil || !slices.ContainsFunc(in.Steps, func(s *calls.Step) bool { return r.callers.IsApart(s.X) }) {
+	if !r.apart(first, func(*adk.Crossing) bool { return true }) {
 		return 0
 	}
 	return r.want.CallerLeft(first.call)
+}
+
+// apart reports whether goroutines that live code has begun made such crossings in the call of a
+// difference.
+func (r *replayed) apart(first *difference, such func(*adk.Crossing) bool) bool {
+	in := r.pairs[first.call]
+	return in != nil && slices.ContainsFunc(in.Steps, func(s *calls.Step) bool { return such(s.X) && r.callers.IsApart(s.X) })
 }
 
 // byOperations are the seams that operations call: all others are called by the engine.

@@ -466,7 +466,9 @@ func TestAToolBroughtByLiveCodeIsRunOnce(t *testing.T) {
 	d := divergenceOf(t, turnOf(t, usual, adk.RawTurn{}), replay.Live{Config: live, Seams: []string{replay.Executor, replay.ToolCode}, Writes: true, Twice: true})
 	require.NotNil(t, d)
 	assert.Equal(t, 1, *ran, d)
-	assert.True(t, d.Once)
+	assert.False(t, d.Once, "Live.Twice is set, and shows nothing")
+	assert.True(t, d.Writes)
+	assert.Contains(t, d.String(), "    run once, as it may write: run it again to see whether it varies\n")
 }
 
 // What a call with strands gives in another order may hang on which of them ends first, which a

@@ -38,7 +38,7 @@ type Live struct {
 	//	run/prompt       the system prompt and the instructions of Turn
 	//	run/stash        the stash of Turn
 	//	run/tools        the tools of Config as a model is told of them
-	//	run/gates        the listeners of Turn, which settle gates
+	//	run/gates        the listener of gates of Turn (TurnGateOpen), which settles them
 	//	turn-input/NAME  a middleware; turn-output, dispatch-input, dispatch-output
 	//	executor/NAME    the executor
 	//	tool/NAME        the handler of a tool of Config, or of one that a live
@@ -168,11 +168,9 @@ func (l Live) takesNamed(label, name string) bool { return l.Takes(label + "/" +
 // takesAll reports whether a pipeline is live as a whole, its list of names too.
 func (l Live) takesAll(label string) bool { return l.takesNamed(label, "\x00any\x00") }
 
-// settlesGates reports whether a listener of the user's settles gates. Where none is
-// given there is nobody to settle them, and they are settled as recorded.
-func (l Live) settlesGates() bool {
-	return l.Takes(Gates) && l.Turn.Observability.TurnGateOpen != nil
-}
+// settlesGates reports whether a listener of the user's settles gates. Where Everything is chosen
+// and none is given there is nobody to settle them, and they are settled as recorded.
+func (l Live) settlesGates() bool { return l.Takes(Gates) && l.given(Gates) }
 
 // any reports whether anything is live.
 func (l Live) any() bool { return len(l.Seams) > 0 }
@@ -247,6 +245,9 @@ func (l Live) Check() error {
 	}
 	if executor := l.Config.Executor; executor.Run == nil && (slices.Contains(l.Seams, Executor) || slices.Contains(l.Seams, Everything)) {
 		faults = append(faults, "Config.Executor.Run is nil, and the executor is to be live")
+	}
+	if slices.Contains(l.Seams, Gates) && !l.given(Gates) {
+		faults = append(faults, "Turn.Observability.TurnGateOpen is nil, and settles the gates that are to be live: without Gates they are settled as recorded")
 	}
 	if missing := l.missingStorage(); len(missing) > 0 {
 		faults = append(faults, fmt.Sprintf("Config.Storage has no %s, and all of it is to be live", strings.Join(missing, ", ")))

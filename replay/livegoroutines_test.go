@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -546,6 +548,82 @@ func TestToolsOfOneNameAtOnce(t *testing.T) {
 			d := inTime(t, recorded, replay.Live{Config: agent(order...), Seams: []string{replay.Executor, replay.ToolCode}})
 			require.Nil(t, d, "%v: %s\n%s", order, d, recorded)
 		}
+	}
+}
+
+// Tools that ran at once in the recording, on goroutines that code had begun itself, may run one after
+// the other today, whichever began first then; those that ran one after the other keep their order.
+func TestToolsThatRanAtOnceComeInAnyOrder(t *testing.T) {
+	t.Parallel()
+	agent := func(atOnce bool, order ...int) adk.Config {
+		running := make(chan struct{}, len(order))
+		waits := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "wait", Description: "Waits.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+			Handler: func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
+				running <- struct{}{}
+				return adk.Text(fmt.Sprint("waited ", args["n"])), dc.Sleep(ctx, 10*time.Millisecond)
+			}}))
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var all started
+			for _, n := range order {
+				do := func() error {
+					_, err := askedFor(ctx, dc, "wait", n)
+					return err
+				}
+				if atOnce {
+					all.Go(do)
+				} else if err := do(); err != nil {
+					return err
+				}
+				<-running
+			}
+			return errors.Join(all.Wait(), dc.Ack())
+		}, waits)
+	}
+	live := func(order ...int) replay.Live {
+		return replay.Live{Config: agent(false, order...), Seams: []string{replay.Executor, replay.ToolCode}}
+	}
+	recorded := inBubble(t, agent(true, 1, 2, 0), adk.Observability{})
+	for _, order := range [][]int{{0, 1, 2}, {1, 2, 0}, {2, 1, 0}} {
+		report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), live(order...))
+		require.NoError(t, err)
+		require.Nil(t, report.Divergence, "%v: %s\n%s", order, report, recorded)
+		assert.Equal(t, order[0] != 1, slices.Contains(report.NotCompared, "the order of what goroutines of your own do at once"), "%v", order)
+	}
+	d := inTime(t, inBubble(t, agent(false, 0, 1), adk.Observability{}), live(1, 0))
+	require.NotNil(t, d)
+	assert.Equal(t, replay.Order, d.Class, d)
+}
+
+// Where goroutines of live code's own read the clock, and one has the time of the other, the report
+// says that this is chance, and what to do; not where the code itself read it.
+func TestWhoseTimeIsWhoseIsChance(t *testing.T) {
+	t.Parallel()
+	agent := func(atOnce bool, mine int) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			var times [2]time.Time
+			for n := range times {
+				read := func() error { times[n] = dc.Now(); return nil }
+				var all started
+				if atOnce {
+					all.Go(read)
+				} else {
+					_ = read()
+				}
+				if err := errors.Join(all.Wait(), dc.Sleep(ctx, 5*time.Millisecond)); err != nil {
+					return err
+				}
+			}
+			at := times[mine]
+			m := tracetest.Must(adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "Hello.", CreatedAt: at, UpdatedAt: at}))
+			return errors.Join(dc.Messages().Store(ctx, m), dc.Ack())
+		})
+	}
+	for _, atOnce := range []bool{true, false} {
+		d := inTime(t, inBubble(t, agent(atOnce, 0), adk.Observability{}), replay.Live{Config: agent(atOnce, 1), Seams: []string{replay.Executor}})
+		require.NotNil(t, d)
+		assert.Equal(t, atOnce, d.ClockAtOnce, d)
+		said := strings.Join(strings.Fields(d.String()), " ")
+		assert.Equal(t, atOnce, strings.Contains(said, "goroutines of your own read the clock here, and whose time is whose is chance"), said)
 	}
 }
 

@@ -244,6 +244,7 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	note(d.Untyped, "a replay has the text of the error before it: if the code asks errors.As or errors.Is about it, name its type in "+
 		"ErrorTypes, or the error in Sentinels, of replay.RecordOptions and trace.Options, and record again")
 	note(d.CallerLeft > 0, fmt.Sprintf("the caller left at crossing %d, while goroutines of your own were at work: what they had begun by then is chance", d.CallerLeft))
+	note(d.ClockAtOnce, "goroutines of your own read the clock here, and whose time is whose is chance: read it before or behind them, or begin strands (Fork)")
 	note(d.PastBy != "", "only this is missing: is "+d.PastBy+" used, which no replay sees?")
 	switch {
 	case d.Once:

@@ -137,8 +137,10 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		case same != nil:
 			again, report = other, same
 		case !may:
-			d.Once = d.isOfAnOrder()
-			d.Writes = d.isOfAResult() && !live.onlyReads(again.found[0].call.Begin.Seam)
+			live.Twice = true
+			_, could := live.again(again.found[0].call)
+			d.Once = d.isOfAnOrder() && could
+			d.Writes = (d.isOfAnOrder() || d.isOfAResult()) && !could
 		case d.Class != NonDeterministic:
 			if err := again.repeat(d, func() (*replayed, error) { return rerun(ctx, want, known, some.anew(), r.Options()) }); err != nil {
 				return nil, err

@@ -45,6 +45,7 @@ PATH is the number of a crossing, as show --grep . prints it, and a field:
   24.value                what a gate was resolved with
   23.error                how a call failed; it failed if it had not
   run.prompt              the path of a seam that was called once, and a field
+  gate1.error             the name of a gate, as show has it, and how it settled
   23.cancel               the caller cancels before crossing 23, for this reason
   23.at                   how long after the crossing before it happened
 The fields have the names that they have in the file, and in show --json. One

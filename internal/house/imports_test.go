@@ -195,7 +195,7 @@ var rooms = []room{
 	{name: "replay/internal/moved", ours: []string{"adk", "internal/calls", "internal/wire", "replay/internal/align"}, because: "it puts steps in an order, and compares nothing of them"},
 	{name: "replay/internal/siblings", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/subjects", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it names steps, and pairs none"},
-	{name: "replay/internal/varying", ours: []string{"replay", "replay/trace"}, because: "it runs a turn again, and does not know what is accepted"},
+	{name: "replay/internal/varying", ours: []string{"adk", "internal/calls", "internal/wire", "replay", "replay/trace"}, because: "it runs a turn again, and does not know what is accepted"},
 	{name: "replay/internal/matching", ours: []string{"adk", "internal/calls", "internal/codeplace", "internal/compare", "internal/wire", "replay/internal/siblings", "replay/internal/subjects"}, because: "it pairs steps, and does not say what differs in them"},
 	{name: "replay/internal/nearest", ours: []string{"adk", "internal/calls", "internal/compare", "internal/likeness", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/unfed", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it reads two runs that are over"},

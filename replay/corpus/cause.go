@@ -358,7 +358,11 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 		if e.Ahead {
 			side = "before"
 		}
-		return side + " " + named(e.Beside)
+		other := named(e.Beside)
+		if x := told(d.Class, e); x != nil && named(x) == other && e.Beside.Args != nil { // of two of a name it says nothing
+			other = "that of " + safetext.Shortened(safetext.Arguments(e.Beside.Args), longestExample)
+		}
+		return side + " " + other
 	}
 	if d.Times > 0 {
 		return fmt.Sprintf("%d times", d.Times)

@@ -368,6 +368,37 @@ func TestATraceMayBeHitByTwoCauses(t *testing.T) {
 	assert.Equal(t, []string{"8 changed input in run: " + prompt}, verify(func(string) bool { return false }))
 }
 
+// Of one crossing whose times are others, one of them in some traces alone, the clock is one cause.
+func TestTimesOfACrossingAreOneCause(t *testing.T) {
+	storing := func(created, updated time.Duration) livetest.ExecutorFunc {
+		return func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			m, err := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "Hello.", CreatedAt: fakes.Epoch.Add(created), UpdatedAt: fakes.Epoch.Add(updated)})
+			if err != nil {
+				return err
+			}
+			return errors.Join(dc.Messages().Store(ctx, m), dc.Ack())
+		}
+	}
+	var sources []corpus.Source
+	for _, city := range cities {
+		sources = append(sources, livetest.Source(city, recordTurn(t, city, storing(time.Second, 2*time.Second))))
+	}
+	verify := func(some time.Duration) []string {
+		report, err := corpus.Verify(t.Context(), sources, func(city string) replay.Live {
+			updated := 2 * time.Second
+			if len(city) > 4 {
+				updated = some
+			}
+			return replay.Live{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: storing(time.Millisecond, updated)}}, Seams: []string{replay.Executor}}
+		})
+		require.NoError(t, err)
+		return livetest.Texts(report)
+	}
+	want := []string{"8 changed input in executor/model: store messages, record.createdAt"}
+	assert.Equal(t, want, verify(2*time.Second))
+	assert.Equal(t, want, verify(3*time.Second))
+}
+
 // A member that has another name and holds what it held is told by its two names.
 func TestRenamedMember(t *testing.T) {
 	schema := func(members string) *adk.Tool {

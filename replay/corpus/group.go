@@ -419,20 +419,33 @@ func (s *seamHits) causes() (all []*CauseReport) {
 }
 
 // absorbed leaves out the causes that follow from another: where today's code says one
-// thing whatever was recorded, what is gone of that in some traces is the same change.
+// thing whatever was recorded, what is gone of that in some traces is the same change, and so are
+// the times of one crossing, of which some may be as they were.
 func absorbed(all []*CauseReport) []*CauseReport {
 	return slices.DeleteFunc(slices.Clone(all), func(c *CauseReport) bool {
 		return slices.ContainsFunc(all, func(whole *CauseReport) bool { return whole != c && whole.covers(c) })
 	})
 }
 
+// isOfTimes reports whether nothing but times differs in the changes of a cause.
+func (c *CauseReport) isOfTimes() bool {
+	return len(c.Changes) > 0 && !slices.ContainsFunc(c.Changes, func(change Change) bool {
+		return !slices.ContainsFunc(c.First.Divergence.Fields, func(f replay.FieldDiff) bool {
+			return f.AnyElement() == change.Field && compare.DifferInTimes([]replay.FieldDiff{f})
+		})
+	})
+}
+
 // covers reports whether a cause hits all traces of another, in the fields of that, with
-// one text in the place of whatever was recorded.
+// one text in the place of whatever was recorded, or in times as that does.
 func (c *CauseReport) covers(part *CauseReport) bool {
 	for _, name := range part.Traces {
 		if !slices.Contains(c.Traces, name) {
 			return false
 		}
+	}
+	if c.isOfTimes() && part.isOfTimes() {
+		return true
 	}
 	return len(part.Changes) > 0 && !slices.ContainsFunc(part.Changes, func(p Change) bool {
 		return !slices.ContainsFunc(c.Changes, func(w Change) bool {

@@ -208,3 +208,29 @@ func TestTwoThatChangedPlacesAreOneCause(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, report.Causes[0].Text, "missing in executor/model: execute ")
 }
+
+// Of two of one tool that changed places the headline says which the other one is.
+func TestTwoOfATool(t *testing.T) {
+	paying := func(invoices ...string) adk.Config {
+		return adk.Config{Storage: fakes.NoOpStorage(), Tools: []*adk.Tool{fakes.NewTool("pay", "Pays.", "paid", "paid").Tool()},
+			Executor: adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				for _, invoice := range invoices {
+					tool, _ := dc.Tools().Get("pay")
+					if _, err := dc.Execute(ctx, tool, map[string]any{"invoice": invoice}); err != nil {
+						return err
+					}
+				}
+				return dc.Ack()
+			}}}
+	}
+	var trace bytes.Buffer
+	runner, err := adk.NewRunner(fakes.Deterministic(paying("A-1", "A-2"), replay.Record(&trace)))
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Work."}))
+	report, err := corpus.Verify(t.Context(), []corpus.Source{livetest.Source("pay", trace.Bytes())}, func(string) replay.Live {
+		return replay.Live{Config: paying("A-2", "A-1"), Seams: []string{replay.Executor}}
+	})
+	require.NoError(t, err)
+	require.Len(t, report.Causes, 1, "%s", report)
+	assert.Equal(t, `order in executor/model: execute pay, before that of {"invoice":"A-1"}`, report.Causes[0].Text)
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -194,6 +195,59 @@ func TestReplayRefusesWhatVaries(t *testing.T) {
 			for _, p := range pendingIn(t, folder) {
 				assert.Contains(t, p.Refused, varies)
 			}
+		})
+	}
+}
+
+// The time of the machine in what a tool says that writes, and so is not run a second time, is
+// refused all the same: the next check would be red, and every one behind it.
+func TestReplayRefusesTheTimeOfTheMachine(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("ADKREPLAY_REASON", "It is meant.")
+	mailing := func(sent func(dc *adk.DispatchContext) string) adk.Config {
+		config, _ := weather()
+		tool := config.Tools[0]
+		mail, err := adk.NewTool(adk.ToolInit{Name: tool.Name(), Description: tool.Description(), InputSchema: tool.InputSchema(), Effect: adk.EffectWrites,
+			Handler: func(_ context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+				return adk.Text("It is\n" + sent(dc)), nil
+			}})
+		require.NoError(t, err)
+		config.Tools = []*adk.Tool{mail}
+		return config
+	}
+	for name, c := range map[string]struct {
+		sent    func(dc *adk.DispatchContext) string
+		refused bool
+	}{
+		"seconds":     {func(*adk.DispatchContext) string { return time.Now().UTC().Format(time.RFC3339) }, true},
+		"nanoseconds": {func(*adk.DispatchContext) string { return time.Now().Format(time.RFC3339Nano) }, true},
+		"another zone": {func(*adk.DispatchContext) string {
+			return time.Now().In(time.FixedZone("", -12600)).Format(time.RFC3339)
+		}, true},
+		"as Go prints it":   {func(*adk.DispatchContext) string { return time.Now().String() }, true},
+		"of a database":     {func(*adk.DispatchContext) string { return time.Now().Format(time.DateTime) }, true},
+		"since 1970":        {func(*adk.DispatchContext) string { return fmt.Sprint("at ", time.Now().Unix()) }, true},
+		"milliseconds":      {func(*adk.DispatchContext) string { return fmt.Sprint("at ", time.Now().UnixMilli()) }, true},
+		"milliardths":       {func(*adk.DispatchContext) string { return fmt.Sprint("at ", time.Now().UnixNano()) }, true},
+		"the turn's":        {func(dc *adk.DispatchContext) string { return dc.Now().Format(time.RFC3339) }, false},
+		"of the code":       {func(*adk.DispatchContext) string { return "2024-02-03T04:05:06Z, 1706933106" }, false},
+		"an hour from here": {func(*adk.DispatchContext) string { return time.Now().Add(time.Hour).Format(time.RFC3339) }, false}, // nobody knows of what
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			recordTurn(t, filepath.Join(dir, "a.jsonl"), mailing(func(*adk.DispatchContext) string { return "sent" }), adk.RawTurn{SystemPrompt: "Be brief."})
+			before := readAll(t, dir)
+			tb := updated(t, dir, "true", func(string) replay.Live {
+				return replay.Live{Config: mailing(c.sent), Seams: []string{replay.Executor, replay.ToolCode}, Writes: true}
+			})
+			if !c.refused {
+				assert.Empty(t, tb.failed)
+				assert.NotEqual(t, before, readAll(t, dir))
+				return
+			}
+			assert.Regexp(t, `it is not the same each time it is run: crossing \d+, in tool/weather, has the time of the machine in its result: `, said(t, tb))
+			assert.Contains(t, said(t, tb), "\ntake the time from the context's Now")
+			assert.Equal(t, before, readAll(t, dir))
 		})
 	}
 }

@@ -3,7 +3,9 @@ package golden
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,8 +23,10 @@ import (
 //
 // live makes everything inside the bubble, and fresh, as it is called again where live code
 // is run a second time. What was made outside, a pool of connections say, must not be used
-// there, nor may sockets: the world's answers come from the trace. The options say how it is
-// read.
+// there, nor may sockets: the world's answers come from the trace. Nor must anything outlive the
+// turn in there, and nobody closes it: sql.Open has a goroutine until Close, and no Close from
+// outside may end it. Code whose asks are answered needs no pool: give it none (DB: nil). The
+// options say how the trace is read.
 func InBubble(t *testing.T, file string, live func() replay.Live, options ...trace.Options) {
 	t.Helper()
 	Claim(t, file)
@@ -31,6 +35,17 @@ func InBubble(t *testing.T, file string, live func() replay.Live, options ...tra
 		t.Errorf("golden: %v", err)
 		return
 	}
+	defer func() {
+		t.Helper()
+		switch left := recover(); {
+		case left == nil:
+		case strings.Contains(fmt.Sprint(left), "main bubble goroutine has exited"):
+			t.Errorf("golden: the turn is over, and goroutines that began in the bubble are left, as one of sql.Open is until Close: " +
+				"what live makes must begin none that outlives the turn. Code whose asks are answered from the trace needs no pool of connections (DB: nil)")
+		default:
+			panic(left)
+		}
+	}()
 	synctest.Test(t, func(t *testing.T) { verifyInBubble(t, recorded, live, options) })
 }
 

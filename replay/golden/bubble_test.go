@@ -3,6 +3,7 @@ package golden_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
@@ -143,10 +145,45 @@ func TestInBubbleDeadlock(t *testing.T) {
 	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Help."}))
 	require.NoError(t, out.Close())
 
-	deadlocked := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInBubbleDeadlock$")
-	deadlocked.Env = append(os.Environ(), "ADKREPLAY_TEST_DEADLOCK="+file)
-	printed, err := deadlocked.CombinedOutput()
-	require.Error(t, err)
-	assert.Contains(t, string(printed), "deadlock: all goroutines in bubble are blocked")
-	assert.Regexp(t, `TestInBubbleDeadlock\.func1\.1\([^\n]*\n[^\n]*/bubble_test\.go:\d+`, string(printed))
+	printed := failsAlone(t, "ADKREPLAY_TEST_DEADLOCK="+file)
+	assert.Contains(t, printed, "deadlock: all goroutines in bubble are blocked")
+	assert.Regexp(t, `TestInBubbleDeadlock\.func1\.1\([^\n]*\n[^\n]*/bubble_test\.go:\d+`, printed)
 }
+
+// failsAlone runs a test in a process of its own, with a variable of its environment, and is what it
+// prints as it fails.
+func failsAlone(t *testing.T, variable string) string {
+	t.Helper()
+	alone := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=1m", "-test.v")
+	alone.Env = append(os.Environ(), variable)
+	printed, err := alone.CombinedOutput()
+	require.Error(t, err)
+	return string(printed)
+}
+
+// What live has begun in a bubble and left there, as a pool of connections does, fails the test with
+// what to do, and ends no other.
+func TestInBubbleWithAPool(t *testing.T) {
+	if file := os.Getenv("ADKREPLAY_TEST_POOL"); file != "" {
+		t.Run("left", func(t *testing.T) {
+			golden.InBubble(t, file, func() replay.Live {
+				_, err := sql.Open("sqlite", ":memory:")
+				require.NoError(t, err)
+				return replay.LiveExecutor(acks)
+			})
+		})
+		t.Run("closed", func(t *testing.T) {
+			golden.InBubble(t, file, func() replay.Live { return replay.LiveExecutor(acks) })
+			t.Log("the next one ran")
+		})
+		return
+	}
+	file := filepath.Join(t.TempDir(), "acked.jsonl")
+	recordTurn(t, file, adk.Config{Executor: adk.Executor{Name: "model", Run: acks}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."})
+	printed := failsAlone(t, "ADKREPLAY_TEST_POOL="+file)
+	assert.Contains(t, printed, "goroutines that began in the bubble are left, as one of sql.Open is until Close")
+	assert.Contains(t, printed, "the next one ran")
+	assert.NotContains(t, printed, "panic")
+}
+
+func acks(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error { return dc.Ack() }

@@ -59,7 +59,10 @@ import (
 // with the time of the machine in it: that is found out as replay.Live.Twice has it. To say
 // which it is, each trace that diverges is played once more (replay.Rerecord), with the same
 // live seams, and the new one held against them, made afresh, before the check fails; but not
-// where live code writes for real (replay.Live.Writes), which must not do so twice.
+// where live code writes for real (replay.Live.Writes), which must not do so twice. Of such code
+// -update sees one thing all the same: a time of the machine in the new trace, to the second or
+// finer, is refused, as it would be red for good. What else of it is another each time the next
+// check shows.
 //
 // What was not looked at is not green: the check fails where there is no trace,
 // where a trace cannot be read, where nothing of the user's ran, and where a

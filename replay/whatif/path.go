@@ -59,8 +59,25 @@ func (w *whatIf) resolve(path string) (target, error) {
 	return w.field(path, x, word, rest)
 }
 
-// crossing finds the crossing that a path begins with, by its number or by the
-// path of its seam.
+// named gives the crossings that a path may name: calls by the path of their seam, and waits for a
+// gate by its name in a transcript, as gate1.
+func (w *whatIf) named(give func(name string, x *adk.Crossing) bool) {
+	gates := map[string]string{}
+	for _, x := range w.edited.Lines {
+		name := x.Seam.String()
+		if wire.AsksForGate(x) {
+			gates[x.Name] = cmp.Or(gates[x.Name], fmt.Sprint("gate", len(gates)+1))
+			name = gates[x.Name]
+		} else if x.Kind != adk.KindCall {
+			continue
+		}
+		if !give(name, x) {
+			return
+		}
+	}
+}
+
+// crossing finds the crossing that a path begins with, by its number or by its name.
 func (w *whatIf) crossing(path string) (x *adk.Crossing, rest string, err error) {
 	if n := strings.IndexFunc(path+".", func(r rune) bool { return r < '0' || r > '9' }); n > 0 {
 		number, err := strconv.Atoi(path[:n])
@@ -71,41 +88,37 @@ func (w *whatIf) crossing(path string) (x *adk.Crossing, rest string, err error)
 	}
 	found := ""
 	var calls []*adk.Crossing
-	for _, x := range w.edited.Lines {
-		if x.Kind != adk.KindCall {
+	for name, x := range w.named {
+		if len(name) < len(found) || path != name && !strings.HasPrefix(path, name+".") {
 			continue
 		}
-		seam := x.Seam.String()
-		if len(seam) < len(found) || path != seam && !strings.HasPrefix(path, seam+".") {
-			continue
-		}
-		if seam != found {
-			found, calls = seam, nil
+		if name != found {
+			found, calls = name, nil
 		}
 		calls = append(calls, x)
 	}
 	switch len(calls) {
 	case 0:
-		return nil, "", refusef("%s begins neither with the number of a crossing nor with a seam that was called: those are %s", path, strings.Join(w.seams(), ", "))
+		return nil, "", refusef("%s begins neither with the number of a crossing nor with a seam that was called, or a gate: those are %s", path, strings.Join(w.names(), ", "))
 	case 1:
 		return calls[0], path[len(found):], nil
 	}
-	return nil, "", refusef("%s: %s was called %d times: give the number of the crossing, which is one of %s", path, found, len(calls), safetext.List(calls, numberOf))
+	return nil, "", refusef("%s: %s is there %d times: give the number of the crossing, which is one of %s", path, found, len(calls), safetext.List(calls, numberOf))
 }
 
 func numberOf(x *adk.Crossing) string { return strconv.Itoa(x.Seq) }
 
-// mostSeams is how many seams an error lists.
-const mostSeams = 20
+// mostNames is how many names an error lists.
+const mostNames = 20
 
-// seams are those that were called.
-func (w *whatIf) seams() (all []string) {
-	for _, x := range w.edited.Lines {
-		if seam := x.Seam.String(); x.Kind == adk.KindCall && !slices.Contains(all, seam) {
-			if len(all) == mostSeams {
+// names are those that a path may begin with.
+func (w *whatIf) names() (all []string) {
+	for name := range w.named {
+		if !slices.Contains(all, name) {
+			if len(all) == mostNames {
 				return append(all, "…")
 			}
-			all = append(all, seam)
+			all = append(all, name)
 		}
 	}
 	return all

@@ -213,15 +213,20 @@ func withoutTheMade(steps []*calls.Step, places []int) (rest []*calls.Step, rest
 	return rest, restPlaces
 }
 
-// loosen gives asks that are in no order the places of their counterparts in the order in
-// which they come now. Such are those that were open at once, with all that were asked
+// mayBeAtOnce reports whether a step is one of those that were in no order where they were open at
+// once: an ask, or a tool that runs, which goroutines of live code's own began when they got to it,
+// though today's may do one after the other.
+func mayBeAtOnce(s *calls.Step) bool { return s.IsAsk() || wire.RunsTool(s.X) }
+
+// loosen gives asks and tools that are in no order the places of their counterparts in the order in
+// which they come now. Such are those that were open at once, with all that were begun
 // while any of them was, and those of goroutines that user code has begun itself, which ask
 // when they get to it.
 func (o *Order) loosen(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) {
 	groups := o.unordered(places, steps, matched)
 	members := map[int][]int{}
 	for i, g := range steps {
-		if g.IsAsk() {
+		if mayBeAtOnce(g) {
 			members[groups[i]] = append(members[groups[i]], i)
 		}
 	}
@@ -241,11 +246,11 @@ func (o *Order) loosen(places []int, steps []*calls.Step, matched map[*calls.Ste
 	}
 }
 
-// unordered numbers the groups of asks that are in no order, by the numbers of their steps.
+// unordered numbers the groups of asks and tools that are in no order, by the numbers of their steps.
 func (o *Order) unordered(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) map[int]int {
 	var asks []int // in the order of their counterparts
 	for i, g := range steps {
-		if g.IsAsk() {
+		if mayBeAtOnce(g) {
 			asks = append(asks, i)
 		}
 	}
@@ -268,7 +273,7 @@ func (o *Order) unordered(places []int, steps []*calls.Step, matched map[*calls.
 	return groups
 }
 
-// endOf is the crossing at which an ask was over.
+// endOf is the crossing at which an ask or a tool was over.
 func endOf(ask *calls.Step) int {
 	if ask.Done == nil {
 		return math.MaxInt

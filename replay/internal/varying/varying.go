@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -32,7 +33,9 @@ func Is(err error) bool {
 // Rerecord is replay.Rerecord, and then holds the new trace against live code once more. That is
 // made afresh, since what differs may be made there: a prompt with the time in it is the same in
 // all runs that are given it. Where code must not be run again unasked (replay.Live.Twice), or
-// writes, only what a run is given is looked at.
+// writes, only what a run is given is looked at. What has the time of the machine in it is another
+// each time, though two runs may come within one second: that is told from the trace alone, whatever
+// is run again.
 func Rerecord(ctx context.Context, recorded io.Reader, made *bytes.Buffer, afresh func() (replay.Live, error), reading trace.Options) (*replay.Report, error) {
 	live, err := afresh()
 	if err != nil {
@@ -40,9 +43,19 @@ func Rerecord(ctx context.Context, recorded io.Reader, made *bytes.Buffer, afres
 	}
 	second := live.Twice && !live.Writes
 	live.Twice = false // it is the one below
-	report, err := replay.Rerecord(ctx, recorded, made, live, reading)
+	var was bytes.Buffer
+	while := span{from: time.Now()}
+	report, err := replay.Rerecord(ctx, io.TeeReader(recorded, &was), made, live, reading)
 	if err != nil {
 		return nil, err
+	}
+	while.to = time.Now()
+	what, err := wallTime(&was, bytes.NewReader(made.Bytes()), while, reading)
+	if err != nil {
+		return nil, fmt.Errorf("replay: the new trace cannot be read: %w", err)
+	}
+	if what != "" {
+		return nil, fmt.Errorf("replay: %w: %s", Err, what)
 	}
 	if live, err = afresh(); err != nil {
 		return nil, err
