@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
@@ -255,14 +256,15 @@ func (r *Run) gaveNothing(tool int, undisturbed *Run) bool {
 // gaveTheSame reports whether a call of a tool gave, in words, what it gives in the undisturbed run.
 func (r *Run) gaveTheSame(tool int, undisturbed *Run) bool {
 	mine, usual, both := r.gave(tool, undisturbed)
-	return both && !isNothing(mine) && Text(mine) == Text(usual)
+	return both && !isNothing(mine) && compare.WithoutPorts(Text(mine)) == compare.WithoutPorts(Text(usual))
 }
 
 // gaveOtherFigures reports whether a call of a tool gave the words that it gives in the undisturbed
 // run, with other numbers.
 func (r *Run) gaveOtherFigures(tool int, undisturbed *Run) bool {
 	mine, usual, both := r.gave(tool, undisturbed)
-	return both && Text(mine) != Text(usual) && numbers.ReplaceAllString(Text(mine), "#") == numbers.ReplaceAllString(Text(usual), "#")
+	said, usually := compare.WithoutPorts(Text(mine)), compare.WithoutPorts(Text(usual))
+	return both && said != usually && numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usually, "#")
 }
 
 // gaveLess reports whether a call of a tool gave the words that it gives in the undisturbed run, but

@@ -418,7 +418,7 @@ func (r *Run) said() string {
 			}
 		}
 	}
-	return all.String()
+	return compare.WithoutPorts(all.String())
 }
 
 // tells reports whether anybody was told of a failure behind a crossing. What is told in the
