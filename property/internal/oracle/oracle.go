@@ -724,7 +724,8 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 }
 
 // begunAfterAbort: since the turn was aborted something is begun that the undisturbed turn does too, and
-// that writes: what takes back is not done there.
+// that writes: what takes back is not done there. It is silent where its call has had the same write before
+// the abort: who has begun a record has to end it, whatever its context.
 func begunAfterAbort(r, undisturbed *Run) []exhibit {
 	if r.cancelled == 0 {
 		return nil
@@ -735,7 +736,12 @@ func begunAfterAbort(r, undisturbed *Run) []exhibit {
 			continue
 		}
 		same := sameAs(x)
-		if !slices.ContainsFunc(r.Crossings[:i], func(b adk.Crossing) bool { return b.Kind == adk.KindAsk && b.Phase == adk.Begin && same(&b) }) {
+		ends := func(b *adk.Crossing) bool {
+			return b.Seq < r.cancelled && b.Call == x.Call && b.Name == x.Name && b.Status == string(adk.EffectWrites)
+		}
+		if !slices.ContainsFunc(r.Crossings[:i], func(b adk.Crossing) bool {
+			return b.Kind == adk.KindAsk && b.Phase == adk.Begin && (same(&b) || ends(&b))
+		}) {
 			return []exhibit{r.exhibit(x, "%s is asked to write what it usually is, since the turn was aborted", x.Name)}
 		}
 	}
