@@ -747,18 +747,21 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 		var asks map[int]*asked
 		seams := make([]adk.Seam, 0, 64)
 		calls := &callsOf{crossings: a.crossings}
-		loose, timed := a.isApart(), map[string]bool{}
+		loose, timed, handlers := a.isApart(), map[string]bool{}, map[int]bool{} // the strands on which one for an ack runs
 		for i := range a.crossings {
 			x := &a.crossings[i]
 			if x.Kind == adk.KindCall {
 				seams = reach(seams, x.ID)
 				seams[x.ID] = x.Seam
 			}
+			if x.Kind.Class() == adk.ClassCall && seams[x.ID].Label == adk.LabelOnAck {
+				handlers[x.Strand] = x.Kind == adk.KindCall
+			}
 			if wire.AsksForGate(x) {
 				timed[x.Name] = x.Duration > 0
 			}
 			over := s.ended || wire.IsCancel(x)
-			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls, loose: loose, timed: timed[x.Name]}
+			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls, loose: loose, timed: timed[x.Name], handler: handlers[x.Strand]}
 			a.describe(&s, seams)
 			if x.Kind.Uses(adk.FieldJSON) {
 				if asks == nil {

@@ -1,12 +1,14 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -402,4 +404,54 @@ func TestPanicHidden(t *testing.T) {
 	} {
 		assert.Equal(t, c.accused, finds(t, "a panic is no success", c.run), name)
 	}
+}
+
+// A handler for an ack that uses the handle of the executor panics no more than one that uses its own:
+// nothing of the explorer stands around it, and the executor that acked has done its part.
+func TestNoPanicInAHandlerForAnAck(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		result := exploredAll(t, executor("remembers", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if _, err := dc.OnAck("remember", func(ctx context.Context, its *adk.DispatchContext) {
+				if !own {
+					its = dc
+				}
+				m, err := adk.NewMemory(adk.MemoryInit{ID: "likes", Content: "Tea.", Confidence: new(0.7), Importance: new(0.7), CreatedAt: dc.Now(), UpdatedAt: dc.Now()})
+				if err == nil {
+					err = its.Memories().Store(ctx, m)
+				}
+				if err != nil {
+					its.Log(adk.LevelError, "memory", err.Error(), nil)
+				}
+			}); err != nil {
+				return err
+			}
+			return saysAndAcks(ctx, dc, "You like tea.")
+		}))
+		assert.Empty(t, result.Violations, "%v: %s", own, result)
+	}
+}
+
+// Two calls of a model with one id are the world's, and who tells results apart by it is deceived: what
+// a check says then is a hint.
+func TestTwinsDeceiveChecks(t *testing.T) {
+	const wants = `{"choices":[{"message":{"tool_calls":[{"id":"c1","function":{"name":"note","arguments":"{}"}}]}}]}`
+	twice := func(answer string) bool { return strings.Count(answer, `"c1"`) > 1 }
+	subject := executor("model", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		said, err := adk.Ask(ctx, "model", "?", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(wants), nil }, adk.AskOptions{})
+		if err == nil && twice(string(said)) {
+			dc.Log(adk.LevelWarn, "model", "two of one id", nil)
+		}
+		return cmp.Or(err, dc.Ack())
+	})
+	subject.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if twice(string(x.JSON)) {
+				return errors.New("two of one id")
+			}
+		}
+		return nil
+	}
+	result := exploredAll(t, subject)
+	assert.Empty(t, breaches(result.Violations, checkGiven), result)
+	assert.NotEmpty(t, breaches(result.Hints, checkGiven), result)
 }
