@@ -564,6 +564,11 @@ func (a *attempt) Tell(x *adk.Crossing) {
 	}
 	a.keep(x)
 	if a.lines != nil {
+		if wire.IsContained(x) { // another goroutine may have come before who is late
+			a.mu.Lock()
+			delete(a.places, x.Seq)
+			a.mu.Unlock()
+		}
 		a.locate(x.Seq)
 	}
 	a.told.Store(int64(x.Seq))

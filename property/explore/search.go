@@ -105,6 +105,7 @@ type tried struct {
 	candidate  candidate
 	violations []property.Violation
 	hints      []property.Violation // of what may well be meant
+	before     []property.Violation // that were there before any fault came
 	waited     bool
 	// What can be tried from here on, and what cannot: only where the bound allows
 	// for more.
@@ -800,6 +801,9 @@ func (e *exploring) commit(t *tried) {
 	}
 	for _, v := range t.hints {
 		e.result.add(&e.result.Hints, t.candidate, v)
+	}
+	for _, v := range t.before {
+		e.result.add(&e.result.Hints, candidate{number: t.candidate.number}, v)
 	}
 	e.table.commit(t)
 }

@@ -34,7 +34,10 @@ var historyOracle = oracle{"a conversation is one that providers take", "Provide
 
 var crashOracle = oracle{"code does not crash", "What nobody expected ends the turn, and where nobody recovers, the program.", crashing, false}
 
-var standOracle = oracle{"a turn does not stand still by itself", "It waits for ever, unless a timer of the system's ends that: nobody is there to cancel it.", stoodOutside, true}
+// Stands is what a turn breaks that waits for itself.
+const Stands = "a turn does not stand still by itself"
+
+var standOracle = oracle{Stands, "It waits for ever, unless a timer of the system's ends that: nobody is there to cancel it.", stoodOutside, true}
 
 // violation says what the oracle has found.
 func (o oracle) violation(x exhibit) property.Violation {
