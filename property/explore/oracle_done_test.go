@@ -139,6 +139,27 @@ func TestToolsThatGiveOtherFigures(t *testing.T) {
 	}
 }
 
+// Whichever part is missing, and where all of them are, it is one mistake and one entry.
+func TestOneEntryForWhicheverPart(t *testing.T) {
+	tool, err := adk.NewTool(adk.ToolInit{Name: "news", Description: "Reads.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			all := []string{}
+			for _, of := range []string{"reuters", "ap", "dpa"} {
+				if text, err := adk.Ask(ctx, "feed", of, func(context.Context, string) (string, error) { return "by " + of, nil }); err == nil {
+					all = append(all, text)
+				}
+			}
+			text, err := json.Marshal(all)
+			return adk.Text(string(text)), cmp.Or(err, ctx.Err())
+		}})
+	require.NoError(t, err)
+	result := exploredAll(t, turn.Subject{Name: "news", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{tool},
+			Executor: fakes.Script{{fakes.Call("news", "{}")}, {fakes.Ack()}}.Executor("model")}, adk.RawTurn{SystemPrompt: "Help."}
+	}})
+	assert.Len(t, breaches(result.Violations, "what failed is not told as done"), 1, result)
+}
+
 // What is left of a sub-agent that failed is no answer like others. Who fails of it, says so in
 // other words or in the log, or has another one succeed is not meant; and neither is who
 // answers without it as with it.
