@@ -810,12 +810,20 @@ func (e *exploring) commit(t *tried) {
 
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
-	asked := map[string]bool{}
-	besides := beside.Begin(func(of string) bool { asked[of] = true; return true })
+	asked := map[string]string{} // and where in user code
+	besides := beside.Begin(func(of string) bool {
+		if asked[of] == "" { // a look is dear
+			asked[of] = of
+			if where := watchdog.Here().Where(); where != "" {
+				asked[of] += ", in " + where + ","
+			}
+		}
+		return true
+	})
 	defer besides.End() // where user code ends the test
 	a, s := e.workers[0].run(candidate{askers: true}, nil, false, true)
 	besides.End()
-	e.beside = slices.Sorted(maps.Keys(asked))
+	e.beside = slices.Sorted(maps.Values(asked))
 	e.isLoose(a)
 	e.unanswered = a.unanswered()
 	if s != nil { // it may still go on
