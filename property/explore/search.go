@@ -266,6 +266,9 @@ func (e *exploring) showAll(list []Breach) {
 		if s == nil || s.kind == crashed {
 			b.Where, b.Stretch = a.shown(n, b.Violation)
 			b.Code = a.codeOf(n, b.Crossing)
+			if b.Invariant == leftBehind {
+				b.Code = append(b.Code, a.leftOpen()...)
+			}
 			around := append(relatedTo(b.Violation), b.Crossing)
 			for _, f := range n.faults {
 				around = append(around, a.cameAt(f))
