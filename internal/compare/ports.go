@@ -29,14 +29,15 @@ func IsLoopback(host string) bool {
 // machine itself, whose ports the system chooses.
 func DifferInPorts(fields []FieldDiff) bool {
 	for _, f := range fields {
-		if withoutPorts(f.Want) != withoutPorts(f.Got) {
+		if WithoutPorts(f.Want) != WithoutPorts(f.Got) {
 			return false
 		}
 	}
 	return len(fields) > 0
 }
 
-func withoutPorts(text string) string {
+// WithoutPorts is a text that says of servers on the machine itself no more than that.
+func WithoutPorts(text string) string {
 	return Addresses(text, func(host, port string) string {
 		if IsLoopback(host) {
 			return "localhost"

@@ -78,7 +78,13 @@ func (e *exploring) mayClose(seam string) bool {
 // anyCase is what is said of a run that is another one once its caller has left.
 const anyCase = "its context has ended before: a select that waits for that too takes any of its cases that are ready"
 
-// loosen has it be a hint that a run is not the same every time, where code asks from
+// isLate reports whether a handle was used behind its call: who asks twice at once, and takes what comes
+// first, leaves a goroutine behind that may ask with a context that it has ended.
+func isLate(v property.Violation) bool {
+	return v.Invariant == lateUse && strings.HasPrefix(v.Text, adk.LatePrefix)
+}
+
+// loosen has it be a hint that a run is not the same every time, or uses a handle late, where code asks from
 // goroutines of its own, or its context has ended: that is legal. The advice on such goroutines comes in
 // one run and not in another, and is left to what was not covered.
 func (e *exploring) loosen(t *tried) {
@@ -88,7 +94,7 @@ func (e *exploring) loosen(t *tried) {
 		switch {
 		case loose && v.Invariant == plainGoroutines:
 			continue
-		case v.Invariant == unsteadyRun && e.ownAsks.Load(), v.Invariant == unclosedAnswer && e.mayClose(v.Seam):
+		case v.Invariant == unsteadyRun && e.ownAsks.Load(), v.Invariant == unclosedAnswer && e.mayClose(v.Seam), isLate(v) && e.ownAsks.Load():
 			v.Text += "\n" + looseOrder
 		case v.Invariant == unsteadyRun && t.candidate.endsContextBefore(v.Crossing):
 			v.Text += "\n" + anyCase
@@ -105,6 +111,31 @@ func (e *exploring) loosen(t *tried) {
 func (n candidate) endsContextBefore(crossing int) bool {
 	return slices.ContainsFunc(n.faults, func(f planned) bool { return endsContext(f.Kind) && f.At <= crossing })
 }
+
+// blame takes from a run's violations what was there before anything had gone wrong in it: where the
+// order of crossings is the system's, that comes in one run and not in another, and no fault is to blame.
+func (e *exploring) blame(t *tried, a *attempt) {
+	if !e.loose.Load() || len(t.candidate.faults) == 0 || len(t.candidate.picks) > 0 || !t.candidate.input.IsZero() || t.candidate.script != nil {
+		return
+	}
+	first := len(a.crossings) + 1
+	for _, f := range a.faults {
+		if at := a.cameAt(f); at > 0 {
+			first = min(first, at)
+		}
+	}
+	t.violations = slices.DeleteFunc(t.violations, func(v property.Violation) bool {
+		if v.Crossing >= first || !slices.Contains(ofThePast, v.Invariant) {
+			return false
+		}
+		v.Text += "\n" + byChance
+		t.before = append(t.before, v)
+		return true
+	})
+}
+
+// ofThePast is the advice that is given at the crossing that shows it, whatever comes behind it.
+var ofThePast = []string{"repeated-ask", "repeated-call", "secret-in-ask", "secret-told", lateUse}
 
 func endsContext(k turn.FaultKind) bool {
 	return k == turn.Cancel || k == turn.CancelAfter || k == turn.Deadline
@@ -219,9 +250,10 @@ func (e *exploring) looseness() (all []string) {
 	return all
 }
 
-// plainGoroutines is the advice on goroutines that ask, and unclosedAnswer that on answers which
-// one of them may be about to close.
+// plainGoroutines is the advice on goroutines that ask, unclosedAnswer that on answers which
+// one of them may be about to close, and lateUse that on what one of them may do too late.
 const (
 	plainGoroutines = "plain-goroutines"
 	unclosedAnswer  = "unclosed-answer"
+	lateUse         = "contained-failure"
 )

@@ -113,7 +113,10 @@ func TestThePortsOfErrorsAreTheSystems(t *testing.T) {
 		h.Log(adk.LevelWarn, "tool", "it failed", map[string]any{"error": err.Error()})
 		m, madeErr := adk.NewMessage(adk.MessageInit{ID: "m", Role: adk.RoleAssistant, Content: "I could not: " + err.Error(), CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
 		if madeErr == nil {
-			_ = dc.Messages().Store(context.Background(), m)
+			madeErr = dc.Messages().Store(context.Background(), m)
+		}
+		if madeErr != nil {
+			h.Log(adk.LevelError, "model", "the message is not stored", nil)
 		}
 	}
 	untyped := func(ctx context.Context) (adk.ToolResult, error) {
@@ -160,7 +163,9 @@ func TestWhatTheSystemDidNotChoose(t *testing.T) {
 	said := func(address string) []adk.Crossing {
 		return []adk.Crossing{{Kind: adk.KindReportMessage, At: fakes.Epoch, Text: "I listen on " + address}}
 	}
-	at, _ := steady.PartAt(said("127.0.0.1:40001"), said("127.0.0.1:40002"))
+	at, _ := steady.PartAt(said("http://127.0.0.1:40001/orders"), said("http://127.0.0.1:40002/orders"))
+	assert.Equal(t, -1, at, "a server of this machine")
+	at, _ = steady.PartAt(said("203.0.113.9:40001"), said("203.0.113.9:40002"))
 	assert.Equal(t, 0, at, "no error names it")
 	at, _ = steady.PartAt(said("x"), append(said("x"), said("y")...))
 	assert.Equal(t, 1, at, "the second goes on")

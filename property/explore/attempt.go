@@ -101,6 +101,7 @@ type attempt struct {
 
 	lines  []int          // the crossings of which is wanted where they come from
 	places map[int]string // where in user code those did
+	ofSQL  openings       // where that is wanted
 
 	another otherResult // that was made last
 
@@ -152,7 +153,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.strands, a.found = 0, nil
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
-	a.lines, a.places = n.lines, nil
+	a.lines, a.places, a.ofSQL = n.lines, nil, openings{}
 	a.askers, a.loose, a.looseAt, a.ownAsks, a.played = nil, false, "", false, nil
 	if n.askers {
 		a.askers = map[int]map[int]bool{}
@@ -552,6 +553,9 @@ func (a *attempt) unanswering(listen func(adk.TurnGateOpen)) func(adk.TurnGateOp
 // calls nobody back.
 func (a *attempt) Tell(x *adk.Crossing) {
 	a.inner.Tell(x)
+	if a.endings && a.lines != nil {
+		a.noteOpened(x)
+	}
 	if a.endings && wire.EndsTurn(x) && a.phase.Load() != givenUp { // while its context goes on
 		if open := strays.Unended(a.label); open != "" {
 			a.find(property.Violation{Invariant: leftBehind, Text: open})
@@ -564,6 +568,11 @@ func (a *attempt) Tell(x *adk.Crossing) {
 	}
 	a.keep(x)
 	if a.lines != nil {
+		if wire.IsContained(x) { // another goroutine may have come before who is late
+			a.mu.Lock()
+			delete(a.places, x.Seq)
+			a.mu.Unlock()
+		}
 		a.locate(x.Seq)
 	}
 	a.told.Store(int64(x.Seq))
@@ -747,18 +756,21 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 		var asks map[int]*asked
 		seams := make([]adk.Seam, 0, 64)
 		calls := &callsOf{crossings: a.crossings}
-		loose, timed := a.isApart(), map[string]bool{}
+		loose, timed, handlers := a.isApart(), map[string]bool{}, map[int]bool{} // the strands on which one for an ack runs
 		for i := range a.crossings {
 			x := &a.crossings[i]
 			if x.Kind == adk.KindCall {
 				seams = reach(seams, x.ID)
 				seams[x.ID] = x.Seam
 			}
+			if x.Kind.Class() == adk.ClassCall && seams[x.ID].Label == adk.LabelOnAck {
+				handlers[x.Strand] = x.Kind == adk.KindCall
+			}
 			if wire.AsksForGate(x) {
 				timed[x.Name] = x.Duration > 0
 			}
 			over := s.ended || wire.IsCancel(x)
-			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls, loose: loose, timed: timed[x.Name]}
+			s = faultPoint{at: i + 1, x: x, ended: over, calls: calls, loose: loose, timed: timed[x.Name], handler: handlers[x.Strand]}
 			a.describe(&s, seams)
 			if x.Kind.Uses(adk.FieldJSON) {
 				if asks == nil {

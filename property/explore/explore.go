@@ -84,7 +84,7 @@ type Options struct {
 // Left behind are goroutines that were started in a run and outlive it, but for the
 // pools of net/http and database/sql and what Options.Background names. A port that
 // the system chose is no difference between two runs of a schedule, where an error
-// of package net names it, or an error's text on a loopback address.
+// of package net names it, or it is that of a loopback address in whatever text.
 //
 // An exploration makes much garbage and keeps little of it: where it runs for long
 // on several cores, GOGC=400 makes it half as fast again.

@@ -50,6 +50,7 @@ type faultPoint struct {
 	ended   bool     // the run's context had ended
 	guarded bool     // the explorer stands around the call that begins or returns
 	own     bool     // and around the call that the step belongs to
+	handler bool     // an on-ack handler runs on the strand, whichever handle it uses
 	waking  wakeup
 	follows bool // the subject makes a turn that follows
 	world   *asked
@@ -196,7 +197,7 @@ func (s *faultPoint) refusesBreak() string {
 		return notUserCode
 	case s.step.Phase == adk.Done:
 		return within
-	case !s.own:
+	case !s.own || s.handler:
 		return handedOver
 	}
 	return ""

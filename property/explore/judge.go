@@ -72,6 +72,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	}
 	e.isLoose(a)
 	e.loosen(&t)
+	e.blame(&t, a)
 	if a.collect && !a.saysTheSame() { // which goes on to its end, whatever else goes wrong
 		a.lookFurther(&t, e.options.Faults)
 	}

@@ -320,6 +320,7 @@ func TestTransactionsAndRowsThatTheContextEnds(t *testing.T) {
 	require.NotEmpty(t, found)
 	assert.Contains(t, found[0].Text, "rows were neither read to their end nor closed")
 	assert.Equal(t, "undisturbed", found[0].Schedule.String())
+	assert.Regexp(t, `^opened before crossing \d+, while db was asked, explore_test\.\S+ at \S*leaks_test\.go:\d+`, strings.Join(found[0].Code, "\n"))
 	found = explored(t, keeps(book(false)), options).Violations
 	require.NotEmpty(t, found)
 	assert.Contains(t, found[0].Text, "a transaction was neither committed nor rolled back")

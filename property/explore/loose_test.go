@@ -3,6 +3,7 @@ package explore_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -115,4 +117,83 @@ func TestOwnGoroutinesAreNotCoveredAndNoHint(t *testing.T) {
 		assert.NotEqual(t, "plain-goroutines", b.Invariant, b)
 	}
 	assert.Contains(t, strings.Join(result.NotCovered, " "), "loose_test.go:")
+}
+
+// askingInTurns asks two at once, and takes what comes first. In a few runs the other one comes late: when
+// the call whose handle it has is over, or, if again, with the same question.
+func askingInTurns(again bool) turn.Subject {
+	runs := 0
+	return turn.Subject{Name: "two at once", Open: func(context.CancelCauseFunc) turn.Instance {
+		runs++
+		odd := runs%4 == 0
+		if again { // twice, and not for long then
+			odd = runs%40 == 20 || runs%40 == 21
+		}
+		over := make(chan struct{})
+		var group sync.WaitGroup
+		end := sync.OnceFunc(func() { close(over); group.Wait() })
+		ask := func(ctx context.Context, what string) error {
+			_, err := adk.Ask(ctx, "search", what, func(context.Context, string) (string, error) { return "found", nil })
+			return err
+		}
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			own, cancel := context.WithCancel(ctx)
+			defer cancel()
+			answers := make(chan error, 2)
+			group.Go(func() { answers <- ask(own, "tea") })
+			err := <-answers
+			group.Go(func() {
+				what := "milk"
+				switch {
+				case again && odd:
+					what = "tea"
+				case odd:
+					<-over
+				}
+				answers <- ask(own, what)
+			})
+			if again || !odd {
+				err = errors.Join(err, <-answers)
+			}
+			dc.Log(adk.LevelInfo, "asked", "both", nil)
+			if err != nil {
+				return err
+			}
+			return dc.Ack()
+		}
+		return turn.Instance{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage(),
+			TurnOutput: []adk.TurnMiddleware{{Name: "end", Run: func(ctx context.Context, _ *adk.TurnContext, next adk.Next) error {
+				end()
+				next(ctx)
+				return nil
+			}}}}, Raw: adk.RawTurn{SystemPrompt: "Help."}, Close: end}
+	}}
+}
+
+// Who asks twice at once and takes what comes first leaves one behind that asks, now and then, when its
+// call is over, with a context that has ended: that is a hint, with the line that asks so late.
+func TestWhoAsksTooLateFromAGoroutine(t *testing.T) {
+	result := explored(t, askingInTurns(false), explore.Options{Workers: 1, UsualInput: true})
+	assert.Empty(t, result.Violations, result)
+	at := slices.IndexFunc(result.Hints, func(b explore.Breach) bool { return strings.HasPrefix(b.Text, "late ask: ") })
+	if assert.GreaterOrEqual(t, at, 0, result) {
+		assert.Contains(t, strings.Join(result.Hints[at].Code, "\n"), "shows in explore_test.TestWhoAsksTooLateFromAGoroutine.askingInTurns")
+	}
+	log := &recorder{T: t}
+	explore.Test(log, askingInTurns(false), explore.Options{Workers: 1, UsualInput: true})
+	assert.Regexp(t, `late ask: (?s:.*)\n +shows in\s+explore_test\S+askingInTurns`, log.logs[0])
+}
+
+// What was there before a fault came does not come of it: where it comes by chance it is the undisturbed
+// turn's, and a hint.
+func TestNoFaultIsToBlameForWhatWasBefore(t *testing.T) {
+	result := explored(t, askingInTurns(true), explore.Options{Workers: 1, UsualInput: true, Faults: []turn.FaultKind{turn.Cancel, turn.CancelAfter, turn.Deadline, turn.Panic}})
+	for _, b := range result.Violations {
+		assert.False(t, b.Invariant == "repeated-ask" && len(b.Schedule.Faults) > 0 && b.Schedule.Faults[0].At > b.Crossing, b)
+	}
+	at := slices.IndexFunc(result.Hints, func(b explore.Breach) bool { return b.Invariant == "repeated-ask" })
+	if assert.GreaterOrEqual(t, at, 0, result) {
+		assert.Empty(t, result.Hints[at].Schedule.Faults)
+		assert.Contains(t, result.Hints[at].Text, "some runs of this schedule show it")
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -90,4 +92,49 @@ func TestWhatCameBehindACancelIsTheNetworks(t *testing.T) {
 	}), options)
 	require.NotEmpty(t, result.Violations)
 	assert.Equal(t, "a run is the same every time", result.Violations[0].Invariant)
+}
+
+// DET-2: the port of a server that each run makes is the system's, also where the user is told of it, and
+// it is kept and logged: what a client answers has the address in it.
+func TestTheAddressOfAServerIsToldAndKept(t *testing.T) {
+	result := explored(t, turn.Subject{Name: "tells", Open: func(context.CancelCauseFunc) turn.Instance {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "sun") }))
+		base := &http.Transport{}
+		client := &http.Client{Transport: adkhttp.NewTransport(base)}
+		look := func(ctx context.Context) (string, error) {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+			if err != nil {
+				return "", err
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				return "", err
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			return string(text), err
+		}
+		run := func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			text, err := look(ctx)
+			if err != nil {
+				dc.Log(adk.LevelError, "look", err.Error(), nil)
+				text = "I could not look it up: " + err.Error()
+			}
+			said, err := h.ReportMessage(dc.NewID(), text, true)
+			if err != nil {
+				return err
+			}
+			m, err := adk.NewMessage(adk.MessageInit{ID: said.ID, Role: adk.RoleAssistant, Content: said.Full, CreatedAt: said.CreatedAt, UpdatedAt: said.UpdatedAt})
+			if err != nil {
+				return err
+			}
+			if err := dc.Messages().Store(ctx, m); err != nil {
+				return err
+			}
+			return dc.Ack()
+		}
+		return turn.Instance{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, Raw: adk.RawTurn{SystemPrompt: "Help."},
+			Close: func() { base.CloseIdleConnections(); server.Close() }}
+	}}, explore.Options{UsualInput: true})
+	assert.Empty(t, result.Violations, result)
 }

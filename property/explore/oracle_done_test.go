@@ -1,12 +1,14 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,6 +137,27 @@ func TestToolsThatGiveOtherFigures(t *testing.T) {
 			assert.Contains(t, found[0], `gives the usual words with other figures, "paid `)
 		}
 	}
+}
+
+// Whichever part is missing, and where all of them are, it is one mistake and one entry.
+func TestOneEntryForWhicheverPart(t *testing.T) {
+	tool, err := adk.NewTool(adk.ToolInit{Name: "news", Description: "Reads.", Effect: adk.EffectReads, InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(ctx context.Context, _ *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
+			all := []string{}
+			for _, of := range []string{"reuters", "ap", "dpa"} {
+				if text, err := adk.Ask(ctx, "feed", of, func(context.Context, string) (string, error) { return "by " + of, nil }); err == nil {
+					all = append(all, text)
+				}
+			}
+			text, err := json.Marshal(all)
+			return adk.Text(string(text)), cmp.Or(err, ctx.Err())
+		}})
+	require.NoError(t, err)
+	result := exploredAll(t, turn.Subject{Name: "news", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Storage: fakes.NewStorage().Storage(), Tools: []*adk.Tool{tool},
+			Executor: fakes.Script{{fakes.Call("news", "{}")}, {fakes.Ack()}}.Executor("model")}, adk.RawTurn{SystemPrompt: "Help."}
+	}})
+	assert.Len(t, breaches(result.Violations, "what failed is not told as done"), 1, result)
 }
 
 // What is left of a sub-agent that failed is no answer like others. Who fails of it, says so in
@@ -402,4 +425,54 @@ func TestPanicHidden(t *testing.T) {
 	} {
 		assert.Equal(t, c.accused, finds(t, "a panic is no success", c.run), name)
 	}
+}
+
+// A handler for an ack that uses the handle of the executor panics no more than one that uses its own:
+// nothing of the explorer stands around it, and the executor that acked has done its part.
+func TestNoPanicInAHandlerForAnAck(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		result := exploredAll(t, executor("remembers", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if _, err := dc.OnAck("remember", func(ctx context.Context, its *adk.DispatchContext) {
+				if !own {
+					its = dc
+				}
+				m, err := adk.NewMemory(adk.MemoryInit{ID: "likes", Content: "Tea.", Confidence: new(0.7), Importance: new(0.7), CreatedAt: dc.Now(), UpdatedAt: dc.Now()})
+				if err == nil {
+					err = its.Memories().Store(ctx, m)
+				}
+				if err != nil {
+					its.Log(adk.LevelError, "memory", err.Error(), nil)
+				}
+			}); err != nil {
+				return err
+			}
+			return saysAndAcks(ctx, dc, "You like tea.")
+		}))
+		assert.Empty(t, result.Violations, "%v: %s", own, result)
+	}
+}
+
+// Two calls of a model with one id are the world's, and who tells results apart by it is deceived: what
+// a check says then is a hint.
+func TestTwinsDeceiveChecks(t *testing.T) {
+	const wants = `{"choices":[{"message":{"tool_calls":[{"id":"c1","function":{"name":"note","arguments":"{}"}}]}}]}`
+	twice := func(answer string) bool { return strings.Count(answer, `"c1"`) > 1 }
+	subject := executor("model", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		said, err := adk.Ask(ctx, "model", "?", func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(wants), nil }, adk.AskOptions{})
+		if err == nil && twice(string(said)) {
+			dc.Log(adk.LevelWarn, "model", "two of one id", nil)
+		}
+		return cmp.Or(err, dc.Ack())
+	})
+	subject.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if twice(string(x.JSON)) {
+				return errors.New("two of one id")
+			}
+		}
+		return nil
+	}
+	result := exploredAll(t, subject)
+	assert.Empty(t, breaches(result.Violations, checkGiven), result)
+	assert.NotEmpty(t, breaches(result.Hints, checkGiven), result)
 }

@@ -568,6 +568,12 @@ func TestWhatIsBegunForNobody(t *testing.T) {
 		"heeds it": {func(ctx context.Context) error {
 			return cmp.Or(pay(ctx, "hotel"), pay(ctx, "train"))
 		}, false},
+		"ends what it has begun": {func(ctx context.Context) error {
+			if err := pay(ctx, "a record that is open"); err != nil {
+				return err
+			}
+			return payOr(ctx, "it is closed", true)
+		}, false},
 	} {
 		result := exploredAll(t, executor(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			return cmp.Or(c.steps(ctx), dc.Ack())

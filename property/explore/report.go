@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property"
+	"github.com/adkreplay/adkreplay/property/internal/oracle"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -266,6 +267,12 @@ func (x *Exploration) logged() string {
 			if strings.HasSuffix(more, why) {
 				text += ": " + why
 			}
+		}
+		if f.Invariant == oracle.Stands { // what stands is what follows
+			text = strings.ReplaceAll(f.Text, "\n", "\n"+setIn)
+		}
+		if n := len(f.Code); n > 0 && f.Invariant == lateUse {
+			text += "\n" + setIn + f.Code[n-1]
 		}
 		b.WriteString(safetext.Folded(fmt.Sprintf("  hint: %s: %s: %s\n", f.Schedule, f.Invariant, text), reportColumns))
 	}

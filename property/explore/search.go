@@ -105,6 +105,7 @@ type tried struct {
 	candidate  candidate
 	violations []property.Violation
 	hints      []property.Violation // of what may well be meant
+	before     []property.Violation // that were there before any fault came
 	waited     bool
 	// What can be tried from here on, and what cannot: only where the bound allows
 	// for more.
@@ -265,6 +266,9 @@ func (e *exploring) showAll(list []Breach) {
 		if s == nil || s.kind == crashed {
 			b.Where, b.Stretch = a.shown(n, b.Violation)
 			b.Code = a.codeOf(n, b.Crossing)
+			if b.Invariant == leftBehind {
+				b.Code = append(b.Code, a.leftOpen()...)
+			}
 			around := append(relatedTo(b.Violation), b.Crossing)
 			for _, f := range n.faults {
 				around = append(around, a.cameAt(f))
@@ -801,17 +805,28 @@ func (e *exploring) commit(t *tried) {
 	for _, v := range t.hints {
 		e.result.add(&e.result.Hints, t.candidate, v)
 	}
+	for _, v := range t.before {
+		e.result.add(&e.result.Hints, candidate{number: t.candidate.number}, v)
+	}
 	e.table.commit(t)
 }
 
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
-	asked := map[string]bool{}
-	besides := beside.Begin(func(of string) bool { asked[of] = true; return true })
+	asked := map[string]string{} // and where in user code
+	besides := beside.Begin(func(of string) bool {
+		if asked[of] == "" { // a look is dear
+			asked[of] = of
+			if where := watchdog.Here().Where(); where != "" {
+				asked[of] += ", in " + where + ","
+			}
+		}
+		return true
+	})
 	defer besides.End() // where user code ends the test
 	a, s := e.workers[0].run(candidate{askers: true}, nil, false, true)
 	besides.End()
-	e.beside = slices.Sorted(maps.Keys(asked))
+	e.beside = slices.Sorted(maps.Values(asked))
 	e.isLoose(a)
 	e.unanswered = a.unanswered()
 	if s != nil { // it may still go on

@@ -532,6 +532,9 @@ func TestWhoStandsStillBesideAConnection(t *testing.T) {
 		assert.Contains(t, found[0].Text, "select in explore_test.TestWhoStandsStillBesideAConnection")
 		assert.NotContains(t, found[0].Text, "persistConn")
 	}
+	log := &recorder{T: t}
+	explore.Test(log, asking("hears of no failure", 0), explore.Options{})
+	assert.Regexp(t, `was\s+open:\n +chan send in\s+explore_test.TestWhoStandsStillBesideAConnection`, log.logs[0], "in what it stands")
 	result = explored(t, asking("hears of it", 1), explore.Options{})
 	assert.Empty(t, result.Violations, result)
 	assert.Zero(t, result.Waited)

@@ -294,7 +294,7 @@ type worldFault struct {
 	given    bool // the answer arrives all the same, and to ask again gets another one
 	repeats  bool // the answer may want to have done again what was done
 	refused  bool // what was asked was not done
-	deceives bool // the answer looks right, and is not
+	deceives bool // the answer looks right, and is not: two calls of a model with one id, say, and not two with ids of their own
 	breaks   func(w *asked, piece int) (*brokenAnswer, string)
 }
 
@@ -315,7 +315,7 @@ var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.AskSlow:         {given: true, breaks: slowed},
 	turn.ChatArguments:   {given: true, breaks: chatting(chatfault.Arguments)},
 	turn.ChatTool:        {given: true, breaks: chatting(chatfault.Tool)},
-	turn.ChatTwins:       {given: true, repeats: true, breaks: chatting(chatfault.Twins)},
+	turn.ChatTwins:       {given: true, repeats: true, deceives: true, breaks: chatting(chatfault.Twins)},
 	turn.ChatLength:      {given: true, breaks: chatting(chatfault.Length)},
 	turn.ChatRefusal:     {given: true, breaks: chatting(chatfault.Refusal)},
 	turn.ChatSeveral:     {given: true, repeats: true, breaks: chatting(chatfault.Several)},

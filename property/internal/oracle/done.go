@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
@@ -44,7 +45,7 @@ func partTold(r, undisturbed *Run) []exhibit {
 			continue
 		}
 		if tool := r.toolOf(x.Call); tool > 0 && r.gaveNothing(tool, undisturbed) {
-			return []exhibit{r.exhibit(x, "%s failed, and %s gives nothing, as if there were nothing: nobody was told", f.Of, r.calls[tool].seam)}
+			return []exhibit{r.exhibit(x, "%s failed, and %s gives what is left as if that were all: nobody was told\nit gives nothing", f.Of, r.calls[tool].seam)}
 		}
 		if tool := r.toolOf(x.Call); tool > 0 && r.answeredIn(tool) < undisturbed.answeredIn(tool) {
 			mine, usual, _ := r.gave(tool, undisturbed)
@@ -55,8 +56,8 @@ func partTold(r, undisturbed *Run) []exhibit {
 			case r.gaveLess(tool, undisturbed):
 				with = "a part of the usual words"
 			}
-			if with != "" {
-				return []exhibit{r.exhibit(x, "%s failed, and %s gives %s, %s in the place of %s: nobody was told that something is missing", f.Of, r.calls[tool].seam, with,
+			if with != "" { // which of them is another matter in each run, and the mistake is one
+				return []exhibit{r.exhibit(x, "%s failed, and %s gives what is left as if that were all: nobody was told\nit gives %s, %s in the place of %s", f.Of, r.calls[tool].seam, with,
 					safetext.Said(Text(mine), longestClip), safetext.Said(Text(usual), longestClip))}
 			}
 		}
@@ -68,7 +69,7 @@ func partTold(r, undisturbed *Run) []exhibit {
 		case numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usual, "#"):
 			return []exhibit{r.exhibit(x, "%s failed, and the answer is the usual one with other figures: nobody was told that something is missing", f.Of)}
 		case isLess(said, usual):
-			return []exhibit{r.exhibit(x, "%s failed, and the answer is the usual one without a part of it: nobody was told that something is missing: %s", f.Of, safetext.Said(said, longestClip))}
+			return []exhibit{r.exhibit(x, "%s failed, and the answer is the usual one without a part of it: nobody was told that something is missing\nit is %s", f.Of, safetext.Said(said, longestClip))}
 		}
 	}
 	return nil
@@ -255,14 +256,15 @@ func (r *Run) gaveNothing(tool int, undisturbed *Run) bool {
 // gaveTheSame reports whether a call of a tool gave, in words, what it gives in the undisturbed run.
 func (r *Run) gaveTheSame(tool int, undisturbed *Run) bool {
 	mine, usual, both := r.gave(tool, undisturbed)
-	return both && !isNothing(mine) && Text(mine) == Text(usual)
+	return both && !isNothing(mine) && compare.WithoutPorts(Text(mine)) == compare.WithoutPorts(Text(usual))
 }
 
 // gaveOtherFigures reports whether a call of a tool gave the words that it gives in the undisturbed
 // run, with other numbers.
 func (r *Run) gaveOtherFigures(tool int, undisturbed *Run) bool {
 	mine, usual, both := r.gave(tool, undisturbed)
-	return both && Text(mine) != Text(usual) && numbers.ReplaceAllString(Text(mine), "#") == numbers.ReplaceAllString(Text(usual), "#")
+	said, usually := compare.WithoutPorts(Text(mine)), compare.WithoutPorts(Text(usual))
+	return both && said != usually && numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usually, "#")
 }
 
 // gaveLess reports whether a call of a tool gave the words that it gives in the undisturbed run, but

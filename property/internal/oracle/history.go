@@ -8,6 +8,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/property"
@@ -233,11 +234,11 @@ func saidBy(record adk.Record) string {
 	switch record := record.(type) {
 	case *adk.Message:
 		if record.Content() != nil {
-			return "message " + string(record.Role()) + record.Content().String()
+			return "message " + string(record.Role()) + compare.WithoutPorts(record.Content().String())
 		}
 	case *adk.Memory:
 		if record.Content() != nil {
-			return "memory " + record.Content().String()
+			return "memory " + compare.WithoutPorts(record.Content().String())
 		}
 	}
 	return ""

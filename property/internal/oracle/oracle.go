@@ -34,7 +34,10 @@ var historyOracle = oracle{"a conversation is one that providers take", "Provide
 
 var crashOracle = oracle{"code does not crash", "What nobody expected ends the turn, and where nobody recovers, the program.", crashing, false}
 
-var standOracle = oracle{"a turn does not stand still by itself", "It waits for ever, unless a timer of the system's ends that: nobody is there to cancel it.", stoodOutside, true}
+// Stands is what a turn breaks that waits for itself.
+const Stands = "a turn does not stand still by itself"
+
+var standOracle = oracle{Stands, "It waits for ever, unless a timer of the system's ends that: nobody is there to cancel it.", stoodOutside, true}
 
 // violation says what the oracle has found.
 func (o oracle) violation(x exhibit) property.Violation {
@@ -418,7 +421,7 @@ func (r *Run) said() string {
 			}
 		}
 	}
-	return all.String()
+	return compare.WithoutPorts(all.String())
 }
 
 // tells reports whether anybody was told of a failure behind a crossing. What is told in the
@@ -724,7 +727,8 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 }
 
 // begunAfterAbort: since the turn was aborted something is begun that the undisturbed turn does too, and
-// that writes: what takes back is not done there.
+// that writes: what takes back is not done there. It is silent where its call has had the same write before
+// the abort: who has begun a record has to end it, whatever its context.
 func begunAfterAbort(r, undisturbed *Run) []exhibit {
 	if r.cancelled == 0 {
 		return nil
@@ -735,7 +739,12 @@ func begunAfterAbort(r, undisturbed *Run) []exhibit {
 			continue
 		}
 		same := sameAs(x)
-		if !slices.ContainsFunc(r.Crossings[:i], func(b adk.Crossing) bool { return b.Kind == adk.KindAsk && b.Phase == adk.Begin && same(&b) }) {
+		ends := func(b *adk.Crossing) bool {
+			return b.Seq < r.cancelled && b.Call == x.Call && b.Name == x.Name && b.Status == string(adk.EffectWrites)
+		}
+		if !slices.ContainsFunc(r.Crossings[:i], func(b adk.Crossing) bool {
+			return b.Kind == adk.KindAsk && b.Phase == adk.Begin && (same(&b) || ends(&b))
+		}) {
 			return []exhibit{r.exhibit(x, "%s is asked to write what it usually is, since the turn was aborted", x.Name)}
 		}
 	}

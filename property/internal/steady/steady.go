@@ -5,7 +5,6 @@ package steady
 import (
 	"net"
 	"regexp"
-	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -60,7 +59,7 @@ func BothSides(first, second []adk.Crossing, at int) string {
 
 // chosen are the addresses of a machine's own that nobody asked for: the system
 // chose their ports, and chooses others the next time. The errors of package net
-// say which they are.
+// say which they are, and all texts that are told, of the machine itself.
 type chosen struct {
 	texts map[string]bool
 	// Ports are those of loopback addresses, which have several names.
@@ -128,14 +127,12 @@ func (c *chosen) add(address net.Addr, own bool) {
 var digestText = regexp.MustCompile(`\b(?:[0-9a-f]{32}|[0-9a-f]{64})\b`)
 
 // explains reports whether fields differ in nothing but what the system chose and
-// what is computed of it. An error's text says of loopback addresses, too, what
-// its type may have lost.
+// what is computed of it. Any text says of loopback addresses, too, what the type of an
+// error may have lost, or what no trace has: what a client answers has the address in it.
 func (c *chosen) explains(diffs []compare.FieldDiff) bool {
 	for _, d := range diffs {
-		if slices.Contains([]string{"err", "cause", "reason"}, d.Field) {
-			c.learn(d.Want)
-			c.learn(d.Got)
-		}
+		c.learn(d.Want)
+		c.learn(d.Got)
 		if d.Want == "" || d.Got == "" || c.without(d.Want) != c.without(d.Got) {
 			return false
 		}

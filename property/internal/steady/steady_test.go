@@ -38,6 +38,8 @@ func TestPartAt(t *testing.T) {
 		"the second ends":   {lines(logs(1), logs(1)), lines(logs(1), logs(1))[:2], 2, false},
 		"the first ends":    {lines(logs(1))[:2], lines(logs(1)), 2, false},
 		"the system's port": {lines(fails(40001)), lines(fails(40002)), -1, true},
+		"one that is told":  {lines(stores("http://127.0.0.1:40001/")), lines(stores("http://127.0.0.1:40002/")), -1, true},
+		"one of others":     {lines(stores("http://203.0.113.9:40001/")), lines(stores("http://203.0.113.9:40002/")), 1, false},
 	} {
 		at, bySystem := steady.PartAt(c.first, c.second)
 		assert.Equal(t, c.at, at, name)

@@ -155,7 +155,7 @@ var held = map[string]string{
 func Unended(label watchdog.Label) string {
 	for rest := (watchdog.Rest{}); ; rest.Pause() {
 		over := rest.IsOver()
-		open := slices.DeleteFunc(watchdog.Labelled(label), func(s Stray) bool { return !slices.Contains(openers, s.Origin.Function) })
+		open := slices.DeleteFunc(watchdog.Labelled(label), func(s Stray) bool { return !isOpen(s.Goroutine) })
 		switch {
 		case len(open) == 0:
 			return ""
@@ -163,6 +163,18 @@ func Unended(label watchdog.Label) string {
 			return Text(open)
 		}
 	}
+}
+
+func isOpen(g watchdog.Goroutine) bool { return slices.Contains(openers, g.Origin.Function) }
+
+// Open are the goroutines of Unended at this moment, by their numbers, those that are about to end too.
+func Open(label watchdog.Label) (ids []int) {
+	for _, g := range watchdog.Of(label) {
+		if isOpen(g) {
+			ids = append(ids, g.ID)
+		}
+	}
+	return ids
 }
 
 // Text says how many there are in all, and of each how many, where they were started and where
