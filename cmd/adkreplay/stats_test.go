@@ -79,15 +79,15 @@ func TestStatsOfWhatCannotBeRead(t *testing.T) {
 
 func TestStatsIsRefused(t *testing.T) {
 	for says, args := range map[string][]string{
-		"got 3":                          {"a", "b", "c"},
-		"argument 1 is empty":            {""},
-		"is on a change":                 {good(t), "--fail-if", "turns > +1"},
-		"did you mean tokens.out?":       {good(t), "--fail-if", "token.out > 1"},
-		`there is no such figure`:        {good(t), "--fail-if", "cost > 1"},
-		"want a figure":                  {good(t), "--fail-if", "tokens.out"},
-		"--json and --csv contradict each other":                     {good(t), "--csv", "--json"},
-		"--prices":                       {good(t), "--prices"},
-		"- is the standard input, which": {"-", "-"},
+		"got 3":                                  {"a", "b", "c"},
+		"argument 1 is empty":                    {""},
+		"is on a change":                         {good(t), "--fail-if", "turns > +1"},
+		"did you mean tokens.out?":               {good(t), "--fail-if", "token.out > 1"},
+		`there is no such figure`:                {good(t), "--fail-if", "cost > 1"},
+		"want a figure":                          {good(t), "--fail-if", "tokens.out"},
+		"--json and --csv contradict each other": {good(t), "--csv", "--json"},
+		"--prices":                               {good(t), "--prices"},
+		"- is the standard input, which":         {"-", "-"},
 	} {
 		got := adkreplay(append([]string{"stats"}, args...)...)
 		assert.Equal(t, exitUsage, got.code, args)

@@ -329,8 +329,8 @@ func TestContradictionsAreRefused(t *testing.T) {
 		"--quiet and --verbose contradict each other: leave one out; see adkreplay lint --help":   {"lint", "-qv"},
 		"--json and --csv contradict each other: leave one out; see adkreplay stats --help":       {"stats", "--csv", "--json"},
 		"the standard input is no file: give a file or a folder; see adkreplay accept --help":     {"accept", "-"},
-		`there is no command "nope"; see adkreplay --help`:                                          {"nope", "--help"},
-		`there is no command "nope"; see adkreplay completion --help`:                               {"completion", "nope", "-h"},
+		`there is no command "nope"; see adkreplay --help`:                                        {"nope", "--help"},
+		`there is no command "nope"; see adkreplay completion --help`:                             {"completion", "nope", "-h"},
 	} {
 		got := adkreplay(args...)
 		assert.Equal(t, exitUsage, got.code, "%q", args)

@@ -35,7 +35,7 @@ class Turn {
     });
     this.list = new LongList(this.tree, rowHeight, (i) => this.rowView(i));
     this.lanes = [...this.trace.strands.values()].sort((a, b) => a.id - b.id).slice(0, mostGutter);
-    this.widest = strandName(Math.max(...this.trace.strands.keys())).length;
+    this.widest = strandName([...this.trace.strands.keys()].reduce((a, b) => Math.max(a, b), 0)).length; // of which there may be more than arguments
     this.count = h("span", { class: "faint", role: "status" });
     this.filters = this.filterView();
     this.panel = h("div", { class: "panel", role: "tabpanel", id: "panel", tabIndex: 0, "aria-labelledby": "tab-crossing" });
