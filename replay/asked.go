@@ -182,7 +182,7 @@ func (p *causal) takesID(made *earlyID, step *calls.Step) {
 
 // stands has a new call stand for a recorded one; nil is none.
 func (p *causal) stands(c *newCall, rec *calls.Call) {
-	if c.rec, c.cursor, c.madeTo, c.readTo, c.done = rec, 0, 0, 0, 0; rec != nil {
+	if c.rec, c.cursor, c.madeTo, c.readTo, c.unread, c.done = rec, 0, 0, 0, 0, 0; rec != nil {
 		p.newCalls[rec], p.newSeq[rec.Begin.Seq] = c, c.began
 	}
 }

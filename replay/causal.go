@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -115,6 +116,7 @@ type newCall struct {
 	cursor     int        // the last recorded crossing that was passed in it
 	madeTo     int        // the last recorded id up to which all were made
 	readTo     int        // and the last recorded reading of the clock
+	unread     int        // up to here there is none that was left out
 }
 
 // newOp is an open operation of the new run.
@@ -290,9 +292,16 @@ func (p *causal) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 // passed without: today's code reads it once less, and what its goroutines read later is not that.
 // mu is held.
 func (p *causal) leavesReadings(s *newStrand, c *newCall) {
+	if c.cursor <= c.unread || c.apart {
+		return
+	}
 	now := wire.Reading(c.id, s.number)
-	for x := p.nextUnmade(s, now); x != nil && x.Seq < c.cursor && !c.apart && p.isAlone(s); x = p.nextUnmade(s, now) {
+	x := p.nextUnmade(s, now)
+	for ; x != nil && x.Seq < c.cursor && p.isAlone(s); x = p.nextUnmade(s, now) {
 		c.readTo = x.Seq
+	}
+	if c.unread = math.MaxInt; x != nil {
+		c.unread = x.Seq
 	}
 }
 
