@@ -182,6 +182,9 @@ func newPlayer(src source, known wire.Comparer) *player {
 
 // play replays what src gives.
 func play(ctx context.Context, header trace.Header, src source, known *wire.Sentinels) (*Report, error) {
+	if ctx.Err() != nil { // a short run may be over before somebody hears of it
+		return nil, stub.Interrupted(ctx)
+	}
 	p := newPlayer(src, wire.Comparer{Sentinels: known, Format: header.Version})
 	p.outdated = header.Contract < trace.ContractRevision
 	runCtx := stub.NewRunContext(ctx)

@@ -72,6 +72,9 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if err := stub.MustOpen(first); err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil { // a short run may be over before somebody hears of it
+		return nil, stub.Interrupted(ctx)
+	}
 	comparer := wire.Comparer{Sentinels: known, Format: want.Version()}
 	p := newCausal(want, live, comparer)
 	runCtx := stub.NewRunContext(withhold.WithSizes(ctx, want.Lines))

@@ -472,11 +472,11 @@ func TestEndlessTurn(t *testing.T) {
 			return dc.Ack()
 		}
 	}), explore.Options{})
-	assert.Equal(t, 5, result.Waited, "a fault before the fetch, a panic of it, one behind it, and a storage that is down or fails twice")
+	assert.Zero(t, result.Waited, "it does not stand still")
 	require.Len(t, result.Violations, 2, result)
 	assert.Equal(t, "a loop has a bound", result.Violations[0].Invariant)
 	assert.Equal(t, "unbounded-loop", result.Violations[1].Invariant)
-	assert.Equal(t, 5, result.Violations[0].Schedules)
+	assert.Equal(t, 5, result.Violations[0].Schedules, "a fault before the fetch, a panic of it, one behind it, and a storage that is down or fails twice")
 }
 
 // One stream is no loop: it may be as long as what it says. One that never ends is found all
