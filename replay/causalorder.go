@@ -93,7 +93,7 @@ func (p *causal) Begin(s adk.Step) {
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, by: strand.present(), apart: apart}
 	switch {
-	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)) && !p.isAlone(strand): // others may have come farther
+	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // others may have come farther
 		if wire.ReadsClock(s) {
 			p.inTurn(c, p.nextUnmade(strand, s))
 		}
