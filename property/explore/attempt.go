@@ -41,6 +41,7 @@ type attempt struct {
 	free    bool // strands go on as the system wants it
 	collect bool // what other faults could be made is wanted
 	plain   bool // texts are changed in a way that means nothing
+	forever bool // a world that always says the same is what goes wrong
 	script  *playing
 	endings bool   // whether transactions and rows have ended is wanted, which takes a look at all goroutines
 	usual   extent // the undisturbed run's; zero while that is not known
@@ -130,7 +131,7 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.script = n.script.playing()
 	a.endings = n.input.IsZero() && len(n.picks) == 0 && n.random == 0 && !n.free && (len(n.faults) == 0 || len(n.faults) == 1 && n.faults[0].within)
 	present := newPresentRun(n)
-	a.history, a.plain = &present.history, n.plain
+	a.history, a.plain, a.forever = &present.history, n.plain, n.saysTheSame()
 	a.collect, a.free = collect, n.free
 	if a.breaker == nil {
 		a.breaker = a.breakReading

@@ -68,14 +68,14 @@ func (a *attempt) isAskedForEver() bool {
 }
 
 // saysTheSame reports whether a world that always says the same is what goes wrong.
-func (a *attempt) saysTheSame() bool {
-	return slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.AskAgain })
+func (n candidate) saysTheSame() bool {
+	return slices.ContainsFunc(n.faults, func(f planned) bool { return f.Kind == turn.AskAgain })
 }
 
 // allowed is the extent of the undisturbed run, by which one is too long; of none where the
 // number of answers is what bounds it.
 func (a *attempt) allowed() extent {
-	if a.saysTheSame() {
+	if a.forever {
 		return extent{}
 	}
 	return a.usual

@@ -73,7 +73,7 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	e.isLoose(a)
 	e.loosen(&t)
 	e.blame(&t, a)
-	if a.collect && !a.saysTheSame() { // which goes on to its end, whatever else goes wrong
+	if a.collect && !a.forever { // which goes on to its end, whatever else goes wrong
 		a.lookFurther(&t, e.options.Faults)
 	}
 	t.choices = slices.ContainsFunc(a.order.choices, func(c choice) bool { return c.open })
