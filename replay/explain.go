@@ -626,7 +626,11 @@ func (j *comparison) markUnfed() {
 	makes := func(d *difference) bool { return wire.OnlyMakes(cmp.Or(d.want, d.got)) }
 	after := slices.IndexFunc(j.found, func(d *difference) bool { return !makes(d) })
 	if after > 0 && len(asks) > 0 && j.found[after] == asks[0] && j.found[0].call == asks[0].call {
-		asks[0].unfed = unfed.Worded(pairs[0].Fields) // of a time or an id more or less no words come
+		for _, d := range unfed.Worded(pairs[0].Fields) { // of a time or an id more or less no words come
+			if !slices.ContainsFunc(asks[0].unfed, func(told compare.FieldDiff) bool { return told.Field == d.Field }) {
+				asks[0].unfed = append(asks[0].unfed, d)
+			}
+		}
 		asks[0].own = asks[0].own || len(asks[0].unfed) > 0
 	}
 }

@@ -101,7 +101,7 @@ func unreadableCode(r *corpus.Report) int {
 // code of it: what still diverges is a divergence. Nothing is accepted that could not be shown,
 // and where somebody has closed the pipe no more.
 func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpus.Acceptance) int {
-	acceptable, all, code := 0, 0, exitSame
+	acceptable, all, code, recordAnew := 0, 0, exitSame, false
 	refused := map[string]bool{}
 	for _, r := range report.Accept(ctx, nil, nil, t.holding(traceFile{}, 8)) {
 		switch all++; {
@@ -109,7 +109,8 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 			return notAll(t)
 		case r.Refused != nil:
 			refused[r.Trace] = true
-			code = max(code, printRefused(t, r))
+			why := printRefused(t, r)
+			code, recordAnew = max(code, why), recordAnew || why == exitDivergence
 		default:
 			acceptable++
 			if a == nil || hasMore(r) {
@@ -117,7 +118,7 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 			}
 		}
 	}
-	if code == exitDivergence {
+	if recordAnew {
 		t.printf("to have such a turn all the same, %s", corpus.RecordAnew)
 	}
 	how := "can be accepted"
@@ -143,7 +144,10 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 		case t.out.err != nil:
 			return exitInternal
 		}
-		n, ended := acceptTraces(ctx, t, report, []*corpus.TraceReport{one}, a, true)
+		n, ended := acceptTraces(ctx, t, report, []*corpus.TraceReport{one}, a, func(r corpus.Accepted) {
+			r.After = nil // which is told
+			printAccepted(t, r, a)
+		})
 		accepted, code = accepted+n, max(code, ended)
 		if ctx.Err() != nil {
 			return code
@@ -153,19 +157,15 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 	return code
 }
 
-// acceptTraces accepts some of the traces of a report, and says so of each, with what was not
-// told of it before.
-func acceptTraces(ctx context.Context, t *terminal, report *corpus.Report, traces []*corpus.TraceReport, a *corpus.Acceptance, told bool) (accepted, code int) {
+// acceptTraces accepts some of the traces of a report, and says so of each.
+func acceptTraces(ctx context.Context, t *terminal, report *corpus.Report, traces []*corpus.TraceReport, a *corpus.Acceptance, say func(corpus.Accepted)) (accepted, code int) {
 	some := *report
 	some.Traces = traces
 	for _, r := range some.Accept(ctx, a, nil, t.holding(traceFile{}, 8)) {
 		switch {
 		case r.Refused == nil:
 			accepted++
-			if told {
-				r.After = nil
-			}
-			printAccepted(t, r, a)
+			say(r)
 		case ctx.Err() != nil:
 			return accepted, notAll(t)
 		default:

@@ -325,7 +325,7 @@ func (r *reviewed) acceptTraces(ctx context.Context, t *terminal, traces []*corp
 		t.warn(safetext.WithoutPackage(err).Error())
 		return 0, exitInternal
 	}
-	return acceptTraces(ctx, t, r.report, traces, a, false)
+	return acceptTraces(ctx, t, r.report, traces, a, func(one corpus.Accepted) { printAccepted(t, one, a) })
 }
 
 // edit opens a file in the editor of the person.

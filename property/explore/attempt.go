@@ -102,7 +102,7 @@ type attempt struct {
 
 	lines  []int          // the crossings of which is wanted where they come from
 	places map[int]string // where in user code those did
-	ofSQL  openings       // where that is wanted
+	ofSQL  *openings      // of package sql; nil where that is not wanted
 
 	another otherResult // that was made last
 
@@ -154,7 +154,10 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.strands, a.found = 0, nil
 	a.crossings = a.crossings[:0]
 	a.answer, a.panicked = nil, nil
-	a.lines, a.places, a.ofSQL = n.lines, nil, openings{}
+	a.lines, a.places, a.ofSQL = n.lines, nil, nil
+	if n.opened {
+		a.ofSQL = &openings{at: map[int]string{}}
+	}
 	a.askers, a.loose, a.looseAt, a.ownAsks, a.played = nil, false, "", false, nil
 	if n.askers {
 		a.askers = map[int]map[int]bool{}
@@ -554,7 +557,7 @@ func (a *attempt) unanswering(listen func(adk.TurnGateOpen)) func(adk.TurnGateOp
 // calls nobody back.
 func (a *attempt) Tell(x *adk.Crossing) {
 	a.inner.Tell(x)
-	if a.endings && a.lines != nil {
+	if a.endings && a.ofSQL != nil {
 		a.noteOpened(x)
 	}
 	if a.endings && wire.EndsTurn(x) && a.phase.Load() != givenUp { // while its context goes on

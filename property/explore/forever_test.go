@@ -51,15 +51,19 @@ func TestWhoAsksForEver(t *testing.T) {
 	overHTTP := func(method string, url func(n int) string) func(ctx context.Context, n int) (string, error) {
 		return func(ctx context.Context, n int) (string, error) {
 			client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "text/plain", Body: told(n)})))}
-			req, err := http.NewRequestWithContext(ctx, method, url(n), strings.NewReader(fmt.Sprint(n)))
+			var body io.Reader
+			if method == http.MethodPost {
+				body = strings.NewReader(fmt.Sprint(n))
+			}
+			req, err := http.NewRequestWithContext(ctx, method, url(n), body)
 			require.NoError(t, err)
 			resp, err := client.Do(req)
 			if err != nil {
 				return "", err
 			}
 			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			return string(body), err
+			said, err := io.ReadAll(resp.Body)
+			return string(said), err
 		}
 	}
 	fixed := func(int) string { return "https://world.example/it" }
@@ -68,9 +72,13 @@ func TestWhoAsksForEver(t *testing.T) {
 		loops bool
 	}{
 		"a function": {func(ctx context.Context, n int) (string, error) {
-			return adk.Ask(ctx, "model", n, func(_ context.Context, n int) (string, error) { return told(n), nil })
+			return adk.Ask(ctx, "model", n, func(_ context.Context, n int) (string, error) {
+				assert.LessOrEqual(t, n, 3, "what comes again is asked of nobody")
+				return told(n), nil
+			})
 		}, true},
 		"a model": {overHTTP(http.MethodPost, fixed), true},
+		"a job":   {overHTTP(http.MethodGet, fixed), true},
 		"a page":  {overHTTP(http.MethodGet, func(n int) string { return fmt.Sprint("https://world.example/it?page=", n) }), false},
 	} {
 		for most, found := range map[int]bool{1_000: test.loops, 100: false} {

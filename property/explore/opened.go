@@ -30,10 +30,7 @@ type openAsk struct {
 func (a *attempt) noteOpened(x *adk.Crossing) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	o := &a.ofSQL
-	if o.at == nil {
-		o.at = map[int]string{}
-	}
+	o := a.ofSQL
 	o.open = strays.Open(a.label)
 	for _, id := range o.open {
 		if o.at[id] != "" {

@@ -58,6 +58,9 @@ type candidate struct {
 	plain bool
 	// lines are the crossings of which is wanted where in user code they come from.
 	lines []int
+	// opened asks where package sql opened what is open, which takes a look at all goroutines at
+	// every crossing.
+	opened bool
 	// number is which of those that were run it is.
 	number int
 }
@@ -258,7 +261,7 @@ func (e *exploring) showAll(list []Breach) {
 			return
 		}
 		n := b.from
-		n.lines = []int{b.Crossing}
+		n.lines, n.opened = []int{b.Crossing}, b.Invariant == leftBehind
 		for _, f := range n.faults {
 			n.lines = append(n.lines, f.At)
 		}
@@ -266,7 +269,7 @@ func (e *exploring) showAll(list []Breach) {
 		if s == nil || s.kind == crashed {
 			b.Where, b.Stretch = a.shown(n, b.Violation)
 			b.Code = a.codeOf(n, b.Crossing)
-			if b.Invariant == leftBehind {
+			if n.opened {
 				b.Code = append(b.Code, a.leftOpen()...)
 			}
 			around := append(relatedTo(b.Violation), b.Crossing)

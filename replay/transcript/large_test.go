@@ -24,3 +24,20 @@ func TestHistoriesAreShownInLinearTime(t *testing.T) {
 	}
 	assert.Less(t, cost(40_000)/cost(10_000), 4.6)
 }
+
+// What was given of a transcript is not held: a trace of twenty times the lines takes no more.
+func TestPassagesHoldOne(t *testing.T) {
+	allocs.Countable(t)
+	shape, known := large.Named("asks")
+	require.True(t, known)
+	peak := func(crossings int) int64 {
+		recorded := shape.Trace(crossings)
+		return allocs.Peak(func() {
+			for _, err := range transcript.Passages(bytes.NewReader(recorded)) {
+				require.NoError(t, err)
+			}
+		})
+	}
+	peak(200) // what is made once is made
+	assert.Less(t, peak(10_000), peak(500)+4<<20)
+}

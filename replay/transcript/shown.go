@@ -72,6 +72,7 @@ func Passages(recorded io.Reader, options ...trace.Options) iter.Seq2[*Passage, 
 			before := t.held
 			_ = t.Write(x) // a buffer takes all
 			if t.held != before && before != nil {
+				rest.Reset() // that is all of the transcript so far, which may be long
 				p.Lines = before.lines()
 				goesOn = yield(p, nil)
 				p = &Passage{}
