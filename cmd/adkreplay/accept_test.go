@@ -137,6 +137,10 @@ func TestAcceptRefusesATrace(t *testing.T) {
 	assert.NotContains(t, got.out, "record it anew", "it is no turn that can be recorded")
 	assert.Equal(t, string(cut), readFile(t, "cut.jsonl"))
 	assert.Equal(t, []string{"a.jsonl", "b.jsonl", "b.jsonl.reason", "cut.jsonl"}, filesIn(t, root))
+
+	got = accept(t, "a.jsonl", "cut.jsonl", "--reason", "Meant.")
+	assert.Equal(t, exitUnreadable, got.code)
+	assert.Contains(t, got.out, "record it anew", "one of them can be")
 }
 
 // Where either file cannot be written, neither is.

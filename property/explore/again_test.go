@@ -273,3 +273,12 @@ func TestWhatIsTakenInBehindATurn(t *testing.T) {
 	run.unlessOver(func() { a.take(2, late) })
 	assert.Len(t, a.steps, 2, "up to crossing 1")
 }
+
+// The names of advice that is told apart here are names of advice that is given.
+func TestAdviceThatIsToldApartIsGiven(t *testing.T) {
+	var given []string
+	for _, one := range property.AllAdvice() {
+		given = append(given, one.Name)
+	}
+	assert.Subset(t, given, append([]string{plainGoroutines, unclosedAnswer}, ofThePast...))
+}

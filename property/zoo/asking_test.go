@@ -22,7 +22,7 @@ import (
 var asking = []family{
 	{"half a stream taken for an answer", true, func(broken bool) turn.Instance {
 		storage := conversation()
-		client := modelOf(fakes.StreamReply("It ", "rains ", "in Oslo."))
+		client := clientOf(fakes.StreamReply("It ", "rains ", "in Oslo."))
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			answer, err := asked(ctx, client)
 			defer answer.Close()
@@ -56,7 +56,7 @@ var asking = []family{
 	}},
 	{"an error page taken for an answer", true, func(broken bool) turn.Instance {
 		storage := conversation()
-		client := modelOf(fakes.Reply{ContentType: "application/json", Body: `{"choices":[{"message":{"content":"Yes."},"finish_reason":"stop"}]}`})
+		client := clientOf(jsonOf(`{"choices":[{"message":{"content":"Yes."},"finish_reason":"stop"}]}`))
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			answer, err := asked(ctx, client)
 			defer answer.Close()
@@ -134,10 +134,13 @@ var asking = []family{
 	}},
 }
 
-// modelOf is a client whose model answers once.
-func modelOf(reply fakes.Reply) *http.Client {
-	return &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(reply)))}
+// clientOf is a client whom the world answers so, in this order.
+func clientOf(replies ...fakes.Reply) *http.Client {
+	return &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(replies...)))}
 }
+
+// jsonOf answers with a body.
+func jsonOf(body string) fakes.Reply { return fakes.Reply{ContentType: "application/json", Body: body} }
 
 // asked is the body of what a model answers, which is to be closed; with an error where the
 // status is one.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/adk/adkhttp"
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -168,8 +167,7 @@ var histories = []family{
 	{"the first of two calls at once", true, func(broken bool) turn.Instance {
 		call := `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"c0","function":{"name":"look","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
 		last := `{"choices":[{"message":{"role":"assistant","content":"It is cold."},"finish_reason":"stop"}]}`
-		world := fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: call}, fakes.Reply{ContentType: "application/json", Body: last}))
-		client := &http.Client{Transport: adkhttp.NewTransport(world)}
+		client := clientOf(jsonOf(call), jsonOf(last))
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			sent := []map[string]any{{"role": "user", "content": "Weather?"}}
 			for range 5 {

@@ -241,7 +241,7 @@ var overlooked = []family{
 	}},
 	{"a refusal told as an empty answer", true, func(broken bool) turn.Instance {
 		storage := conversation()
-		client := modelOf(fakes.Reply{ContentType: "application/json", Body: finalReply})
+		client := clientOf(jsonOf(finalReply))
 		i := agent(storage, func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			said, err := completed(ctx, client, []map[string]any{{"role": "user", "content": "Weather?"}})
 			if err != nil {

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/adk/adkhttp"
-	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -21,8 +19,8 @@ import (
 var wellFormed = []family{
 	{"a model that wants its tool for ever", true, func(broken bool) turn.Instance {
 		client := clientOf(
-			`{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"c0","function":{"name":"look","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
-			`{"choices":[{"message":{"role":"assistant","content":"It is cold."},"finish_reason":"stop"}]}`)
+			jsonOf(`{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"c0","function":{"name":"look","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`),
+			jsonOf(`{"choices":[{"message":{"role":"assistant","content":"It is cold."},"finish_reason":"stop"}]}`))
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			sent := []map[string]any{{"role": "user", "content": "Weather?"}}
 			for round := 0; broken || round < 10; round++ {
@@ -43,16 +41,11 @@ var wellFormed = []family{
 			}
 			return errors.New("the model comes to no end")
 		})
-		i.Check = func(r turn.Run) error {
-			if asks := len(r.Asks()); asks > 100 {
-				return fmt.Errorf("the model was asked %d times", asks)
-			}
-			return nil
-		}
+		i.Check = asksAtMost(100)
 		return i
 	}},
 	{"a job that is waited for until it is done", true, func(broken bool) turn.Instance {
-		client := clientOf(`{"state":"running"}`, `{"state":"running"}`, `{"state":"done"}`)
+		client := clientOf(jsonOf(`{"state":"running"}`), jsonOf(`{"state":"running"}`), jsonOf(`{"state":"done"}`))
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			for polls := 0; broken || polls < 30; polls++ {
 				var job struct{ State string }
@@ -68,16 +61,11 @@ var wellFormed = []family{
 			}
 			return errors.New("the job has taken too long")
 		})
-		i.Check = func(r turn.Run) error {
-			if asks := len(r.Asks()); asks > 100 {
-				return fmt.Errorf("the job was asked for %d times", asks)
-			}
-			return nil
-		}
+		i.Check = asksAtMost(100)
 		return i
 	}},
 	{"the first choice of none", true, func(broken bool) turn.Instance {
-		client := clientOf(`{"choices":[{"message":{"role":"assistant","content":"It is cold."}}]}`)
+		client := clientOf(jsonOf(`{"choices":[{"message":{"role":"assistant","content":"It is cold."}}]}`))
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			var said struct {
 				Choices []struct{ Message struct{ Content string } }
@@ -109,13 +97,14 @@ var wellFormed = []family{
 	}},
 }
 
-// clientOf is a client whom the world answers with these bodies, in their order.
-func clientOf(bodies ...string) *http.Client {
-	replies := make([]fakes.Reply, len(bodies))
-	for i, body := range bodies {
-		replies[i] = fakes.Reply{ContentType: "application/json", Body: body}
+// asksAtMost is what is asserted of who may not ask for ever.
+func asksAtMost(most int) func(turn.Run) error {
+	return func(r turn.Run) error {
+		if asks := len(r.Asks()); asks > most {
+			return fmt.Errorf("the world was asked %d times", asks)
+		}
+		return nil
 	}
-	return &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(replies...)))}
 }
 
 // got reads what is at an address into a value.
