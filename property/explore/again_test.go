@@ -18,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/steady"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
