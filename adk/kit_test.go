@@ -300,7 +300,7 @@ func code(err error) string {
 	if err == nil {
 		return ""
 	}
-	if ours := (*adk.Error)(nil); errors.As(err, &ours) {
+	if ours, is := errors.AsType[*adk.Error](err); is {
 		return string(ours.Code)
 	}
 	return err.Error()

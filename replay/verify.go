@@ -211,8 +211,8 @@ const (
 // isTooLarge reports whether a recording goes on behind where it was read to: live code, which
 // does not know of limits, would be run to its end for a part of what it is held against.
 func isTooLarge(unread error) bool {
-	var format *trace.FormatError
-	return errors.As(unread, &format) && format.Fault == trace.FaultTooLarge
+	format, is := errors.AsType[*trace.FormatError](unread)
+	return is && format.Fault == trace.FaultTooLarge
 }
 
 // ofItself is where a recording and the engine part without any live code: with

@@ -56,11 +56,10 @@ func look(client *http.Client, req *http.Request) seen {
 
 // plainError is an error without the ports in it.
 func plainError(err error) string {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, is := errors.AsType[*net.OpError](err); is {
 		return op.Op + ": " + op.Err.Error()
 	}
-	if at := (*url.Error)(nil); errors.As(err, &at) {
+	if at, is := errors.AsType[*url.Error](err); is {
 		return at.Err.Error()
 	}
 	return err.Error()

@@ -170,8 +170,8 @@ func (a *attempt) commit(ctx context.Context, change Commit) error {
 
 // isRefused reports whether a store has said no, which it says every time.
 func isRefused(err error) bool {
-	var said *adk.Error
-	return errors.As(err, &said) && said.Code != adk.E_STORAGE_BUSY
+	said, is := errors.AsType[*adk.Error](err)
+	return is && said.Code != adk.E_STORAGE_BUSY
 }
 
 // patience is how a host waits for a store that does not answer: the second time it asks at

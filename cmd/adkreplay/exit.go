@@ -98,7 +98,7 @@ func classified(err error) *exitError {
 	if err == nil {
 		return &exitError{code: exitSame}
 	}
-	if exit := (*exitError)(nil); errors.As(err, &exit) {
+	if exit, is := errors.AsType[*exitError](err); is {
 		return exit
 	}
 	return &exitError{exitUsage, err}

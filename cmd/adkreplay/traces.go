@@ -250,7 +250,7 @@ func fileError(path string, err error) error {
 // withoutPath is the cause of an error alone, to be said of the path that the
 // person gave.
 func withoutPath(err error) error {
-	if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
+	if cause, is := errors.AsType[*fs.PathError](err); is {
 		return cause.Err
 	}
 	return err

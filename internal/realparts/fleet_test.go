@@ -209,8 +209,7 @@ func (f fleet) run(t *testing.T, rows *sql.DB) (killed int) {
 		select {
 		case e := <-ends:
 			delete(running, e.n)
-			var exit *exec.ExitError
-			if errors.As(e.err, &exit) && !exit.Exited() { // it was killed
+			if exit, is := errors.AsType[*exec.ExitError](e.err); is && !exit.Exited() { // it was killed
 				start(e.n)
 				continue
 			}

@@ -60,8 +60,8 @@ func (f otherFault) isToldBy(ours schema.Fault) bool {
 
 // otherFaults are what the other library found wrong.
 func otherFaults(err error) (found []otherFault) {
-	var refused *other.ValidationError
-	if !errors.As(err, &refused) {
+	refused, is := errors.AsType[*other.ValidationError](err)
+	if !is {
 		return nil
 	}
 	at := ""

@@ -412,8 +412,8 @@ func fetches(path string) bool {
 
 // panickedWith is what was given to panic, as an error.
 func panickedWith(err error) error {
-	var p *adk.PanicError
-	if !errors.As(err, &p) {
+	p, is := errors.AsType[*adk.PanicError](err)
+	if !is {
 		return err
 	}
 	if cause, ok := p.Value.(error); ok {

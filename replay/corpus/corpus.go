@@ -372,8 +372,8 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 
 // isEdited reports whether a trace was changed after it was written.
 func isEdited(err error) bool {
-	format := (*trace.FormatError)(nil)
-	return errors.As(err, &format) && (format.Fault == trace.FaultDigest || format.Fault == trace.FaultCount)
+	format, is := errors.AsType[*trace.FormatError](err)
+	return is && (format.Fault == trace.FaultDigest || format.Fault == trace.FaultCount)
 }
 
 // longestKept is how much is kept of one value of a divergence, in bytes.

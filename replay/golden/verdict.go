@@ -127,8 +127,8 @@ func notAccepted(refused []tried) string {
 
 // isOfFiles reports whether an error says that a file cannot be read or written.
 func isOfFiles(err error) bool {
-	var path *fs.PathError
-	return errors.As(err, &path)
+	_, is := errors.AsType[*fs.PathError](err)
+	return is
 }
 
 func refusals(all []tried) []tried {

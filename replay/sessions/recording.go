@@ -155,8 +155,7 @@ func readSource(source corpus.Source, reading trace.Options) (*Journal, error) {
 	}
 	defer content.Close()
 	j, err := Read(content, reading)
-	var format *FormatError
-	if errors.As(err, &format) && format.Fault == trace.FaultTruncated && format.Line == 1 { // named as one, and not begun
+	if format, is := errors.AsType[*FormatError](err); is && format.Fault == trace.FaultTruncated && format.Line == 1 { // named as one, and not begun
 		return &Journal{open: []string{source.Name}}, nil
 	}
 	return j, err

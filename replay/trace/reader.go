@@ -151,7 +151,7 @@ func (r *Reader) readHeader() error {
 		return r.beyond(limitValues)
 	}
 	if err := readHeader(r.dec, &r.header); err != nil {
-		if other := (*FormatError)(nil); errors.As(err, &other) {
+		if other, is := errors.AsType[*FormatError](err); is {
 			return r.fail(other.Fault, other.Reason, nil)
 		}
 		return r.malformed(err)
@@ -397,10 +397,10 @@ func trim(line []byte) []byte { return line[:len(line)-1] }
 // failedRead keeps the FormatErrors that come up while reading, and says of an
 // error of the underlying reader where it was.
 func (r *Reader) failedRead(err error) error {
-	if format := (*FormatError)(nil); errors.As(err, &format) {
+	if _, is := errors.AsType[*FormatError](err); is {
 		return err
 	}
-	if damage := (*unpackError)(nil); errors.As(err, &damage) {
+	if damage, is := errors.AsType[*unpackError](err); is {
 		return r.fail(damage.fault, damage.Error(), damage.err)
 	}
 	return fmt.Errorf("replay: reading line %d of a trace: %w", r.number, err)

@@ -127,7 +127,7 @@ func TestStateAtEveryCrossing(t *testing.T) {
 }
 
 func faultOf(err error) trace.Fault {
-	if format := (*trace.FormatError)(nil); errors.As(err, &format) {
+	if format, is := errors.AsType[*trace.FormatError](err); is {
 		return format.Fault
 	}
 	return ""

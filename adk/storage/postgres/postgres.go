@@ -119,6 +119,6 @@ var busyCodes = map[string]bool{
 
 // isBusy reports whether another connection had what it needed.
 func isBusy(err error) bool {
-	var failed *pgconn.PgError
-	return errors.As(err, &failed) && busyCodes[failed.Code]
+	failed, is := errors.AsType[*pgconn.PgError](err)
+	return is && busyCodes[failed.Code]
 }

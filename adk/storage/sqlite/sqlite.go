@@ -75,8 +75,8 @@ func dsn(path, transactions string, pragmas ...string) string {
 
 // isBusy reports whether another connection had what it needed.
 func isBusy(err error) bool {
-	var failed *sqlite.Error
-	if !errors.As(err, &failed) {
+	failed, is := errors.AsType[*sqlite.Error](err)
+	if !is {
 		return false
 	}
 	primary := failed.Code() & 0xff

@@ -208,7 +208,7 @@ func (r *Run) Fails() []property.Violation {
 		ofDispatch := x.Kind == adk.KindDispatchEnd && r.isOwn(x.Call) && x.Status == adk.StatusNack
 		if ofRun := x.Kind == adk.KindReturn && r.known(x.ID) && r.calls[x.ID].parent == 0 && x.Err != nil; ofDispatch || ofRun {
 			err := x.Err
-			if ours := (*adk.Error)(nil); errors.As(err, &ours) && ours.Cause != nil {
+			if ours, is := errors.AsType[*adk.Error](err); is && ours.Cause != nil {
 				err = ours.Cause
 			}
 			return []property.Violation{failsOracle.violation(r.exhibit(x, "with nothing gone wrong the turn ends in an error: %s", safetext.Said(fmt.Sprint(err), longestClip)))}
