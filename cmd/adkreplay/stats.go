@@ -81,7 +81,7 @@ nothing.
       --fail-if 'tokens.out > +10%' --fail-if 'tools.weather.failed > 0'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseStats(flags, args)
-			if exit, is := errors.AsType[*exitError](err); is {
+			if _, is := errors.AsType[*exitError](err); is {
 				return err
 			}
 			if err != nil {

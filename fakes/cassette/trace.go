@@ -37,7 +37,7 @@ import (
 func ReadTrace(r io.Reader, o trace.Options, of ...string) (*Recording, error) {
 	rec := &Recording{Form: "trace", Conversation: fakes.Conversation{Source: o.File}}
 	err := rec.readTrace(r, o, of)
-	if format, is := errors.AsType[*trace.FormatError](err); is {
+	if _, is := errors.AsType[*trace.FormatError](err); is {
 		return nil, err // it says the file
 	}
 	if err != nil {

@@ -142,7 +142,7 @@ func (k task) live(ctx context.Context, shape large.Shape) error {
 	defer f.Close()
 	debug.SetMemoryLimit(900 << 20) // as the command does
 	report, err := replay.Verify(ctx, bufio.NewReader(f), replay.Live{Config: shape.Turn(k.size), Seams: []string{"executor/model"}})
-	if format, is := errors.AsType[*trace.FormatError](err); is {
+	if _, is := errors.AsType[*trace.FormatError](err); is {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3) // as the command does
 	}
