@@ -518,6 +518,6 @@ func TestAToolThatFailsOfWhatItAsks(t *testing.T) {
 	recorded := turnOf(t, agent("/tmp/Test571254285/001/main.go"), adk.RawTurn{})
 	d := divergenceOf(t, recorded, replay.Live{Config: agent("/repo/main.go"), Seams: []string{replay.Executor, replay.ToolCode}, Writes: true})
 	require.NotNil(t, d)
-	assert.Equal(t, replay.Unanswered, d.Class, d)
-	assert.Contains(t, d.String(), `+ ask files "/repo/main.go"`)
+	assert.Equal(t, replay.ChangedInput, d.Class, d)
+	assert.Contains(t, d.String(), `    ask files "/repo/main.go"`)
 }

@@ -171,3 +171,30 @@ func TestSecretsOfLiveCodesOwnAreNotRecorded(t *testing.T) {
 	assert.Equal(t, strings.Count(string(recorded), "[redacted:bot:2]"), strings.Count(out.String(), "[redacted:bot:2]"))
 	assert.NotContains(t, out.String(), "of-tests")
 }
+
+// A secret of live code's own is none of what has changed, also in a request in which something else has,
+// and be it a word: it is not looked for in the report, either.
+func TestSecretsOfLiveCodesOwnInChangedRequests(t *testing.T) {
+	type speech struct{ Voice, Text, Key string }
+	agent := func(says speech) adk.Config {
+		return doing(func(ctx context.Context, _ *adk.DispatchContext) error {
+			_, err := adk.Ask(ctx, "speech", says, func(context.Context, speech) (string, error) { return "said", nil })
+			return err
+		})
+	}
+	var out bytes.Buffer
+	config := fakes.Deterministic(agent(speech{"alloy", "I have written", aMapKey}), replay.Record(&out, replay.RecordOptions{Redact: botRules()}))
+	runner, err := adk.NewRunner(config)
+	require.NoError(t, err)
+	require.NoError(t, runner.Run(t.Context(), adk.RawTurn{SystemPrompt: "Go."}))
+	for key, fields := range map[string][]string{"test": {"request.Voice"}, "ownsecrets": {"request.Voice"}} {
+		d := divergenceOf(t, out.Bytes(), replay.LiveExecutor(agent(speech{"nova", "I have written", key}).Executor.Run))
+		require.NotNil(t, d)
+		var told []string
+		for _, f := range d.Fields {
+			told = append(told, f.Field)
+		}
+		assert.Equal(t, fields, told, "%s: %s", key, d)
+		assert.Contains(t, d.Place, "ownsecrets_test.go")
+	}
+}

@@ -15,7 +15,8 @@ import (
 
 // What a tool asks somebody to write, given the same as when it was recorded, is told on its own where
 // it is another thing, or is gone: whatever else the turn holds by then, and of whatever that is said
-// to follow. What it asks to read follows, as does all that a tool does that was given something else.
+// to follow. So is a question that says what nothing before it says. All follows that a tool does that was
+// given something else.
 func TestWritesThatChangeAreTold(t *testing.T) {
 	type booking struct {
 		Seat string `json:"seat"`
@@ -46,7 +47,7 @@ func TestWritesThatChangeAreTold(t *testing.T) {
 	}{
 		"another seat":                {"LH12", "2A", adk.EffectWrites, 1},
 		"no seat":                     {"LH12", "", adk.EffectWrites, 1},
-		"another question":            {"LH12", "2A", adk.EffectReads, 0},
+		"another question":            {"LH12", "2A", adk.EffectReads, 1},
 		"another seat, of other args": {"AZ77", "2A", adk.EffectWrites, 0},
 	} {
 		var b bytes.Buffer

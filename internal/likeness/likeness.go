@@ -4,7 +4,10 @@ package likeness
 
 import (
 	"encoding/json"
+	"iter"
+	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -23,36 +26,78 @@ func Of(x *adk.Crossing) *Likeness {
 	return &Likeness{x.Name, request.Method, request.Path, wordsOf(x.JSON)}
 }
 
-// Words are the words of a request, and how many there are.
+// Words are the words of a request, and how many there are. An id that was made at random is
+// another one in the next request like it, and so counts where both have the same, and else not.
 type Words struct {
-	count map[string]int
-	all   int
+	count, ids map[string]int
+	all, allID int
 }
 
 // Alike is the part of the words of two requests that are in both: 1 for the same.
 func Alike(a, b *Words) float64 {
-	if a.all+b.all == 0 {
-		return 1
-	}
-	both := 0
-	for word, n := range a.count {
-		both += min(n, b.count[word])
-	}
-	return 2 * float64(both) / float64(a.all+b.all)
+	return part(inBoth(a.count, b.count), inBoth(a.ids, b.ids), a, b)
 }
 
 // AtMost is what Alike is at most, as far as the numbers of words say.
-func AtMost(a, b *Words) float64 {
-	if a.all+b.all == 0 {
-		return 1
+func AtMost(a, b *Words) float64 { return part(min(a.all, b.all), min(a.allID, b.allID), a, b) }
+
+// part is which part of the words of two requests so many are, and so many ids.
+func part(words, ids int, a, b *Words) float64 {
+	if all := a.all + b.all + 2*ids; all > 0 {
+		return 2 * float64(words+ids) / float64(all)
 	}
-	return 2 * float64(min(a.all, b.all)) / float64(a.all+b.all)
+	return 1
+}
+
+func inBoth(a, b map[string]int) (both int) {
+	for word, n := range a {
+		both += min(n, b[word])
+	}
+	return both
+}
+
+// Parts are the words of a short request taken to pieces: a key such as cache:docs:login is one
+// word, and another key none of it, though they have most in common. It is nil of a request that
+// has more than a few words, of which some are the same where it was changed.
+func Parts(request json.RawMessage) *Words {
+	if words := wordsOf(request); words.all > few {
+		return nil
+	}
+	return countIn(request, func(word string) iter.Seq[string] {
+		return strings.FieldsFuncSeq(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	})
+}
+
+// few is how many words a short request has at most.
+const few = 4
+
+// RandomID finds the UUIDs that are made at random, in full or but for their time: versions 4 and 7.
+var RandomID = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
+
+const (
+	sizeOfID    = 36
+	hyphensOfID = 4
+)
+
+// withoutIDs counts the ids of a word, and gives what is left of it.
+func (w *Words) withoutIDs(name, word string) string {
+	if len(word) < sizeOfID || strings.Count(word, "-") < hyphensOfID {
+		return word
+	}
+	return RandomID.ReplaceAllStringFunc(word, func(id string) string {
+		w.ids[name+"="+id]++
+		w.allID++
+		return ""
+	})
 }
 
 // wordsOf counts the words of a request, each with the member that it stands in, and
 // all other values. It goes through the request once.
-func wordsOf(request json.RawMessage) *Words {
-	words := &Words{count: map[string]int{}}
+func wordsOf(request json.RawMessage) *Words { return countIn(request, strings.FieldsSeq) }
+
+// countIn is wordsOf with what takes each word to pieces.
+func countIn(request json.RawMessage, cut func(string) iter.Seq[string]) *Words {
+	words := &Words{count: map[string]int{}, ids: map[string]int{}}
 	add := func(word string) {
 		words.count[word]++
 		words.all++
@@ -75,7 +120,9 @@ func wordsOf(request json.RawMessage) *Words {
 			}
 		case string:
 			for word := range strings.FieldsSeq(value) {
-				add(name + "=" + word)
+				for part := range cut(words.withoutIDs(name, word)) {
+					add(name + "=" + part)
+				}
 			}
 		default:
 			text, _ := json.Marshal(value)

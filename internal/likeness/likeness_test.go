@@ -30,6 +30,9 @@ func TestAlike(t *testing.T) {
 		{"of another value", `{"n":1}`, `{"n":2}`, 0},
 		{"within lists", `{"all":[{"say":"one"},{"say":"two"}]}`, `{"all":[{"say":"two"}]}`, 2.0 / 3},
 		{"what is no JSON", `{`, `{`, 1},
+		{"another id made at random", `{"key":"k","token":"0b0f9d6e-3f5a-4c0e-9f0e-5d0a1c2b3d4e"}`, `{"key":"k","token":"7c9e6679-7425-40de-944b-e07fc1f90ae7"}`, 1},
+		{"the same id, and all else another", `{"key":"k","of":"0b0f9d6e-3f5a-4c0e-9f0e-5d0a1c2b3d4e"}`, `{"key":"l","of":"0b0f9d6e-3f5a-4c0e-9f0e-5d0a1c2b3d4e"}`, 0.5},
+		{"an id that is none of chance", `"0b0f9d6e-3f5a-1c0e-9f0e-5d0a1c2b3d4e"`, `"7c9e6679-7425-10de-944b-e07fc1f90ae7"`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := of(c.a).Words, of(c.b).Words
@@ -38,6 +41,21 @@ func TestAlike(t *testing.T) {
 			assert.GreaterOrEqual(t, likeness.AtMost(a, b), likeness.Alike(a, b))
 		})
 	}
+}
+
+// A request of a few words is compared by what these are made of, and one of many is not.
+func TestParts(t *testing.T) {
+	alike := func(a, b string) float64 {
+		one, other := likeness.Parts(json.RawMessage(a)), likeness.Parts(json.RawMessage(b))
+		if one == nil || other == nil {
+			return -1
+		}
+		return likeness.Alike(one, other)
+	}
+	assert.InDelta(t, 4.0/5, alike(`"cache:docs:login"`, `"cache:login"`), 1e-9)
+	assert.InDelta(t, 1.0/3, alike(`{"path":"/tmp/a.txt"}`, `{"path":"/var/b.txt"}`), 1e-9)
+	assert.Zero(t, alike(`42`, `43`))
+	assert.Equal(t, -1.0, alike(`"one two three four five"`, `"one"`))
 }
 
 // Of a request over HTTP the method and the path are known; of others there are none.

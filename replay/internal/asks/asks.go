@@ -130,13 +130,25 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 	}
 	like := r.likenessOf(&asked)
 	for _, in := range scopes {
-		if a, rival := r.mostAlike(asked.JSON, like, in); a != nil {
-			if rival != nil {
-				r.Rivals[got.Seq] = rival.step.X.Seq
-			}
-			ids.PairMembers(a.step.X.JSON, asked.JSON)
-			return r.gives(a, got), false
+		free := r.free(like, in)
+		a, rival := mostAlike(asked.JSON, like, free)
+		if a == nil {
+			a, rival = mostAlikeInParts(asked.JSON, free)
 		}
+		if a == nil && len(free) == 1 && isOnlyOne(free[0], asked.JSON, by) {
+			a = free[0]
+		}
+		if a == nil {
+			continue
+		}
+		if rival != nil {
+			r.Rivals[got.Seq] = rival.step.X.Seq
+		}
+		ids.PairMembers(a.step.X.JSON, asked.JSON)
+		if request := r.Own.PairMembers(a.step.X.JSON, asked.JSON); string(request) != string(asked.JSON) {
+			r.Own.Stands(got.Seq, request)
+		}
+		return r.gives(a, got), false
 	}
 	r.givesNone(got)
 	return nil, false
@@ -418,15 +430,8 @@ func IsChanged(want, got *adk.Crossing) bool {
 	return AreAlike(was, is, likeness.Alike(was, is))
 }
 
-// mostAlike is the recorded ask of a shape and a scope that nobody has taken and whose
-// request is most like a changed one, and nil where none is alike enough. Of several it is
-// the first; rival is then another one, unless all of them asked the same. Of asks that
-// are much longer or shorter than the best one words are not compared. The ask that is next is
-// preferred where what tells the two apart says so as well: who says another's words in the name
-// of the first has changed what the first says.
-func (r *Recorded) mostAlike(request json.RawMessage, asked *likeness.Likeness, in func(*ask) bool) (best, rival *ask) {
-	var free []*ask
-	var nearest *ask
+// free are the recorded asks of a shape and a scope that nobody has taken.
+func (r *Recorded) free(asked *likeness.Likeness, in func(*ask) bool) (free []*ask) {
 	for _, a := range r.all {
 		if a.taken > 0 || a.step.X.Name != asked.Of || !in(a) {
 			continue
@@ -434,10 +439,52 @@ func (r *Recorded) mostAlike(request json.RawMessage, asked *likeness.Likeness, 
 		if a.like == nil {
 			a.like = likeness.Of(a.step.X)
 		}
-		if a.like.Method != asked.Method || a.like.Path != asked.Path {
+		if a.like.Method == asked.Method && a.like.Path == asked.Path {
+			free = append(free, a)
+		}
+	}
+	return free
+}
+
+// isOnlyOne reports whether the call that asks asked nothing else of the same, and that in a few
+// words: who says another key or number there today has changed what it says.
+func isOnlyOne(a *ask, request json.RawMessage, by Asker) bool {
+	return by.In != nil && !by.Uncertain && a.step.In == by.In && likeness.Parts(request) != nil && likeness.Parts(a.step.X.JSON) != nil &&
+		!slices.ContainsFunc(by.In.Steps, func(s *calls.Step) bool { return s != a.step && s.IsAsk() && s.X.Name == a.step.X.Name })
+}
+
+// mostAlikeInParts is mostAlike of a request of a few words, such as a key, by what these are made of.
+func mostAlikeInParts(request json.RawMessage, free []*ask) (best, rival *ask) {
+	asked := likeness.Parts(request)
+	if asked == nil {
+		return nil, nil
+	}
+	most := 0.0
+	for _, a := range free {
+		parts := likeness.Parts(a.step.X.JSON)
+		if parts == nil {
 			continue
 		}
-		free = append(free, a)
+		switch part := likeness.Alike(asked, parts); {
+		case !AreAlike(asked, parts, part):
+		case part > most:
+			best, rival, most = a, nil, part
+		case part == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):
+			rival = a
+		}
+	}
+	return best, rival
+}
+
+// mostAlike is that of some recorded asks of one shape whose
+// request is most like a changed one, and nil where none is alike enough. Of several it is
+// the first; rival is then another one, unless all of them asked the same. Of asks that
+// are much longer or shorter than the best one words are not compared. The ask that is next is
+// preferred where what tells the two apart says so as well: who says another's words in the name
+// of the first has changed what the first says.
+func mostAlike(request json.RawMessage, asked *likeness.Likeness, free []*ask) (best, rival *ask) {
+	var nearest *ask
+	for _, a := range free {
 		if nearest == nil || likeness.AtMost(asked.Words, a.like.Words) > likeness.AtMost(asked.Words, nearest.like.Words) {
 			nearest = a
 		}

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/redact"
@@ -38,7 +40,7 @@ type Secrets struct {
 	stands   map[string]string       // and the other way round
 	forms    map[string]string       // the placeholders by all ways to write what is long enough to be looked for
 	instead  *strings.Replacer       // puts them there; nil where there are none
-	requests map[int]json.RawMessage // the recorded requests that new asks were the same as but for secrets
+	requests map[int]json.RawMessage // what new asks say, with the recording's placeholders for their secrets
 }
 
 // New knows of none so far. isLive reports whether the code of a recorded call is live; rules are
@@ -95,6 +97,28 @@ func (s *Secrets) Pair(recorded, said string) bool {
 	}
 	return true
 }
+
+// PairMembers is Pair for the members of a request that has changed elsewhere: it gives the request
+// with what the recording has in those in which nothing but secrets is another one.
+func (s *Secrets) PairMembers(recorded, said json.RawMessage) json.RawMessage {
+	if s == nil || !bytes.Contains(recorded, []byte(wire.PlaceholderBegin)) {
+		return said
+	}
+	for _, member := range compare.JSONDiff("", string(recorded), string(said)) {
+		name := memberName.FindString(member.Field)
+		if name == "" || !s.Pair(member.Want, member.Got) {
+			continue
+		}
+		written := fmt.Appendf(nil, "%q:%s", name, member.Got)
+		if bytes.Count(said, written) == 1 { // else it is left to the comparison: nobody knows which of them it is
+			said = bytes.Replace(said, written, fmt.Appendf(nil, "%q:%s", name, member.Want), 1)
+		}
+	}
+	return said
+}
+
+// memberName finds the name of a member at the end of its path.
+var memberName = regexp.MustCompile(`\w+$`)
 
 // plain is what stands in JSON, where it may be a part of a URL, as code has it.
 func plain(written string) string {
@@ -206,11 +230,10 @@ func withoutNumbers(text string) string {
 	return wire.Placeholder.ReplaceAllString(text, "[redacted:$1]")
 }
 
-// Stands notes that a new ask, by its number, is a recorded one but for secrets.
-func (s *Secrets) Stands(seq int, recorded json.RawMessage) { s.requests[seq] = recorded }
+// Stands notes what a new ask, by its number, says but for its secrets.
+func (s *Secrets) Stands(seq int, request json.RawMessage) { s.requests[seq] = request }
 
-// Requests are the recorded requests that new asks were the same as but for secrets, by the numbers
-// of the asks.
+// Requests are what new asks say, by their numbers, with placeholders where they have secrets.
 func (s *Secrets) Requests() map[int]json.RawMessage {
 	if s == nil {
 		return nil

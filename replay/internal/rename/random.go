@@ -2,19 +2,16 @@ package rename
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // This file pairs the ids that live code makes for a request alone: its idempotency key, the
 // id of its session. No operation is about them, so nothing but their form tells them.
-
-// random are the UUIDs that are made at random, in full or but for their time: versions 4 and 7.
-var random = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
 
 // PairRequests makes the random ids of a new request stand for those of a recorded one, if the
 // two are else the same to the byte, and reports that: with no other request as well.
@@ -34,7 +31,7 @@ func (r *IDs) PairRequests(want, got json.RawMessage) bool {
 
 // PairMembers is PairRequests for the members in which a changed request is else the same.
 func (r *IDs) PairMembers(want, got json.RawMessage) {
-	if !random.Match(want) || !random.Match(got) {
+	if !likeness.RandomID.Match(want) || !likeness.RandomID.Match(got) {
 		return
 	}
 	for _, member := range compare.JSONDiff("", string(want), string(got)) {
@@ -71,12 +68,12 @@ func (r *IDs) mayInRequest(p pair) bool {
 	if r.origins == nil {
 		r.findOrigins()
 	}
-	for _, id := range random.FindAllString(p.want, -1) {
+	for _, id := range likeness.RandomID.FindAllString(p.want, -1) {
 		if o := r.origins[id]; !o.made || slices.ContainsFunc(o.in, func(seq int) bool { return r.again[seq] }) {
 			return false
 		}
 	}
-	for _, id := range random.FindAllString(p.got, -1) {
+	for _, id := range likeness.RandomID.FindAllString(p.got, -1) {
 		if _, recorded := r.origins[id]; recorded {
 			return false
 		}
@@ -113,7 +110,7 @@ func (r *IDs) findOrigins() {
 			if err != nil {
 				continue
 			}
-			for _, id := range random.FindAllString(string(text), -1) {
+			for _, id := range likeness.RandomID.FindAllString(string(text), -1) {
 				o, found := r.origins[id]
 				if !found {
 					o.made = asks
@@ -144,7 +141,7 @@ func others(want, got []byte) (pairs []pair, same bool) {
 			}
 		}
 		if w, g := string(want[from:to]), string(got[from:to]); w != g {
-			if !random.MatchString(w) || random.ReplaceAllString(w, "") != random.ReplaceAllString(g, "") {
+			if !likeness.RandomID.MatchString(w) || likeness.RandomID.ReplaceAllString(w, "") != likeness.RandomID.ReplaceAllString(g, "") {
 				return nil, false
 			}
 			pairs = append(pairs, pair{w, g})
