@@ -728,7 +728,8 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 
 // begunAfterAbort: since the turn was aborted something is begun that the undisturbed turn does too, and
 // that writes: what takes back is not done there. It is silent where its call has had the same write before
-// the abort: who has begun a record has to end it, whatever its context.
+// the abort, or one that it has a value of: who has begun a record, or holds a lock, has to end that, whatever
+// its context.
 func begunAfterAbort(r, undisturbed *Run) []exhibit {
 	if r.cancelled == 0 {
 		return nil
@@ -740,7 +741,7 @@ func begunAfterAbort(r, undisturbed *Run) []exhibit {
 		}
 		same := sameAs(x)
 		ends := func(b *adk.Crossing) bool {
-			return b.Seq < r.cancelled && b.Call == x.Call && b.Name == x.Name && b.Status == string(adk.EffectWrites)
+			return b.Seq < r.cancelled && b.Call == x.Call && b.Status == string(adk.EffectWrites) && (b.Name == x.Name || r.hasValueOf(x, b))
 		}
 		if !slices.ContainsFunc(r.Crossings[:i], func(b adk.Crossing) bool {
 			return b.Kind == adk.KindAsk && b.Phase == adk.Begin && (same(&b) || ends(&b))
