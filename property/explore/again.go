@@ -16,6 +16,9 @@ import (
 // unsteadyRun is what a run breaks that is another one the second time.
 const unsteadyRun = "a run is the same every time"
 
+// suspects are what makes a run another one the second time, mostly.
+const suspects = "Ids come from adk.NewID(ctx) or NewID of a handle, times from its Now, and what else is new each time, as a number of chance, is drawn with adk.Ask. The order of a map is another one, too."
+
 // sameAgain holds the second run of a schedule against the first: it has to do the
 // same (DET-2).
 func sameAgain(first []adk.Crossing, b *attempt, s *stall) []property.Violation {
@@ -31,7 +34,7 @@ func sameAgain(first []adk.Crossing, b *attempt, s *stall) []property.Violation 
 		return nil
 	}
 	return []property.Violation{{Invariant: unsteadyRun, Rule: "DET-2", Crossing: at + 1, Seam: adk.LabelRun,
-		Text: "a second run of the same schedule made another crossing here" + steady.BothSides(first, second, at)}}
+		Text: "a second run of the same schedule made another crossing here" + steady.BothSides(first, second, at) + "\n" + suspects}}
 }
 
 // notFirst holds the first run that is judged, of the undisturbed turn too, against the one before

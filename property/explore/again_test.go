@@ -283,3 +283,24 @@ func TestAdviceThatIsToldApartIsGiven(t *testing.T) {
 	}
 	assert.Subset(t, given, append([]string{plainGoroutines, unclosedAnswer}, ofThePast...))
 }
+
+// DET-2: ids that user code draws itself make it another turn each time. It is told what to do, and no
+// second entry follows from that.
+func TestIDsThatAreDrawn(t *testing.T) {
+	var n atomic.Int64
+	result := exploredAll(t, executor("locks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		token := fmt.Sprint("token-", n.Add(1))
+		lock := func(ctx context.Context, late bool) error {
+			_, err := adk.Ask(ctx, "redis", token, func(context.Context, string) (bool, error) { return true, nil }, adk.AskOptions{Effect: adk.EffectWrites, AfterAbort: late})
+			return err
+		}
+		if err := lock(ctx, false); err != nil {
+			return err
+		}
+		return errors.Join(lock(context.WithoutCancel(ctx), true), dc.Ack())
+	}))
+	require.Len(t, result.Violations, 1, result)
+	assert.Equal(t, unsteadyRun, result.Violations[0].Invariant)
+	assert.Contains(t, result.Violations[0].Text, "adk.NewID(ctx)")
+	assert.Contains(t, result.Violations[0].Text, "adk.Ask")
+}

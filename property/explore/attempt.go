@@ -50,14 +50,15 @@ type attempt struct {
 	ordered   fakes.Order // asks pick
 	inner     adk.SleepObserver
 	present   atomic.Pointer[presentRun]
-	reading   atomic.Pointer[planned]          // the fault of what is read next
-	breaker   reread.Breaker                   // makes it
-	prompter  cues.Prompter                    // says which iterations of scripts are played
-	following func() (adk.Config, adk.RawTurn) // makes the run, if it follows another
-	after     *followed                        // the run that followed
-	instance  turn.Instance                    // as the subject made it
-	label     watchdog.Label                   // of all goroutines that are started in the run
-	built     watchdog.Label                   // of those that are started to make it
+	reading   atomic.Pointer[planned]            // the fault of what is read next
+	breaker   reread.Breaker                     // makes it
+	prompter  cues.Prompter                      // says which iterations of scripts are played
+	following func() (adk.Config, adk.RawTurn)   // makes the run, if it follows another
+	after     *followed                          // the run that followed
+	instance  turn.Instance                      // as the subject made it
+	errors    func(string, turn.FaultKind) error // that clients have outside HTTP; nil is those of net
+	label     watchdog.Label                     // of all goroutines that are started in the run
+	built     watchdog.Label                     // of those that are started to make it
 
 	next    atomic.Pointer[attempt] // the run that follows, while it is under way
 	phase   atomic.Int64            // which run is under way, and whether (begin, finish, abandon)
@@ -220,6 +221,7 @@ func (a *attempt) run(subject turn.Subject) {
 func (a *attempt) make(subject turn.Subject) {
 	if a.following == nil {
 		outside := &a.present.Load().outside
+		a.errors = subject.Errors
 		a.instance = subject.Begin(func(cause error) { outside.end(context.Canceled, cause) })
 	} else {
 		a.instance = turn.Instance{Close: func() {}}
@@ -783,7 +785,7 @@ func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 						asks[op].held = true
 					}
 				}
-				s.world = asks[x.Op]
+				s.world, s.errors = asks[x.Op], a.errors
 			}
 			if i+1 >= from && !yield(&s) {
 				return

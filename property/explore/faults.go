@@ -54,6 +54,7 @@ type faultPoint struct {
 	waking  wakeup
 	follows bool // the subject makes a turn that follows
 	world   *asked
+	errors  func(string, turn.FaultKind) error
 	calls   *callsOf // of all that can be down
 	timed   bool     // the gate that opens has a timeout
 	loose   bool     // goroutines of user code ask: what comes has the order of the system

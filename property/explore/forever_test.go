@@ -120,3 +120,75 @@ func TestAnswersOfNothing(t *testing.T) {
 	once := explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.AskAgain}, UsualInput: true, Free: -1})
 	assert.Equal(t, 1, once.Schedules, "nobody is asked again")
 }
+
+// errUnavailable and errNothing are what a client has of its own, such as a status of gRPC.
+var (
+	errUnavailable = errors.New("unavailable")
+	errNothing     = errors.New("nil")
+)
+
+// Outside HTTP a client has errors of its own, which code tells apart: one that tries again for ever where
+// nobody is there, and takes what is missing for a failure, is found where the subject says them. Of an
+// answer in pieces those before it have come.
+func TestErrorsOfClients(t *testing.T) {
+	asks := func(most int) turn.Subject {
+		return executing("asks on", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			for range most {
+				_, err := adk.Ask(ctx, "grpc: model", "q", func(context.Context, string) (string, error) { return "a", nil })
+				if err == nil {
+					return dc.Ack()
+				}
+				if !errors.Is(err, errUnavailable) {
+					return err
+				}
+			}
+			return errUnavailable
+		})
+	}
+	own := func(_ string, kind turn.FaultKind) error {
+		switch kind {
+		case turn.AskRefused, turn.AskDown, turn.AskUnavailable:
+			return errUnavailable
+		case turn.AskEmpty:
+			return errNothing
+		}
+		return nil
+	}
+	forEver, bounded := asks(1<<30), asks(3)
+	assert.Empty(t, explored(t, forEver, explore.Options{}).Violations, "no error of net is this one")
+	forEver.Errors, bounded.Errors = own, own
+	found := explored(t, forEver, explore.Options{}).Violations
+	require.NotEmpty(t, found)
+	assert.Equal(t, "a loop has a bound", found[0].Invariant)
+	assert.Contains(t, found[0].Schedule.String(), "ask-down@")
+	result := explored(t, bounded, explore.Options{})
+	assert.Empty(t, result.Violations)
+
+	got := map[string]string{}
+	tells := executing("tells what it is told", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		var said string
+		for piece, err := range adk.AskStream(ctx, "ws", "q", func(_ context.Context, _ string, hand func(string) error) error {
+			return errors.Join(hand("a"), hand("b"))
+		}) {
+			if said += piece; err != nil {
+				h.Log(adk.LevelError, "ws", said+": "+err.Error(), nil)
+				return err
+			}
+		}
+		return dc.Ack()
+	})
+	tells.Errors = func(_ string, kind turn.FaultKind) error { return errors.New(kind.String() + " of ws") }
+	tells.Check = func(r turn.Run) error {
+		for x := range r.Crossings {
+			if x.Kind == adk.KindReportLog && len(r.Schedule.Faults) == 1 {
+				got[r.Schedule.Faults[0].Kind.String()] = x.Text
+			}
+		}
+		return nil
+	}
+	_ = explored(t, tells, explore.Options{Workers: 1})
+	for kind, said := range map[string]string{"ask-429": "", "ask-503": "", "ask-refused": "", "ask-empty": "", "ask-cut": "a", "ask-stalled": "a"} {
+		assert.Equal(t, said+": "+kind+" of ws", got[kind])
+	}
+	assert.NotContains(t, got, "ask-cut-within")
+}

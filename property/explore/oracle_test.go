@@ -90,6 +90,34 @@ func TestWritesThatDifferInAnIDAlone(t *testing.T) {
 	})).Violations, oracle), "the undisturbed turn pays twice too")
 }
 
+// A key that is said beside a request is known in it under any name, also within a body that is a text.
+func TestWritesWithTheirKeyInThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		request func(id string) any
+		want    int
+	}{
+		"as a member": {func(id string) any { return map[string]string{"id": id, "body": "the body"} }, 1},
+		"in a header": {func(id string) any {
+			return map[string]any{"header": map[string][]string{"Nats-Msg-Id": {id}}, "data": "it"}
+		}, 1},
+		"within a text": {func(id string) any { return map[string]string{"data": fmt.Sprintf(`{"id":%q,"body":"it"}`, id)} }, 1},
+		"and no more":   {func(id string) any { return map[string]string{"order": id} }, 0},
+		"within a word": {func(id string) any { return map[string]string{"data": "to " + id} }, 0},
+	} {
+		s := executor(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
+			for n := range 2 {
+				id := fmt.Sprint("own-", n)
+				_, err = adk.Ask(ctx, "nats", c.request(id), func(context.Context, any) (bool, error) { return true, nil }, adk.AskOptions{Effect: adk.EffectWrites, Key: id})
+				if err == nil || ctx.Err() != nil {
+					break
+				}
+			}
+			return errors.Join(err, dc.Ack())
+		})
+		assert.Len(t, breaches(exploredAll(t, s).Violations, "what writes is done once"), c.want, name)
+	}
+}
+
 // What is asked to be undone again and again in a turn that was aborted does not heed the
 // abort, but is done not even once.
 func TestRefusedWritesAreNotDone(t *testing.T) {
@@ -543,6 +571,18 @@ func TestShownOtherwise(t *testing.T) {
 	assert.Empty(t, telling(" (from a stream)", same))
 }
 
+// holding asks for something to hold, and then for what gives it back whatever becomes of the turn.
+func holding(by string, what any, backBy string, back any) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := adk.Ask(ctx, by, what, func(context.Context, any) (string, error) { return "held by us", nil }, adk.AskOptions{Effect: adk.EffectWrites})
+		if err == nil {
+			_, err = adk.Ask(context.WithoutCancel(ctx), backBy, back, func(context.Context, any) (bool, error) { return true, nil },
+				adk.AskOptions{Effect: adk.EffectWrites, AfterAbort: true})
+		}
+		return err
+	}
+}
+
 // What writes is not begun any more for a caller who has left, as it is where its context is not handed
 // on; what takes back what was done is, and so is what was begun before.
 func TestWhatIsBegunForNobody(t *testing.T) {
@@ -574,6 +614,10 @@ func TestWhatIsBegunForNobody(t *testing.T) {
 			}
 			return payOr(ctx, "it is closed", true)
 		}, false},
+		"gives back what it holds":         {holding("redis: acquire", map[string]any{"key": "job", "token": "t-4711"}, "redis: release", []any{"job", "t-4711"}), false},
+		"gives back a lease by its number": {holding("etcd: grant", 47110815, "etcd: revoke", map[string]int{"lease": 47110815}), false},
+		"gives back what it was given":     {holding("lock", "job", "unlock", "held by us"), false},
+		"begins another thing":             {holding("lock", "job", "mail", "a news letter"), true},
 	} {
 		result := exploredAll(t, executor(name, func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			return cmp.Or(c.steps(ctx), dc.Ack())

@@ -294,22 +294,23 @@ type worldFault struct {
 	given    bool // the answer arrives all the same, and to ask again gets another one
 	repeats  bool // the answer may want to have done again what was done
 	refused  bool // what was asked was not done
+	own      bool // a client outside HTTP may have an error of its own for it
 	deceives bool // the answer looks right, and is not: two calls of a model with one id, say, and not two with ids of their own
 	breaks   func(w *asked, piece int) (*brokenAnswer, string)
 }
 
 var worldFaults = [turn.FaultKindEnd]worldFault{
-	turn.AskRefused:      {refused: true, breaks: failing(errRefused)},
-	turn.AskTimeout:      {refused: true, breaks: failing(errUnreached)},
-	turn.AskStalled:      {atPiece: true, breaks: cutBefore(errStalled, errStalled)},
-	turn.AskBusy:         {refused: true, breaks: answering(http.StatusTooManyRequests)},
-	turn.AskFailed:       {breaks: answering(http.StatusInternalServerError)},
-	turn.AskUnavailable:  {refused: true, breaks: answering(http.StatusServiceUnavailable)},
-	turn.AskUnauthorized: {refused: true, breaks: answering(http.StatusUnauthorized)},
-	turn.AskCut:          {atPiece: true, breaks: cutBefore(io.ErrUnexpectedEOF, io.EOF)},
+	turn.AskRefused:      {own: true, refused: true, breaks: failing(errRefused)},
+	turn.AskTimeout:      {own: true, refused: true, breaks: failing(errUnreached)},
+	turn.AskStalled:      {own: true, atPiece: true, breaks: cutBefore(errStalled, errStalled)},
+	turn.AskBusy:         {own: true, refused: true, breaks: answering(http.StatusTooManyRequests)},
+	turn.AskFailed:       {own: true, breaks: answering(http.StatusInternalServerError)},
+	turn.AskUnavailable:  {own: true, refused: true, breaks: answering(http.StatusServiceUnavailable)},
+	turn.AskUnauthorized: {own: true, refused: true, breaks: answering(http.StatusUnauthorized)},
+	turn.AskCut:          {own: true, atPiece: true, breaks: cutBefore(io.ErrUnexpectedEOF, io.EOF)},
 	turn.AskCutWithin:    {atPiece: true, breaks: cutWithin},
 	turn.AskTwice:        {atPiece: true, given: true, repeats: true, deceives: true, breaks: comingTwice},
-	turn.AskEmpty:        {breaks: emptied},
+	turn.AskEmpty:        {own: true, breaks: emptied},
 	turn.AskShort:        {atPiece: true, breaks: shortened},
 	turn.AskOther:        {given: true, repeats: true, deceives: true, breaks: mistaken},
 	turn.AskSlow:         {given: true, breaks: slowed},
@@ -319,9 +320,9 @@ var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.ChatLength:      {given: true, breaks: chatting(chatfault.Length)},
 	turn.ChatRefusal:     {given: true, breaks: chatting(chatfault.Refusal)},
 	turn.ChatSeveral:     {given: true, repeats: true, breaks: chatting(chatfault.Several)},
-	turn.AskDown:         {refused: true, breaks: failing(errRefused)},
-	turn.AskDownOne:      {refused: true, breaks: failing(errRefused)},
-	turn.AskLost:         {given: true, breaks: losing},
+	turn.AskDown:         {own: true, refused: true, breaks: failing(errRefused)},
+	turn.AskDownOne:      {own: true, refused: true, breaks: failing(errRefused)},
+	turn.AskLost:         {own: true, given: true, breaks: losing},
 	turn.AskBare:         {deceives: true, breaks: bared},
 	turn.AskAgain:        {given: true, repeats: true, deceives: true, breaks: repeated},
 }
@@ -354,6 +355,11 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 		piece = slices.Index(s.world.at, s.at)
 	}
 	answer, why := fault.breaks(s.world, piece)
+	if (why == "" || why == onlyHTTP) && fault.own && !s.world.http && s.errors != nil {
+		if err := s.errors(s.world.of, k); err != nil {
+			answer, why = &brokenAnswer{err: err, pieces: s.world.pieces[:max(piece, 0)]}, ""
+		}
+	}
 	if why == "" {
 		answer.asked = !fault.refused && !s.world.http
 		answer.says(s.world)

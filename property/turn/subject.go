@@ -25,6 +25,12 @@ type Subject struct {
 	// Check is asked about every run beside the invariants; an error is a violation.
 	// It may be called from several goroutines at once, for runs that are each its own.
 	Check func(Run) error
+	// Errors gives the error that a client has for what an explorer breaks in an ask outside
+	// HTTP, by whom is asked and how it breaks: of gRPC codes.Unavailable for AskRefused, say, and
+	// of Redis redis.Nil for AskEmpty. With one, AskBusy, AskFailed, AskUnavailable and
+	// AskUnauthorized are tried there too. Nil, for all or for one, is what package net says
+	// where a connection breaks, and an empty answer where nothing comes.
+	Errors func(of string, kind FaultKind) error
 	// Scripted says that user code does what is written down, whatever happens to it:
 	// nothing is said then of how it takes what goes wrong, beside the invariants and
 	// the checks.

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -372,6 +373,35 @@ func (r *Run) isAsked(begun *adk.Crossing) bool {
 // sameAs tells asks that ask the same as another one.
 func sameAs(first *adk.Crossing) func(begun *adk.Crossing) bool {
 	return func(b *adk.Crossing) bool { return b.Name == first.Name && string(b.JSON) == string(first.JSON) }
+}
+
+// leastValue is how long a text or a number is at least that is no word which anybody may use, such as
+// GET, yes or 200.
+const leastValue = 5
+
+// hasValueOf reports whether an ask has a text or a number of an earlier one, of what that asked or was
+// answered: a token, the key of a lock, or an order's number. What headers say belongs to the transport.
+func (r *Run) hasValueOf(x, earlier *adk.Crossing) bool {
+	in := string(x.JSON) + "\n" + x.Key
+	var has func(value any) bool
+	has = func(value any) bool {
+		switch v := value.(type) {
+		case map[string]any:
+			for name, member := range v {
+				if name != "headers" && has(member) {
+					return true
+				}
+			}
+		case []any:
+			return slices.ContainsFunc(v, has)
+		case string:
+			return len(v) >= leastValue && strings.Contains(in, v)
+		case json.Number:
+			return len(v) >= leastValue && strings.Contains(in, v.String())
+		}
+		return false
+	}
+	return has(wanted.Tree(earlier.JSON)) || r.asks()[earlier.Op].done != nil && has(wanted.Tree(r.asks()[earlier.Op].done.JSON))
 }
 
 // gave is what a call of a tool gave, here and in the undisturbed run, if it did in both.

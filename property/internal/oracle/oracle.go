@@ -728,7 +728,8 @@ func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 
 // begunAfterAbort: since the turn was aborted something is begun that the undisturbed turn does too, and
 // that writes: what takes back is not done there. It is silent where its call has had the same write before
-// the abort: who has begun a record has to end it, whatever its context.
+// the abort, or one that it has a value of: who has begun a record, or holds a lock, has to end that, whatever
+// its context.
 func begunAfterAbort(r, undisturbed *Run) []exhibit {
 	if r.cancelled == 0 {
 		return nil
@@ -740,7 +741,7 @@ func begunAfterAbort(r, undisturbed *Run) []exhibit {
 		}
 		same := sameAs(x)
 		ends := func(b *adk.Crossing) bool {
-			return b.Seq < r.cancelled && b.Call == x.Call && b.Name == x.Name && b.Status == string(adk.EffectWrites)
+			return b.Seq < r.cancelled && b.Call == x.Call && b.Status == string(adk.EffectWrites) && (b.Name == x.Name || r.hasValueOf(x, b))
 		}
 		if !slices.ContainsFunc(r.Crossings[:i], func(b adk.Crossing) bool {
 			return b.Kind == adk.KindAsk && b.Phase == adk.Begin && (same(&b) || ends(&b))
@@ -779,14 +780,26 @@ func (r *Run) known(call int) bool { return call > 0 && call < len(r.calls) }
 // does, where the world's answer itself wants it twice, and about the same with the same
 // key, by which who is asked knows it again. Equal are those too that differ in their keys, and in
 // ids that were made in the run, where the first seems to have failed and the key is another one for
-// that: one that is new each time keeps nobody from doing it again.
+// that: one that is new each time keeps nobody from doing it again. It is silent, too, about what was
+// written first before anything had gone wrong, and is another write in the undisturbed turn: a turn that is
+// not the same every time is told as that. Where nothing goes wrong, as with another conversation, what is
+// written may say other things than usual, as often.
 func doneTwice(r, undisturbed *Run) (found []exhibit) {
 	if slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Repeats }) {
 		return nil
 	}
 	usual := undisturbed.writes()
 	for what, all := range r.writes() {
-		for n := max(1, len(usual[what])); n < len(all); n++ {
+		if len(usual[what]) == 0 && slices.ContainsFunc(r.Faults, func(f Fault) bool { return all[0].Seq <= f.At }) {
+			continue
+		}
+		often := max(1, len(usual[what]))
+		for _, others := range usual {
+			if len(r.Faults) == 0 && who(others[0].Crossing) == who(all[0].Crossing) {
+				often = max(often, len(others))
+			}
+		}
+		for n := often; n < len(all); n++ {
 			x := all[n]
 			if x.One != "" && !slices.ContainsFunc(all[:n], func(before written) bool { return r.isRepeated(before, x) }) {
 				continue
@@ -801,6 +814,9 @@ func doneTwice(r, undisturbed *Run) (found []exhibit) {
 	}
 	return found
 }
+
+// who is asked to write, or the name of the tool that writes.
+func who(x *adk.Crossing) string { return x.Name + x.Seam.Name }
 
 // writes are the calls of tools that write, by tool and arguments, and the asks that do,
 // by who is asked what.

@@ -61,9 +61,9 @@ func (w What) Members() map[string]string {
 	var tree any
 	switch {
 	case w.Request != nil:
-		tree = treeOf(w.Request)
+		tree = Tree(w.Request)
 	case w.Record != nil:
-		tree = treeOf(w.Record.AppendJSON(nil))
+		tree = Tree(w.Record.AppendJSON(nil))
 	case w.Args != nil:
 		tree = w.Args
 	default:
@@ -74,9 +74,9 @@ func (w What) Members() map[string]string {
 	return all
 }
 
-// treeOf is a JSON text with its numbers as they are spelled, since an id may be longer than a
+// Tree is a JSON text with its numbers as they are spelled, since an id may be longer than a
 // float64 holds; nil of what is none.
-func treeOf(text []byte) (tree any) {
+func Tree(text []byte) (tree any) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if decoder.Decode(&tree) != nil {

@@ -2,11 +2,14 @@ package wanted
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // Write is what somebody was called for who changes something for it.
@@ -52,7 +55,8 @@ func (ids *IDs) Take(x *adk.Crossing) {
 
 // Parts are those of a write.
 type Parts struct {
-	// General is what each attempt at it has in common: all of it but for ids and idempotency keys.
+	// General is what each attempt at it has in common: all of it but for ids and idempotency keys,
+	// under whatever name a request has the key that is said beside it.
 	General string
 	// One is all of it: who is asked takes two for one where that is the same. It is empty where
 	// nothing sets them apart, who is asked never knows then.
@@ -66,13 +70,39 @@ type Parts struct {
 // Apart parts a write.
 func (ids *IDs) Apart(w Write) (p Parts) {
 	what, in, latest := ids.without(w.What)
-	_, beside, later := ids.without(w.Key)
-	p = Parts{General: w.By + httpform.WithoutKeys(what), IDs: in + "\n" + beside, Latest: max(latest, later)}
+	key, beside, later := ids.without(w.Key)
+	p = Parts{General: w.By + withoutKey(httpform.WithoutKeys(what), key), IDs: in + "\n" + beside, Latest: max(latest, later)}
 	if what != w.What || w.Key != "" || httpform.HasKey(w.What) {
 		p.One = w.What + "\n" + w.Key
 	}
 	return p
 }
+
+// withoutKey is a request, as JSON, without the texts in it that are the key beside it, in a body that
+// is a text as well: to be compared. One that has nothing else in it is left as it is, since what it is
+// about may be its key, as the order is that is called off.
+func withoutKey(request, key string) string {
+	if key == "" {
+		return request
+	}
+	quoted := quotedIn(key)
+	inText := quotedIn(quoted)
+	inText = inText[1 : len(inText)-1]
+	rest := strings.NewReplacer(quoted, `""`, inText, `\"\"`).Replace(request)
+	if !strings.ContainsFunc(names.ReplaceAllString(rest, ""), func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
+		return request
+	}
+	return rest
+}
+
+// quotedIn is a text as it stands in JSON.
+func quotedIn(text string) string {
+	quoted, _ := unescaped.Marshal(text) // a text always has a JSON
+	return string(quoted)
+}
+
+// names are those of members.
+var names = regexp.MustCompile(`"(?:[^"\\]|\\.)*"\s*:`)
 
 // mark is what no text has that is JSON.
 const mark = "\x00"
