@@ -81,7 +81,8 @@ func TestJSONOfWhatIsNotTold(t *testing.T) {
 // A value whose texts are all UTF-8 costs what its JSON does.
 func TestJSONAllocatesNothingMore(t *testing.T) {
 	var value any = map[string]string{"a": "café"}
-	plain := testing.AllocsPerRun(100, func() { _, _ = unescaped.Marshal(value) })
+	plain := allocs.PerRun(100, func() { _, _ = unescaped.Marshal(value) })
+
 	allocs.AtMost(t, plain, 100, func() { _, _ = unheld.JSON(value) }, "a value of UTF-8")
 }
 
