@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk/internal/pieces"
 	"github.com/adkreplay/adkreplay/adk/internal/roundtrip"
+	"github.com/adkreplay/adkreplay/adk/internal/unheld"
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
@@ -42,7 +43,9 @@ type AskOptions struct {
 // E_INVALID_ANSWER are answers of a type whose values JSON does not give back, and requests
 // of one whose values it does not hold (WLD-2). So is, after do was called, an answer that
 // has in an interface anything but nil, a bool, a float64, a string, or a []any or a
-// map[string]any of these: an int64 in an any would come back as a float64.
+// map[string]any of these: an int64 in an any would come back as a float64. What else JSON
+// cannot hold, such as NaN or a text that is no UTF-8, changes nothing for the caller, and a
+// replay has no answer then (E_UNANSWERED): bytes that may be no text are a []byte.
 //
 // Of an error a replay gives back the text, its causes, and what errors.Is finds: the
 // sentinels and, for errors.As, the types that trace.Options knows or is told. Whoever wants
@@ -90,7 +93,7 @@ func heldAnswer[Res any](x *Exchange, res *Res, err error) func() (json.RawMessa
 		if err != nil && reflect.ValueOf(res).Elem().IsZero() {
 			return nil, nil
 		}
-		return toJSON(*res)
+		return unheld.JSON(*res)
 	}
 }
 
@@ -99,20 +102,36 @@ func served[Res any](x *Exchange) (res Res, err error) {
 	if err := x.await(x.answer.After); err != nil {
 		return res, err
 	}
-	switch {
-	case x.answer.Value != nil && !IsUnheld(x.answer.Value):
-		if err := json.Unmarshal(x.answer.Value, &res); err != nil {
-			return res, x.errMisfit(err)
+	switch value := x.answer.Value; {
+	case value != nil:
+		if err := x.decode(value, &res); err != nil {
+			return res, err
 		}
 	case x.answer.Err == nil:
-		return res, x.errUnheld()
+		return res, x.errUnheld("")
 	}
 	return res, x.failed()
 }
 
-// errUnheld says that the recording lacks the answer.
-func (x *Exchange) errUnheld() error {
-	return &Error{Code: E_UNANSWERED, Message: "the recording does not hold what " + schema.Clip(x.of) + " answered"}
+// decode makes an answer, or a piece of one, of what was recorded.
+func (x *Exchange) decode(value json.RawMessage, res any) error {
+	if why := unheld.Within(value); why != "" {
+		return x.errUnheld(why)
+	}
+	if err := json.Unmarshal(value, res); err != nil {
+		return x.errMisfit(err)
+	}
+	return nil
+}
+
+// errUnheld says that the recording lacks the answer, or a part of it, and why where that is
+// known.
+func (x *Exchange) errUnheld(why string) error {
+	message := "the recording does not hold what " + schema.Clip(x.of) + " answered"
+	if why != "" {
+		message += ": " + why
+	}
+	return &Error{Code: E_UNANSWERED, Message: message}
 }
 
 // errMisfit says that what was recorded is no value of today's type.
@@ -144,7 +163,7 @@ func openAsk[Req, Res any](ctx context.Context, given, stream bool, of string, r
 			return nil, errLost(fault)
 		}
 	}
-	return openExchange(ctx, stream, of, func() (json.RawMessage, error) { return toJSON(request) }, options)
+	return openExchange(ctx, stream, of, func() (json.RawMessage, error) { return unheld.JSON(request) }, options)
 }
 
 // AskStream is Ask for an answer in pieces. do hands out each piece with the function
@@ -231,7 +250,7 @@ func (s *askStream[Req, P]) hand(piece P) error {
 	if s.loop.Left() {
 		return errStoppedAsk
 	}
-	s.x.piece(func() (json.RawMessage, error) { return toJSON(piece) }, false)
+	s.x.piece(func() (json.RawMessage, error) { return unheld.JSON(piece) }, false)
 	return s.body(piece)
 }
 
@@ -252,8 +271,8 @@ func (s *askStream[Req, P]) served() error {
 			return err
 		}
 		var piece P
-		if err := json.Unmarshal(given.Value, &piece); err != nil {
-			return s.x.errMisfit(err)
+		if err := s.x.decode(given.Value, &piece); err != nil {
+			return err
 		}
 		s.x.piece(func() (json.RawMessage, error) { return given.Value, nil }, given.Open)
 		if err := s.body(piece); err != nil {

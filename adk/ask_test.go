@@ -225,6 +225,45 @@ func TestAskOfWhatJSONLoses(t *testing.T) {
 		`ask x ""`, `piece {"$unheld":"json: unsupported value: NaN"}`, "done"}, lines)
 }
 
+// WLD-2: a text that is no UTF-8 reaches the caller as it is, and is told as what it is; what
+// JSON would make of it is no answer, which is said with the member.
+func TestAskOfTextsThatJSONLoses(t *testing.T) {
+	type value struct {
+		Text string
+		Raw  []byte
+	}
+	latin := value{"caf\xe9", []byte("caf\xe9")}
+	ask := func(ctx context.Context) (value, error) {
+		return adk.Ask(ctx, "x", latin.Text, func(context.Context, string) (value, error) { return latin, io.EOF })
+	}
+	stream := func(ctx context.Context) (got []string, err error) {
+		for piece, failed := range adk.AskStream(ctx, "y", "", func(_ context.Context, _ string, hand func(string) error) error { return hand("\xff") }) {
+			if err = failed; failed == nil {
+				got = append(got, piece)
+			}
+		}
+		return got, err
+	}
+	lines := asking(t, nil, func(ctx context.Context, _ *adk.DispatchContext) {
+		got, err := ask(ctx)
+		assert.Equal(t, latin, got)
+		assert.Equal(t, io.EOF, err)
+		pieces, err := stream(ctx)
+		assert.Equal(t, []string{"\xff"}, pieces)
+		assert.NoError(t, err)
+	})
+	answer, piece := `{"Text":{"$unheld":"no UTF-8: \"caf\\xe9\""},"Raw":"Y2Fm6Q=="}`, `{"$unheld":"no UTF-8: \"\\xff\""}`
+	assert.Equal(t, []string{`ask x {"$unheld":"no UTF-8: \"caf\\xe9\""}`, "done " + answer + " EOF", `ask y ""`, "piece " + piece, "done"}, lines)
+
+	asking(t, answering(map[string]*adk.Answer{"x": {Value: json.RawMessage(answer), Err: io.EOF}, "y": {Next: pieces(piece)}}), func(ctx context.Context, _ *adk.DispatchContext) {
+		_, err := ask(ctx)
+		assert.EqualError(t, err, "E_UNANSWERED: the recording does not hold what x answered: Text: it is no UTF-8: want a []byte, or what strings.ToValidUTF8 makes of it")
+		got, err := stream(ctx)
+		assert.Empty(t, got)
+		assert.EqualError(t, err, "E_UNANSWERED: the recording does not hold what y answered: it is no UTF-8: want a []byte, or what strings.ToValidUTF8 makes of it")
+	})
+}
+
 // WLD-2: a value in an interface is held to what its type would be: JSON says of none whether it
 // was an integer, a time or bytes. The world was asked by then.
 func TestAskOfValuesThatJSONLoses(t *testing.T) {

@@ -20,7 +20,8 @@ type TurnMiddleware struct {
 	// speak of it.
 	Name string
 	// Run is required. What it does before next is the pre-step, what it does
-	// afterwards the post-step.
+	// afterwards the post-step, which in the input pipeline comes before the dispatch, too:
+	// what is held for the whole turn goes around Runner.Run.
 	Run func(ctx context.Context, tc *TurnContext, next Next) error
 }
 
@@ -28,7 +29,8 @@ type TurnMiddleware struct {
 type DispatchMiddleware struct {
 	// Name is required and unique in its pipeline.
 	Name string
-	// Run is required.
+	// Run is required. Its post-step comes before the executor in the input pipeline: neither
+	// pipeline wraps an iteration.
 	Run func(ctx context.Context, dc *DispatchContext, next Next) error
 }
 

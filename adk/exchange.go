@@ -11,7 +11,6 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/timelimit"
 	"github.com/adkreplay/adkreplay/adk/internal/unheld"
 	"github.com/adkreplay/adkreplay/internal/schema"
-	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // Outside answers in the world's place, for replays and for those who break what the
@@ -249,7 +248,7 @@ func (x *Exchange) Next() (given Piece, ok bool, err error) {
 		return Piece{}, false, x.failed()
 	}
 	if IsUnheld(given.Value) {
-		return Piece{}, false, x.errUnheld()
+		return Piece{}, false, x.errUnheld(unheld.Within(given.Value))
 	}
 	return given, true, nil
 }
@@ -423,6 +422,3 @@ func Unheld(why string) json.RawMessage { return unheld.Because(why) }
 
 // IsUnheld reports whether raw is what Unheld makes.
 func IsUnheld(raw json.RawMessage) bool { return unheld.Is(raw) }
-
-// toJSON is a value as JSON, with the characters that it has.
-func toJSON(v any) (json.RawMessage, error) { return unescaped.Marshal(v) }

@@ -158,7 +158,7 @@ func (r *replayed) notCompared() []string {
 		said = append(said, "the order between strands, but for what they share")
 	}
 	if n := r.ids.Random(); n > 0 {
-		said = append(said, "random ids that requests brought with them: "+safetext.Counted(n, "UUID"))
+		said = append(said, wire.RandomIDs(n))
 	}
 	if own := r.own.Placeholders(); len(own) > 0 {
 		said = append(said, "secrets that live code has of its own, for which the recording has "+safetext.Short(own, stub.Same[string]))

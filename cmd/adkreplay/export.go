@@ -52,7 +52,7 @@ writes the spans that there are, and fails. With --events the conventions' event
 each time that a model was asked stands beside them: as log records, on a second
 line, since a line is of one signal. Receivers take the one at /v1/traces and the
 other at /v1/logs.
-` + exits("it is written", "", traceWords+"; or one that lacks what was answered", ""),
+` + exits("it is written", "nothing was asked over HTTP, or not of those that --of names: nothing is written", traceWords+"; or one that lacks what was answered", ""),
 		Example: `  adkreplay export testdata/turns/oslo.jsonl -o oslo.json
   adkreplay export --of api.openai.com turn.jsonl >model.json
   adkreplay export --otlp testdata/turns -o spans.json`,
@@ -100,6 +100,9 @@ func runExport(ctx context.Context, t *terminal, o exportOptions) error {
 	}
 	defer in.Close()
 	recording, err := cassette.ReadTrace(in, t.reading(f), o.of...)
+	if errors.Is(err, cassette.ErrNoExchanges) {
+		return &exitError{exitFound, safetext.WithoutPackage(err)}
+	}
 	if err != nil {
 		return unreadable(err)
 	}

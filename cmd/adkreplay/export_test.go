@@ -122,7 +122,7 @@ func TestExportRefuses(t *testing.T) {
 		{[]string{filepath.Join(folder, "none.jsonl"), "-o", there}, exitUnreadable, "none.jsonl: no such file or directory"},
 		{[]string{folder, "-o", there}, exitUnreadable, "folder"},
 		{[]string{put(t, "c.txt", []byte("hello")), "-o", there}, exitUnreadable, "c.txt"},
-		{[]string{put(t, "d.jsonl", tracetest.FixtureNamed(t, "hello").Bytes), "-o", there}, exitUnreadable, "d.jsonl: no exchanges over HTTP"},
+		{[]string{put(t, "d.jsonl", tracetest.FixtureNamed(t, "hello").Bytes), "-o", there}, exitFound, "d.jsonl: no exchanges over HTTP in this trace"},
 	})
 	o := adkreplay("export", "--otlp", filepath.Join(folder, "none.jsonl")) // it writes what can be read
 	assert.Equal(t, exitUnreadable, o.code)

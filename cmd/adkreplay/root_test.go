@@ -350,6 +350,7 @@ func TestHelpDocumentsTheExitCodes(t *testing.T) {
 	found := map[string]string{
 		"verify": "a divergence", "merge": "a divergence", "accept": "a divergence", "review": "a change", "stale": "a file is stale", "check": "a violation",
 		"lint": "a hint", "explore": "a violation", "shrink": "it was shrunk", "show": "nothing matches --grep", "stats": "a condition of --fail-if holds", "diff": "they differ",
+		"export": "nothing was asked over HTTP",
 	}
 	check := func(name string, args ...string) {
 		got := adkreplay(args...)

@@ -22,6 +22,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
+// ErrNoExchanges says that nothing was asked over HTTP in a trace, or nothing of those that were
+// named.
+var ErrNoExchanges = errors.New("no exchanges over HTTP")
+
 // ReadTrace reads what a trace holds of what was asked over HTTP (package adkhttp), in the
 // order in which it was asked; with of, of what these were asked alone, by the names that
 // the trace gives them. The File of o stands in errors and is the source of the conversation;
@@ -32,8 +36,8 @@ import (
 // in what WriteTrace writes. Of an answer that its client read no further (adk.E_ASK_STOPPED)
 // the conversation has what was read, which is enough for that client; Left says where. What
 // else the trace does not hold, since it was cut off, redacted or too long, is an error with
-// its crossing, and so is a turn that asked nothing. A trace that cannot be read is a
-// trace.FormatError.
+// its crossing, and a turn that asked nothing is ErrNoExchanges. A trace that cannot be read is
+// a trace.FormatError.
 func ReadTrace(r io.Reader, o trace.Options, of ...string) (*Recording, error) {
 	rec := &Recording{Form: "trace", Conversation: fakes.Conversation{Source: o.File}}
 	err := rec.readTrace(r, o, of)
@@ -94,9 +98,9 @@ const mostNamed = 9
 // nothing says that no exchange was found, and who would have some.
 func (a *tracedAsks) nothing(of []string) error {
 	if len(a.others) == 0 {
-		return errors.New("no exchanges over HTTP in this trace")
+		return fmt.Errorf("%w in this trace", ErrNoExchanges)
 	}
-	return fmt.Errorf("no exchanges over HTTP with %s in this trace: it asked %s", safetext.List(of, safetext.Quoted), safetext.Names(safetext.Each(a.others, safetext.Line), mostNamed))
+	return fmt.Errorf("%w with %s in this trace: it asked %s", ErrNoExchanges, safetext.List(of, safetext.Quoted), safetext.Names(safetext.Each(a.others, safetext.Line), mostNamed))
 }
 
 // tracedAsk is one of them. Places are the numbers of crossings.

@@ -58,7 +58,7 @@ var rooms = []room{
 	{name: "adk/internal/strandtime", because: "a leaf of the engine"},
 	{name: "adk/internal/tally", because: "a leaf of the engine"},
 	{name: "internal/jsonscan", because: "a leaf of the engine: JSON is walked, and nothing made of it"},
-	{name: "adk/internal/unheld", ours: []string{"internal/canonical", "internal/jsonscan"}, because: "a leaf of the engine"},
+	{name: "adk/internal/unheld", ours: []string{"internal/canonical", "internal/jsonscan", "internal/unescaped"}, because: "a leaf of the engine"},
 	{name: "replay/internal/align", because: "a leaf"},
 	{name: "internal/beside", because: "a leaf: transports and replays know of each other by it alone"},
 	{name: "internal/jsondiff", because: "a leaf"},
@@ -94,7 +94,7 @@ var rooms = []room{
 	{name: "internal/watchdog", ours: []string{"internal/codeplace"}, because: "it looks at goroutines, whoever runs them, and says where in code they are"},
 	{name: "property/internal/strays", ours: []string{"internal/safetext", "internal/watchdog"}, because: "goroutines that are left behind, whoever left them"},
 	{name: "adk", ours: []string{"adk/internal/bus", "internal/callers", "internal/canonical", "internal/digest", "adk/internal/errtree", "adk/internal/fan", "adk/internal/fields", "adk/internal/handed", "adk/internal/machine", "internal/jsonfault", "internal/ordered", "adk/internal/pieces", "internal/plain", "internal/reread", "adk/internal/roundtrip",
-		"internal/schema", "adk/internal/seampath", "internal/stash", "adk/internal/strandtime", "adk/internal/tally", "adk/internal/timelimit", "adk/internal/tokens", "adk/internal/toolform", "internal/unescaped", "adk/internal/unheld"},
+		"internal/schema", "adk/internal/seampath", "internal/stash", "adk/internal/strandtime", "adk/internal/tally", "adk/internal/timelimit", "adk/internal/tokens", "adk/internal/toolform", "adk/internal/unheld"},
 		because: "who runs turns carries all that it imports, and no tool for tests"},
 	{name: "adk/artifact", ours: []string{"adk", "internal/forging", "internal/jsonfault", "adk/artifact/internal/jsonindex", "adk/artifact/internal/jsonpath", "adk/internal/jsontree", "adk/internal/pattern", "internal/reread", "internal/storages", "adk/internal/yamltree"},
 		others: []string{ // Markdown, as CommonMark and GitHub have it

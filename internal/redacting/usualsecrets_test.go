@@ -36,6 +36,15 @@ func TestUsualSecrets(t *testing.T) {
 		{"url-password", "postgres://bob:" + "s3cr3t-pw@", "https://example.com/a:b@c"},
 		{"assignment", "password=" + "correcthorse", "the password is wrong"},
 		{"assignment", `"api_key": "` + alnum[:12], "api_key: ''"},
+		{"url-password", "redis://:" + "s3cr3t-pw@", "http://localhost:8080/a@b"},
+		{"assignment", "password=" + "abcd", "passwordless=true, password_reset=true, reset_password=true, max_tokens=4096, tokens=12345"},
+		{"assignment", "_PASSWORD=" + "abcd", `"has_password": false, password_hash_rounds=10000`},
+		{"assignment", "_API_KEY=" + alnum[:12], "SORT_KEY=created, AWS_DEFAULT_REGION=eu-north-1"},
+		{"assignment", "_TOKEN=" + alnum[:12], "next_page_token=" + alnum[:12] + ", MAX_TOKENS=40960"},
+		{"assignment", "PGPASSWORD=" + "abcd", "PGPASSFILE=/etc/pgpass"},
+		{"assignment", "_password: " + "abcdef", "a_password: none"},
+		{"assignment", "--token=" + alnum[:12], "--tokens=40960 --token-file=/run/x"},
+		{"assignment", "--auth-token=" + alnum[:12], "--sort-key=created"},
 		{"private-key", dashes + "BEGIN EC PRIVATE KEY" + dashes + "\nProc-Type: 4,ENCRYPTED\n\n" + alnum + "\n" + dashes + "END EC PRIVATE KEY" + dashes, "private key"},
 		{"private-key", dashes + "BEGIN RSA PRIVATE KEY" + dashes + "\n" + alnum + "\n" + dashes + "END RSA PRIVATE KEY" + dashes, dashes + "BEGIN CERTIFICATE" + dashes + alnum},
 	} {
@@ -47,6 +56,17 @@ func TestUsualSecrets(t *testing.T) {
 	}
 	cut := "a key: " + dashes + "BEGIN OPENSSH PRIVATE KEY" + dashes + "\n" + alnum
 	assert.Equal(t, "a key: [redacted:private-key:1]", redacting.NewRedactor(mustRules(t, redact.UsualSecrets())).Text(cut), "its end is missing")
+}
+
+// What commands are given and print holds the usual secrets, too, behind the names of variables.
+func TestUsualSecretsOfCommands(t *testing.T) {
+	for text, want := range map[string]string{
+		"DB_" + "PASSWORD=s3cr3t\nX=1":                                          "DB[redacted:assignment:1]\nX=1",
+		"OPENAI_" + "API_KEY='s3cr3t' psql":                                     "OPENAI[redacted:assignment:1]' psql",
+		"--cache redis://:" + "s3cr3t@cache:6379/0 --root-password=" + "s3cr3t": "--cache [redacted:url-password:1]cache:6379/0 --root[redacted:assignment:2]",
+	} {
+		assert.Equal(t, want, redacting.NewRedactor(mustRules(t, redact.UsualSecrets())).Text(text))
+	}
 }
 
 func TestUsualPaths(t *testing.T) {
@@ -61,7 +81,7 @@ func TestUsualPaths(t *testing.T) {
 // Redacting takes linear time, also of a stream that is made to begin secrets
 // again and again: no matcher reads a character more often than a few times.
 func TestRedactingIsLinear(t *testing.T) {
-	for _, hostile := range []string{"sk-", "-----BEGIN ", "eyJaaaaaaaa.", "password=", "a://b:", "Bearer ", "aaaa"} {
+	for _, hostile := range []string{"sk-", "-----BEGIN ", "eyJaaaaaaaa.", "password=", "_PASSWORD=", "a_", "--a-", "a://b:", "a://:", "Bearer ", "aaaa"} {
 		s := redacting.NewRedactStream(redacting.NewRedactor(mustRules(t, redact.UsualSecrets())))
 		for range 500 {
 			s.Add(strings.Repeat(hostile, 5), false)

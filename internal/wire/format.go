@@ -69,10 +69,14 @@ func RedactedNote(footer []Member) (notes []string) {
 	return notes
 }
 
-// The notes of a redaction, around what they count.
+// RandomIDs is the note of a report on the random ids that live code and the recording each made.
+func RandomIDs(n int) string { return noteOf(idsNote, n) }
+
+// The notes that count something, around that.
 var (
 	placeholdersNote = note{"what was redacted: ", "placeholder stands for it", "placeholders stand for it"}
 	unvalidatedNote  = note{"whether redacted arguments fit their tool: those of ", "call were not validated again", "calls were not validated again"}
+	idsNote          = note{"random ids that requests brought with them: ", "UUID", "UUIDs"}
 )
 
 type note struct{ before, one, many string }
@@ -92,14 +96,14 @@ func (of note) counted(text string) (n int, is bool) {
 	return n, is && err == nil && text == noteOf(of, n)
 }
 
-// JoinedNotes are what the reports of several traces say, each thing once: of their redactions
-// there is one note, which counts for all of them.
+// JoinedNotes are what the reports of several traces say, each thing once: of those that count
+// something there is one note, which counts for all of them.
 func JoinedNotes(reports ...[]string) (joined []string) {
 	at, sums := map[note]int{}, map[note]int{}
 	for _, report := range reports {
 	notes:
 		for _, text := range report {
-			for _, of := range []note{placeholdersNote, unvalidatedNote} {
+			for _, of := range []note{placeholdersNote, unvalidatedNote, idsNote} {
 				if n, is := of.counted(text); is {
 					if sums[of] += n; sums[of] == n {
 						at[of], joined = len(joined), append(joined, text)

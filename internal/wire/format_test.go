@@ -19,4 +19,6 @@ func TestRedactionNotes(t *testing.T) {
 	assert.Equal(t, []string{"what was redacted: 5 placeholders stand for it", "what a seam did",
 		"whether redacted arguments fit their tool: those of 2 calls were not validated again"}, wire.JoinedNotes(one, two, two))
 	assert.Empty(t, wire.JoinedNotes(nil, of("0", "0")))
+	assert.Equal(t, []string{"random ids that requests brought with them: 11 UUIDs", "what a seam did"},
+		wire.JoinedNotes([]string{wire.RandomIDs(3), "what a seam did"}, []string{wire.RandomIDs(7)}, []string{wire.RandomIDs(1)}))
 }

@@ -28,8 +28,13 @@ func UsualSecrets() *Rules {
 			{"huggingface-token", `\bhf_[A-Za-z0-9]{30,}`},
 			{"npm-token", `\bnpm_[A-Za-z0-9]{36}`},
 			{"bearer", `(?i)\b(?:bearer|basic) +[A-Za-z0-9._~+/-]{16,}=*`},
-			{"url-password", `[a-z][a-z0-9+.-]{0,20}://[^\s/:@]{1,100}:[^\s/@]{1,200}@`},
-			{"assignment", `(?i)\b(?:password|passwd|passphrase|client_?secret|api_?key|access_?token)["']?[ \t]{0,3}[=:][ \t]{0,3}["']?[^\s"',;&]{4,}`},
+			{"url-password", `[a-z][a-z0-9+.-]{0,20}://[^\s/:@]{0,100}:[^\s/@]{1,200}@`},
+			{"assignment", `(?i:\b(?:password|passwd|passphrase|client_?secret|api_?key|access_?token)["']?[ \t]{0,3}[=:][ \t]{0,3}["']?[^\s"',;&]{4,})` +
+				// Behind another word six, as "has_password": false says none.
+				`|(?i:[_-](?:password|passwd|passphrase|client_?secret|api_?key|access_?token)["']?[ \t]{0,3}[=:][ \t]{0,3}["']?[^\s"',;&]{6,})` +
+				// A variable of the environment, and an option of a command.
+				`|(?:_(?:PASSWORD|PASSWD|PASS|PWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|ACCESS|PRIVATE)_?KEY)|\bPGPASSWORD|\bREDISCLI_AUTH)=["']?[^\s"',;&]{4,}` +
+				`|--(?:[a-z]{1,20}-)?(?:token|secret|api-key)=["']?[^\s"',;&]{4,}`},
 		},
 	}
 }

@@ -1,0 +1,223 @@
+package unheld
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adkreplay/adkreplay/internal/unescaped"
+)
+
+// noText begins what is said of a text that is no UTF-8, of which JSON holds none.
+const noText = "no UTF-8: "
+
+// longest is how much of such a text is told as it is.
+const longest = 4 << 10
+
+// replaced is what encoding/json writes for each byte that is no UTF-8. It writes it for
+// nothing else, but for what writes its JSON itself.
+var replaced = []byte(`\ufffd`)
+
+// JSON is a value as JSON with the characters that it has. In the place of a text that is no
+// UTF-8, which encoding/json writes as another one, stands the object that says it in Go's
+// escapes; a name in an object that is none stands for all of the value.
+func JSON(value any) (json.RawMessage, error) {
+	line, err := unescaped.Marshal(value)
+	if err != nil || !bytes.Contains(line, replaced) {
+		return line, err
+	}
+	found := texts{}
+	found.in(reflect.ValueOf(value))
+	if len(found) == 0 {
+		return line, nil // it says U+FFFD itself
+	}
+	return found.told(line), nil
+}
+
+// texts are those of a value that are no UTF-8, in their order, by what encoding/json makes
+// of them: two that are not equal may become one.
+type texts map[string][]string
+
+func (t texts) add(text string, quoted bool) {
+	if utf8.ValidString(text) {
+		return
+	}
+	said := jsonOf(text)
+	if quoted {
+		said = jsonOf(said)
+	}
+	t[said] = append(t[said], text)
+}
+
+func jsonOf(text string) string {
+	said, _ := unescaped.Marshal(text) // texts always have a JSON
+	return string(said)
+}
+
+// take is the next of those that became said.
+func (t texts) take(said []byte) (text string, is bool) {
+	of := t[string(said)]
+	if len(of) == 0 {
+		return "", false
+	}
+	t[string(said)] = of[1:]
+	return of[0], true
+}
+
+// in goes through a value in the order in which encoding/json writes it. It has written it:
+// nothing in it leads back to itself.
+func (t texts) in(v reflect.Value) {
+	if !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
+		return
+	}
+	if text, own := ownForm(v); own {
+		t.add(text, false)
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		t.add(v.String(), false)
+	case reflect.Pointer, reflect.Interface:
+		t.in(v.Elem())
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			t.in(v.Index(i))
+		}
+	case reflect.Map:
+		t.inMap(v)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			_, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			if field := v.Field(i); field.Kind() == reflect.String && slices.Contains(strings.Split(options, ","), "string") {
+				t.add(field.String(), true)
+			} else {
+				t.in(field)
+			}
+		}
+	}
+}
+
+func (t texts) inMap(v reflect.Value) {
+	type entry struct {
+		name  string
+		value reflect.Value
+	}
+	var all []entry
+	for key, value := range v.Seq2() {
+		name, own := ownForm(key)
+		if key.Kind() == reflect.String && !own {
+			name = key.String()
+		}
+		all = append(all, entry{name, value})
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+	for _, one := range all {
+		t.add(one.name, false)
+		t.in(one.value)
+	}
+}
+
+// ownForm reports whether a value writes itself. What is JSON then is its own matter; where
+// it is a text, encoding/json puts that into JSON as any other.
+func ownForm(v reflect.Value) (text string, own bool) {
+	if v.CanAddr() && v.Kind() != reflect.Pointer {
+		v = v.Addr()
+	}
+	if !v.CanInterface() {
+		return "", false
+	}
+	switch of := v.Interface().(type) {
+	case json.Marshaler:
+		return "", true
+	case encoding.TextMarshaler:
+		said, _ := of.MarshalText() // encoding/json has called it, without an error
+		return string(said), true
+	}
+	return "", false
+}
+
+// told is the JSON of the value with what is said of the texts in their places.
+func (t texts) told(line []byte) json.RawMessage {
+	var out []byte
+	for from := 0; ; {
+		begin := bytes.IndexByte(line[from:], '"')
+		if begin < 0 {
+			return append(out, line[from:]...)
+		}
+		begin += from
+		end := begin + 1
+		for ; line[end] != '"'; end++ {
+			if line[end] == '\\' {
+				end++
+			}
+		}
+		end++
+		out = append(out, line[from:begin]...)
+		text, is := t.take(line[begin:end])
+		switch {
+		case !is:
+			out = append(out, line[begin:end]...)
+		case end < len(line) && line[end] == ':':
+			return Because(fmt.Sprintf("the name is %s, in %d bytes with the SHA-256 %x", saidOf(text), len(line), sha256.Sum256(line)))
+		default:
+			out = append(out, Because(saidOf(text))...)
+		}
+		from = end
+	}
+}
+
+func saidOf(text string) string {
+	if len(text) <= longest {
+		return fmt.Sprintf("%s%q", noText, text)
+	}
+	return fmt.Sprintf("%s%q and more, %d bytes with the SHA-256 %x", noText, text[:longest], len(text), sha256.Sum256([]byte(text)))
+}
+
+// Within says what of a line is not held, with the path to it, and why; it is empty where all
+// is.
+func Within(line json.RawMessage) string {
+	if !bytes.Contains(line, []byte(`{"`+member+`":`)) {
+		return ""
+	}
+	var tree any
+	if json.Unmarshal(line, &tree) != nil {
+		return ""
+	}
+	path, why := within(tree)
+	if strings.Contains(why, noText) { // it may be long
+		why = "it is no UTF-8: want a []byte, or what strings.ToValidUTF8 makes of it"
+	}
+	if path == "" {
+		return why
+	}
+	return strings.TrimPrefix(path, ".") + ": " + why
+}
+
+func within(tree any) (path, why string) {
+	switch tree := tree.(type) {
+	case []any:
+		for i, value := range tree {
+			if path, why = within(value); why != "" {
+				return fmt.Sprintf("[%d]%s", i, path), why
+			}
+		}
+	case map[string]any:
+		if why, is := tree[member].(string); is && len(tree) == 1 {
+			return "", why
+		}
+		for _, name := range slices.Sorted(maps.Keys(tree)) {
+			if path, why = within(tree[name]); why != "" {
+				return "." + name + path, why
+			}
+		}
+	}
+	return "", ""
+}
