@@ -60,9 +60,13 @@ MAY_RACE = (sync|sync/atomic|testing/synctest|$(ADKREPLAY)/(internal/watchdog|ad
 race: ## run all tests of what has goroutines under the race detector, shuffled, with a part of the draws: make thorough has all of them
 	ADKREPLAY_THOROUGH=long $(TEST) -race -short -p 3 -shuffle=$(SHUFFLE) $(LONGEST) $$($(GO) list -f '$(WITH_IMPORTS)' ./... | grep -E ' $(MAY_RACE)' | cut -d' ' -f1 | grep -v /internal/house)
 
+# Where an int has 32 bits, and where the system is another.
+ELSEWHERE = linux/386 windows/amd64
+
 .PHONY: vet
-vet: ## run go vet over all packages, those of the modules within too
+vet: ## run go vet over all packages, those of the modules within too, and for other systems than this one
 	@find . -name go.mod | sort | while read -r mod; do (cd "$$(dirname "$$mod")" && $(GO) vet ./...) || exit 1; done
+	@for platform in $(ELSEWHERE); do GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./... || exit 1; done
 
 .PHONY: example
 example: ## copy the example out of the tree, and build and test it there

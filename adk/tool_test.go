@@ -205,7 +205,7 @@ func TestToolIsARecord(t *testing.T) {
 
 type forecastArgs struct {
 	City string   `json:"city" jsonschema:"where"`
-	Days int      `json:"days,omitempty"`
+	Days int64    `json:"days,omitempty"`
 	Tags []string `json:"tags,omitempty"`
 }
 
@@ -218,7 +218,7 @@ func TestTypedTool(t *testing.T) {
 	}
 	tool, err := NewTypedTool(ToolInit{Name: "forecast", Description: "tells"}, fn)
 	require.NoError(t, err)
-	args, err := tool.Validate(map[string]any{"city": "Rome", "days": 1 << 60, "tags": []any{"a"}})
+	args, err := tool.Validate(map[string]any{"city": "Rome", "days": int64(1 << 60), "tags": []any{"a"}})
 	require.NoError(t, err)
 	result, err := tool.handler(t.Context(), nil, args)
 	require.NoError(t, err)

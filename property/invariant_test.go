@@ -2,6 +2,7 @@ package property_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -311,7 +312,7 @@ func TestViolationsTakeAnything(t *testing.T) {
 	}
 	for _, kind := range adk.Kinds() {
 		for _, phase := range []adk.Phase{adk.Whole, adk.Begin, adk.Done} {
-			for _, call := range []int{0, 1, -1, 1 << 40} {
+			for _, call := range []int{0, 1, -1, math.MaxInt} {
 				bare := []adk.Crossing{{Kind: adk.KindCall, ID: 1, Seam: adk.Seam{Label: adk.LabelRun}}, {Kind: kind, Phase: phase, Call: call, ID: call, Op: call}}
 				property.Violations(adk.RunInfo{}, inOrder(bare))
 				property.Violations(adk.RunInfo{}, inOrder(bare[1:]))

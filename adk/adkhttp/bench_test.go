@@ -51,22 +51,12 @@ func (c *copying) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// answering is a world that is in memory.
-var answering = roundTrip(func(req *http.Request) (*http.Response, error) {
-	_, _ = io.Copy(io.Discard, req.Body)
-	return &http.Response{StatusCode: 200, ContentLength: -1, Request: req, Body: io.NopCloser(strings.NewReader(said)),
-		Header: http.Header{"Content-Type": {"application/json"}}}, nil
+var asked = sync.OnceValue(func() (all []string) {
+	for n := range 2000 {
+		all = append(all, fmt.Sprintf(`{"model":"m","n":%d,"messages":[{"role":"user","content":"%s"}]}`, n, strings.Repeat("How is the weather in Oslo? ", 146)))
+	}
+	return all
 })
-
-var (
-	said  = `{"choices":[{"message":{"role":"assistant","content":"` + strings.Repeat("It rains. ", 60) + `"}}]}`
-	asked = sync.OnceValue(func() (all []string) {
-		for n := range 2000 {
-			all = append(all, fmt.Sprintf(`{"model":"m","n":%d,"messages":[{"role":"user","content":"%s"}]}`, n, strings.Repeat("How is the weather in Oslo? ", 146)))
-		}
-		return all
-	})
-)
 
 // post asks once, with a request of 4 KB, one of 2000.
 func post(ctx context.Context, client *http.Client, n int) error {

@@ -26,7 +26,7 @@ import (
 func (t *transport) requestJSON(req *http.Request, read bodyReader) (json.RawMessage, error) {
 	room := 1 << 9
 	if req.ContentLength > 0 {
-		room += int(min(req.ContentLength, t.maxBody))
+		room += int(min(req.ContentLength, t.maxBody, 1<<30)) // a larger one grows
 	}
 	o := canonical.Open(make([]byte, 0, room))
 	o.Text("method", cmp.Or(req.Method, http.MethodGet))

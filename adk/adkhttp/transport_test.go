@@ -342,6 +342,15 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
+// answering is a world that is in memory.
+var answering = roundTrip(func(req *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, req.Body)
+	return &http.Response{StatusCode: 200, ContentLength: -1, Request: req, Body: io.NopCloser(strings.NewReader(said)),
+		Header: http.Header{"Content-Type": {"application/json"}}}, nil
+})
+
+var said = `{"choices":[{"message":{"role":"assistant","content":"` + strings.Repeat("It rains. ", 60) + `"}}]}`
+
 // A test's server is asked by a name that stays, through the transport of its own client.
 func TestATestsServerHasAName(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())

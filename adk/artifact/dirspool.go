@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -156,8 +157,12 @@ func (s *DirSpool) replace(name string, content []byte) error {
 	return s.settle()
 }
 
-// sync brings the names of the directory to the disk.
+// sync brings the names of the directory to the disk. Windows takes no such wish for a folder,
+// and keeps a log of them itself.
 func (s *DirSpool) sync() error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	dir, err := s.root.Open(".")
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -166,7 +167,7 @@ func textAt(args map[string]any, name string) string { text, _ := args[name].(st
 func intAt(args map[string]any, name string) *int {
 	switch n := args[name].(type) {
 	case float64:
-		return new(int(min(n, 1<<53)))
+		return new(int(min(n, math.MaxInt>>1)))
 	case int:
 		return &n
 	}

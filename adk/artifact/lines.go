@@ -326,7 +326,7 @@ type grepper struct {
 	size   int     // of its program
 	needed literal // stands in every line that the expression matches
 	found  answerLines
-	steps  int // taken since the context was looked at
+	steps  int64 // taken since the context was looked at
 }
 
 // pass passes by a line that is too long, up to its end or without it, and gives what is
@@ -366,7 +366,7 @@ func (g *grepper) block(data []byte) error {
 const oftenEnough = 10_000_000
 
 func (g *grepper) line(data []byte) error {
-	steps := g.size * len(data)
+	steps := int64(g.size) * int64(len(data))
 	if g.steps += steps; steps > pattern.MaxSteps {
 		return refuse(shorterExpr, "the expression takes too many steps in a line of %d bytes", len(data))
 	}

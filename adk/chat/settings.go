@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -138,7 +139,7 @@ func (s *settings) fill() {
 	s.limits = budget.Limits{Encoding: s.text("tokenEncoding")}
 	s.limits.Counter, _ = s.options["counter"].(budget.Counter)
 	if window, set := s.data["contextWindow"].(float64); set {
-		s.limits.Window = int(window)
+		s.limits.Window = int(min(window, math.MaxInt>>1))
 	}
 	s.fillEndpoint()
 	s.fillRetry()
@@ -206,7 +207,7 @@ func (s *settings) fillRetry() {
 	s.retry = retry{attempts: 1, base: 500 * time.Millisecond, most: 30 * time.Second, statuses: []int{429, 502, 503, 504}, honor: true}
 	given, _ := s.data["retry"].(map[string]any)
 	if n, set := given["maxAttempts"].(float64); set {
-		s.retry.attempts = int(n)
+		s.retry.attempts = int(min(n, math.MaxInt>>1))
 	}
 	if n, set := given["baseDelayMs"].(float64); set {
 		s.retry.base = milliseconds(n)

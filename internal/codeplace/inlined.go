@@ -72,7 +72,7 @@ func packageOfFolder(dir string) string {
 	pkg := ""
 	if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
 		pkg = modfile.ModulePath(text)
-	} else if above := path.Dir(dir); above != dir {
+	} else if above := path.Dir(dir); above != dir && filepath.IsAbs(above) { // C: alone is where the program runs
 		if pkg = packageOfFolder(above); pkg != "" {
 			pkg = path.Join(pkg, path.Base(dir))
 		}

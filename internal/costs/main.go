@@ -1,8 +1,11 @@
+//go:build linux
+
 // Command costs says what the commands of adkreplay cost, in time and memory, for traces
 // of every shape: from a thousand crossings to a million (make large), or of a hundred
 // megabytes (make weigh). It fails where a command takes more than its memory or its time.
 // Its arguments are other numbers of crossings, or heavy and other numbers of megabytes;
-// and the names of shapes, where not all are wanted.
+// and the names of shapes, where not all are wanted. It needs Linux, which says in KiB what
+// memory a command took.
 package main
 
 import (

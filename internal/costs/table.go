@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -102,7 +104,7 @@ func (t *table) row(ctx context.Context, begin, command string, args []string) e
 	if err != nil {
 		return err
 	}
-	peak := ended.SysUsage().(*syscall.Rusage).Maxrss << 10 // of Linux, in KiB
+	peak := int64(ended.SysUsage().(*syscall.Rusage).Maxrss) << 10 // of Linux, in KiB
 	line := fmt.Sprintf("%s | %.1f | %d | %d |", begin, (ended.UserTime() + ended.SystemTime()).Seconds(), peak>>20, ended.ExitCode())
 	fmt.Println(line)
 	if peak > mostMemory || ended.ExitCode() < 0 {

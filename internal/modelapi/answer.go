@@ -246,7 +246,7 @@ func firstText(v map[string]any, names ...string) string {
 }
 
 // mostTokens is more than any model takes: what says more is not believed.
-const mostTokens = 1 << 40
+const mostTokens = 1 << 30
 
 func firstNumber(v map[string]any, names ...string) (int, bool) {
 	for _, name := range names {

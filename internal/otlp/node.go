@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -153,9 +154,9 @@ func (s *Span) number(keys ...string) (int, bool) {
 	for _, key := range keys {
 		switch v := s.value(key); {
 		case v == nil:
-		case v.Int != nil && *v.Int >= 0:
+		case v.Int != nil && *v.Int >= 0 && int64(*v.Int) <= math.MaxInt:
 			return int(*v.Int), true
-		case v.Double != nil && *v.Double >= 0:
+		case v.Double != nil && *v.Double >= 0 && *v.Double < math.MaxInt:
 			return int(*v.Double), true
 		}
 	}

@@ -59,6 +59,8 @@ func (e *encoder) value(v any) {
 		e.text(v)
 	case int:
 		e.out = strconv.AppendInt(e.out, int64(v), 10)
+	case wide:
+		e.out = strconv.AppendInt(e.out, int64(v), 10)
 	case float64:
 		e.float(v)
 	case Opaque:

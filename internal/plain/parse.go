@@ -15,7 +15,8 @@ import (
 // Parse reads what AppendJSON wrote. A mark that is none of this package's own
 // is given to resolve, with the JSON under it, which must not be kept or
 // changed; with a nil resolve, or an error of it, such data are an error that
-// names the mark. Numbers without point or exponent are int, others float64.
+// names the mark. Numbers without point or exponent are int, others float64; what
+// a program with 64 bits wrote, and an int of this one does not hold, is written again as it was.
 func Parse(data []byte, resolve func(tag string, raw []byte) (any, error)) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("the text is not valid UTF-8")
@@ -143,11 +144,14 @@ func scalarOf(word string) (any, error) {
 		}
 		return f, nil
 	}
-	i, err := strconv.Atoi(word)
+	i, err := strconv.ParseInt(word, 10, 64)
 	if err != nil {
 		return nil, errors.New("a number is beyond int")
 	}
-	return i, nil
+	if n := int(i); int64(n) == i {
+		return n, nil
+	}
+	return wide(i), nil
 }
 
 // mark takes the opening of an object and its first key, if that begins with a

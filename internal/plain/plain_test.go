@@ -209,6 +209,19 @@ var hostile = map[string]string{
 	strings.Repeat("[", 1000) + strings.Repeat("]", 1000): "nested more than 500",
 }
 
+// An int of a program with 64 bits is written as it was wherever it is read.
+func TestWideInt(t *testing.T) {
+	const text = `{"card":4929123456781234,"list":[-9223372036854775808,{"$int64":"5000000000"}]}`
+	v, err := Parse([]byte(text), nil)
+	require.NoError(t, err)
+	assert.Equal(t, text, string(AppendJSON(nil, v)))
+	assert.Empty(t, Fault(v))
+	assert.True(t, Equal(v, Copy(v)))
+	number, err := json.Marshal(wide(5_000_000_000))
+	require.NoError(t, err)
+	assert.Equal(t, string(number), string(AppendJSON(nil, wide(5_000_000_000))))
+}
+
 func TestParseRefuses(t *testing.T) {
 	for text, want := range hostile {
 		_, err := Parse([]byte(text), nil)

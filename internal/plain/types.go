@@ -12,6 +12,10 @@ import (
 // type that is once made, so a hostile trace must not make them without end.
 const maxTypeDepth = 6
 
+// wide is an int of a program with 64 bits in one with 32. It has the form of an int in a
+// trace, so that what was recorded there is written alike here.
+type wide int64
+
 // scalarTypes are the types that have a word of their own in a trace.
 var scalarTypes = map[string]reflect.Type{
 	"any":      reflect.TypeFor[any](),

@@ -264,8 +264,8 @@ func (d *Decoder) common(c *adk.Crossing, m *ScannedMember) (known bool, err err
 	switch string(m.Name) {
 	case memberKind, memberPhase:
 	case MemberAt:
-		var since int
-		since, err = IntOfJSON(m.Value)
+		var since int64
+		since, err = Int64OfJSON(m.Value)
 		c.At = d.Last.Add(time.Duration(since))
 	case memberIn:
 		c.Call, err = IntOfJSON(m.Value)
@@ -533,23 +533,32 @@ func textList(raw []byte) ([]string, error) {
 	return texts, nil
 }
 
-// IntOfJSON reads a whole number. It is strconv.Atoi without a string.
+// IntOfJSON reads a whole number that counts: none is larger than what a program can hold.
 func IntOfJSON(raw []byte) (int, error) {
+	n, err := Int64OfJSON(raw)
+	if err == nil && int64(int(n)) != n {
+		err = ErrWant("a whole number that is not too large", raw)
+	}
+	return int(n), err
+}
+
+// Int64OfJSON reads a whole number. It is strconv.ParseInt without a string.
+func Int64OfJSON(raw []byte) (int64, error) {
 	digits, negative := raw, raw[0] == '-'
 	if negative {
 		digits = raw[1:]
 	}
-	n := 0
+	n := int64(0)
 	for _, c := range digits {
-		if c < '0' || c > '9' || n < (math.MinInt+int(c-'0'))/10 {
+		if c < '0' || c > '9' || n < (math.MinInt64+int64(c-'0'))/10 {
 			return 0, ErrWant("a whole number", raw)
 		}
-		n = n*10 - int(c-'0') // downwards, where there is room for one more
+		n = n*10 - int64(c-'0') // downwards, where there is room for one more
 	}
 	if negative {
 		return n, nil
 	}
-	if n == math.MinInt || len(digits) == 0 {
+	if n == math.MinInt64 || len(digits) == 0 {
 		return 0, ErrWant("a whole number", raw)
 	}
 	return -n, nil

@@ -190,10 +190,10 @@ func (e *Encoder) Crossing(c *adk.Crossing, extra []Member) error {
 	} else {
 		e.Out = append(e.Out[:0], beginnings[c.Kind][c.Phase]...)
 	}
-	e.Int(MemberAt, int(step))
-	e.Int(memberIn, c.Call)
-	e.Int(MemberStrand, c.Strand)
-	e.Int(memberOp, c.Op)
+	e.Int(MemberAt, int64(step))
+	e.Int(memberIn, int64(c.Call))
+	e.Int(MemberStrand, int64(c.Strand))
+	e.Int(memberOp, int64(c.Op))
 	if err := e.fields(c); err != nil {
 		return err
 	}
@@ -280,10 +280,10 @@ func (e *Encoder) Field(use *adk.FieldUse, x *adk.Crossing) error {
 }
 
 // Int writes a member with a number.
-func (e *Encoder) Int(name string, n int) {
+func (e *Encoder) Int(name string, n int64) {
 	if n != 0 {
 		e.Key(name)
-		e.Out = strconv.AppendInt(e.Out, int64(n), 10)
+		e.Out = strconv.AppendInt(e.Out, n, 10)
 	}
 }
 

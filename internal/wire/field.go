@@ -261,7 +261,7 @@ func numberRow(of func(*adk.Crossing) *int) fieldRow {
 	return fieldRow{
 		Hold:     heldNumber(of),
 		Same:     func(_ Comparer, a, b *adk.Crossing) bool { return *of(a) == *of(b) },
-		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, *of(x)); return nil },
+		Append:   func(e *Encoder, name string, x *adk.Crossing) error { e.Int(name, int64(*of(x))); return nil },
 		Read:     func(_ *Decoder, x *adk.Crossing, raw []byte) (err error) { *of(x), err = IntOfJSON(raw); return err },
 		Zero:     func(x *adk.Crossing) { *of(x) = 0 },
 		OneLine:  true,

@@ -110,7 +110,7 @@ func originFields[E any](of func(*E) *adk.Origin) []eventField[E] {
 		wordField(eventDispatch, func(event *E) *string { return &of(event).DispatchID }),
 		wordField(eventDispatchName, func(event *E) *string { return &of(event).DispatchName }),
 		{EventIteration,
-			func(e *Encoder, name string, event *E) error { e.Int(name, of(event).Iteration); return nil },
+			func(e *Encoder, name string, event *E) error { e.Int(name, int64(of(event).Iteration)); return nil },
 			func(_ *Decoder, event *E, raw []byte) (err error) {
 				of(event).Iteration, err = IntOfJSON(raw)
 				return err

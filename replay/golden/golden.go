@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"flag"
@@ -209,6 +210,8 @@ func (c check) compare(transcript string) {
 		c.t.Errorf("golden: there is no %s. This writes it, for you to read before you commit it:\n  %s", c.file(), command(c.t.Name(), "-update"))
 	case err != nil:
 		c.fail("%v", err)
+	case isCheckedOut(golden):
+		c.fail("%s: %s", c.file(), checkedOut)
 	case string(golden) != transcript:
 		c.t.Errorf("golden: the turn is not the one in %s:\n%s\nIf it is as it should be, this updates the file:\n  %s",
 			c.file(), difference(string(golden), transcript), withReason(c.t))
@@ -217,6 +220,11 @@ func (c check) compare(transcript string) {
 		dropPending(c.t, c.file())
 	}
 }
+
+const checkedOut = "its lines end in CRLF: a checkout with core.autocrlf changed them; put `*.golden -text` into .gitattributes and check the file out again"
+
+// isCheckedOut reports whether git has changed the ends of lines. A transcript has no byte \r.
+func isCheckedOut(golden []byte) bool { return bytes.Contains(golden, []byte("\r\n")) }
 
 // difference is a unified diff; what is expected is on the lines with a minus.
 func difference(expected, actual string) string {
@@ -235,6 +243,8 @@ func (c check) update(transcript string) {
 		c.create(transcript)
 	case err != nil:
 		c.fail("%v", err)
+	case isCheckedOut(golden):
+		c.fail("%s: %s", c.file(), checkedOut)
 	case string(golden) != transcript:
 		c.accept(string(golden), transcript)
 	}

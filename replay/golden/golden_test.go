@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,19 @@ func TestTurnDiffers(t *testing.T) {
 	assert.Contains(t, said, "the turn is not the one in "+dir+"/greeting.golden")
 	assert.Contains(t, said, "-      store m1 assistant \"Hello!\" in messages")
 	assert.Contains(t, said, "+      store m1 assistant \"Goodbye!\" in messages")
+}
+
+// A golden file whose ends of lines a checkout has changed is no other turn, and is not updated.
+func TestTurnThatWasCheckedOut(t *testing.T) {
+	dir := written(t, greeting("Hello!"))
+	changed := strings.ReplaceAll(goldenFile(t, dir), "\n", "\r\n")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "greeting.golden"), []byte(changed), 0o600))
+	t.Setenv("ADKREPLAY_REASON", "Another machine.")
+	for _, update := range []string{"false", "true"} {
+		said := failure(t, checked(t, dir, update, greeting("Hello!")), "-count=1")
+		assert.Contains(t, said, "put `*.golden -text` into .gitattributes")
+		assert.Equal(t, changed, goldenFile(t, dir))
+	}
 }
 
 func TestTurnWithoutAGoldenFile(t *testing.T) {

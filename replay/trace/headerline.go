@@ -18,8 +18,8 @@ func writeHeader(e *wire.Encoder, h Header) error {
 	}
 	e.Begin(h.Extra)
 	e.String(wire.MemberFormat, wire.FormatName)
-	e.Int(wire.MemberVersion, h.Version)
-	e.Int(wire.MemberContract, h.Contract)
+	e.Int(wire.MemberVersion, int64(h.Version))
+	e.Int(wire.MemberContract, int64(h.Contract))
 	e.Key(wire.MemberStart)
 	var err error
 	if e.Out, err = wire.AppendTime(e.Out, h.Start); err != nil {

@@ -67,7 +67,7 @@ func TestLimits(t *testing.T) {
 		"values":    {repeated(`{"kind":"execute","phase":"begin","args":{"of":[`+strings.Repeat("1,", 40)+`1]}}`, 1), 20},
 		"restored": {tracetest.Seal([]string{tracetest.HeaderLine, `{"kind":"ask","phase":"begin","op":1,"of":"m","request":"` + strings.Repeat("x", 98) + `"}`,
 			`{"kind":"ask","phase":"begin","op":2,"of":"m","request":{"$from":1,"head":100}}`}, ""), 90},
-		"memory": {repeated(`{"kind":"now"}`, 30), 9000},
+		"memory": {repeated(`{"kind":"now"}`, 30), 4000},
 	}
 	for name, c := range cases {
 		var o trace.Options
@@ -98,7 +98,7 @@ func TestBombsAreGivenUpEarly(t *testing.T) {
 	require.NoError(t, err)
 	line := strings.Repeat(`{"kind":"now"}`+"\n", 1000)
 	_, err = io.WriteString(w, tracetest.HeaderLine+"\n")
-	for range 2000 {
+	for range 4000 {
 		require.NoError(t, err)
 		_, err = io.WriteString(w, line)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -267,7 +268,7 @@ func TestWhatNamesNothing(t *testing.T) {
 		begin(2, `{"$from":1,"head":-1}`):                             "head and tail are -1 and 0",
 		begin(2, `{"$from":1,"head":107,"tail":2}`):                   "head and tail are 107 and 2: there are 108 bytes",
 		begin(2, `{"$from":1,"head":7,"tail":6}`):                     "no JSON",
-		begin(2, `{"$from":1,"head":9223372036854775807}`):            "there are 108 bytes",
+		begin(2, fmt.Sprintf(`{"$from":1,"head":%d}`, math.MaxInt)):   "there are 108 bytes",
 		begin(2, `{"$from":1,"of":2}`):                                "of: is no member",
 		begin(2, `{"$from":"1"}`):                                     "want a whole number",
 		piece(1, `{"$from":1,"head":2}`):                              "names what was not said before",

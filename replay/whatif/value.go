@@ -353,7 +353,7 @@ func (w *whatIf) moveTo(x *adk.Crossing, a Override) ([]compare.FieldDiff, error
 
 // sinceBefore reads a duration, or a number of nanoseconds.
 func sinceBefore(given []byte) (since time.Duration, err error) {
-	if n, err := wire.IntOfJSON(given); err == nil {
+	if n, err := wire.Int64OfJSON(given); err == nil {
 		since = time.Duration(n)
 	} else if since, err = wire.DurationOfJSON(given); err != nil {
 		return 0, errors.New(`the value is no time since the crossing before: want one such as "1.5s", or nanoseconds`)

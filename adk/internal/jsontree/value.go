@@ -8,6 +8,7 @@
 package jsontree
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"math"
@@ -250,7 +251,7 @@ func compareFloats(x, y float64) int {
 type decimal struct {
 	negative bool
 	digits   string
-	exponent int
+	exponent int64
 }
 
 func decimalOf(number any) decimal {
@@ -273,11 +274,11 @@ func decimalText(text string) (d decimal) {
 	}
 	whole, fraction, _ := strings.Cut(text, ".")
 	whole = strings.TrimLeft(whole, "0")
-	d.exponent += len(whole)
+	d.exponent += int64(len(whole))
 	d.digits = whole + fraction
 	if whole == "" {
 		d.digits = strings.TrimLeft(fraction, "0")
-		d.exponent -= len(fraction) - len(d.digits)
+		d.exponent -= int64(len(fraction) - len(d.digits))
 	}
 	if d.digits = strings.TrimRight(d.digits, "0"); d.digits == "" {
 		return decimal{}
@@ -289,8 +290,8 @@ func decimalText(text string) (d decimal) {
 // for: what lies beyond compares as it does.
 const mostExponent = 1 << 40
 
-func exponentOf(text string) int {
-	n, err := strconv.Atoi(text)
+func exponentOf(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil && strings.HasPrefix(text, "-") {
 		return -mostExponent
 	}
@@ -313,14 +314,14 @@ func (d decimal) compare(other decimal) int {
 	if s, o := sign(d), sign(other); s != o || s == 0 {
 		return s - o
 	}
-	size := d.exponent - other.exponent
+	size := cmp.Compare(d.exponent, other.exponent)
 	if size == 0 {
 		size = strings.Compare(d.digits, other.digits)
 	}
 	if d.negative {
 		size = -size
 	}
-	return max(-1, min(1, size))
+	return size
 }
 
 // NumberOf is the number that a text in JSON's form stands for: a float64 where

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -136,8 +137,12 @@ func (d *Dir) folder(name string) error {
 	return nil
 }
 
-// sync brings the names in a folder to the disk.
+// sync brings the names in a folder to the disk. Windows takes no such wish for a folder, and
+// keeps a log of them itself.
 func (d *Dir) sync(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	f, err := d.root.Open(filepath.FromSlash(folder))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -79,7 +79,7 @@ func pipelineOf(pool *sql.DB) func(context.Context, []database.Statement) error 
 }
 
 // lockNumber is the advisory lock of the migrations.
-const lockNumber = 0x61646b7265 // adkre
+const lockNumber int64 = 0x61646b7265 // adkre
 
 // lockOf waits at the server for its turn to migrate: goose's own lock asks every five
 // seconds.

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -70,7 +71,11 @@ func Open(ctx context.Context, path string, config database.Config) (*database.D
 // dsn names a file to the driver, with how its connections begin.
 func dsn(path, transactions string, pragmas ...string) string {
 	query := url.Values{"_txlock": {transactions}, "_pragma": append([]string{"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)"}, pragmas...)}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
+	name := filepath.ToSlash(path)
+	if !strings.HasPrefix(name, "/") {
+		name = "/" + name // else the drive of C:/data is taken for a host
+	}
+	return (&url.URL{Scheme: "file", Path: name, RawQuery: query.Encode()}).String()
 }
 
 // isBusy reports whether another connection had what it needed.

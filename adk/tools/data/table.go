@@ -53,7 +53,7 @@ func FormatTable() *adk.Tool {
 			if len(columns) == 0 {
 				return "", fmt.Errorf("no columns to be found: no row is an object with keys")
 			}
-			if len(columns)*len(rows) > maxCells {
+			if int64(len(columns))*int64(len(rows)) > maxCells {
 				return "", fmt.Errorf("result too long: more than %d cells", maxCells)
 			}
 			return table(rows, columns, c.Text("format")), nil

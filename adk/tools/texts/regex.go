@@ -28,7 +28,7 @@ func compiled(expr, flags, text string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Invalid regex (RE2 has no look-around and no back references): %w", err)
 	}
-	if size*len(text) > pattern.MaxSteps {
+	if int64(size)*int64(len(text)) > pattern.MaxSteps {
 		return nil, fmt.Errorf("Invalid regex: it takes too many steps in a text of %d bytes", len(text))
 	}
 	return re, nil
@@ -100,11 +100,11 @@ func regexReplace(s string, o options) (any, error) {
 	}
 	matches := 0
 	re.ReplaceAllStringFunc(s, func(string) string { matches++; return "" })
-	if matches*(re.NumSubexp()+1) > maxPlaces {
+	if int64(matches)*int64(re.NumSubexp()+1) > maxPlaces {
 		return nil, fmt.Errorf("more than %d matches, groups counted each", maxPlaces)
 	}
 	pieces := piecesOf(replacement, re)
-	if matches*len(pieces) > maxPieces {
+	if int64(matches)*int64(len(pieces)) > maxPieces {
 		return nil, fmt.Errorf("%d matches to replace by %d texts and groups each: want at most %d together", matches, len(pieces), maxPieces)
 	}
 	var out strings.Builder

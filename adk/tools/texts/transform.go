@@ -273,7 +273,7 @@ func repeat(s string, o options) (any, error) {
 		return nil, err
 	}
 	count = max(0, min(100, count))
-	if len(s)*count > maxWork {
+	if int64(len(s))*int64(count) > maxWork {
 		return nil, errTooLong
 	}
 	return strings.Repeat(s, count), nil
@@ -348,7 +348,7 @@ func replace(s string, o options, most int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := strings.Count(s, from); most < 0 && n*len(to) > maxWork {
+	if n := strings.Count(s, from); most < 0 && int64(n)*int64(len(to)) > maxWork {
 		return nil, errTooLong
 	}
 	return strings.Replace(s, from, to, most), nil
@@ -379,7 +379,7 @@ func indent(s string, o options) (any, error) {
 		return nil, err
 	}
 	size = max(0, min(100, size))
-	if len(char) > maxWork/101 || (strings.Count(s, "\n")+1)*size*len(char) > maxWork {
+	if len(char) > maxWork/101 || int64(strings.Count(s, "\n")+1)*int64(size*len(char)) > maxWork {
 		return nil, errTooLong
 	}
 	begin := strings.Repeat(char, size)

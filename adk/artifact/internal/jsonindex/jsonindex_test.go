@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	plenty = 1 << 40
+	plenty = 1 << 30
 	deep   = 500
 )
 

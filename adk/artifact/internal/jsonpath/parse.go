@@ -2,6 +2,7 @@ package jsonpath
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -222,12 +223,13 @@ func (p *parser) integerIf() *int {
 		p.at = start
 		p.fail("an integer that begins with 0")
 	}
-	n, err := strconv.Atoi(p.text[start:p.at])
+	n, err := strconv.ParseInt(p.text[start:p.at], 10, 64)
 	if err != nil || n > maxInteger || n < -maxInteger {
 		p.at = start
 		p.fail("an integer beyond 2^53")
 	}
-	return &n
+	const most = math.MaxInt >> 1 // with 32 bits too, no list is as long, and a sum of two is an int
+	return new(int(max(-most, min(most, n))))
 }
 
 // quoted takes a string literal.

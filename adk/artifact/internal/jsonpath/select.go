@@ -2,6 +2,7 @@ package jsonpath
 
 import (
 	"iter"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -303,7 +304,7 @@ func (m matching) holds(e *evaluation, node jsonindex.Node) bool {
 		return false
 	}
 	compiled := e.pattern(source, m.whole)
-	e.Visit(len(text) * compiled.size / stepsOfNode)
+	e.Visit(int(min(int64(len(text))*int64(compiled.size)/stepsOfNode, math.MaxInt32)))
 	return compiled.Regexp != nil && compiled.MatchString(text)
 }
 
