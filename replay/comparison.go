@@ -11,6 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/bycause"
 	"github.com/adkreplay/adkreplay/replay/internal/matching"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -21,17 +22,11 @@ import (
 // found by their paths, operations by kind and arguments; numbers of calls,
 // operations and strands are no difference, nor is what strands did meanwhile.
 type comparison struct {
-	known      wire.Comparer
-	live       Live
-	want, got  *describe.Run
-	unanswered map[int]bool // calls of the new run that the recording has no answer for
-	unasked    map[int]bool // crossings of the new run that executed a tool of live code's own
-	asks       map[int]int  // the recorded asks whose answers those of the new run got, by the crossings that begin them; 0 is none
-	rivals     map[int]int  // recorded asks that were as much like one of the new run as the one whose answer it got
-
-	newSeq []int // as causal has it
-
-	callers *codeplace.Callers // who made the operations of the new run
+	known     wire.Comparer
+	live      Live
+	want, got *describe.Run
+	paired    bycause.Pairing    // zero where nothing is known of it
+	callers   *codeplace.Callers // who made the operations of the new run
 
 	pairs        map[*calls.Call]*calls.Call // from the recorded to the new
 	order        moved.Order                 // that of their steps
@@ -66,10 +61,15 @@ func (d *difference) place() int {
 	return 2 * d.at
 }
 
+// newComparison holds two runs against each other, of which callers knows who made what in the new one.
+func newComparison(known wire.Comparer, live Live, want, got *describe.Run, callers *codeplace.Callers) comparison {
+	return comparison{known: known, live: live, want: want, got: got, callers: callers, order: moved.Order{IsApart: callers.IsApart}}
+}
+
 // compare gives the differences in the recorded order.
 func (j *comparison) compare() []*difference {
 	j.pairs, j.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
-	j.matcher = &matching.Matcher{Known: j.known, Callers: j.callers, Recorded: j.want.Lines, Asks: j.asks, NewSeq: j.newSeq}
+	j.matcher = &matching.Matcher{Known: j.known, Callers: j.callers, Recorded: j.want.Lines, Asks: j.paired.Asks, NewSeq: j.paired.NewSeq}
 	j.calls(j.want.Root, j.got.Root)
 	j.found = slices.DeleteFunc(j.found, func(d *difference) bool {
 		return j.want.Cut && d.class == Missing && d.got == nil && !j.got.IsWithin(d.want, d.call, j.counterparts)
@@ -308,7 +308,7 @@ func (j *comparison) extra(in *calls.Call, g *calls.Step, at int) {
 	if g.Call == nil && g.X.Kind.Class() != adk.ClassOperation {
 		at = max(at, j.cameTo(g.In.Strand, g.X))
 	}
-	if g.Unanswered(j.unanswered) || j.matcher.IsUnanswered(g) {
+	if g.Unanswered(j.paired.Unanswered) || j.matcher.IsUnanswered(g) {
 		class = Unanswered
 	}
 	if class == Unanswered && j.repeats(g) {
@@ -350,7 +350,7 @@ func (j *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 		return j.calls(w.Call, g.Call)
 	}
 	j.lines(in, w.X, g.X)
-	if j.unasked[g.X.Seq] {
+	if j.paired.Unasked[g.X.Seq] {
 		j.add(&difference{class: Extra, want: w.X, got: g.X, call: in, at: w.X.Seq, lines: 1, fields: []compare.FieldDiff{{Field: "tool",
 			Want: "the tool that the context has", Got: "a tool of the live code's own, whose handler was not asked for: take tools from the context, or choose tool/" + safetext.ToolName(g.X.Record) + " (and Writes, if it may write)", Input: true}}})
 	}
@@ -416,7 +416,7 @@ func (j *comparison) below(in *calls.Call, w, g *calls.Step) (reached int) {
 	}
 	for _, got := range rest {
 		class := Extra
-		if j.unanswered[got.Begin.ID] {
+		if j.paired.Unanswered[got.Begin.ID] {
 			class = Unanswered
 		}
 		j.add(&difference{class: class, got: got.Begin, call: in, at: w.X.Seq, behind: true, lines: got.Size()})

@@ -18,9 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/asks"
+	"github.com/adkreplay/adkreplay/replay/internal/bycause"
 	"github.com/adkreplay/adkreplay/replay/internal/nearest"
-	"github.com/adkreplay/adkreplay/replay/internal/ownsecrets"
-	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/internal/siblings"
 	"github.com/adkreplay/adkreplay/replay/internal/unfed"
 	"github.com/adkreplay/adkreplay/replay/internal/written"
@@ -38,12 +37,7 @@ type replayed struct {
 	secrets   []redact.Pattern  // what it hides
 	redaction *redacting.Writer // what Live.Redact has found in it; nil without rules
 	lines     []trace.Line      // its crossings, with the recorded ids
-	ids       *rename.IDs
-	beside    []beside.Ask        // what was refused
-	lent      []*calls.Step       // as causal has it
-	shared    map[int]*calls.Step // as asks.Recorded has it
-	own       *ownsecrets.Secrets // the same
-	endless   []string            // who waits for whom in a run that never ends, and was left behind
+	outcome   *bycause.Outcome
 }
 
 // report is the report of a run with live seams.
@@ -64,7 +58,7 @@ func (r *replayed) report() *Report {
 
 // neverEnds has a report say who waits for whom in a run that never ends.
 func (r *replayed) neverEnds(report *Report) {
-	if r.endless == nil {
+	if r.outcome.Endless == nil {
 		return
 	}
 	if report.Divergence == nil { // it is the recording, as far as that goes
@@ -72,7 +66,7 @@ func (r *replayed) neverEnds(report *Report) {
 		report.Divergence = &Divergence{Class: Missing, Crossing: last.Seq + 1, Seam: r.want.SeamOf(last).String(), Strand: last.Strand,
 			At: last.At.Sub(r.want.Lines[0].At), Evidence: &Evidence{}}
 	}
-	report.Divergence.Waiting = r.endless
+	report.Divergence.Waiting = r.outcome.Endless
 	report.NotCompared = append(report.NotCompared, "what would have come then: the run never ends, and was left behind")
 }
 
@@ -131,7 +125,7 @@ func (r *replayed) unseen() []string {
 
 // refused are those who were asked beside the context and were not to be, with how often.
 func (r *replayed) refused() []string {
-	return safetext.Each(r.beside, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) })
+	return safetext.Each(r.outcome.Refused, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) })
 }
 
 // notCompared says what this replay could not hold against the recording. Of a pipeline and of
@@ -157,10 +151,10 @@ func (r *replayed) notCompared() []string {
 	if len(r.want.Strands) > 1 {
 		said = append(said, "the order between strands, but for what they share")
 	}
-	if n := r.ids.Random(); n > 0 {
+	if n := r.outcome.IDs.Random(); n > 0 {
 		said = append(said, "random ids that requests brought with them: "+safetext.Counted(n, "UUID"))
 	}
-	if own := r.own.Placeholders(); len(own) > 0 {
+	if own := r.outcome.Own.Placeholders(); len(own) > 0 {
 		said = append(said, "secrets that live code has of its own, for which the recording has "+safetext.Short(own, stub.Same[string]))
 	}
 	if r.order.Loosened {
@@ -345,7 +339,7 @@ func (r *replayed) also(d *Divergence, first *difference, want, got *adk.Crossin
 // ambiguous is the recorded ask that was as much like a changed one as the one whose
 // answer that got.
 func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
-	rival := r.rivals[got.Seq]
+	rival := r.paired.Rivals[got.Seq]
 	if rival == 0 {
 		return nil
 	}

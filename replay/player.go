@@ -368,6 +368,10 @@ func (p *player) outside() {
 	}
 }
 
+// Answer leaves everything to the scripted seams, which have the answers: there are
+// no others.
+func (p *player) Answer(context.Context, adk.Question) *adk.Answer { return nil }
+
 // gateOpened keeps the gates of the new run by their ids, for whoever settled
 // them.
 func (p *player) gateOpened(e adk.TurnGateOpen) {
@@ -409,7 +413,7 @@ func (p *player) act() {
 func (p *player) settle(gate *adk.TurnGate, x *adk.Crossing) {
 	p.acting++
 	defer func() { p.acting-- }()
-	p.unlocked(func() { settle(gate, x) })
+	p.unlocked(func() { stub.Settle(gate, x) })
 }
 
 // decided reports whether x is a cancel that the engine decided on: a strand that
@@ -433,18 +437,6 @@ func (p *player) exits(w wait) *adk.Crossing {
 			}
 			return nil
 		}
-	}
-}
-
-// settle makes a recorded settlement.
-func settle(gate *adk.TurnGate, x *adk.Crossing) {
-	switch x.Status {
-	case adk.GateResolved, adk.GateRefused:
-		_, _ = gate.Resolve(x.Key, x.Value)
-	case adk.GateRejected:
-		gate.Reject(x.Key, x.Err)
-	case adk.GateAborted:
-		gate.Abort(x.Key)
 	}
 }
 

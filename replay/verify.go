@@ -130,7 +130,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return &Report{Live: live.parts()}, err
 	}
 	report := again.report()
-	if d := report.Divergence; d != nil && again.endless == nil && len(again.found) > 0 {
+	if d := report.Divergence; d != nil && again.outcome.Endless == nil && len(again.found) > 0 {
 		some, may := live.again(again.found[0].call)
 		other, same := again.otherwiseOrdered(ctx, d, want, some, may, r.Options())
 		switch {
@@ -187,7 +187,7 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 		o, tree := orders[i], *recorded
 		tree.Order, some.late = o.steps, o.late
 		run, err := rerun(ctx, &tree, r.known.Sentinels, some.anew(), options)
-		if err != nil || run.endless != nil {
+		if err != nil || run.outcome.Endless != nil {
 			continue
 		}
 		run.live.only = "" // of all that is live nothing else has run
