@@ -100,7 +100,7 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	}
 	footer := recorded.FooterExtra
 	if isRedacted(recorded, live) {
-		if again.trace, err = again.unsecret(trace.Options{Sentinels: r.Options().Sentinels, ErrorTypes: r.Options().ErrorTypes}); err != nil {
+		if again.trace, err = again.unsecret(unlimited(r.Options())); err != nil {
 			return nil, err
 		}
 		footer = again.trace.FooterExtra
@@ -127,13 +127,13 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 	if err != nil {
 		return err
 	}
-	trace, err := in.Rest()
+	made, err := in.Rest()
 	if err != nil {
 		return err
 	}
 	r.compare()
-	tree := calls.Of(trace)
-	tree.Order, tree.Mixed = r.places(trace.Lines()), slices.ContainsFunc(tree.Lines, r.callers.IsApart)
+	tree := calls.Of(made)
+	tree.Order, tree.Mixed = r.places(made.Lines()), slices.ContainsFunc(tree.Lines, r.callers.IsApart)
 	arranged, err := rerunWhole(ctx, tree, r.known.Sentinels, Live{}, options)
 	if err != nil {
 		return err

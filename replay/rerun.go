@@ -103,8 +103,7 @@ func newKept(want *calls.Tree, known wire.Comparer, live Live, options trace.Opt
 		return &keptTape{tape.New(known, want.Lines, options)}
 	}
 	k := &keptTrace{options: options}
-	k.Recorder = Record(&k.written, RecordOptions{Sentinels: options.Sentinels, ErrorTypes: options.ErrorTypes, MaxLine: options.MaxLine, MaxSaid: options.MaxSaid,
-		MaxCrossings: options.MaxCrossings, MaxValues: options.MaxValues})
+	k.Recorder = Record(&k.written, recordingAs(options))
 	return k
 }
 
@@ -131,7 +130,7 @@ func (k *keptTrace) give(to *replayed) error {
 	if !to.live.hides() {
 		return nil
 	}
-	shown, err := to.withheld(trace.Options{Sentinels: k.options.Sentinels, ErrorTypes: k.options.ErrorTypes})
+	shown, err := to.withheld(unlimited(k.options))
 	if err == nil && shown != to.trace {
 		to.holds(shown)
 	}

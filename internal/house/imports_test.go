@@ -234,7 +234,7 @@ var rooms = []room{
 	{name: "replay/whatif", ours: []string{"adk", "internal/calls", "internal/compare", "internal/describe", "replay/internal/optional", "internal/plain", "internal/safetext", "internal/stub", "internal/wire",
 		"replay", "replay/diff", "replay/internal/again", "replay/trace"},
 		because: "it runs a turn again by the one door that replay has for it"},
-	{name: "replay/corpus", ours: []string{"adk", "replay/internal/align", "internal/codeplace", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/jsonfault", "replay/internal/optional", "replay/internal/varying", "internal/safetext", "internal/shell", "internal/stub", "internal/wholefile", "internal/wire", "replay", "replay/trace"},
+	{name: "replay/corpus", ours: []string{"adk", "replay/internal/align", "internal/codeplace", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/jsonfault", "replay/internal/optional", "replay/internal/varying", "replay/internal/written", "internal/safetext", "internal/shell", "internal/stub", "internal/wholefile", "internal/wire", "replay", "replay/trace"},
 		because: "it groups what replays report, and runs none itself"},
 	{name: "internal/page", ours: []string{"adk", "adk/session", "internal/safetext", "internal/wholefile", "internal/wire", "replay/corpus", "replay/sessions", "replay/trace", "replay/transcript"},
 		because: "it copies lines and reports into a file; its scripts read them"},

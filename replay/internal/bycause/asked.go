@@ -139,9 +139,8 @@ func (p *player) shown(c *newCall, ask *calls.Step) {
 	}
 }
 
-// itsOwn is the step in which the counterpart of a call that has shown which one it is made the id
-// that this one has now, and that of which a reading of the clock was given the time; nil of
-// anything else.
+// itsOwn finds the recorded step of an id that a call made before it showed which recorded call it
+// is, or of a clock reading that was answered with a recorded time; nil for anything else.
 func (p *player) itsOwn(c *newCall, got, next *adk.Crossing) *calls.Step {
 	if next == nil {
 		return nil

@@ -91,7 +91,7 @@ func (p *player) Begin(s adk.Step) {
 		c.apart, c.makesApart, strand.several, p.many = true, c.makesApart || wire.MakesID(s), true, true
 	}
 	p.give(strand)
-	w := &waiter{strand: strand, step: s, by: strand.present(), apart: apart}
+	w := &waiter{strand: strand, step: s, by: strand.byGoroutine(), apart: apart}
 	switch {
 	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // others may have come farther
 		if wire.ReadsClock(s) {
@@ -111,10 +111,10 @@ func (p *player) Begin(s adk.Step) {
 	p.wait(w)
 }
 
-// present is the time of the step that a waiter takes: that of its recorded
+// timeOf is the time of the step that a waiter takes: that of its recorded
 // counterpart, whatever other strands have come to. What was not recorded happens
 // when its strand came to it.
-func (p *player) present(w *waiter) time.Time {
+func (p *player) timeOf(w *waiter) time.Time {
 	if w.next == nil || w.step.Kind == adk.KindCall && p.live.Any || // of live code it is not known yet which call it is
 		w.strand.several && !wire.ReadsClock(w.step) && p.leavesUndone(w.strand, w.next.Seq) {
 		return w.strand.now
@@ -268,8 +268,8 @@ func (p *player) cancelling(s *newStrand, x *adk.Crossing) {
 	p.came(s, x)
 }
 
-// present is the present goroutine, where a strand has several.
-func (s *newStrand) present() int {
+// byGoroutine is the present goroutine, where a strand has several.
+func (s *newStrand) byGoroutine() int {
 	if !s.several {
 		return 0
 	}
@@ -279,7 +279,7 @@ func (s *newStrand) present() int {
 // give ends the step of a strand that was announced and not told: another goroutine of it may
 // yet tell its own.
 func (p *player) give(s *newStrand) {
-	if p.stepping != nil && p.stepping.strand == s && (p.stepping.by == 0 || p.stepping.by == s.present()) {
+	if p.stepping != nil && p.stepping.strand == s && (p.stepping.by == 0 || p.stepping.by == s.byGoroutine()) {
 		p.stepping = nil
 		p.wake()
 	}

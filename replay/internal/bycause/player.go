@@ -198,7 +198,7 @@ func (p *player) Now() time.Time {
 		return p.now
 	}
 	if w := p.stepping; w != nil && (w.goroutine == 0 || w.goroutine == watchdog.ID()) {
-		return p.present(w)
+		return p.timeOf(w)
 	}
 	return time.Time{}
 }
@@ -617,7 +617,7 @@ func (p *player) matched(got, next *adk.Crossing) *adk.Crossing {
 	if got.Phase == adk.Begin {
 		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
 		if s := p.strands[got.Strand]; s != nil && (got.Kind.LeadsTo() != "" || rec.Failed() && !rec.IsAsk()) { // an ask waits for its turn before it ends
-			op.by = s.present()
+			op.by = s.byGoroutine()
 		}
 		if c.apart && got.Kind.LeadsTo() != "" {
 			op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key}
