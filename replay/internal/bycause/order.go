@@ -129,7 +129,7 @@ func (p *player) wait(w *waiter) {
 	for !p.Stopped && !p.admitted(w) {
 		if w.moved == nil {
 			w.moved = sync.NewCond(&p.Mu)
-			p.hold(w)
+			p.queue.hold(w)
 			p.wake() // what was recorded before, and is not made now, holds nobody back any more
 		}
 		if !p.act() {
@@ -138,49 +138,17 @@ func (p *player) wait(w *waiter) {
 	}
 	w.strand.waiting = state.Without(w.strand.waiting, w)
 	p.count(w.strand)
-	p.release(w)
+	p.queue.release(w)
 	if p.stepping = w; p.pieces {
 		w.goroutine = watchdog.ID()
 	}
 }
 
-// hold adds one to those who wait for their steps. mu is held.
-func (p *player) hold(w *waiter) {
-	if !p.isInLine(w) {
-		p.waiters = append(p.waiters, w)
-		return
-	}
-	at, _ := slices.BinarySearchFunc(p.inLine, w.seq(), func(w *waiter, seq int) int { return cmp.Compare(w.seq(), seq) })
-	p.inLine = slices.Insert(p.inLine, at, w)
-}
-
-// release takes one away again that may have been held. mu is held.
-func (p *player) release(w *waiter) {
-	switch {
-	case w.moved == nil:
-	case p.isInLine(w):
-		at, _ := slices.BinarySearchFunc(p.inLine, w.seq(), func(w *waiter, seq int) int { return cmp.Compare(w.seq(), seq) })
-		at += slices.Index(p.inLine[at:], w)
-		p.inLine = slices.Delete(p.inLine, at, at+1)
-	default:
-		p.waiters = state.Without(p.waiters, w)
-	}
-}
-
-// isInLine reports whether a step waits for nothing but its turn, and that what is shared, a cancel
-// and an abort come before it. Where one such step may not be taken none that is recorded behind it
-// may: what it waits for comes before those as well, and is made by a strand that either waits
-// for a step before it too, or for none.
-func (p *player) isInLine(w *waiter) bool {
-	return p.tree.Order == nil && !w.let && !w.last && w.next != nil && (w.turn || calls.IsShared(w.step.Kind) || p.tree.Shares(w.next)) &&
-		calls.GateID(w.next) == "" && !wire.Aborts(w.next)
-}
-
 // letGo lets one go on whatever the order. mu is held.
 func (p *player) letGo(w *waiter) {
-	p.release(w)
+	p.queue.release(w)
 	w.let = true
-	p.hold(w)
+	p.queue.hold(w)
 	p.wake()
 }
 
@@ -211,24 +179,16 @@ func (p *player) wake() {
 		w.wake()
 		return
 	}
-	if p.moving > 0 && len(p.waiters)+len(p.inLine) > 0 && p.takesTurns() {
+	if p.moving > 0 && p.queue.any() && p.takesTurns() {
 		p.rest.Soon()
 	}
-	if len(p.waiters)+len(p.inLine) > 0 && p.stuck() {
-		slices.Concat(p.waiters, p.inLine)[0].wake()
+	if p.queue.any() && p.stuck() {
+		p.queue.all()[0].wake()
 	}
 }
 
 // nextStep is one who may take a step now; nil if nobody may. mu is held.
-func (p *player) nextStep() *waiter {
-	if at := slices.IndexFunc(p.waiters, p.admitted); at >= 0 {
-		return p.waiters[at]
-	}
-	if len(p.inLine) > 0 && p.admitted(p.inLine[0]) {
-		return p.inLine[0]
-	}
-	return nil
-}
+func (p *player) nextStep() *waiter { return p.queue.first(p.admitted) }
 
 func (w *waiter) wake() { w.moved.Signal() }
 
@@ -449,7 +409,7 @@ func (p *player) comesAtOnce(asks *newCall, x *adk.Crossing) bool {
 // isDue reports whether anything or anybody waits for its turn. mu is held.
 func (p *player) isDue() bool {
 	answer, _ := p.rest.Next()
-	return answer != nil || len(p.outsideEvents) > 0 || p.many && len(p.waiters)+len(p.inLine) > 0 || p.isHeldUp()
+	return answer != nil || len(p.outsideEvents) > 0 || p.many && p.queue.any() || p.isHeldUp()
 }
 
 // atRest makes what comes next in a run whose goroutines are at rest, and reports whether

@@ -39,9 +39,8 @@ type player struct {
 	callers   codeplace.Callers
 	noAnswerChecks
 
-	stub.Timers                      // with the lock that guards what follows
-	waiters       []*waiter          // in the order in which they came, but for those that are in line
-	inLine        []*waiter          // those that wait for nothing but what is shared, in the recorded order
+	stub.Timers   // with the lock that guards what follows
+	queue         queue
 	moving        int                // strands on the way: they wait neither for a step nor inside the engine
 	parked        map[int]*newStrand // those that wait inside the engine
 	now           time.Time
@@ -120,8 +119,8 @@ func newPlayer(tree *calls.Tree, live Live, known wire.Comparer) *player {
 		tree.Order = tree.AsRecorded()
 	}
 	p := &player{
-		tables: newTables(tree, live, known),
-		calls:  map[int]*newCall{}, ops: map[int]*newOp{},
+		tables: newTables(tree, live, known), queue: queue{tree: tree},
+		calls: map[int]*newCall{}, ops: map[int]*newOp{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
 		tookIDs: map[*calls.Step]*earlyID{}, passed: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{},
 		Outcome: Outcome{Pairing: Pairing{NewSeq: make([]int, len(tree.Lines)+1), Unanswered: map[int]bool{}, Unasked: map[int]bool{}}},
@@ -582,17 +581,7 @@ func (p *player) matched(got, next *adk.Crossing) *adk.Crossing {
 		return next
 	}
 	if got.Phase == adk.Done {
-		op := p.ops[got.Op]
-		delete(p.ops, got.Op)
-		if op == nil {
-			return nil
-		}
-		op.call.open = state.Without(op.call.open, op)
-		op.exchange()
-		if op.rec != nil {
-			return op.rec.Done
-		}
-		return nil
+		return p.ended(got)
 	}
 	c := p.calls[got.Call]
 	if c == nil {
@@ -615,38 +604,58 @@ func (p *player) matched(got, next *adk.Crossing) *adk.Crossing {
 		}
 	}
 	if got.Phase == adk.Begin {
-		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
-		if s := p.strands[got.Strand]; s != nil && (got.Kind.LeadsTo() != "" || rec.Failed() && !rec.IsAsk()) { // an ask waits for its turn before it ends
-			op.by = s.byGoroutine()
-		}
-		if c.apart && got.Kind.LeadsTo() != "" {
-			op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key}
-			if args, err := canonical.Object(got.Args); err == nil { // the map that it has is user code's
-				op.began.Args = args
-			}
-		}
-		if wire.AsksForGate(got) {
-			if open := p.gateOp(got.Name); open == nil || open.over { // a second one of the id does not open (GAT-5)
-				op.gate = got.Name
-			}
-		}
-		p.ops[got.Op] = op
-		c.open = append(c.open, op)
-		p.expectEnd(op, got)
-		if wire.Awaits(got) {
-			op.awaits = awaiting(got)
-		}
-		if wire.OpensMedia(got) && rec != nil {
-			p.tree.Media.Reached(rec.X)
-		}
-		if wire.RunsTool(got) && p.isUnasked(got.Record) {
-			p.Unasked[got.Seq] = true
-		}
+		p.opens(c, rec, got)
 	}
 	if rec == nil {
 		return nil
 	}
 	return rec.X
+}
+
+// ended closes an operation, and gives the recorded end of its counterpart.
+func (p *player) ended(got *adk.Crossing) *adk.Crossing {
+	op := p.ops[got.Op]
+	delete(p.ops, got.Op)
+	if op == nil {
+		return nil
+	}
+	op.call.open = state.Without(op.call.open, op)
+	op.exchange()
+	if op.rec != nil {
+		return op.rec.Done
+	}
+	return nil
+}
+
+// opens keeps an operation that has begun until it is over. rec is its counterpart; nil is none.
+func (p *player) opens(c *newCall, rec *calls.Step, got *adk.Crossing) {
+	op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
+	if s := p.strands[got.Strand]; s != nil && (got.Kind.LeadsTo() != "" || rec.Failed() && !rec.IsAsk()) { // an ask waits for its turn before it ends
+		op.by = s.byGoroutine()
+	}
+	if c.apart && got.Kind.LeadsTo() != "" {
+		op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key}
+		if args, err := canonical.Object(got.Args); err == nil { // the map that it has is user code's
+			op.began.Args = args
+		}
+	}
+	if wire.AsksForGate(got) {
+		if open := p.gateOp(got.Name); open == nil || open.over { // a second one of the id does not open (GAT-5)
+			op.gate = got.Name
+		}
+	}
+	p.ops[got.Op] = op
+	c.open = append(c.open, op)
+	p.expectEnd(op, got)
+	if wire.Awaits(got) {
+		op.awaits = awaiting(got)
+	}
+	if wire.OpensMedia(got) && rec != nil {
+		p.tree.Media.Reached(rec.X)
+	}
+	if wire.RunsTool(got) && p.isUnasked(got.Record) {
+		p.Unasked[got.Seq] = true
+	}
 }
 
 // take takes the recorded operation that a new one is answered by: what the
@@ -852,7 +861,7 @@ func (p *player) stop() {
 		}
 	}
 	p.cancel(stub.ErrStopped, context.Canceled)
-	for _, w := range slices.Concat(p.waiters, p.inLine) {
+	for _, w := range p.queue.all() {
 		w.wake()
 	}
 	p.rest.Stop()
