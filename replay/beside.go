@@ -104,8 +104,8 @@ func (p *player) endBesides() {
 	p.unlocked(p.besides.running.Wait)
 }
 
-// present is the number of the present goroutine; 0 is every one that has none.
-func (b *besides) present() int {
+// byNumber is the number of the present goroutine; 0 is every one that has none.
+func (b *besides) byNumber() int {
 	if len(b.goroutines) == 0 {
 		return 0
 	}
@@ -114,7 +114,7 @@ func (b *besides) present() int {
 
 // presentIn tells the present goroutine of a strand from those of all strands.
 func (b *besides) presentIn(strand int) int {
-	if by := b.present(); by != 0 {
+	if by := b.byNumber(); by != 0 {
 		return -by
 	}
 	return strand

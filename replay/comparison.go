@@ -11,6 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/bycause"
 	"github.com/adkreplay/adkreplay/replay/internal/matching"
 	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -21,17 +22,11 @@ import (
 // found by their paths, operations by kind and arguments; numbers of calls,
 // operations and strands are no difference, nor is what strands did meanwhile.
 type comparison struct {
-	known      wire.Comparer
-	live       Live
-	want, got  *describe.Run
-	unanswered map[int]bool // calls of the new run that the recording has no answer for
-	unasked    map[int]bool // crossings of the new run that executed a tool of live code's own
-	asks       map[int]int  // the recorded asks whose answers those of the new run got, by the crossings that begin them; 0 is none
-	rivals     map[int]int  // recorded asks that were as much like one of the new run as the one whose answer it got
-
-	newSeq []int // as causal has it
-
-	callers *codeplace.Callers // who made the operations of the new run
+	known     wire.Comparer
+	live      Live
+	want, got *describe.Run
+	paired    bycause.Pairing    // zero where nothing is known of it
+	callers   *codeplace.Callers // who made the operations of the new run
 
 	pairs        map[*calls.Call]*calls.Call // from the recorded to the new
 	order        moved.Order                 // that of their steps
@@ -66,29 +61,34 @@ func (d *difference) place() int {
 	return 2 * d.at
 }
 
+// newComparison holds two runs against each other, of which callers knows who made what in the new one.
+func newComparison(known wire.Comparer, live Live, want, got *describe.Run, callers *codeplace.Callers) comparison {
+	return comparison{known: known, live: live, want: want, got: got, callers: callers, order: moved.Order{IsApart: callers.IsApart}}
+}
+
 // compare gives the differences in the recorded order.
-func (j *comparison) compare() []*difference {
-	j.pairs, j.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(j.want.Lines))
-	j.matcher = &matching.Matcher{Known: j.known, Callers: j.callers, Recorded: j.want.Lines, Asks: j.asks, NewSeq: j.newSeq}
-	j.calls(j.want.Root, j.got.Root)
-	j.found = slices.DeleteFunc(j.found, func(d *difference) bool {
-		return j.want.Cut && d.class == Missing && d.got == nil && !j.got.IsWithin(d.want, d.call, j.counterparts)
+func (c *comparison) compare() []*difference {
+	c.pairs, c.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(c.want.Lines))
+	c.matcher = &matching.Matcher{Known: c.known, Callers: c.callers, Recorded: c.want.Lines, Asks: c.paired.Asks, NewSeq: c.paired.NewSeq}
+	c.calls(c.want.Root, c.got.Root)
+	c.found = slices.DeleteFunc(c.found, func(d *difference) bool {
+		return c.want.Cut && d.class == Missing && d.got == nil && !c.got.IsWithin(d.want, d.call, c.counterparts)
 	})
-	j.endWhereTheyDid()
-	slices.SortStableFunc(j.found, func(a, b *difference) int { return cmp.Compare(a.place(), b.place()) })
-	leadToTheAct(j.found)
-	leadToTheUse(j.found)
-	leadToThePanic(j.found)
-	j.countTheMade()
-	return j.found
+	c.endWhereTheyDid()
+	slices.SortStableFunc(c.found, func(a, b *difference) int { return cmp.Compare(a.place(), b.place()) })
+	leadToTheAct(c.found)
+	leadToTheUse(c.found)
+	leadToThePanic(c.found)
+	c.countTheMade()
+	return c.found
 }
 
 // endWhereTheyDid has the calls that ended in another way end before what they did not come to
 // do any more. What was read on by itself, such as the end of an answer whose body is closed as
 // the call ends, is nothing that they came to.
-func (j *comparison) endWhereTheyDid() {
+func (c *comparison) endWhereTheyDid() {
 	missing, unanswered := map[*calls.Call][]*difference{}, map[*calls.Call]bool{}
-	for _, d := range j.found {
+	for _, d := range c.found {
 		switch d.class {
 		case Missing:
 			missing[d.call] = append(missing[d.call], d)
@@ -96,11 +96,11 @@ func (j *comparison) endWhereTheyDid() {
 			unanswered[d.call] = true
 		}
 	}
-	for _, end := range j.found {
+	for _, end := range c.found {
 		if !end.otherEnd() || unanswered[end.call] { // it came to ask something else
 			continue
 		}
-		last := j.lastDone(end.call)
+		last := c.lastDone(end.call)
 		for _, d := range missing[end.call] {
 			if d.want.Seq > last && d.at <= end.at {
 				end.want, end.at = d.want, d.at-1
@@ -116,13 +116,13 @@ func (d *difference) otherEnd() bool {
 
 // lastDone is the recorded counterpart of what the code of a call did last in the new run, or
 // of what was done before that; where it did nothing of what was recorded, the call's beginning.
-func (j *comparison) lastDone(in *calls.Call) int {
-	script, last := j.pairs[in].Script, in.Begin.Seq
+func (c *comparison) lastDone(in *calls.Call) int {
+	script, last := c.pairs[in].Script, in.Begin.Seq
 	if len(script) == 0 {
 		return last
 	}
 	for _, s := range in.Steps {
-		if now := j.counterparts[s.X.Seq-1]; now > 0 && now <= script[len(script)-1].X.Seq {
+		if now := c.counterparts[s.X.Seq-1]; now > 0 && now <= script[len(script)-1].X.Seq {
 			last = max(last, s.X.Seq)
 		}
 	}
@@ -131,20 +131,20 @@ func (j *comparison) lastDone(in *calls.Call) int {
 
 // countTheMade has the first difference stand for all of its like in its call where that only
 // makes an id or a time: none of them says anything that the others do not.
-func (j *comparison) countTheMade() {
-	if len(j.found) == 0 {
+func (c *comparison) countTheMade() {
+	if len(c.found) == 0 {
 		return
 	}
-	first := j.found[0]
+	first := c.found[0]
 	x := cmp.Or(first.want, first.got)
 	if !wire.OnlyMakes(x) || first.want != nil && first.got != nil {
 		return
 	}
-	all := len(j.found)
-	j.found = slices.DeleteFunc(j.found, func(d *difference) bool {
+	all := len(c.found)
+	c.found = slices.DeleteFunc(c.found, func(d *difference) bool {
 		return d != first && d.class == first.class && d.call == first.call && cmp.Or(d.want, d.got).Kind == x.Kind
 	})
-	if more := all - len(j.found); more > 0 {
+	if more := all - len(c.found); more > 0 {
 		first.times = 1 + more
 	}
 }
@@ -215,21 +215,21 @@ func leadToTheUse(found []*difference) {
 
 // calls compares a call with its counterpart. It gives the last recorded crossing
 // that the new one came to, in the strands below it too.
-func (j *comparison) calls(want, got *calls.Call) (reached int) {
-	j.pairs[want] = got
-	j.lines(want, want.Begin, got.Begin)
-	reached = j.steps(want, want.Steps, got.Steps)
+func (c *comparison) calls(want, got *calls.Call) (reached int) {
+	c.pairs[want] = got
+	c.lines(want, want.Begin, got.Begin)
+	reached = c.steps(want, want.Steps, got.Steps)
 	switch {
 	case want.Return != nil && got.Return != nil && want.Return.Outcome != got.Return.Outcome:
-		j.endings(want, got, reached)
+		c.endings(want, got, reached)
 		return reached
 	case want.Return != nil && got.Return != nil:
-		j.lines(want, want.Return, got.Return)
+		c.lines(want, want.Return, got.Return)
 		return want.Return.Seq
 	case want.Return != nil:
-		j.add(&difference{class: Missing, want: want.Return, call: want, at: want.Return.Seq, lines: 1})
+		c.add(&difference{class: Missing, want: want.Return, call: want, at: want.Return.Seq, lines: 1})
 	case got.Return != nil:
-		j.add(&difference{class: Extra, got: got.Return, call: want, at: len(j.want.Lines), behind: true, lines: 1})
+		c.add(&difference{class: Extra, got: got.Return, call: want, at: len(c.want.Lines), behind: true, lines: 1})
 	}
 	return reached
 }
@@ -237,9 +237,9 @@ func (j *comparison) calls(want, got *calls.Call) (reached int) {
 // endings compares two calls that ended in two ways: the difference is where the
 // new one ended, last being what it had in common with the recorded one, and not
 // in what it did not come to do.
-func (j *comparison) endings(want, got *calls.Call, last int) {
+func (c *comparison) endings(want, got *calls.Call, last int) {
 	d := &difference{class: ChangedError, want: want.Return, got: got.Return, call: want, at: last, behind: true, lines: 1,
-		fields: compare.WithoutFollowing(compare.CompareInputs(j.known, want.Return, got.Return))}
+		fields: compare.WithoutFollowing(compare.CompareInputs(c.known, want.Return, got.Return))}
 	if got.Return.Outcome == adk.OutcomePanic {
 		d.class = Panicked
 	}
@@ -249,53 +249,53 @@ func (j *comparison) endings(want, got *calls.Call, last int) {
 			break
 		}
 	}
-	j.add(d)
+	c.add(d)
 }
 
-func (j *comparison) add(d *difference) { j.found = append(j.found, d) }
+func (c *comparison) add(d *difference) { c.found = append(c.found, d) }
 
 // lines compares two crossings that correspond.
-func (j *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
-	j.counterparts[want.Seq-1] = got.Seq
-	fields := compare.CompareInputs(j.known, want, got)
+func (c *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
+	c.counterparts[want.Seq-1] = got.Seq
+	fields := compare.CompareInputs(c.known, want, got)
 	if wire.EngineMakesID(want) { // it is the replay that gives the engine its ids, by who asks first
 		fields = slices.DeleteFunc(fields, func(f compare.FieldDiff) bool { return f.Of == adk.FieldName })
 	}
 	if want.Kind.Uses(adk.FieldDigest) && len(fields) > 0 {
-		fields = j.views.Differ(j.want.Tree, j.got.Tree, want, got, fields)
+		fields = c.views.Differ(c.want.Tree, c.got.Tree, want, got, fields)
 	}
-	if len(fields) == 0 || wire.IsLog(want) && !j.live.unredacted && compare.DifferInNumbers(fields) {
-		j.equal = append(j.equal, want.Seq)
+	if len(fields) == 0 || wire.IsLog(want) && !c.live.unredacted && compare.DifferInNumbers(fields) {
+		c.equal = append(c.equal, want.Seq)
 		return
 	}
 	fields = compare.InDetail(want, got, compare.WithoutFollowing(fields))
-	j.add(&difference{class: classOf(want, fields), want: want, got: got, fields: fields, call: in, at: want.Seq, lines: 1})
+	c.add(&difference{class: classOf(want, fields), want: want, got: got, fields: fields, call: in, at: want.Seq, lines: 1})
 }
 
 // steps compares what happened in a call. It gives the last recorded crossing
 // that the new call came to, in the strands below it too.
-func (j *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int) {
-	want, got = j.otherPieces(in, want, got)
-	matched := j.matcher.Match(want, got)
+func (c *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int) {
+	want, got = c.otherPieces(in, want, got)
+	matched := c.matcher.Match(want, got)
 	taken := map[*calls.Step]bool{}
-	displaced := j.order.Steps(got, matched)
+	displaced := c.order.Steps(got, matched)
 	at := in.Begin.Seq
 	for _, g := range got {
 		w := matched[g]
 		if w == nil {
-			j.extra(in, g, at)
+			c.extra(in, g, at)
 			continue
 		}
 		taken[w] = true
 		if move, is := displaced[g]; is {
-			j.add(&difference{class: Order, want: w.X, got: g.X, move: move, call: in, at: move.At, lines: 1, fields: j.pipelines(g)})
+			c.add(&difference{class: Order, want: w.X, got: g.X, move: move, call: in, at: move.At, lines: 1, fields: c.pipelines(g)})
 		}
-		reached = max(reached, j.pair(in, w, g))
+		reached = max(reached, c.pair(in, w, g))
 		at = max(at, w.Last().Seq)
 	}
 	for _, w := range want {
 		if !taken[w] {
-			j.add(&difference{class: Missing, want: w.X, call: in, at: w.X.Seq, lines: w.Size(), fields: j.pipelines(w)})
+			c.add(&difference{class: Missing, want: w.X, call: in, at: w.X.Seq, lines: w.Size(), fields: c.pipelines(w)})
 		}
 	}
 	return max(at, reached)
@@ -303,27 +303,27 @@ func (j *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int
 
 // extra adds a step that was not recorded. What the engine says of what went on
 // below, an error or a cancel, comes behind it.
-func (j *comparison) extra(in *calls.Call, g *calls.Step, at int) {
+func (c *comparison) extra(in *calls.Call, g *calls.Step, at int) {
 	class := Extra
 	if g.Call == nil && g.X.Kind.Class() != adk.ClassOperation {
-		at = max(at, j.cameTo(g.In.Strand, g.X))
+		at = max(at, c.cameTo(g.In.Strand, g.X))
 	}
-	if g.Unanswered(j.unanswered) || j.matcher.IsUnanswered(g) {
+	if g.Unanswered(c.paired.Unanswered) || c.matcher.IsUnanswered(g) {
 		class = Unanswered
 	}
-	if class == Unanswered && j.repeats(g) {
+	if class == Unanswered && c.repeats(g) {
 		return
 	}
-	j.add(&difference{class: class, got: g.X, call: in, at: at, behind: true, lines: g.Size(), fields: j.pipelines(g)})
+	c.add(&difference{class: class, got: g.X, call: in, at: at, behind: true, lines: g.Size(), fields: c.pipelines(g)})
 }
 
 // repeats reports whether a step asks once more what the world has not answered: one
 // difference then stands for all of them, since clients ask again by themselves.
-func (j *comparison) repeats(g *calls.Step) bool {
+func (c *comparison) repeats(g *calls.Step) bool {
 	if !g.IsAsk() {
 		return false
 	}
-	for _, d := range j.found {
+	for _, d := range c.found {
 		if d.class == Unanswered && d.got.Kind == g.X.Kind && d.got.Name == g.X.Name && wire.SameJSON(d.got.JSON, g.X.JSON) {
 			d.repeats++
 			d.lines += g.Size()
@@ -335,40 +335,40 @@ func (j *comparison) repeats(g *calls.Step) bool {
 
 // pipelines says, of a middleware that is dropped, added or moved, how its
 // pipeline was changed.
-func (j *comparison) pipelines(s *calls.Step) []compare.FieldDiff {
+func (c *comparison) pipelines(s *calls.Step) []compare.FieldDiff {
 	if s.Call == nil {
 		return nil
 	}
-	all := compare.CompareInfo(trace.Header{Info: j.want.Info}, trace.Header{Info: j.got.Info})
+	all := compare.CompareInfo(trace.Header{Info: c.want.Info}, trace.Header{Info: c.got.Info})
 	return slices.DeleteFunc(all, func(d compare.FieldDiff) bool { return d.Field != s.X.Seam.Label })
 }
 
 // pair compares two steps that correspond. It gives the last recorded crossing
 // that the new one came to.
-func (j *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
+func (c *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 	if w.Call != nil {
-		return j.calls(w.Call, g.Call)
+		return c.calls(w.Call, g.Call)
 	}
-	j.lines(in, w.X, g.X)
-	if j.unasked[g.X.Seq] {
-		j.add(&difference{class: Extra, want: w.X, got: g.X, call: in, at: w.X.Seq, lines: 1, fields: []compare.FieldDiff{{Field: "tool",
+	c.lines(in, w.X, g.X)
+	if c.paired.Unasked[g.X.Seq] {
+		c.add(&difference{class: Extra, want: w.X, got: g.X, call: in, at: w.X.Seq, lines: 1, fields: []compare.FieldDiff{{Field: "tool",
 			Want: "the tool that the context has", Got: "a tool of the live code's own, whose handler was not asked for: take tools from the context, or choose tool/" + safetext.ToolName(g.X.Record) + " (and Writes, if it may write)", Input: true}}})
 	}
-	j.notes(in, w, g)
-	reached = max(w.X.Seq, j.below(in, w, g))
+	c.notes(in, w, g)
+	reached = max(w.X.Seq, c.below(in, w, g))
 	switch {
 	case calls.LeftBehind(w, g):
-		j.counterparts[w.Done.Seq-1] = g.Done.Seq
-		j.equal = append(j.equal, w.Done.Seq)
+		c.counterparts[w.Done.Seq-1] = g.Done.Seq
+		c.equal = append(c.equal, w.Done.Seq)
 		return max(reached, w.Done.Seq)
 	case w.Done != nil && g.Done != nil:
-		j.lines(in, w.Done, g.Done)
+		c.lines(in, w.Done, g.Done)
 		return max(reached, w.Done.Seq)
 	case wire.IsPause(w.X) && (w.Failed() || g.Failed()): // a goroutine that nobody waits for comes to that, or not
 	case w.Done != nil:
-		j.add(&difference{class: Missing, want: w.Done, call: in, at: w.Done.Seq, lines: 1})
+		c.add(&difference{class: Missing, want: w.Done, call: in, at: w.Done.Seq, lines: 1})
 	case g.Done != nil:
-		j.add(&difference{class: Extra, got: g.Done, call: in, at: reached, behind: true, lines: 1})
+		c.add(&difference{class: Extra, got: g.Done, call: in, at: reached, behind: true, lines: 1})
 	}
 	return reached
 }
@@ -376,59 +376,59 @@ func (j *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 // endedOtherwise reports whether two operations gave two different answers: what
 // ended the wait of one then did not end the other's, and is no difference of
 // its own.
-func (j *comparison) endedOtherwise(w, g *calls.Step) bool {
-	return w.Done != nil && g.Done != nil && !j.known.SameError(w.Done.Err, g.Done.Err)
+func (c *comparison) endedOtherwise(w, g *calls.Step) bool {
+	return w.Done != nil && g.Done != nil && !c.known.SameError(w.Done.Err, g.Done.Err)
 }
 
 // notes compares the events and facts of two operations, each with the next of
 // its kind.
-func (j *comparison) notes(in *calls.Call, w, g *calls.Step) {
-	implied := func(x *adk.Crossing) bool { return x.Kind.Class() == adk.ClassFact && j.endedOtherwise(w, g) }
+func (c *comparison) notes(in *calls.Call, w, g *calls.Step) {
+	implied := func(x *adk.Crossing) bool { return x.Kind.Class() == adk.ClassFact && c.endedOtherwise(w, g) }
 	rest := slices.Clone(g.Notes)
 	for _, want := range w.Notes {
 		at := slices.IndexFunc(rest, func(x *adk.Crossing) bool { return x.Kind == want.Kind })
 		switch {
 		case at >= 0:
-			j.lines(in, want, rest[at])
+			c.lines(in, want, rest[at])
 			rest = slices.Delete(rest, at, at+1)
 		case !implied(want):
-			j.add(&difference{class: Missing, want: want, call: in, at: want.Seq, lines: 1})
+			c.add(&difference{class: Missing, want: want, call: in, at: want.Seq, lines: 1})
 		}
 	}
 	for _, got := range rest {
 		if !implied(got) {
-			j.add(&difference{class: Extra, got: got, call: in, at: w.X.Seq, behind: true, lines: 1})
+			c.add(&difference{class: Extra, got: got, call: in, at: w.X.Seq, behind: true, lines: 1})
 		}
 	}
 }
 
 // below compares the seam calls that two operations led to.
-func (j *comparison) below(in *calls.Call, w, g *calls.Step) (reached int) {
+func (c *comparison) below(in *calls.Call, w, g *calls.Step) (reached int) {
 	rest := slices.Clone(g.Calls)
 	for _, want := range w.Calls {
-		at := slices.IndexFunc(rest, func(c *calls.Call) bool { return c.Begin.Seam == want.Begin.Seam })
+		at := slices.IndexFunc(rest, func(one *calls.Call) bool { return one.Begin.Seam == want.Begin.Seam })
 		if at < 0 {
-			j.add(&difference{class: Missing, want: want.Begin, call: in, at: want.Begin.Seq, lines: want.Size()})
+			c.add(&difference{class: Missing, want: want.Begin, call: in, at: want.Begin.Seq, lines: want.Size()})
 			continue
 		}
-		reached = max(reached, j.calls(want, rest[at]))
+		reached = max(reached, c.calls(want, rest[at]))
 		rest = slices.Delete(rest, at, at+1)
 	}
 	for _, got := range rest {
 		class := Extra
-		if j.unanswered[got.Begin.ID] {
+		if c.paired.Unanswered[got.Begin.ID] {
 			class = Unanswered
 		}
-		j.add(&difference{class: class, got: got.Begin, call: in, at: w.X.Seq, behind: true, lines: got.Size()})
+		c.add(&difference{class: class, got: got.Begin, call: in, at: w.X.Seq, behind: true, lines: got.Size()})
 	}
 	return reached
 }
 
 // cameTo is the last recorded crossing of a strand whose counterpart happened
 // before a crossing of the new run.
-func (j *comparison) cameTo(strand string, x *adk.Crossing) (last int) {
-	for i, seq := range slices.Backward(j.counterparts) {
-		if seq > 0 && seq < x.Seq && j.want.Strands[j.want.Lines[i].Strand] == strand {
+func (c *comparison) cameTo(strand string, x *adk.Crossing) (last int) {
+	for i, seq := range slices.Backward(c.counterparts) {
+		if seq > 0 && seq < x.Seq && c.want.Strands[c.want.Lines[i].Strand] == strand {
 			return i + 1
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/describe"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/bycause"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -91,7 +92,7 @@ func TestLiveRunIsHeldAgainstTheContract(t *testing.T) {
 		if broken {
 			recorded.Lines()[at].Digest[0]++
 		}
-		r := &replayed{trace: recorded, ids: &rename.IDs{}, comparison: comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines())), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines()))}}
+		r := &replayed{trace: recorded, outcome: &bycause.Outcome{IDs: &rename.IDs{}}, comparison: comparison{known: wire.Comparer{Sentinels: known}, want: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines())), got: describe.Of(calls.New(trace.FormatVersion, recorded.Info, recorded.Lines()))}}
 		d := r.report().Divergence
 		if !broken {
 			assert.Nil(t, d)

@@ -15,7 +15,7 @@ import (
 // pieces, and adds one difference for each. It gives the rest of both. Where a secret was cut
 // over pieces, redaction has left some of nothing behind the placeholder: who drops such, as
 // many do, says the same pieces.
-func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restWant, restGot []*calls.Step) {
+func (c *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restWant, restGot []*calls.Step) {
 	if !slices.ContainsFunc(got, func(s *calls.Step) bool { return wire.IsDelta(s.X) }) {
 		return want, got
 	}
@@ -31,13 +31,13 @@ func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 			for _, s := range slices.Concat(w, g) {
 				gone[s] = wire.SaysNothing(s.X)
 			}
-			j.emptied(w)
+			c.emptied(w)
 			continue
 		}
-		j.add(&difference{class: ChangedInput, want: w[0].X, got: g[0].X, call: in, at: w[0].X.Seq, lines: len(w), fields: []compare.FieldDiff{{
+		c.add(&difference{class: ChangedInput, want: w[0].X, got: g[0].X, call: in, at: w[0].X.Seq, lines: len(w), fields: []compare.FieldDiff{{
 			Field: compare.FieldPieces, Want: strconv.Itoa(len(w)), Got: strconv.Itoa(len(g)), Input: true, Of: adk.FieldText}}})
 		for i, s := range w {
-			j.counterparts[s.X.Seq-1] = g[min(i, len(g)-1)].X.Seq
+			c.counterparts[s.X.Seq-1] = g[min(i, len(g)-1)].X.Seq
 		}
 		for _, s := range slices.Concat(w, g) {
 			gone[s] = true
@@ -50,13 +50,13 @@ func (j *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 }
 
 // emptied takes the pieces of nothing among some for such that the new run has too.
-func (j *comparison) emptied(pieces []*calls.Step) {
+func (c *comparison) emptied(pieces []*calls.Step) {
 	for _, s := range pieces {
 		if !wire.SaysNothing(s.X) {
 			continue
 		}
 		for _, x := range append([]*adk.Crossing{s.X}, s.Notes...) {
-			j.equal = append(j.equal, x.Seq)
+			c.equal = append(c.equal, x.Seq)
 		}
 	}
 }

@@ -26,22 +26,11 @@
 //     sampling and redaction (RecordOptions).
 //  2. Verify runs a trace again. Without live seams it holds the engine against the
 //     recording, crossing by crossing; that needs no code of yours and is what
-//     adkreplay verify does. What goroutines that your code began itself did at once, through
-//     one handle, is made again as it was.
+//     adkreplay verify does.
 //  3. A Live chooses which seams are your code: Prompt, Stash, Tools, Middleware, Executor,
 //     ToolCode, Storage, Gates or Everything. Then what your code asks of the engine is
 //     compared by cause and arguments, ids that it makes anew are renamed, and what it
-//     asks for without a recorded answer gets ErrUnanswered. What goroutines that it began
-//     itself do at once is held to no order, be it tools, requests or sub-agents; nor are tools
-//     and requests that were open at once in the recording, and come one by one today. What they
-//     hear comes in the recorded one, an answer, a time or the end of a sleep each when all
-//     of them have come to rest from the one before. Who was first at a lock, or at the clock,
-//     where two of them came at the same moment no crossing tells, and there a replay may do
-//     otherwise: give results back and keep them behind the goroutines, or begin strands
-//     (Fork), whose order is that of the recording. What goroutines had begun when the caller
-//     left is chance, too, and the report of a difference there says so. What it draws at
-//     random, as the jitter of a backoff, is another each time, too: draw it with adk.Ask, so
-//     that the recording has it, or from a source that tests fix, as an exploration needs.
+//     asks for without a recorded answer gets ErrUnanswered.
 //  4. The Report has a Divergence, or none. Its Class says what kind of difference it
 //     is, its Fields in which values, its Place where in your code, and After what else
 //     follows from it. String is written to be read on one screen.
@@ -50,4 +39,28 @@
 // Read on in replay/trace for the file, replay/transcript to read a run, replay/diff to
 // compare two traces, replay/whatif to answer one crossing differently, replay/corpus for
 // many traces at once, and replay/redact to keep secrets out.
+//
+// # Goroutines of your own
+//
+// What goroutines that your code began itself did at once, through one handle, is made again as
+// it was where no seam is live. Where they are live code:
+//
+//   - They are held to no order, be it tools, requests or sub-agents; nor are tools and requests
+//     that were open at once in the recording, and come one by one today.
+//   - What they hear comes in the recorded order: an answer, a time or the end of a sleep each,
+//     when all of them have come to rest from the one before.
+//   - Who was first at a lock, or at the clock, where two of them came at the same moment, no
+//     crossing tells, and there a replay may do otherwise. Give results back and keep them behind
+//     the goroutines, or begin strands (adk.TurnContext.Fork), whose order is that of the recording.
+//   - What goroutines had begun when the caller left is chance, and the report of a difference
+//     there says so.
+//   - What they draw at random, as the jitter of a backoff, is another each time: draw it with
+//     adk.Ask, so that the recording has it, or from a source that tests fix, as an exploration
+//     needs.
 package replay
+
+// File by file: without live seams player walks along the recording with one cursor (player.go)
+// and stops at the first difference; with live ones bycause.Run makes the run (rerun.go),
+// comparison holds it against the recording (comparison.go), and explain makes a Divergence of the
+// first difference (explain.go). Both kinds of run perform what was recorded through stub.Stage; report.go says
+// it to a person.

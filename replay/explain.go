@@ -18,9 +18,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/asks"
+	"github.com/adkreplay/adkreplay/replay/internal/bycause"
 	"github.com/adkreplay/adkreplay/replay/internal/nearest"
-	"github.com/adkreplay/adkreplay/replay/internal/ownsecrets"
-	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/internal/siblings"
 	"github.com/adkreplay/adkreplay/replay/internal/unfed"
 	"github.com/adkreplay/adkreplay/replay/internal/written"
@@ -38,12 +37,7 @@ type replayed struct {
 	secrets   []redact.Pattern  // what it hides
 	redaction *redacting.Writer // what Live.Redact has found in it; nil without rules
 	lines     []trace.Line      // its crossings, with the recorded ids
-	ids       *rename.IDs
-	beside    []beside.Ask        // what was refused
-	lent      []*calls.Step       // as causal has it
-	shared    map[int]*calls.Step // as asks.Recorded has it
-	own       *ownsecrets.Secrets // the same
-	endless   []string            // who waits for whom in a run that never ends, and was left behind
+	outcome   *bycause.Outcome
 }
 
 // report is the report of a run with live seams.
@@ -64,7 +58,7 @@ func (r *replayed) report() *Report {
 
 // neverEnds has a report say who waits for whom in a run that never ends.
 func (r *replayed) neverEnds(report *Report) {
-	if r.endless == nil {
+	if r.outcome.Endless == nil {
 		return
 	}
 	if report.Divergence == nil { // it is the recording, as far as that goes
@@ -72,7 +66,7 @@ func (r *replayed) neverEnds(report *Report) {
 		report.Divergence = &Divergence{Class: Missing, Crossing: last.Seq + 1, Seam: r.want.SeamOf(last).String(), Strand: last.Strand,
 			At: last.At.Sub(r.want.Lines[0].At), Evidence: &Evidence{}}
 	}
-	report.Divergence.Waiting = r.endless
+	report.Divergence.Waiting = r.outcome.Endless
 	report.NotCompared = append(report.NotCompared, "what would have come then: the run never ends, and was left behind")
 }
 
@@ -131,7 +125,7 @@ func (r *replayed) unseen() []string {
 
 // refused are those who were asked beside the context and were not to be, with how often.
 func (r *replayed) refused() []string {
-	return safetext.Each(r.beside, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) })
+	return safetext.Each(r.outcome.Refused, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) })
 }
 
 // notCompared says what this replay could not hold against the recording. Of a pipeline and of
@@ -157,10 +151,10 @@ func (r *replayed) notCompared() []string {
 	if len(r.want.Strands) > 1 {
 		said = append(said, "the order between strands, but for what they share")
 	}
-	if n := r.ids.Random(); n > 0 {
+	if n := r.outcome.IDs.Random(); n > 0 {
 		said = append(said, wire.RandomIDs(n))
 	}
-	if own := r.own.Placeholders(); len(own) > 0 {
+	if own := r.outcome.Own.Placeholders(); len(own) > 0 {
 		said = append(said, "secrets that live code has of its own, for which the recording has "+safetext.Short(own, stub.Same[string]))
 	}
 	if r.order.Loosened {
@@ -236,7 +230,10 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	r.also(d, first, want, got)
 	r.place(d, first, got)
 	if first.class == Missing {
-		last := append([]*adk.Crossing{want}, d.Evidence.Also...)[len(d.Evidence.Also)]
+		last := want
+		if also := d.Evidence.Also; len(also) > 0 {
+			last = also[len(also)-1]
+		}
 		d.Evidence.Left = slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
 			return r.counterparts[s.X.Seq-1] > 0 && describe.Gist(s.X) == describe.Gist(last)
 		})
@@ -345,7 +342,7 @@ func (r *replayed) also(d *Divergence, first *difference, want, got *adk.Crossin
 // ambiguous is the recorded ask that was as much like a changed one as the one whose
 // answer that got.
 func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
-	rival := r.rivals[got.Seq]
+	rival := r.paired.Rivals[got.Seq]
 	if rival == 0 {
 		return nil
 	}
@@ -593,39 +590,39 @@ func (r *replayed) agreedBefore(first *difference) (last []*adk.Crossing) {
 // what the caller of the run handed in, and the first in a call of live code that
 // saw what its recorded call saw. Of what no reviewer may miss it is enough that it is the first:
 // a call that was given something else differs before.
-func (j *comparison) markOwn() {
+func (c *comparison) markOwn() {
 	touched := map[*calls.Call]bool{}
-	for _, d := range j.found {
+	for _, d := range c.found {
 		in := d.call
 		if d.want == in.Begin && in.Parent == nil {
 			d.own = true
 			continue
 		}
-		if j.live.isLive(in) && !touched[in] && (j.sawTheSame(in) || wire.IsGrave(cmp.Or(d.want, d.got)) && j.pairs[in] != nil) {
+		if c.live.isLive(in) && !touched[in] && (c.sawTheSame(in) || wire.IsGrave(cmp.Or(d.want, d.got)) && c.pairs[in] != nil) {
 			d.own = true
 		}
-		for c := in; c != nil; c = c.Parent {
-			touched[c] = true
+		for one := in; one != nil; one = one.Parent {
+			touched[one] = true
 		}
 	}
-	j.markUnfed()
+	c.markUnfed()
 }
 
 // markUnfed tells of asks that follow what of their requests does not, once.
-func (j *comparison) markUnfed() {
+func (c *comparison) markUnfed() {
 	var asks []*difference
 	var pairs []unfed.Pair
-	for i, d := range j.found {
-		if d.want != nil && d.got != nil && wire.Asks(d.want) && wire.Asks(d.got) && j.live.isLive(d.call) {
+	for i, d := range c.found {
+		if d.want != nil && d.got != nil && wire.Asks(d.want) && wire.Asks(d.got) && c.live.isLive(d.call) {
 			asks, pairs = append(asks, d), append(pairs, unfed.Pair{Want: d.want, Got: d.got, Fields: compare.InDetail(d.want, d.got, d.fields), Told: i == 0 || d.own})
 		}
 	}
-	for i, members := range unfed.In(j.known, j.want.Tree, j.got.Tree, pairs) {
+	for i, members := range unfed.In(c.known, c.want.Tree, c.got.Tree, pairs) {
 		asks[i].unfed, asks[i].own = members, asks[i].own || len(members) > 0
 	}
 	makes := func(d *difference) bool { return wire.OnlyMakes(cmp.Or(d.want, d.got)) }
-	after := slices.IndexFunc(j.found, func(d *difference) bool { return !makes(d) })
-	if after > 0 && len(asks) > 0 && j.found[after] == asks[0] && j.found[0].call == asks[0].call {
+	after := slices.IndexFunc(c.found, func(d *difference) bool { return !makes(d) })
+	if after > 0 && len(asks) > 0 && c.found[after] == asks[0] && c.found[0].call == asks[0].call {
 		for _, d := range unfed.Worded(pairs[0].Fields) { // of a time or an id more or less no words come
 			if !slices.ContainsFunc(asks[0].unfed, func(told compare.FieldDiff) bool { return told.Field == d.Field }) {
 				asks[0].unfed = append(asks[0].unfed, d)
@@ -637,12 +634,12 @@ func (j *comparison) markUnfed() {
 
 // sawTheSame reports whether a call of the recorded run and its counterpart began
 // with the same in their state.
-func (j *comparison) sawTheSame(want *calls.Call) bool {
-	got := j.pairs[want]
+func (c *comparison) sawTheSame(want *calls.Call) bool {
+	got := c.pairs[want]
 	if got == nil {
 		return false
 	}
-	before, after := j.views.Before.To(j.want.Tree, want.Begin.Seq+1), j.views.After.To(j.got.Tree, got.Begin.Seq+1)
+	before, after := c.views.Before.To(c.want.Tree, want.Begin.Seq+1), c.views.After.To(c.got.Tree, got.Begin.Seq+1)
 	if want.Begin.Seam.Label != adk.LabelTool || before.Digest(want.Begin.ID) == after.Digest(got.Begin.ID) {
 		return before.Digest(want.Begin.ID) == after.Digest(got.Begin.ID)
 	}

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"weak"
 
-	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
@@ -56,17 +55,4 @@ func HeldLines(ctx context.Context, recorded []byte) (int, error) {
 		err = fmt.Errorf("it diverged: %s", report)
 	}
 	return source.held, err
-}
-
-// LedTo gives, for calls that come one after the other, which of the operations that are open
-// a replay takes each for, by its number from 0.
-func LedTo(open []*adk.Crossing, made ...*adk.Crossing) (by []int) {
-	in := &newCall{}
-	for i, x := range open {
-		in.open = append(in.open, &newOp{number: i, kind: x.Kind, began: x})
-	}
-	for _, call := range made {
-		by = append(by, (*causal)(nil).opFor(in, call).number)
-	}
-	return by
 }

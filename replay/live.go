@@ -14,6 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
+	"github.com/adkreplay/adkreplay/replay/internal/bycause"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
@@ -405,70 +406,19 @@ func (l Live) unseen() (said []string) {
 	return said
 }
 
-// apply puts the live parts of a turn in the place of the scripted ones.
-func (l Live) apply(config *adk.Config, raw *adk.RawTurn) {
-	config.TurnInput = pipelineOf(l, adk.LabelTurnInput, config.TurnInput, l.Config.TurnInput, turnName)
-	config.TurnOutput = pipelineOf(l, adk.LabelTurnOutput, config.TurnOutput, l.Config.TurnOutput, turnName)
-	l.applyDispatch(&config.DispatchInput, &config.DispatchOutput, &config.Executor)
-	config.Storage = l.storage(config.Storage)
-	l.applyInput(&raw.SystemPrompt, &raw.Instructions, &raw.Stash)
+// names reports whether Outside names who is asked.
+func (l Live) names(of string) bool {
+	return slices.ContainsFunc(l.Outside, func(pattern string) bool {
+		matched, _ := path.Match(pattern, of)
+		return matched || pattern == of
+	})
 }
 
-// applyInput is apply for what a run is given.
-func (l Live) applyInput(prompt *string, instructions *[]string, stash *map[string]any) {
-	if l.Takes(Prompt) {
-		*prompt, *instructions = l.Turn.SystemPrompt, l.Turn.Instructions
+// inRun is what a run asks of a Live.
+func (l Live) inRun() bycause.Live {
+	return bycause.Live{
+		Config: l.Config, Turn: l.Turn, Takes: l.Takes, TakesAll: l.takesAll, MayRun: l.mayRun,
+		Outside: l.names, OutsideFrom: l.OutsideFrom, Redact: l.Redact, Late: l.late,
+		Any: l.any(), SettlesGates: l.settlesGates(), Hides: l.hides(), Strict: l.Strict, Rerecords: l.rerecords,
 	}
-	if l.Takes(Stash) {
-		*stash = l.Turn.Stash
-	}
-}
-
-// applyDispatch is apply for the parts of a dispatch.
-func (l Live) applyDispatch(input, output *[]adk.DispatchMiddleware, executor *adk.Executor) {
-	*input = pipelineOf(l, adk.LabelDispatchInput, *input, l.Config.DispatchInput, dispatchName)
-	*output = pipelineOf(l, adk.LabelDispatchOutput, *output, l.Config.DispatchOutput, dispatchName)
-	if mine := l.Config.Executor; mine.Run != nil && l.takesNamed(adk.LabelExecutor, mine.Name) {
-		if mine.Name == "" {
-			mine.Name = executor.Name
-		}
-		*executor = mine
-	}
-}
-
-func turnName(m adk.TurnMiddleware) string         { return m.Name }
-func dispatchName(m adk.DispatchMiddleware) string { return m.Name }
-
-// pipelineOf is a pipeline with its live entries: the whole list of the user's
-// where all of it is live; else the recorded list, in which the chosen ones are
-// the user's, and chosen ones that were not recorded stand behind the nearest of
-// their predecessors that was.
-func pipelineOf[M any](l Live, label string, scripted, mine []M, name func(M) string) []M {
-	if l.takesAll(label) {
-		return mine
-	}
-	list := slices.Clone(scripted)
-	find := func(wanted string) int {
-		return slices.IndexFunc(list, func(m M) bool { return name(m) == wanted })
-	}
-	behind := 0
-	for _, m := range mine {
-		at := find(name(m))
-		switch {
-		case at >= 0:
-			behind = at + 1
-			if l.takesNamed(label, name(m)) {
-				list[at] = m
-			}
-		case l.takesNamed(label, name(m)):
-			list = slices.Insert(list, behind, m)
-			behind++
-		}
-	}
-	return list
-}
-
-// storage is the scripted storage with the live obligations in their places.
-func (l Live) storage(scripted adk.Storage) adk.Storage {
-	return storages.Mixed(l.Config.Storage, scripted, func(seam string) bool { return l.takesNamed(adk.LabelStorage, seam) })
 }

@@ -220,20 +220,6 @@ func TestCallsThatBeginAtOnceFindTheirOwn(t *testing.T) {
 	}
 }
 
-// So is one of a replay, which is told of no more than the calls.
-func TestCallsOfAReplayAreOfTheirOwnArguments(t *testing.T) {
-	t.Parallel()
-	tool := working("read")[0]
-	executes := func(n float64) *adk.Crossing {
-		return &adk.Crossing{Kind: adk.KindExecute, Phase: adk.Begin, Record: tool, Args: map[string]any{"n": n}}
-	}
-	calls := func(n float64) *adk.Crossing {
-		return &adk.Crossing{Kind: adk.KindCall, Seam: adk.Seam{Label: adk.LabelTool, Name: "read"}, Args: map[string]any{"n": n}}
-	}
-	open := []*adk.Crossing{executes(0), executes(1), executes(1), executes(2)}
-	require.Equal(t, []int{0, 3, 2, 1}, replay.LedTo(open, calls(0), calls(2), calls(1), calls(1)))
-}
-
 // What live code does while a tool runs is done by live code, and not looked for where what
 // stands in for the tool has come to, which may have had the same handle.
 func TestWhatLiveCodeDoesBesideATool(t *testing.T) {

@@ -368,6 +368,10 @@ func (p *player) outside() {
 	}
 }
 
+// Answer leaves everything to the scripted seams, which have the answers: there are
+// no others.
+func (p *player) Answer(context.Context, adk.Question) *adk.Answer { return nil }
+
 // gateOpened keeps the gates of the new run by their ids, for whoever settled
 // them.
 func (p *player) gateOpened(e adk.TurnGateOpen) {
@@ -409,7 +413,7 @@ func (p *player) act() {
 func (p *player) settle(gate *adk.TurnGate, x *adk.Crossing) {
 	p.acting++
 	defer func() { p.acting-- }()
-	p.unlocked(func() { settle(gate, x) })
+	p.unlocked(func() { stub.Settle(gate, x) })
 }
 
 // decided reports whether x is a cancel that the engine decided on: a strand that
@@ -433,18 +437,6 @@ func (p *player) exits(w wait) *adk.Crossing {
 			}
 			return nil
 		}
-	}
-}
-
-// settle makes a recorded settlement.
-func settle(gate *adk.TurnGate, x *adk.Crossing) {
-	switch x.Status {
-	case adk.GateResolved, adk.GateRefused:
-		_, _ = gate.Resolve(x.Key, x.Value)
-	case adk.GateRejected:
-		gate.Reject(x.Key, x.Err)
-	case adk.GateAborted:
-		gate.Abort(x.Key)
 	}
 }
 
@@ -491,7 +483,7 @@ func (p *player) awaitFor(w wait) *adk.Crossing {
 	if s == nil {
 		s = &strand{moved: sync.NewCond(&p.Mu)} // it has ended, and its handle is used late
 	}
-	w.of, w.by = s, p.besides.present()
+	w.of, w.by = s, p.besides.byNumber()
 	for {
 		p.act()
 		x := p.head()
@@ -699,7 +691,7 @@ func (p *player) Park(n int, ready func() bool) {
 		p.alive--
 	} else {
 		s := p.strand(n)
-		s.parked = append(s.parked, parked{ready, p.besides.present()})
+		s.parked = append(s.parked, parked{ready, p.besides.byNumber()})
 		p.parked++
 	}
 	p.act()
@@ -731,7 +723,7 @@ func (p *player) Resume(n int) {
 
 // resumed takes away what a goroutine waited for that goes on. mu is held.
 func (p *player) resumed(s *strand) {
-	by := p.besides.present()
+	by := p.besides.byNumber()
 	at := max(slices.IndexFunc(s.parked, func(g parked) bool { return g.by == by && g.ready() }), 0)
 	if at < len(s.parked) {
 		s.parked = slices.Delete(s.parked, at, at+1)
@@ -796,7 +788,7 @@ func (p *player) unexplained(want, got *adk.Crossing) []compare.FieldDiff {
 // note keeps what later steps need of a crossing that agreed. mu is held.
 func (p *player) note(x *adk.Crossing) {
 	p.remember(x)
-	p.besides.Note(x, p.besides.present())
+	p.besides.Note(x, p.besides.byNumber())
 	switch {
 	case x.Kind == adk.KindCall:
 		p.calls[x.ID] = x

@@ -91,6 +91,17 @@ func (o RecordOptions) writing() trace.Options {
 	return trace.Options{Sentinels: o.Sentinels, ErrorTypes: o.ErrorTypes, MaxLine: o.MaxLine, MaxSaid: o.MaxSaid, MaxCrossings: o.MaxCrossings, MaxValues: o.MaxValues}
 }
 
+// recordingAs has a recorder write as a trace was read: writing the other way round.
+func recordingAs(o trace.Options) RecordOptions {
+	return RecordOptions{Sentinels: o.Sentinels, ErrorTypes: o.ErrorTypes, MaxLine: o.MaxLine, MaxSaid: o.MaxSaid, MaxCrossings: o.MaxCrossings, MaxValues: o.MaxValues}
+}
+
+// unlimited is what of the options says which errors are known: what has been read is written
+// again whatever its size.
+func unlimited(o trace.Options) trace.Options {
+	return trace.Options{Sentinels: o.Sentinels, ErrorTypes: o.ErrorTypes}
+}
+
 // Record makes a Recorder that writes the trace of one run to w. A second run
 // is not observed, and Err says so; without a writer none is, and Err says so at once.
 func Record(w io.Writer, options ...RecordOptions) *Recorder {

@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/wire"
-	"github.com/adkreplay/adkreplay/replay/internal/moved"
+	"github.com/adkreplay/adkreplay/replay/internal/bycause"
 )
 
 // An order that depends on nothing is another one in half of the runs, where two things come
@@ -70,8 +70,8 @@ func (d *Divergence) comesOtherwise(came string) bool {
 
 // otherwise is what another run, of the same live code, did otherwise first; empty for nothing.
 func (r *replayed) otherwise(next *replayed) string {
-	again := comparison{known: r.known, live: r.live, want: r.got, got: next.got, newSeq: r.toThe(next), unanswered: next.unanswered, unasked: next.unasked,
-		callers: next.callers, order: moved.Order{IsApart: next.callers.IsApart}}
+	again := newComparison(r.known, r.live, r.got, next.got, next.callers)
+	again.paired = bycause.Pairing{NewSeq: r.toThe(next), Unanswered: next.paired.Unanswered, Unasked: next.paired.Unasked}
 	if found := again.compare(); len(found) > 0 {
 		return (&replayed{comparison: again}).whatCame(found[0])
 	}
@@ -106,9 +106,9 @@ func (r *replayed) ranBeside(only string) bool {
 // counterpart; 0 where there is none.
 func (r *replayed) toThe(next *replayed) []int {
 	to := make([]int, len(r.got.Lines)+1)
-	for recorded, seq := range r.newSeq {
+	for recorded, seq := range r.paired.NewSeq {
 		if seq > 0 {
-			to[seq] = next.newSeq[recorded]
+			to[seq] = next.paired.NewSeq[recorded]
 		}
 	}
 	return to

@@ -16,7 +16,6 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stub"
 	"github.com/adkreplay/adkreplay/internal/wire"
-	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/internal/outlet"
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -101,7 +100,7 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	}
 	footer := recorded.FooterExtra
 	if isRedacted(recorded, live) {
-		if again.trace, err = again.unsecret(trace.Options{Sentinels: r.Options().Sentinels, ErrorTypes: r.Options().ErrorTypes}); err != nil {
+		if again.trace, err = again.unsecret(unlimited(r.Options())); err != nil {
 			return nil, err
 		}
 		footer = again.trace.FooterExtra
@@ -128,13 +127,13 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 	if err != nil {
 		return err
 	}
-	trace, err := in.Rest()
+	made, err := in.Rest()
 	if err != nil {
 		return err
 	}
 	r.compare()
-	tree := calls.Of(trace)
-	tree.Order, tree.Mixed = r.places(trace.Lines()), slices.ContainsFunc(tree.Lines, r.callers.IsApart)
+	tree := calls.Of(made)
+	tree.Order, tree.Mixed = r.places(made.Lines()), slices.ContainsFunc(tree.Lines, r.callers.IsApart)
 	arranged, err := rerunWhole(ctx, tree, r.known.Sentinels, Live{}, options)
 	if err != nil {
 		return err
@@ -143,7 +142,8 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 		return err
 	}
 	r.trace = arranged.trace
-	r.comparison = comparison{known: r.known, live: r.live, want: r.want, got: describe.Of(calls.New(r.want.Version(), r.trace.Info, r.ids.Apply(r.trace.Lines()))), callers: r.callers, order: moved.Order{IsApart: r.callers.IsApart}}
+	got := describe.Of(calls.New(r.want.Version(), r.trace.Info, r.outcome.IDs.Apply(r.trace.Lines())))
+	r.comparison = newComparison(r.known, r.live, r.want, got, r.callers)
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (r *replayed) answered() error {
 		if wire.AsksForGate(x) {
 			waitsFor[x.Name] = x
 		}
-		if r.unanswered[x.ID] || r.unasked[x.Seq] || stub.Lacks(x.Err) || x.Phase == adk.Begin && r.shared[x.Op] != nil {
+		if r.paired.Unanswered[x.ID] || r.paired.Unasked[x.Seq] || stub.Lacks(x.Err) || x.Phase == adk.Begin && r.outcome.Shared[x.Op] != nil {
 			if x.Phase == adk.Done && asked[x.Op] != nil {
 				x = asked[x.Op]
 			}
@@ -221,7 +221,7 @@ func (r *replayed) answered() error {
 
 // lentAnswers says of each answer that was lent whose it is. It has nothing of what was said.
 func (r *replayed) lentAnswers() (all []string) {
-	for _, s := range r.lent {
+	for _, s := range r.outcome.Lent {
 		what := "the wait for gate " + calls.GateID(s.X)
 		if !wire.AsksForGate(s.X) {
 			what = strings.TrimSpace(s.Calls[0].Begin.Seam.String() + " " + rename.Subject(s.X))

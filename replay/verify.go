@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -17,6 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/serial"
 	"github.com/adkreplay/adkreplay/replay/internal/ties"
 	"github.com/adkreplay/adkreplay/replay/internal/withhold"
+	"github.com/adkreplay/adkreplay/replay/internal/written"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -73,19 +72,11 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 	return report, err
 }
 
-// How a turn is run again, file by file: without live seams player walks along the recording
-// with one cursor (player.go) and stops at the first difference; with live ones causal makes
-// the run (rerun.go, causal.go), comparison holds it against the recording (comparison.go), and
-// explain makes a Divergence of the first difference (explain.go). Both perform what was
-// recorded through stub.Stage; report.go says it to a person.
-
-// callFor says who called for the replay where nothing else is known of the code in which
-// it diverged: what a run is given was made there. What an executor does was not.
+// callFor says who called for the replay where what the run was given is to blame.
 func (d *Divergence) callFor(live Live) {
-	if d.Place != "" || !live.any() || d.Scripted || strings.HasPrefix(d.Seam, adk.LabelExecutor) {
-		return
+	if written.ByCaller(d.Place, d.Seam, live.any() && !d.Scripted) {
+		d.Place = codeplace.Here(2).User().HandedIn() // above Verify
 	}
-	d.Place = codeplace.Here(2).User().HandedIn() // above Verify
 }
 
 // verifyScripted is Verify without live seams. What follows from a divergence is
@@ -110,16 +101,16 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	if err := live.Check(); err != nil {
 		return nil, err
 	}
-	trace, unread := r.Rest()
-	if unread != nil && (trace.Len() == 0 || isTooLarge(unread)) {
+	recorded, unread := r.Rest()
+	if unread != nil && (recorded.Len() == 0 || isTooLarge(unread)) {
 		return nil, unread
 	}
-	want := calls.Of(trace)
+	want := calls.Of(recorded)
 	want.Cut = unread != nil
 	if d := contract(want.Lines); d != nil {
 		return &Report{Live: live.parts(), Divergence: d}, unread
 	}
-	live.unredacted = isClear(trace)
+	live.unredacted = isClear(recorded)
 	if len(want.Strands) > 1 {
 		under, end := serial.Wait(ctx)
 		defer end()
@@ -130,7 +121,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 		return &Report{Live: live.parts()}, err
 	}
 	report := again.report()
-	if d := report.Divergence; d != nil && again.endless == nil && len(again.found) > 0 {
+	if d := report.Divergence; d != nil && again.outcome.Endless == nil && len(again.found) > 0 {
 		some, may := live.again(again.found[0].call)
 		other, same := again.otherwiseOrdered(ctx, d, want, some, may, r.Options())
 		switch {
@@ -150,7 +141,7 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	if report.Divergence != nil || unread != nil || again.isRecorded() {
 		return report, unread
 	}
-	report.Divergence, err = ofItself(ctx, r.Header(), trace.Lines(), known)
+	report.Divergence, err = ofItself(ctx, r.Header(), recorded.Lines(), known)
 	return report, err
 }
 
@@ -187,7 +178,7 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 		o, tree := orders[i], *recorded
 		tree.Order, some.late = o.steps, o.late
 		run, err := rerun(ctx, &tree, r.known.Sentinels, some.anew(), options)
-		if err != nil || run.endless != nil {
+		if err != nil || run.outcome.Endless != nil {
 			continue
 		}
 		run.live.only = "" // of all that is live nothing else has run

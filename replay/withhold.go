@@ -59,14 +59,14 @@ func (r *replayed) withheld(options trace.Options) (*trace.Trace, error) {
 
 // withholding has read the recording.
 func (r *replayed) withholding() (*withhold.Run, error) {
-	return withhold.New(wire.Apart{Sentinels: r.known.Sentinels}, r.want.Lines, r.live.Turn, r.live.Redact, r.own)
+	return withhold.New(wire.Apart{Sentinels: r.known.Sentinels}, r.want.Lines, r.live.Turn, r.live.Redact, r.outcome.Own)
 }
 
 // hold puts a new run, of which the rules have left this, beside the recording.
 func (r *replayed) hold(w *withhold.Run, run, left *trace.Trace) error {
 	made := r.comparison // of its own: it is made again of what is left
 	made.compare()
-	return w.Hold(made.counterparts, calls.Crossings(r.ids.Apply(run.Lines())), calls.Crossings(r.ids.Apply(left.Lines())))
+	return w.Hold(made.counterparts, calls.Crossings(r.outcome.IDs.Apply(run.Lines())), calls.Crossings(r.outcome.IDs.Apply(left.Lines())))
 }
 
 // unsecret is the new run as the rules leave it. It is an error where that still says what the

@@ -13,16 +13,15 @@ import (
 )
 
 // replayLayers are the layers within package replay, from the ground up, by the files
-// that they stand in. Package replay is not several, since its players need Live and
-// its comparison needs both of them; but no file uses what a layer above it declares.
+// that they stand in. They are no packages, since the comparison needs Live and what a replay
+// says; but no file uses what a layer above it declares.
 var replayLayers = [][]string{
 	{"divergence.go", "report.go"},   // what a replay says
 	{"recorder.go", "production.go"}, // recording
 	{"live.go"},                      // which seams are user code
-	{"player.go", "beside.go", "answers.go", "findings.go"},                                                                            // a run in the recorded order
-	{"causal.go", "causaltables.go", "causalforesee.go", "causalorder.go", "causaloutside.go", "endless.go", "asked.go", "certain.go"}, // a run by cause
-	{"comparison.go", "comparisonpieces.go", "explain.go", "impact.go", "repeat.go", "withhold.go"},                                    // two runs against each other
-	{"verify.go", "rerun.go", "rerecord.go", "doc.go"},                                                                                 // what users call
+	{"player.go", "beside.go", "answers.go", "findings.go"},                                         // a run in the recorded order
+	{"comparison.go", "comparisonpieces.go", "explain.go", "impact.go", "repeat.go", "withhold.go"}, // two runs against each other
+	{"verify.go", "rerun.go", "rerecord.go", "doc.go"},                                              // what users call
 }
 
 // No arrow runs up between the layers within package replay.

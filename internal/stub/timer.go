@@ -73,3 +73,15 @@ func SettlesAgain(s *calls.Step, got *adk.Crossing) bool {
 	}
 	return IsOutside(end) && end.Status != adk.GateRefused && (got.Duration == 0 || end.At.Sub(s.X.At) < got.Duration)
 }
+
+// Settle makes a recorded settlement.
+func Settle(gate *adk.TurnGate, x *adk.Crossing) {
+	switch x.Status {
+	case adk.GateResolved, adk.GateRefused:
+		_, _ = gate.Resolve(x.Key, x.Value)
+	case adk.GateRejected:
+		gate.Reject(x.Key, x.Err)
+	case adk.GateAborted:
+		gate.Abort(x.Key)
+	}
+}

@@ -157,7 +157,7 @@ const module = "github.com/adkreplay/adkreplay/"
 // isOurs reports whether a function is the engine's, or belongs to what runs turns.
 func isOurs(function string) bool {
 	rest, ours := strings.CutPrefix(function, module)
-	return ours && slices.ContainsFunc([]string{"adk.", "adk/session.", "fakes.", "replay.", "property/explore.", "property/sessions.", "property/turn.", "internal/watchdog.Settle"},
+	return ours && slices.ContainsFunc([]string{"adk.", "adk/session.", "fakes.", "replay.", "replay/internal/bycause.", "property/explore.", "property/sessions.", "property/turn.", "internal/watchdog.Settle"},
 		func(room string) bool { return strings.HasPrefix(rest, room) })
 }
 

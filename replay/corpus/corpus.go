@@ -25,6 +25,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
+	"github.com/adkreplay/adkreplay/replay/internal/written"
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
@@ -361,7 +362,7 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 		t.Error, t.Edited = safetext.OfFile(source.Name, err), isEdited(err)
 	}
 	if t.Divergence != nil {
-		if d := t.Divergence; d.Place == "" && len(t.Live) > 0 && !d.Scripted && !strings.HasPrefix(d.Seam, adk.LabelExecutor) { // what a run is given is made there
+		if d := t.Divergence; written.ByCaller(d.Place, d.Seam, len(t.Live) > 0 && !d.Scripted) {
 			d.Place = codeplace.OfFunc(c.options.Maker).HandedIn()
 		}
 		t.Cause = newCause(t.Divergence)

@@ -293,7 +293,8 @@ func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool, strict bool
 	return nil, true
 }
 
-// shares has a new ask, which asks what others do that did in the recording, hear what they heard.
+// shares lets a new ask hear an answer that another call already got, if in the recording several
+// asked the same.
 // What its own call asked is not asked once more: the answer may be another the next time.
 func (r *Recorded) shares(t *calls.Tree, asked equalAsk, by Asker, got *adk.Crossing) bool {
 	if r.equalToo == nil {
@@ -414,9 +415,12 @@ func (r *Recorded) gives(a *ask, to *adk.Crossing) *calls.Step {
 // what was dropped, or cut, may have been most of it.
 const leastAlike = 0.5
 
-// AreAlike reports whether one request may be the other changed; part is how alike they are.
-func AreAlike(a, b *likeness.Words, part float64) bool {
-	return part > 0 && part >= leastAlike*likeness.AtMost(a, b)
+// alike is how alike two requests are; 0 where that is too little for one to be the other changed.
+func alike(a, b *likeness.Words) float64 {
+	if part := likeness.Alike(a, b); part >= leastAlike*likeness.AtMost(a, b) {
+		return part
+	}
+	return 0
 }
 
 // IsChanged reports whether an ask that got no answer is, by its words, one that was
@@ -427,7 +431,7 @@ func IsChanged(want, got *adk.Crossing) bool {
 		return false
 	}
 	was, is := likeness.Of(want).Words, likeness.Of(got).Words
-	return AreAlike(was, is, likeness.Alike(was, is))
+	return alike(was, is) > 0
 }
 
 // free are the recorded asks of a shape and a scope that nobody has taken.
@@ -465,8 +469,8 @@ func mostAlikeInParts(request json.RawMessage, free []*ask) (best, rival *ask) {
 		if parts == nil {
 			continue
 		}
-		switch part := likeness.Alike(asked, parts); {
-		case !AreAlike(asked, parts, part):
+		switch part := alike(asked, parts); {
+		case part == 0:
 		case part > most:
 			best, rival, most = a, nil, part
 		case part == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):
@@ -492,23 +496,25 @@ func mostAlike(request json.RawMessage, asked *likeness.Likeness, free []*ask) (
 	if nearest == nil {
 		return nil, nil
 	}
-	most := likeness.Alike(asked.Words, nearest.like.Words)
-	if !AreAlike(asked.Words, nearest.like.Words, most) {
-		most = 0
-	}
+	first := alike(asked.Words, nearest.like.Words)
+	most := first
 	for _, a := range free {
 		if likeness.AtMost(asked.Words, a.like.Words) < most {
 			continue
 		}
-		switch part := likeness.Alike(asked.Words, a.like.Words); {
-		case !AreAlike(asked.Words, a.like.Words, part):
+		part := first
+		if a != nearest {
+			part = alike(asked.Words, a.like.Words)
+		}
+		switch {
+		case part == 0:
 		case part > most || best == nil && part == most:
 			best, rival, most = a, nil, part
 		case part == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):
 			rival = a
 		}
 	}
-	if next := free[0]; best != nil && best != next && AreAlike(asked.Words, next.like.Words, likeness.Alike(asked.Words, next.like.Words)) {
+	if next := free[0]; best != nil && best != next && alike(asked.Words, next.like.Words) > 0 {
 		if ofNext, ofBest := tell(request, next.step.X.JSON, best.step.X.JSON); ofNext > 0 && ofNext >= ofBest {
 			return next, nil
 		}

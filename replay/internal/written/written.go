@@ -263,3 +263,9 @@ func texts(tree any) (all []string) {
 	}
 	return all
 }
+
+// ByCaller reports whether who called for a replay is to blame for a divergence: no other place is
+// known, and what a live run is given was made there. What an executor does was not.
+func ByCaller(place, seam string, live bool) bool {
+	return place == "" && live && !strings.HasPrefix(seam, adk.LabelExecutor)
+}

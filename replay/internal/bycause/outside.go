@@ -1,4 +1,4 @@
-package replay
+package bycause
 
 import (
 	"errors"
@@ -45,7 +45,7 @@ func before(at time.Time, seq int, otherAt time.Time, otherSeq int) bool {
 }
 
 // offer is the act that makes a recorded settlement; nil if none will.
-func (p *causal) offer(x *adk.Crossing) *outsideEvent {
+func (p *player) offer(x *adk.Crossing) *outsideEvent {
 	at := slices.IndexFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.settle == x })
 	if !wire.IsSettlement(x) || at < 0 {
 		return nil
@@ -55,7 +55,7 @@ func (p *causal) offer(x *adk.Crossing) *outsideEvent {
 
 // giveUp rejects the first gate that nobody can settle any more: what ended the
 // wait for it in the recording, an abort, did not come. mu is held.
-func (p *causal) giveUp() bool {
+func (p *player) giveUp() bool {
 	var first *newOp
 	for _, op := range p.ops {
 		if op.opened != nil && !p.mayStillEnd(op) && (first == nil || op.number < first.number) {
@@ -74,9 +74,9 @@ func (p *causal) giveUp() bool {
 // mayStillEnd reports whether something was recorded in the strand of a wait while
 // that went on, and has not come yet: a goroutine of live code's own did it, and
 // nobody sees that coming.
-func (p *causal) mayStillEnd(op *newOp) bool {
+func (p *player) mayStillEnd(op *newOp) bool {
 	strand := p.strands[op.call.strand]
-	if !p.live.any() || strand == nil || op.rec == nil {
+	if !p.live.Any || strand == nil || op.rec == nil {
 		return false
 	}
 	for _, x := range p.lines.From(op.rec.X.Strand, max(strand.cursor, op.rec.X.Seq)+1) {
@@ -94,7 +94,7 @@ func (p *causal) mayStillEnd(op *newOp) bool {
 func isBehind(x, end *adk.Crossing) bool { return end != nil && x.Seq >= end.Seq }
 
 // nextOutside is the act that is due first; nil if there is none.
-func (p *causal) nextOutside() *outsideEvent {
+func (p *player) nextOutside() *outsideEvent {
 	p.outsideEvents = slices.DeleteFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.timer != nil && a.timer.Spent })
 	var next *outsideEvent
 	for _, a := range p.outsideEvents {
@@ -106,7 +106,7 @@ func (p *causal) nextOutside() *outsideEvent {
 }
 
 // do makes an act. mu is held, but while the engine is called.
-func (p *causal) do(a *outsideEvent) {
+func (p *player) do(a *outsideEvent) {
 	p.outsideEvents = state.Without(p.outsideEvents, a)
 	switch {
 	case a.cancel != nil:
@@ -130,7 +130,7 @@ func (p *causal) do(a *outsideEvent) {
 		if a.settle == nil {
 			a.gate.Reject(wire.ByReplay, stub.ErrUnanswered)
 		} else {
-			settle(a.gate, a.settle)
+			stub.Settle(a.gate, a.settle)
 		}
 		return
 	}
@@ -138,7 +138,7 @@ func (p *causal) do(a *outsideEvent) {
 }
 
 // reached notes the time of an act for the strand that waits for it.
-func (p *causal) reached(a *outsideEvent) {
+func (p *player) reached(a *outsideEvent) {
 	p.now = later(p.now, a.at)
 	if s := p.strands[a.of]; s != nil {
 		s.now = later(s.now, a.at)
@@ -147,7 +147,7 @@ func (p *causal) reached(a *outsideEvent) {
 
 // outside makes what every strand has passed by: a cancel and timers. Live code
 // may wait for them where nobody sees it. mu is held.
-func (p *causal) outside() {
+func (p *player) outside() {
 	for p.tree.Order == nil && !p.keepsOrder() {
 		a := p.nextOutside()
 		if a == nil || a.seq == unrecorded || a.cancel == nil && a.timer == nil {
@@ -170,7 +170,7 @@ func (p *causal) outside() {
 
 // expectEnd adds the acts that end a wait, as the operation has begun. mu is
 // held.
-func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
+func (p *player) expectEnd(op *newOp, got *adk.Crossing) {
 	if !got.Kind.Uses(adk.FieldDuration) {
 		return
 	}
@@ -202,18 +202,18 @@ func (p *causal) expectEnd(op *newOp, got *adk.Crossing) {
 }
 
 // cancelledBefore reports whether the recorded run was cancelled before a place.
-func (p *causal) cancelledBefore(seq int) bool {
+func (p *player) cancelledBefore(seq int) bool {
 	return slices.ContainsFunc(p.abortLines, func(x *adk.Crossing) bool { return wire.IsCancel(x) && x.Seq <= seq })
 }
 
 // gateOpened adds the settlements of a gate. One that was not recorded is
 // rejected when nobody can go on, unless the user's listeners settle gates.
-func (p *causal) gateOpened(e adk.TurnGateOpen) {
+func (p *player) gateOpened(e adk.TurnGateOpen) {
 	op, first := p.opening(e.Gate)
 	if !first {
 		return
 	}
-	if p.live.settlesGates() {
+	if p.live.SettlesGates {
 		p.beforeSettling(op)
 		p.live.Turn.Observability.TurnGateOpen(e)
 		return
@@ -241,7 +241,7 @@ func (p *causal) gateOpened(e adk.TurnGateOpen) {
 // beforeSettling holds the user's listener back until the recorded settlement of a
 // gate is in order: who settles at once may have thought longer in the recording, and
 // what other strands did meanwhile was done before.
-func (p *causal) beforeSettling(op *newOp) {
+func (p *player) beforeSettling(op *newOp) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	if op == nil || op.rec == nil || p.tree.Order != nil {
@@ -261,7 +261,7 @@ func (p *causal) beforeSettling(op *newOp) {
 
 // opening is the operation that a gate was opened by, and whether it is the first
 // to hear of it: each listener that has to be loud asks.
-func (p *causal) opening(gate *adk.TurnGate) (op *newOp, first bool) {
+func (p *player) opening(gate *adk.TurnGate) (op *newOp, first bool) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	if op = p.gateOp(gate.ID()); op == nil {
@@ -273,7 +273,7 @@ func (p *causal) opening(gate *adk.TurnGate) (op *newOp, first bool) {
 
 // gateOp is the last wait for a gate of an id: one that a goroutine left as it
 // ended stays open.
-func (p *causal) gateOp(id string) (last *newOp) {
+func (p *player) gateOp(id string) (last *newOp) {
 	for _, op := range p.ops {
 		if op.kind.Names(adk.GateID) && op.gate == id && (last == nil || op.number > last.number) {
 			last = op

@@ -1,4 +1,4 @@
-package replay
+package bycause
 
 import (
 	"context"
@@ -28,13 +28,13 @@ const leaveAfter = watchdog.Grace
 
 // run runs the new run, and reports whether it has ended: one that does not when the context
 // has ended, or when it was given up, is left behind.
-func (p *causal) run(ctx context.Context, name string, run func() error) (refused, err error, ended bool) {
+func (p *player) run(ctx context.Context, name string, run func() error) (refused, err error, ended bool) {
 	label := p.rest.Label()
 	leaving, leave := context.WithCancel(ctx)
 	defer leave()
 	limit := watchdog.NewLimit(leaving, 0, leaveAfter)
 	defer limit.Close()
-	if p.live.any() { // live code may wait for a strand that waits for its step, or for itself; nobody else waits so
+	if p.live.Any { // live code may wait for a strand that waits for its step, or for itself; nobody else waits so
 		defer watchdog.Watch(label, p.progress.Load, func(found watchdog.Action) {
 			if found >= watchdog.Deadlock && p.givesUp() {
 				leave()
@@ -68,8 +68,8 @@ func (p *causal) run(ctx context.Context, name string, run func() error) (refuse
 }
 
 // neverEnded is the error of a run that was left behind, with what its goroutines do.
-func (p *causal) neverEnded(ctx context.Context) error {
-	why := fmt.Errorf("replay: the new run never ends: %s", strings.Join(p.endless, ", "))
+func (p *player) neverEnded(ctx context.Context) error {
+	why := fmt.Errorf("replay: the new run never ends: %s", strings.Join(p.Endless, ", "))
 	if ctx.Err() != nil {
 		why = stub.Interrupted(ctx)
 	}
@@ -78,19 +78,19 @@ func (p *causal) neverEnded(ctx context.Context) error {
 }
 
 // givesUp gives the run up if it never ends. What there is of it stands.
-func (p *causal) givesUp() bool {
+func (p *player) givesUp() bool {
 	p.telling.Lock()
 	defer p.telling.Unlock()
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	strands, by := circle.Find(p.needs(), func(n circle.Need) int { return n.Of })
 	for i, n := range strands {
-		p.endless = append(p.endless, by[i].Text(n, p.callers.Of(&adk.Crossing{Seq: by[i].Seq})))
+		p.Endless = append(p.Endless, by[i].Text(n, p.callers.Of(&adk.Crossing{Seq: by[i].Seq})))
 	}
-	if p.endless != nil {
+	if p.Endless != nil {
 		p.stop()
 	}
-	return p.endless != nil
+	return p.Endless != nil
 }
 
 // awaits is a wait for a strand.
@@ -108,7 +108,7 @@ func (s *newStrand) begins(x *adk.Crossing) { s.call, s.goroutine = x.ID, watchd
 
 // needs are those of all strands that have not ended: whom they wait for, and whom their
 // calls have forked, since these return behind them (DET-7). mu is held.
-func (p *causal) needs() map[int][]circle.Need {
+func (p *player) needs() map[int][]circle.Need {
 	calls, goroutines, all := map[int]int{}, map[int]int{}, map[int][]circle.Need{}
 	for n, s := range p.strands {
 		if s.call != 0 {

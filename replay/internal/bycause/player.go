@@ -1,4 +1,4 @@
-package replay
+package bycause
 
 import (
 	"context"
@@ -25,28 +25,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/unmade"
 )
 
-// causal runs a recorded turn again with live seams: it answers by cause, and
-// never by position. It is the probe, the clock, the id source and every
-// scripted seam of the new run. Nothing is compared here: the new run is
-// kept beside, and the two are held against each other when it is over.
-//
-// Every call of the new run has its counterpart in the recording, or none: a
-// middleware, an executor and a strand by seam path and occurrence below their
-// run, dispatch or fork; a storage obligation and a tool by the operation that
-// leads to it; and that, if live code made it, by seam, strand, kind, arguments
-// and occurrence. A call without a counterpart gets ErrUnanswered.
-//
-// Strands run freely, as live code may wait for one another in ways that nobody
-// sees, but for three things that are put in the recorded order: what comes from
-// outside (acts), what is shared between strands (calls.IsShared, calls.GateID), and
-// the clock. Where every goroutine of the run waits, one of them in such a way, what
-// comes next is made nevertheless (passBlocked). Of goroutines that live code has begun
-// nobody sees which are on their way: what they wait for, answers, times and timers, comes
-// in the recorded order, each when all of them are at rest (keepsOrder).
+// player makes a recorded run again. It is the probe, the clock, the id source and every scripted
+// seam of the new run.
 //
 // Locks: the engine calls Tell and the clock under its own lock, so the engine
 // is never called while mu is held.
-type causal struct {
+type player struct {
 	tables
 	stage     *stub.Stage
 	listeners stub.ListenerFaults
@@ -55,9 +39,8 @@ type causal struct {
 	callers   codeplace.Callers
 	noAnswerChecks
 
-	stub.Timers                      // with the lock that guards what follows
-	waiters       []*waiter          // in the order in which they came, but for those that are in line
-	inLine        []*waiter          // those that wait for nothing but what is shared, in the recorded order
+	stub.Timers   // with the lock that guards what follows
+	queue         queue
 	moving        int                // strands on the way: they wait neither for a step nor inside the engine
 	parked        map[int]*newStrand // those that wait inside the engine
 	now           time.Time
@@ -69,8 +52,6 @@ type causal struct {
 	counterparts  map[int]int              // the recorded numbers of strands, -1 of none, by those of the new run
 	tookIDs       map[*calls.Step]*earlyID // whose recorded ids are those of calls that have not shown which they are
 	passed        map[int]bool             // by number, where Tree.Mixed says that it needs them
-	lent          []*calls.Step            // and those of them that asked otherwise, as takeCertain has it
-	ids           *rename.IDs
 	asks          asks.Recorded
 	asksTheWorld  bool                     // the run has come to where that may be (Live.OutsideFrom)
 	newCalls      map[*calls.Call]*newCall // recorded calls, and their counterparts
@@ -78,10 +59,7 @@ type causal struct {
 	outsideEvents []*outsideEvent
 	acting        int                // goroutines that settle a gate
 	aborted       bool               // the new run was aborted
-	unasked       map[int]bool       // calls of tools of its own that live code made
 	registered    map[*adk.Tool]bool // tools that live code registered
-	unanswered    []int              // calls that the recording has no answer for
-	newSeq        []int              // of each recorded call, return and operation, the new crossing in its place; 0 if there is none
 	made          int                // ids that are not in the recording
 	pieces        bool               // strands were given answers in pieces
 	many          bool               // live code has begun goroutines of its own
@@ -92,7 +70,7 @@ type causal struct {
 	progress      atomic.Int64       // changes with all that the new run does
 
 	telling sync.Mutex // it may be held while mu is taken
-	endless []string   // who waits for whom in a run that never ends
+	Outcome
 }
 
 // newCall is a call of the new run.
@@ -136,18 +114,19 @@ type newOp struct {
 	awaits awaits // of a wait for a strand
 }
 
-func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
-	if !live.any() && tree.Order == nil {
+func newPlayer(tree *calls.Tree, live Live, known wire.Comparer) *player {
+	if !live.Any && tree.Order == nil {
 		tree.Order = tree.AsRecorded()
 	}
-	p := &causal{
-		tables: newTables(tree, live, known),
-		calls:  map[int]*newCall{}, ops: map[int]*newOp{},
+	p := &player{
+		tables: newTables(tree, live, known), queue: queue{tree: tree},
+		calls: map[int]*newCall{}, ops: map[int]*newOp{},
 		newCalls: map[*calls.Call]*newCall{}, nextUnmatched: map[*calls.Call]int{}, strands: map[int]*newStrand{0: {}}, parked: map[int]*newStrand{},
-		tookIDs: map[*calls.Step]*earlyID{}, passed: map[int]bool{}, unasked: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{}, newSeq: make([]int, len(tree.Lines)+1),
+		tookIDs: map[*calls.Step]*earlyID{}, passed: map[int]bool{}, registered: map[*adk.Tool]bool{}, counterparts: map[int]int{},
+		Outcome: Outcome{Pairing: Pairing{NewSeq: make([]int, len(tree.Lines)+1), Unanswered: map[int]bool{}, Unasked: map[int]bool{}}},
 	}
-	p.ids = rename.New(tree, p.isLive)
-	if live.hides() {
+	p.IDs = rename.New(tree, p.isLive)
+	if live.Hides {
 		p.asks.Own = ownsecrets.New(tree, p.isLive, wire.Apart{Sentinels: known.Sentinels}, live.Redact)
 	}
 	p.stage = stub.NewStage(p)
@@ -166,7 +145,7 @@ func newCausal(tree *calls.Tree, live Live, known wire.Comparer) *causal {
 }
 
 // expectOutside finds the cancels that come from outside.
-func (p *causal) expectOutside() {
+func (p *player) expectOutside() {
 	for _, x := range p.tree.Lines {
 		if wire.CancelledBy(x) == wire.OutsideCancel {
 			p.outsideEvents = append(p.outsideEvents, &outsideEvent{seq: x.Seq, at: x.At, cancel: x})
@@ -178,7 +157,7 @@ func (p *causal) expectOutside() {
 }
 
 // Observe makes the observer of the new run. What panics in it fails the replay.
-func (p *causal) Observe(info adk.RunInfo) adk.Observer {
+func (p *player) Observe(info adk.RunInfo) adk.Observer {
 	return stub.Watcher{Observer: &newRun{p, p.kept.Observe(info)}, Fail: p.fail}
 }
 
@@ -187,7 +166,7 @@ func (p *causal) Observe(info adk.RunInfo) adk.Observer {
 // MultiProbe, since each crossing of a replay has to go through all that lies between the
 // engine and them, and each stack that is noted as well.
 type newRun struct {
-	*causal
+	*player
 	kept adk.Observer // nil where the run cannot be kept, as who does it will say
 }
 
@@ -197,11 +176,11 @@ type newRun struct {
 func (r *newRun) Tell(x *adk.Crossing) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
-	if r.endless != nil {
+	if r.Endless != nil {
 		return
 	}
 	r.callers.Tell(x)
-	r.causal.Tell(x)
+	r.player.Tell(x)
 	if r.kept != nil {
 		r.kept.Tell(x)
 	}
@@ -211,21 +190,21 @@ func (r *newRun) Tell(x *adk.Crossing) {
 // it is the latest that was. What is announced as no step, as a piece of an answer, has the
 // time that its strand had last: the zero time is before that, and the engine's goes back in
 // no strand (EVT-6).
-func (p *causal) Now() time.Time {
+func (p *player) Now() time.Time {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	if p.acting > 0 {
 		return p.now
 	}
 	if w := p.stepping; w != nil && (w.goroutine == 0 || w.goroutine == watchdog.ID()) {
-		return p.present(w)
+		return p.timeOf(w)
 	}
 	return time.Time{}
 }
 
 // came notes that a strand has come to a crossing, and so to its time: but for what one of
 // several goroutines does while another one has still to do what was recorded before.
-func (p *causal) came(s *newStrand, x *adk.Crossing) {
+func (p *player) came(s *newStrand, x *adk.Crossing) {
 	if s.several && p.leavesUndone(s, x.Seq) {
 		return
 	}
@@ -235,7 +214,7 @@ func (p *causal) came(s *newStrand, x *adk.Crossing) {
 
 // NewID is the id that the recorded counterpart brought; one of its own where
 // there is none.
-func (p *causal) NewID() string {
+func (p *player) NewID() string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	passed := p.passesOver(p.stepping)
@@ -247,7 +226,7 @@ func (p *causal) NewID() string {
 	p.made++
 	id := madeID + strconv.Itoa(p.made)
 	if p.many || passed { // whose step it is that is taken is not certain then
-		p.ids.StandsForAny(id)
+		p.IDs.StandsForAny(id)
 	}
 	return id
 }
@@ -255,7 +234,7 @@ func (p *causal) NewID() string {
 // passesOver reports whether a step makes an id where the counterpart of its call has made one
 // that nobody has made so far, although what was recorded behind that is done: the code makes it
 // later now, or not at all. Which of the recorded ones it is shows when it is used. mu is held.
-func (p *causal) passesOver(w *waiter) bool {
+func (p *player) passesOver(w *waiter) bool {
 	if w == nil || !wire.MakesID(w.step) {
 		return false
 	}
@@ -264,12 +243,12 @@ func (p *causal) passesOver(w *waiter) bool {
 		return false
 	}
 	x := p.nextUnmade(w.strand, w.step)
-	return x != nil && p.newSeq[x.Seq] == 0 && x.Seq < c.cursor
+	return x != nil && p.NewSeq[x.Seq] == 0 && x.Seq < c.cursor
 }
 
 // nextUnmade is the first recorded crossing like a step, which makes an id or reads the clock, that
 // the counterpart of its call has made and the new call has not; nil if there is none.
-func (p *causal) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
+func (p *player) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 	c := p.calls[step.Call]
 	if c == nil || c.rec == nil || s.rec < 0 {
 		return nil
@@ -281,7 +260,7 @@ func (p *causal) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 	step.Call, step.Strand = c.rec.Begin.ID, s.rec
 	for {
 		x := p.lines.Like(step, max(*upTo, c.rec.Begin.Seq))
-		if x == nil || p.newSeq[x.Seq] == 0 {
+		if x == nil || p.NewSeq[x.Seq] == 0 {
 			return x
 		}
 		*upTo = x.Seq
@@ -291,7 +270,7 @@ func (p *causal) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 // leavesReadings has nobody else read the clock for what a call that has no other goroutine has
 // passed without: today's code reads it once less, and what its goroutines read later is not that.
 // mu is held.
-func (p *causal) leavesReadings(s *newStrand, c *newCall) {
+func (p *player) leavesReadings(s *newStrand, c *newCall) {
 	if c.cursor <= c.unread || c.apart {
 		return
 	}
@@ -309,7 +288,7 @@ func (p *causal) leavesReadings(s *newStrand, c *newCall) {
 // recorded ones that is shows when it is used. It is not where the code of the call itself makes
 // it, none of those that it has begun makes any, and all that was recorded before it is done.
 // mu is held.
-func (p *causal) isOfSeveral(w *waiter) bool {
+func (p *player) isOfSeveral(w *waiter) bool {
 	c := p.calls[w.step.Call]
 	oneOfThem := c != nil && c.beside && !c.shown
 	switch {
@@ -322,14 +301,14 @@ func (p *causal) isOfSeveral(w *waiter) bool {
 }
 
 // isDoneBefore reports whether all that the counterpart of a call did before a crossing is done.
-func (p *causal) isDoneBefore(c *newCall, next *adk.Crossing) bool {
+func (p *player) isDoneBefore(c *newCall, next *adk.Crossing) bool {
 	for ; c.done < len(c.rec.Script); c.done++ {
 		s := c.rec.Script[c.done]
 		switch {
 		case s.X.Seq >= next.Seq:
 			return true
-		case p.newSeq[s.X.Seq] == 0, s.Done != nil && p.newSeq[s.Done.Seq] == 0,
-			s.Call != nil && s.Call.Return != nil && p.newSeq[s.Call.Return.Seq] == 0:
+		case p.NewSeq[s.X.Seq] == 0, s.Done != nil && p.NewSeq[s.Done.Seq] == 0,
+			s.Call != nil && s.Call.Return != nil && p.NewSeq[s.Call.Return.Seq] == 0:
 			return false
 		}
 	}
@@ -340,7 +319,7 @@ func (p *causal) isDoneBefore(c *newCall, next *adk.Crossing) bool {
 const madeID = "live-"
 
 // Tell follows the new run.
-func (p *causal) Tell(got *adk.Crossing) {
+func (p *player) Tell(got *adk.Crossing) {
 	p.progress.Add(1)
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -366,7 +345,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 	default:
 		next = p.matched(got, next)
 		if next != nil && got.Kind.Class() == adk.ClassOperation {
-			p.newSeq[next.Seq] = got.Seq
+			p.NewSeq[next.Seq] = got.Seq
 		}
 	}
 	if s := p.strands[got.Strand]; s != nil && wire.IsPiece(got) {
@@ -393,7 +372,7 @@ func (p *causal) Tell(got *adk.Crossing) {
 // anything else. No fact is announced as what it is, and so none is foreseen: misuse is
 // announced as the operation that it was meant to be, a settlement not at all. mu is
 // held.
-func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
+func (p *player) fact(got *adk.Crossing) *adk.Crossing {
 	s := p.strands[got.Strand]
 	if s == nil || s.rec < 0 {
 		return nil
@@ -411,7 +390,7 @@ func (p *causal) fact(got *adk.Crossing) *adk.Crossing {
 
 // upcoming is the first recorded line of a strand that it has not passed, but for
 // cancels, which are told by whoever crosses next; nil if there is none. mu is held.
-func (p *causal) upcoming(s *newStrand) *adk.Crossing {
+func (p *player) upcoming(s *newStrand) *adk.Crossing {
 	for _, x := range p.ahead(s) {
 		if !wire.IsCancel(x) {
 			return x
@@ -421,7 +400,7 @@ func (p *causal) upcoming(s *newStrand) *adk.Crossing {
 }
 
 // ahead are the recorded lines of a strand that it has not passed. mu is held.
-func (p *causal) ahead(s *newStrand) []*adk.Crossing { return p.lines.From(s.rec, s.cursor+1) }
+func (p *player) ahead(s *newStrand) []*adk.Crossing { return p.lines.From(s.rec, s.cursor+1) }
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
@@ -431,7 +410,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // called finds the counterpart of a call. mu is held.
-func (p *causal) called(got *adk.Crossing) {
+func (p *player) called(got *adk.Crossing) {
 	parent := p.calls[got.Call]
 	c := &newCall{id: got.ID, began: got.Seq, parent: parent, strand: got.Strand, seam: got.Seam}
 	p.calls[got.ID] = c
@@ -471,7 +450,7 @@ func (p *causal) called(got *adk.Crossing) {
 }
 
 // counterpart is the recorded call for a new one.
-func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call {
+func (p *player) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call {
 	switch {
 	case got.Seam.Label == adk.LabelStrand:
 		if s := p.strands[got.Strand]; s != nil && s.fork != nil {
@@ -503,7 +482,7 @@ func (p *causal) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call 
 
 // unmet are the steps of a recorded call from the first call on that has no
 // counterpart yet. The front is remembered: a dispatch of many iterations has many.
-func (p *causal) unmet(rec *calls.Call) []*calls.Step {
+func (p *player) unmet(rec *calls.Call) []*calls.Step {
 	met := p.nextUnmatched[rec]
 	for met < len(rec.Steps) && (rec.Steps[met].Call == nil || p.newCalls[rec.Steps[met].Call] != nil) {
 		met++
@@ -514,7 +493,7 @@ func (p *causal) unmet(rec *calls.Call) []*calls.Step {
 
 // first is the first of the recorded calls that is of the seam and has no
 // counterpart yet.
-func (p *causal) first(made []*calls.Call, c *newCall) *calls.Call {
+func (p *player) first(made []*calls.Call, c *newCall) *calls.Call {
 	for _, rec := range made {
 		if p.newCalls[rec] == nil && rec.Begin.Seam == c.seam {
 			return rec
@@ -525,7 +504,7 @@ func (p *causal) first(made []*calls.Call, c *newCall) *calls.Call {
 
 // opFor is the open operation of the caller that leads to a call: of several that its
 // goroutines have begun at once one that led to none yet, with the call's arguments.
-func (p *causal) opFor(parent *newCall, got *adk.Crossing) (best *newOp) {
+func (p *player) opFor(parent *newCall, got *adk.Crossing) (best *newOp) {
 	most := -1
 	for _, op := range slices.Backward(parent.open) {
 		if op.kind.LeadsTo() != got.Seam.Label || op.began != nil && !calls.LeadsTo(op.began, got) {
@@ -567,12 +546,12 @@ func (op *newOp) exchange() {
 }
 
 // returned follows a call that has returned. mu is held.
-func (p *causal) returned(got *adk.Crossing) {
+func (p *player) returned(got *adk.Crossing) {
 	if parent := p.calls[got.Call]; parent != nil {
 		parent.below = state.Without(parent.below, p.calls[got.ID])
 	}
 	if c := p.calls[got.ID]; c != nil && c.rec != nil && c.rec.Return != nil {
-		p.newSeq[c.rec.Return.Seq] = got.Seq
+		p.NewSeq[c.rec.Return.Seq] = got.Seq
 		if s := p.strands[got.Strand]; s != nil {
 			s.cursor = max(s.cursor, c.rec.Return.Seq)
 			p.came(s, c.rec.Return)
@@ -581,11 +560,11 @@ func (p *causal) returned(got *adk.Crossing) {
 }
 
 // forked notes a strand that will come. mu is held.
-func (p *causal) forked(got *adk.Crossing) {
+func (p *player) forked(got *adk.Crossing) {
 	s := &newStrand{number: got.ID, rec: -1, now: got.At, forkedIn: got.Call}
 	if c := p.calls[got.Call]; c != nil && got.Err == nil {
 		if s.fork = p.take(c, got); s.fork != nil {
-			p.newSeq[s.fork.X.Seq] = got.Seq
+			p.NewSeq[s.fork.X.Seq] = got.Seq
 			s.rec, s.cursor = s.fork.X.ID, s.fork.X.Seq
 			p.unmade.Begins(s, s.rec, s.cursor)
 		}
@@ -597,22 +576,12 @@ func (p *causal) forked(got *adk.Crossing) {
 
 // matched finds the recorded operation for a new one, and gives the recorded
 // crossing that has been passed. mu is held.
-func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
+func (p *player) matched(got, next *adk.Crossing) *adk.Crossing {
 	if got.Kind.Class() != adk.ClassOperation {
 		return next
 	}
 	if got.Phase == adk.Done {
-		op := p.ops[got.Op]
-		delete(p.ops, got.Op)
-		if op == nil {
-			return nil
-		}
-		op.call.open = state.Without(op.call.open, op)
-		op.exchange()
-		if op.rec != nil {
-			return op.rec.Done
-		}
-		return nil
+		return p.ended(got)
 	}
 	c := p.calls[got.Call]
 	if c == nil {
@@ -635,33 +604,7 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 		}
 	}
 	if got.Phase == adk.Begin {
-		op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
-		if s := p.strands[got.Strand]; s != nil && (got.Kind.LeadsTo() != "" || rec.Failed() && !rec.IsAsk()) { // an ask waits for its turn before it ends
-			op.by = s.present()
-		}
-		if c.apart && got.Kind.LeadsTo() != "" {
-			op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key}
-			if args, err := canonical.Object(got.Args); err == nil { // the map that it has is user code's
-				op.began.Args = args
-			}
-		}
-		if wire.AsksForGate(got) {
-			if open := p.gateOp(got.Name); open == nil || open.over { // a second one of the id does not open (GAT-5)
-				op.gate = got.Name
-			}
-		}
-		p.ops[got.Op] = op
-		c.open = append(c.open, op)
-		p.expectEnd(op, got)
-		if wire.Awaits(got) {
-			op.awaits = awaiting(got)
-		}
-		if wire.OpensMedia(got) && rec != nil {
-			p.tree.Media.Reached(rec.X)
-		}
-		if wire.RunsTool(got) && p.isUnasked(got.Record) {
-			p.unasked[got.Seq] = true
-		}
+		p.opens(c, rec, got)
 	}
 	if rec == nil {
 		return nil
@@ -669,10 +612,56 @@ func (p *causal) matched(got, next *adk.Crossing) *adk.Crossing {
 	return rec.X
 }
 
+// ended closes an operation, and gives the recorded end of its counterpart.
+func (p *player) ended(got *adk.Crossing) *adk.Crossing {
+	op := p.ops[got.Op]
+	delete(p.ops, got.Op)
+	if op == nil {
+		return nil
+	}
+	op.call.open = state.Without(op.call.open, op)
+	op.exchange()
+	if op.rec != nil {
+		return op.rec.Done
+	}
+	return nil
+}
+
+// opens keeps an operation that has begun until it is over. rec is its counterpart; nil is none.
+func (p *player) opens(c *newCall, rec *calls.Step, got *adk.Crossing) {
+	op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
+	if s := p.strands[got.Strand]; s != nil && (got.Kind.LeadsTo() != "" || rec.Failed() && !rec.IsAsk()) { // an ask waits for its turn before it ends
+		op.by = s.byGoroutine()
+	}
+	if c.apart && got.Kind.LeadsTo() != "" {
+		op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key}
+		if args, err := canonical.Object(got.Args); err == nil { // the map that it has is user code's
+			op.began.Args = args
+		}
+	}
+	if wire.AsksForGate(got) {
+		if open := p.gateOp(got.Name); open == nil || open.over { // a second one of the id does not open (GAT-5)
+			op.gate = got.Name
+		}
+	}
+	p.ops[got.Op] = op
+	c.open = append(c.open, op)
+	p.expectEnd(op, got)
+	if wire.Awaits(got) {
+		op.awaits = awaiting(got)
+	}
+	if wire.OpensMedia(got) && rec != nil {
+		p.tree.Media.Reached(rec.X)
+	}
+	if wire.RunsTool(got) && p.isUnasked(got.Record) {
+		p.Unasked[got.Seq] = true
+	}
+}
+
 // take takes the recorded operation that a new one is answered by: what the
 // script performs, or the next with the same cause, but for an id that live code
 // made.
-func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
+func (p *player) take(c *newCall, got *adk.Crossing) *calls.Step {
 	s := p.takeByCause(c, got)
 	if s == nil && wire.AsksForGate(got) {
 		s = p.causes.Take(c.rec, p.causes.OfGate(got), func(*calls.Step) bool { return true })
@@ -683,13 +672,13 @@ func (p *causal) take(c *newCall, got *adk.Crossing) *calls.Step {
 	return s
 }
 
-func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
+func (p *player) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 	if s := c.doing; s != nil && s.X.Kind == got.Kind {
 		c.doing = nil
 		return s
 	}
 	if wire.IsAsk(got) {
-		s, equal := p.asks.Take(p.tree, p.ids, p.live.Strict, asks.Asker{In: c.rec, Strand: c.path, Uncertain: c.beside}, got)
+		s, equal := p.asks.Take(p.tree, p.IDs, p.live.Strict, asks.Asker{In: c.rec, Strand: c.path, Uncertain: c.beside}, got)
 		switch {
 		case !c.beside || c.shown:
 		case equal:
@@ -709,30 +698,30 @@ func (p *causal) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 		recorded.ID = p.counterparts[got.ID]
 		got = &recorded
 	}
-	got = p.ids.Recorded(got)
+	got = p.IDs.Recorded(got)
 	id := rename.Subject(got)
-	if want, renamed := p.ids.Wanted(id); renamed {
+	if want, renamed := p.IDs.Wanted(id); renamed {
 		got = rename.WithID(got, want)
 	}
-	if s := p.causes.Take(c.rec, p.causes.Of(c.rec, got), func(s *calls.Step) bool { return p.ids.Keeps(rename.Subject(s.X), id) }); s != nil {
+	if s := p.causes.Take(c.rec, p.causes.Of(c.rec, got), func(s *calls.Step) bool { return p.IDs.Keeps(rename.Subject(s.X), id) }); s != nil {
 		return s
 	}
 	if id == "" {
 		return nil
 	}
-	s := p.causes.Take(c.rec, p.causes.Of(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.ids.May(rename.Subject(s.X), id) })
+	s := p.causes.Take(c.rec, p.causes.Of(c.rec, rename.WithID(got, rename.AnyID)), func(s *calls.Step) bool { return p.IDs.May(rename.Subject(s.X), id) })
 	if s != nil {
-		p.ids.Pair(rename.Subject(s.X), id)
+		p.IDs.Pair(rename.Subject(s.X), id)
 	}
 	return s
 }
 
 // Play performs a scripted call as its counterpart was.
-func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
+func (p *player) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	p.Mu.Lock()
 	c := p.calls[id]
 	if c == nil || c.rec == nil || c.rec.Return == nil {
-		p.unanswered = append(p.unanswered, id)
+		p.Unanswered[id] = true
 		p.Mu.Unlock()
 		return nil, stub.ErrUnanswered
 	}
@@ -749,11 +738,11 @@ func (p *causal) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	}
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	return p.ids.AsMade(c.rec.Return), nil
+	return p.IDs.AsMade(c.rec.Return), nil
 }
 
 // perform performs what user code did.
-func (p *causal) perform(script []*calls.Step) error {
+func (p *player) perform(script []*calls.Step) error {
 	for _, s := range script {
 		p.Mu.Lock()
 		stopped := p.Stopped
@@ -772,7 +761,7 @@ func (p *causal) perform(script []*calls.Step) error {
 
 // inOrder holds a piece of an answer back until it is in order, where the strands keep to
 // one: the engine asks nobody before it. It has its time from that. mu is held.
-func (p *causal) inOrder(by *newCall, x *adk.Crossing) {
+func (p *player) inOrder(by *newCall, x *adk.Crossing) {
 	s := p.strands[by.strand]
 	if !wire.IsPiece(x) || p.tree.Order == nil || s == nil || s.rec != x.Strand {
 		return
@@ -784,7 +773,7 @@ func (p *causal) inOrder(by *newCall, x *adk.Crossing) {
 // Today is a recorded tool with the handler that it has in the new run: the
 // user's if that is live, and else what the recorded one did. What makes an artifact of
 // its results is always the user's: no seam stands there, and executors call it.
-func (p *causal) Today(tool *adk.Tool) *adk.Tool {
+func (p *player) Today(tool *adk.Tool) *adk.Tool {
 	for _, mine := range p.live.Config.Tools {
 		if mine.Name() == tool.Name() {
 			tool = tool.WithHandlerOf(mine)
@@ -798,19 +787,19 @@ func (p *causal) Today(tool *adk.Tool) *adk.Tool {
 
 // Executable is the tool that a scripted execute is made with: the one that is
 // registered under its name today.
-func (p *causal) Executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
+func (p *player) Executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
 	if tool, found := h.Tools().Get(recorded.Name()); found {
 		return tool
 	}
 	return p.stage.Tool(recorded)
 }
 
-var _ adk.ToolServer = (*causal)(nil)
+var _ adk.ToolServer = (*player)(nil)
 
 // Handler lets the recording answer for a tool that live code brought and that is
 // not to run.
-func (p *causal) Handler(tool *adk.Tool, _ adk.ToolHandler) adk.ToolHandler {
-	if p.stage.Made(tool) || p.live.mayRun(tool) {
+func (p *player) Handler(tool *adk.Tool, _ adk.ToolHandler) adk.ToolHandler {
+	if p.stage.Made(tool) || p.live.MayRun(tool) {
 		return nil
 	}
 	return p.stage.ScriptedHandler
@@ -820,16 +809,16 @@ func (p *causal) Handler(tool *adk.Tool, _ adk.ToolHandler) adk.ToolHandler {
 // not belong there: the context has another of its name, or it is chosen and could
 // write. One that was forged belongs wherever it was merged for a call of the model, and
 // is answered by its call and arguments (ART-24). mu is held.
-func (p *causal) isUnasked(record adk.Record) bool {
+func (p *player) isUnasked(record adk.Record) bool {
 	tool, ok := record.(*adk.Tool)
-	if !ok || p.stage.Made(tool) || p.live.mayRun(tool) || forging.IsForged(tool) {
+	if !ok || p.stage.Made(tool) || p.live.MayRun(tool) || forging.IsForged(tool) {
 		return false
 	}
 	return !p.registered[tool] || p.live.takesNamed(adk.LabelTool, tool.Name())
 }
 
 // Opened performs what the reader of a recorded opening did.
-func (p *causal) Opened(x *adk.Crossing) ([]byte, error) {
+func (p *player) Opened(x *adk.Crossing) ([]byte, error) {
 	s := p.tree.Opens[x.Op]
 	if s == nil || s.Done == nil {
 		return nil, stub.ErrUnanswered
@@ -853,7 +842,7 @@ func (noAnswerChecks) Resolution(*adk.Crossing) *adk.Crossing     { return nil }
 func (noAnswerChecks) Handed(adk.Scope, adk.Record, string)       {}
 
 // fail stops a replay that cannot go on.
-func (p *causal) fail(err error) {
+func (p *player) fail(err error) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	p.failed = err
@@ -861,7 +850,7 @@ func (p *causal) fail(err error) {
 }
 
 // stop lets everybody run out. mu is held.
-func (p *causal) stop() {
+func (p *player) stop() {
 	if p.Stopped {
 		return
 	}
@@ -872,7 +861,7 @@ func (p *causal) stop() {
 		}
 	}
 	p.cancel(stub.ErrStopped, context.Canceled)
-	for _, w := range slices.Concat(p.waiters, p.inLine) {
+	for _, w := range p.queue.all() {
 		w.wake()
 	}
 	p.rest.Stop()

@@ -1,4 +1,4 @@
-package replay
+package bycause
 
 import (
 	"slices"
@@ -23,7 +23,7 @@ func (c *newCall) endOf(kind adk.Kind, by int) *adk.Crossing {
 
 // foresee is the recorded crossing that a step is about to make again: the next
 // of its kind in the counterpart of its call.
-func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
+func (p *player) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	x := p.nextOf(s, step)
 	if x == nil || !s.several {
 		return x
@@ -40,7 +40,7 @@ func (p *causal) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 }
 
 // nextOf is foresee where one goroutine does all.
-func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
+func (p *player) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 	switch {
 	case step.Call == 0 && step.Kind == adk.KindReturn:
 		return p.tree.Root.Return
@@ -66,7 +66,7 @@ func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 	}
 	step.Call, step.Strand = c.rec.Begin.ID, s.rec
 	if p.tree.Mixed {
-		return p.lines.First(step, c.rec.Begin.Seq, p.rank, func(seq int) bool { return !p.passed[seq] && p.newSeq[seq] == 0 })
+		return p.lines.First(step, c.rec.Begin.Seq, p.rank, func(seq int) bool { return !p.passed[seq] && p.NewSeq[seq] == 0 })
 	}
 	return p.lines.Like(step, behind)
 }
@@ -74,7 +74,7 @@ func (p *causal) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 // entersNobody reports whether a next of a call that comes now led to nobody in the
 // recording, as the run had been aborted (PIP-9): the engine asks for the call below it
 // all the same, and a later one of that call's is another.
-func (p *causal) entersNobody(s *newStrand, c *calls.Call) bool {
+func (p *player) entersNobody(s *newStrand, c *calls.Call) bool {
 	x := p.upcoming(s)
 	return x != nil && wire.IsNext(x) && x.Phase == adk.Done && x.Call == c.Begin.ID
 }
@@ -82,7 +82,7 @@ func (p *causal) entersNobody(s *newStrand, c *calls.Call) bool {
 // forestalled is what the recorded strand came to where the engine would have taken a
 // step that was not recorded, as another strand or the outside aborted the run before
 // it; nil if that is not why.
-func (p *causal) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
+func (p *player) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 	if s.rec < 0 || p.aborted || step.Kind == adk.KindReturn || step.Kind.Class() == adk.ClassOperation {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (c *newCall) returning(s *newStrand) (first *adk.Crossing) {
 
 // restOf is what a strand did next in the recording, but for cancels before it: behind the pieces
 // of answers that it has, too.
-func (p *causal) restOf(s *newStrand) []*adk.Crossing {
+func (p *player) restOf(s *newStrand) []*adk.Crossing {
 	if s.rec < 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package replay
+package bycause
 
 import (
 	"cmp"
@@ -70,7 +70,7 @@ func (w *waiter) seq() int {
 }
 
 // rank is where a recorded crossing comes in the order of the steps.
-func (p *causal) rank(seq int) int {
+func (p *player) rank(seq int) int {
 	if p.tree.Order == nil || seq == unrecorded {
 		return seq
 	}
@@ -78,7 +78,7 @@ func (p *causal) rank(seq int) int {
 }
 
 // Begin holds a step back until it is in order.
-func (p *causal) Begin(s adk.Step) {
+func (p *player) Begin(s adk.Step) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	strand := p.strands[s.Strand]
@@ -91,7 +91,7 @@ func (p *causal) Begin(s adk.Step) {
 		c.apart, c.makesApart, strand.several, p.many = true, c.makesApart || wire.MakesID(s), true, true
 	}
 	p.give(strand)
-	w := &waiter{strand: strand, step: s, by: strand.present(), apart: apart}
+	w := &waiter{strand: strand, step: s, by: strand.byGoroutine(), apart: apart}
 	switch {
 	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // others may have come farther
 		if wire.ReadsClock(s) {
@@ -111,11 +111,11 @@ func (p *causal) Begin(s adk.Step) {
 	p.wait(w)
 }
 
-// present is the time of the step that a waiter takes: that of its recorded
+// timeOf is the time of the step that a waiter takes: that of its recorded
 // counterpart, whatever other strands have come to. What was not recorded happens
 // when its strand came to it.
-func (p *causal) present(w *waiter) time.Time {
-	if w.next == nil || w.step.Kind == adk.KindCall && p.live.any() || // of live code it is not known yet which call it is
+func (p *player) timeOf(w *waiter) time.Time {
+	if w.next == nil || w.step.Kind == adk.KindCall && p.live.Any || // of live code it is not known yet which call it is
 		w.strand.several && !wire.ReadsClock(w.step) && p.leavesUndone(w.strand, w.next.Seq) {
 		return w.strand.now
 	}
@@ -123,13 +123,13 @@ func (p *causal) present(w *waiter) time.Time {
 }
 
 // wait blocks until the step of a waiter may be taken, and gives it that.
-func (p *causal) wait(w *waiter) {
+func (p *player) wait(w *waiter) {
 	w.strand.waiting = append(w.strand.waiting, w)
 	p.count(w.strand)
 	for !p.Stopped && !p.admitted(w) {
 		if w.moved == nil {
 			w.moved = sync.NewCond(&p.Mu)
-			p.hold(w)
+			p.queue.hold(w)
 			p.wake() // what was recorded before, and is not made now, holds nobody back any more
 		}
 		if !p.act() {
@@ -138,54 +138,22 @@ func (p *causal) wait(w *waiter) {
 	}
 	w.strand.waiting = state.Without(w.strand.waiting, w)
 	p.count(w.strand)
-	p.release(w)
+	p.queue.release(w)
 	if p.stepping = w; p.pieces {
 		w.goroutine = watchdog.ID()
 	}
 }
 
-// hold adds one to those who wait for their steps. mu is held.
-func (p *causal) hold(w *waiter) {
-	if !p.isInLine(w) {
-		p.waiters = append(p.waiters, w)
-		return
-	}
-	at, _ := slices.BinarySearchFunc(p.inLine, w.seq(), func(w *waiter, seq int) int { return cmp.Compare(w.seq(), seq) })
-	p.inLine = slices.Insert(p.inLine, at, w)
-}
-
-// release takes one away again that may have been held. mu is held.
-func (p *causal) release(w *waiter) {
-	switch {
-	case w.moved == nil:
-	case p.isInLine(w):
-		at, _ := slices.BinarySearchFunc(p.inLine, w.seq(), func(w *waiter, seq int) int { return cmp.Compare(w.seq(), seq) })
-		at += slices.Index(p.inLine[at:], w)
-		p.inLine = slices.Delete(p.inLine, at, at+1)
-	default:
-		p.waiters = state.Without(p.waiters, w)
-	}
-}
-
-// isInLine reports whether a step waits for nothing but its turn, and that what is shared, a cancel
-// and an abort come before it. Where one such step may not be taken none that is recorded behind it
-// may: what it waits for comes before those as well, and is made by a strand that either waits
-// for a step before it too, or for none.
-func (p *causal) isInLine(w *waiter) bool {
-	return p.tree.Order == nil && !w.let && !w.last && w.next != nil && (w.turn || calls.IsShared(w.step.Kind) || p.tree.Shares(w.next)) &&
-		calls.GateID(w.next) == "" && !wire.Aborts(w.next)
-}
-
 // letGo lets one go on whatever the order. mu is held.
-func (p *causal) letGo(w *waiter) {
-	p.release(w)
+func (p *player) letGo(w *waiter) {
+	p.queue.release(w)
 	w.let = true
-	p.hold(w)
+	p.queue.hold(w)
 	p.wake()
 }
 
 // count counts a strand as one on the way, or as none any more. mu is held.
-func (p *causal) count(s *newStrand) {
+func (p *player) count(s *newStrand) {
 	is := p.strands[s.number] == s && len(s.waiting) == 0 && s.parked == nil
 	switch {
 	case is && !s.moving:
@@ -203,7 +171,7 @@ func (p *causal) count(s *newStrand) {
 
 // wake wakes who may take a step now: one of them, for the next may when that is over. Where
 // nobody may and nobody is on the way, one is woken to act. mu is held.
-func (p *causal) wake() {
+func (p *player) wake() {
 	if p.stepping != nil {
 		return
 	}
@@ -211,31 +179,23 @@ func (p *causal) wake() {
 		w.wake()
 		return
 	}
-	if p.moving > 0 && len(p.waiters)+len(p.inLine) > 0 && p.takesTurns() {
+	if p.moving > 0 && p.queue.any() && p.takesTurns() {
 		p.rest.Soon()
 	}
-	if len(p.waiters)+len(p.inLine) > 0 && p.stuck() {
-		slices.Concat(p.waiters, p.inLine)[0].wake()
+	if p.queue.any() && p.stuck() {
+		p.queue.all()[0].wake()
 	}
 }
 
 // nextStep is one who may take a step now; nil if nobody may. mu is held.
-func (p *causal) nextStep() *waiter {
-	if at := slices.IndexFunc(p.waiters, p.admitted); at >= 0 {
-		return p.waiters[at]
-	}
-	if len(p.inLine) > 0 && p.admitted(p.inLine[0]) {
-		return p.inLine[0]
-	}
-	return nil
-}
+func (p *player) nextStep() *waiter { return p.queue.first(p.admitted) }
 
 func (w *waiter) wake() { w.moved.Signal() }
 
 // leaving holds back a goroutine that ends itself where that cancelled the recorded
 // run: nobody asks before such a cancel, and it has its place in the order too. What
 // a listener offered to a gate before it ended it offers first.
-func (p *causal) leaving(strand int) {
+func (p *player) leaving(strand int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	s := p.strands[strand]
@@ -262,14 +222,14 @@ func (p *causal) leaving(strand int) {
 }
 
 // cancelling waits until a crossing that a cancel goes with is in order.
-func (p *causal) cancelling(s *newStrand, x *adk.Crossing) {
+func (p *player) cancelling(s *newStrand, x *adk.Crossing) {
 	p.give(s)
 	p.wait(&waiter{strand: s, cancels: true, next: x})
 	p.came(s, x)
 }
 
-// present is the present goroutine, where a strand has several.
-func (s *newStrand) present() int {
+// byGoroutine is the present goroutine, where a strand has several.
+func (s *newStrand) byGoroutine() int {
 	if !s.several {
 		return 0
 	}
@@ -278,15 +238,15 @@ func (s *newStrand) present() int {
 
 // give ends the step of a strand that was announced and not told: another goroutine of it may
 // yet tell its own.
-func (p *causal) give(s *newStrand) {
-	if p.stepping != nil && p.stepping.strand == s && (p.stepping.by == 0 || p.stepping.by == s.present()) {
+func (p *player) give(s *newStrand) {
+	if p.stepping != nil && p.stepping.strand == s && (p.stepping.by == 0 || p.stepping.by == s.byGoroutine()) {
 		p.stepping = nil
 		p.wake()
 	}
 }
 
 // endStep ends the step that got tells, and gives what was foreseen for it.
-func (p *causal) endStep(got *adk.Crossing) (next *adk.Crossing) {
+func (p *player) endStep(got *adk.Crossing) (next *adk.Crossing) {
 	w := p.stepping
 	if w != nil && w.cancels && wire.IsCancel(got) {
 		p.stepping = nil
@@ -306,7 +266,7 @@ func (p *causal) endStep(got *adk.Crossing) (next *adk.Crossing) {
 }
 
 // admitted reports whether a step may be taken now.
-func (p *causal) admitted(w *waiter) bool {
+func (p *player) admitted(w *waiter) bool {
 	if p.stepping != nil {
 		return false
 	}
@@ -316,13 +276,13 @@ func (p *causal) admitted(w *waiter) bool {
 // takesTurns reports whether what strands do between two crossings, which others may see, is in the
 // recorded order too: whoever begins, or has an answer, goes on when all that was recorded before is
 // made, and those who made it have come to what they do next, or wait for somebody. mu is held.
-func (p *causal) takesTurns() bool {
-	return p.tree.Order == nil && !p.many && p.live.any() && len(p.tree.Strands) > 1 && !p.rest.Over()
+func (p *player) takesTurns() bool {
+	return p.tree.Order == nil && !p.many && p.live.Any && len(p.tree.Strands) > 1 && !p.rest.Over()
 }
 
 // awaitsTurn reports whether a step is to be taken later for nothing but that: where nobody else
 // goes on it is taken all the same.
-func (p *causal) awaitsTurn(w *waiter) bool {
+func (p *player) awaitsTurn(w *waiter) bool {
 	if w.next == nil || !p.takesTurns() {
 		return false
 	}
@@ -330,16 +290,16 @@ func (p *causal) awaitsTurn(w *waiter) bool {
 }
 
 // onlyTurn reports whether a step may be taken but for the turn.
-func (p *causal) onlyTurn(w *waiter) bool { return !p.behindCancel(w) && !p.overtakes(w) }
+func (p *player) onlyTurn(w *waiter) bool { return !p.behindCancel(w) && !p.overtakes(w) }
 
 // isHeldUp reports whether a strand waits for nothing but its turn while another one is within
 // code of the user's, and may wait there for who comes later. mu is held.
-func (p *causal) isHeldUp() bool {
+func (p *player) isHeldUp() bool {
 	return p.takesTurns() && p.moving > 0 && p.nextStep() == nil && p.firstWaiter(p.onlyTurn) != nil
 }
 
 // behindCancel reports whether a cancel comes before the step.
-func (p *causal) behindCancel(w *waiter) bool {
+func (p *player) behindCancel(w *waiter) bool {
 	return slices.ContainsFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.cancel != nil && a.seq < w.seq() })
 }
 
@@ -347,7 +307,7 @@ func (p *causal) behindCancel(w *waiter) bool {
 // not come behind it: what both share; for a wait, what takes the id of its gate or
 // gives it free; all that comes before an abort, which starts nothing new (ABT-7); and
 // an abort.
-func (p *causal) overtakes(w *waiter) bool {
+func (p *player) overtakes(w *waiter) bool {
 	if w.next == nil {
 		return w.instead != nil && !p.aborted
 	}
@@ -380,7 +340,7 @@ func (s *newStrand) Ahead(seq int) (ahead, never bool) {
 }
 
 // Park notes that a strand waits inside the engine, or has ended.
-func (p *causal) Park(n int, ready func() bool) {
+func (p *player) Park(n int, ready func() bool) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	s := p.strands[n]
@@ -402,7 +362,7 @@ func (p *causal) Park(n int, ready func() bool) {
 // Resume notes that a strand goes on. Its next step is asked for, but for what the
 // engine says of the wait itself, such as the settlement of a gate that an abort
 // closes: where strands keep to an order, that is in order too.
-func (p *causal) Resume(n int) {
+func (p *player) Resume(n int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	s := p.strands[n]
@@ -427,13 +387,13 @@ var errNoOrder = errors.New("replay: strands wait for one another, and keep to n
 
 // keepsOrder reports whether live code has begun goroutines of its own, so that what they wait for
 // comes when all of them are at rest. mu is held.
-func (p *causal) keepsOrder() bool { return p.many && !p.rest.Over() }
+func (p *player) keepsOrder() bool { return p.many && !p.rest.Over() }
 
 // inTurn holds an answer back to one who asks beside others, until it is its turn. mu is held.
-func (p *causal) inTurn(asks *newCall, x *adk.Crossing) {
-	if x != nil && (asks.apart || asks.beside) && (p.live.late[x.Seq] > 0 || !p.comesAtOnce(asks, x)) {
-		p.rest.Hold(x, cmp.Or(p.live.late[x.Seq], p.rank(x.Seq)))
-		if s := p.strands[asks.strand]; p.live.rerecords && s != nil {
+func (p *player) inTurn(asks *newCall, x *adk.Crossing) {
+	if x != nil && (asks.apart || asks.beside) && (p.live.Late[x.Seq] > 0 || !p.comesAtOnce(asks, x)) {
+		p.rest.Hold(x, cmp.Or(p.live.Late[x.Seq], p.rank(x.Seq)))
+		if s := p.strands[asks.strand]; p.live.Rerecords && s != nil {
 			s.now = later(s.now, x.At) // what was recorded before, and has not come, is not done any more
 		}
 	}
@@ -441,20 +401,20 @@ func (p *causal) inTurn(asks *newCall, x *adk.Crossing) {
 
 // comesAtOnce reports whether nothing was recorded between an answer and what comes before it of
 // the same ask, and all that was recorded before is done: there is nothing to wait for. mu is held.
-func (p *causal) comesAtOnce(asks *newCall, x *adk.Crossing) bool {
+func (p *player) comesAtOnce(asks *newCall, x *adk.Crossing) bool {
 	s := p.strands[asks.strand]
 	return x.Seq > 1 && x.Op != 0 && p.tree.Lines[x.Seq-2].Op == x.Op && s != nil && !p.leavesUndone(s, x.Seq)
 }
 
 // isDue reports whether anything or anybody waits for its turn. mu is held.
-func (p *causal) isDue() bool {
+func (p *player) isDue() bool {
 	answer, _ := p.rest.Next()
-	return answer != nil || len(p.outsideEvents) > 0 || p.many && len(p.waiters)+len(p.inLine) > 0 || p.isHeldUp()
+	return answer != nil || len(p.outsideEvents) > 0 || p.many && p.queue.any() || p.isHeldUp()
 }
 
 // atRest makes what comes next in a run whose goroutines are at rest, and reports whether
 // anything was made. mu is held.
-func (p *causal) atRest() bool {
+func (p *player) atRest() bool {
 	p.blocked = true
 	defer func() { p.blocked = false }()
 	return p.act()
@@ -462,7 +422,7 @@ func (p *causal) atRest() bool {
 
 // passBlocked makes what comes next although strands are on the way: they are blocked
 // outside the engine, and only what comes next can end that.
-func (p *causal) passBlocked() {
+func (p *player) passBlocked() {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	p.blocked = true
@@ -481,7 +441,7 @@ func (p *causal) passBlocked() {
 
 // stuck reports whether nobody is on the way: every strand waits for its step or
 // inside the engine.
-func (p *causal) stuck() bool {
+func (p *player) stuck() bool {
 	if p.stepping != nil || p.acting > 0 || p.moving > 0 && !p.blocked { // a settlement is told before its waiter can go on
 		return false
 	}
@@ -496,7 +456,7 @@ func (p *causal) stuck() bool {
 // act makes what comes next where nobody is on the way: something from outside,
 // or the step that stands first in the recorded order. It reports whether anything
 // was done. mu is held.
-func (p *causal) act() bool {
+func (p *player) act() bool {
 	if p.keepsOrder() && !p.blocked {
 		p.rest.Want()
 		return false
@@ -505,7 +465,7 @@ func (p *causal) act() bool {
 		return false
 	}
 	next := p.nextOutside()
-	if next != nil && next.gate != nil && !p.blocked && p.live.any() && !p.rest.Over() { // goroutines may be about to do what does not wait for it
+	if next != nil && next.gate != nil && !p.blocked && p.live.Any && !p.rest.Over() { // goroutines may be about to do what does not wait for it
 		p.rest.Want()
 		return false
 	}
@@ -535,7 +495,7 @@ func (p *causal) act() bool {
 }
 
 // firstWaiter is the one that comes first in the order of the steps, of those that may.
-func (p *causal) firstWaiter(may func(*waiter) bool) (first *waiter) {
+func (p *player) firstWaiter(may func(*waiter) bool) (first *waiter) {
 	for _, s := range p.strands {
 		for _, w := range s.waiting {
 			if may(w) && (first == nil || cmp.Or(cmp.Compare(p.rank(w.seq()), p.rank(first.seq())), cmp.Compare(s.number, first.strand.number)) < 0) {
@@ -549,7 +509,7 @@ func (p *causal) firstWaiter(may func(*waiter) bool) (first *waiter) {
 // isOnTheWay reports whether a strand of several goroutines has still to do what was recorded
 // before a place: the one that is farthest may have passed it, or wait there, while another is
 // on the way. mu is held.
-func (p *causal) isOnTheWay(before int) bool {
+func (p *player) isOnTheWay(before int) bool {
 	for _, s := range p.strands {
 		if s.several && p.leavesUndone(s, before) {
 			return true
@@ -560,13 +520,13 @@ func (p *causal) isOnTheWay(before int) bool {
 
 // leavesUndone reports whether something of what a strand did in the recording before a place is
 // not done yet, and may still be.
-func (p *causal) leavesUndone(s *newStrand, before int) bool {
+func (p *player) leavesUndone(s *newStrand, before int) bool {
 	if s.rec < 0 {
 		return false
 	}
 	for _, x := range p.lines.From(s.rec, s.allDone+1) {
 		tracked := x.Kind.Class() == adk.ClassOperation || x.Kind.Class() == adk.ClassCall
-		if x.Seq >= before || tracked && p.newSeq[x.Seq] == 0 && !p.isLeftOut(s, x) {
+		if x.Seq >= before || tracked && p.NewSeq[x.Seq] == 0 && !p.isLeftOut(s, x) {
 			return x.Seq < before
 		}
 		s.allDone = x.Seq
@@ -578,14 +538,14 @@ func (p *causal) leavesUndone(s *newStrand, before int) bool {
 // made any more: the call that made it has returned, or nobody is there who could but the goroutine
 // that runs the strand, which has come to what was recorded behind it. Today's code does something
 // else in its place, or nothing; without this the time of the strand would stand still for good.
-func (p *causal) isLeftOut(s *newStrand, x *adk.Crossing) bool {
-	if by := p.tree.Calls[x.Call]; by != nil && by.Return != nil && x.Seq < by.Return.Seq && p.newSeq[by.Return.Seq] != 0 {
+func (p *player) isLeftOut(s *newStrand, x *adk.Crossing) bool {
+	if by := p.tree.Calls[x.Call]; by != nil && by.Return != nil && x.Seq < by.Return.Seq && p.NewSeq[by.Return.Seq] != 0 {
 		return true
 	}
 	return p.isAlone(s)
 }
 
 // isAlone reports whether the present goroutine runs a strand and is the only one of the run.
-func (p *causal) isAlone(s *newStrand) bool {
+func (p *player) isAlone(s *newStrand) bool {
 	return s.goroutine != 0 && s.goroutine == watchdog.ID() && s.alone.Is(p.rest.Label())
 }

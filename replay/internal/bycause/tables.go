@@ -1,4 +1,4 @@
-package replay
+package bycause
 
 import (
 	"github.com/adkreplay/adkreplay/adk"
@@ -68,7 +68,7 @@ func (t *tables) listen() {
 			}
 			return nil
 		})
-		if o.Listeners() > 0 && !(wire.OpensGate(x) && t.live.settlesGates()) {
+		if o.Listeners() > 0 && !(wire.OpensGate(x) && t.live.SettlesGates) {
 			t.faults[x.Seq] = o
 		}
 	}

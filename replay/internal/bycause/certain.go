@@ -1,4 +1,4 @@
-package replay
+package bycause
 
 import (
 	"slices"
@@ -30,7 +30,7 @@ import (
 
 // takeCertain takes the recorded operation whose answer a new one gets for certain. mu is
 // held.
-func (p *causal) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
+func (p *player) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
 	if c.rec == nil || !p.live.mayLend(got) {
 		return nil
 	}
@@ -39,25 +39,25 @@ func (p *causal) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
 		return nil
 	}
 	if id := rename.IDOf(got); id != "" && id != rename.IDOf(s.X) {
-		p.ids.Pair(rename.IDOf(s.X), id)
+		p.IDs.Pair(rename.IDOf(s.X), id)
 	}
 	p.causes.Took(s)
-	p.lent = append(p.lent, s)
+	p.Lent = append(p.Lent, s)
 	return s
 }
 
 // mayLend reports whether an operation may get the answer of one that asked otherwise.
 func (l Live) mayLend(got *adk.Crossing) bool {
 	if wire.AsksForGate(got) {
-		return l.rerecords && !l.settlesGates()
+		return l.Rerecords && !l.SettlesGates
 	}
-	return l.rerecords || !l.Strict
+	return l.Rerecords || !l.Strict
 }
 
 // inPlaceOf is the recorded operation in whose place a new one is: the first of its kind in
 // its call that nobody took and that is about the same record or gate; where none is, and
 // one only is left, that one, if an id tells nothing of it.
-func (p *causal) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
+func (p *player) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
 	var left []*calls.Step
 	for _, s := range c.rec.Steps {
 		if s.X.Kind == got.Kind && s.X.Phase == got.Phase && s.X.Collection == got.Collection && s.X.Kind.Class() == adk.ClassOperation && !p.causes.IsTaken(s) {
@@ -65,11 +65,11 @@ func (p *causal) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
 		}
 	}
 	id := rename.Subject(got)
-	if want, renamed := p.ids.Wanted(id); renamed {
+	if want, renamed := p.IDs.Wanted(id); renamed {
 		id = want
 	}
 	at := slices.IndexFunc(left, func(s *calls.Step) bool {
-		return id != "" && (rename.Subject(s.X) == id || p.ids.May(rename.Subject(s.X), id))
+		return id != "" && (rename.Subject(s.X) == id || p.IDs.May(rename.Subject(s.X), id))
 	})
 	switch {
 	case at >= 0:
@@ -82,7 +82,7 @@ func (p *causal) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
 
 // onlyWrote reports whether a recorded operation called a storage that writes, which did
 // nothing but to say that it has. A live one answers for itself.
-func (p *causal) onlyWrote(s *calls.Step) bool {
+func (p *player) onlyWrote(s *calls.Step) bool {
 	if len(s.Calls) != 1 || s.Done == nil || s.Done.Err != nil {
 		return false
 	}

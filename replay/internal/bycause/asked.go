@@ -1,10 +1,8 @@
-package replay
+package bycause
 
 import (
 	"cmp"
 	"context"
-	"path"
-	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
@@ -15,13 +13,9 @@ import (
 // This file answers what live code asks of the world, as asks.Recorded finds it; the comparison
 // says what of a request changed.
 
-// Answer leaves everything to the scripted seams, which have the answers: there are
-// no others.
-func (p *player) Answer(context.Context, adk.Question) *adk.Answer { return nil }
-
 // Answer answers live code with what was recorded, and lets it ask for real only whom
 // Live.Outside names (WLD-6).
-func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
+func (p *player) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 	if stub.IsScripted(ctx) {
 		return nil
 	}
@@ -54,12 +48,12 @@ func (p *causal) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 }
 
 // answer is what an operation is answered with; nil where the world answers it. mu is held.
-func (p *causal) answer(op *newOp, q adk.Question) *adk.Answer {
+func (p *player) answer(op *newOp, q adk.Question) *adk.Answer {
 	if op != nil && op.rec != nil && op.rec.X.Seq >= p.live.OutsideFrom || p.live.OutsideFrom == 0 {
 		p.asksTheWorld = true
 	}
 	switch {
-	case p.asksTheWorld && p.live.names(q.Of):
+	case p.asksTheWorld && p.live.Outside(q.Of):
 		p.asks.Real(q.Op)
 		return nil
 	case op == nil:
@@ -71,19 +65,11 @@ func (p *causal) answer(op *newOp, q adk.Question) *adk.Answer {
 	return answer
 }
 
-// names reports whether Outside names who is asked.
-func (l Live) names(of string) bool {
-	return slices.ContainsFunc(l.Outside, func(pattern string) bool {
-		matched, _ := path.Match(pattern, of)
-		return matched || pattern == of
-	})
-}
-
 // shows notes what an ask shows of its call, which is one of several that goroutines have begun at
 // once, or below one: that it is the one of a recorded ask which was the same, or a new one where
 // nobody asked alike. Who stood for that until now, and has not shown that it does, stands for what
 // this one did. mu is held.
-func (p *causal) shows(c *newCall, rec *calls.Call) {
+func (p *player) shows(c *newCall, rec *calls.Call) {
 	var chain []*newCall
 	for at, was := c, rec; at != nil && at.beside; at = at.parent {
 		chain = append(chain, at)
@@ -110,7 +96,7 @@ func (p *causal) shows(c *newCall, rec *calls.Call) {
 
 // exchange has a new call stand for another recorded one, or for none, and who stood for that for
 // what it stood for.
-func (p *causal) exchange(c *newCall, rec *calls.Call) {
+func (p *player) exchange(c *newCall, rec *calls.Call) {
 	other, old := p.newCalls[rec], c.rec
 	p.stands(c, rec)
 	switch {
@@ -119,7 +105,7 @@ func (p *causal) exchange(c *newCall, rec *calls.Call) {
 	case old != nil: // somebody may come for it
 		delete(p.newCalls, old)
 		delete(p.nextUnmatched, old.Parent)
-		p.newSeq[old.Begin.Seq] = 0
+		p.NewSeq[old.Begin.Seq] = 0
 	}
 }
 
@@ -132,11 +118,11 @@ type earlyID struct {
 
 // shown has the ids that a call made before it showed which one it is stand for those that this one
 // made before the ask; another call that stood for one of these stands for what is left over.
-func (p *causal) shown(c *newCall, ask *calls.Step) {
+func (p *player) shown(c *newCall, ask *calls.Step) {
 	own := ask.MadeBefore()
 	for i := 0; len(own) == len(c.made) && i < len(own); i++ {
 		mine, want := c.made[i], own[i]
-		if p.ids.PairMade(wire.MadeID(want.X), mine.id); mine.took == want {
+		if p.IDs.PairMade(wire.MadeID(want.X), mine.id); mine.took == want {
 			continue
 		}
 		switch other := p.tookIDs[want]; {
@@ -146,17 +132,16 @@ func (p *causal) shown(c *newCall, ask *calls.Step) {
 			other.took = nil
 		case mine.took != nil: // nobody's yet
 			delete(p.tookIDs, mine.took)
-			p.newSeq[mine.took.X.Seq] = 0
+			p.NewSeq[mine.took.X.Seq] = 0
 		}
 		p.causes.Took(want)
 		p.takesID(mine, want)
 	}
 }
 
-// itsOwn is the step in which the counterpart of a call that has shown which one it is made the id
-// that this one has now, and that of which a reading of the clock was given the time; nil of
-// anything else.
-func (p *causal) itsOwn(c *newCall, got, next *adk.Crossing) *calls.Step {
+// itsOwn finds the recorded step of an id that a call made before it showed which recorded call it
+// is, or of a clock reading that was answered with a recorded time; nil for anything else.
+func (p *player) itsOwn(c *newCall, got, next *adk.Crossing) *calls.Step {
 	if next == nil {
 		return nil
 	}
@@ -176,13 +161,13 @@ func (p *causal) itsOwn(c *newCall, got, next *adk.Crossing) *calls.Step {
 	return own
 }
 
-func (p *causal) takesID(made *earlyID, step *calls.Step) {
-	made.took, p.tookIDs[step], p.newSeq[step.X.Seq] = step, made, made.seq
+func (p *player) takesID(made *earlyID, step *calls.Step) {
+	made.took, p.tookIDs[step], p.NewSeq[step.X.Seq] = step, made, made.seq
 }
 
 // stands has a new call stand for a recorded one; nil is none.
-func (p *causal) stands(c *newCall, rec *calls.Call) {
+func (p *player) stands(c *newCall, rec *calls.Call) {
 	if c.rec, c.cursor, c.madeTo, c.readTo, c.unread, c.done = rec, 0, 0, 0, 0, 0; rec != nil {
-		p.newCalls[rec], p.newSeq[rec.Begin.Seq] = c, c.began
+		p.newCalls[rec], p.NewSeq[rec.Begin.Seq] = c, c.began
 	}
 }

@@ -1,0 +1,33 @@
+package bycause
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/tracetest"
+)
+
+// A call is of the operation with its arguments, where goroutines of live code's own have begun
+// several at once: a replay is told of no more than the calls.
+func TestCallsOfAReplayAreOfTheirOwnArguments(t *testing.T) {
+	t.Parallel()
+	tool := tracetest.Must(adk.NewTool(adk.ToolInit{Name: "read", Description: "Reads.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
+			return adk.Text("read"), nil
+		}}))
+	in := &newCall{}
+	for i, n := range []float64{0, 1, 1, 2} {
+		began := &adk.Crossing{Kind: adk.KindExecute, Phase: adk.Begin, Record: tool, Args: map[string]any{"n": n}}
+		in.open = append(in.open, &newOp{number: i, kind: began.Kind, began: began})
+	}
+	var by []int
+	for _, n := range []float64{0, 2, 1, 1} {
+		made := &adk.Crossing{Kind: adk.KindCall, Seam: adk.Seam{Label: adk.LabelTool, Name: "read"}, Args: map[string]any{"n": n}}
+		by = append(by, (*player)(nil).opFor(in, made).number)
+	}
+	require.Equal(t, []int{0, 3, 2, 1}, by)
+}
