@@ -12,6 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/describe"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/state"
@@ -251,10 +252,39 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	case first.got != nil:
 		d.Candidates = r.ambiguous(first.got)
 	}
+	if r.hadIDBefore(first) {
+		d.Fields = append(d.Fields, compare.FieldDiff{Field: "the id of the ask before it", Want: "the same", Got: "another one"})
+	}
 	if isSpent := func(c Candidate) bool { return c.Spent }; first.repeats > 0 && !slices.ContainsFunc(d.Candidates, isSpent) {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: "asked without an answer", Want: "never", Got: safetext.Counted(first.repeats+1, "time")})
 	}
 	return d
+}
+
+// hadIDBefore reports whether an ask has another random id than the one like it before, and was recorded
+// with the same: a key that is made for each try, as where the service shall know it again by that.
+func (r *replayed) hadIDBefore(d *difference) bool {
+	if d.want == nil || d.got == nil || !wire.Asks(d.want) || !wire.Asks(d.got) {
+		return false
+	}
+	before := func(call *calls.Call, x *adk.Crossing) *adk.Crossing {
+		var last *adk.Crossing
+		for _, s := range call.Steps {
+			if s.X == x {
+				break
+			}
+			if s.IsAsk() && s.X.Name == x.Name {
+				last = s.X
+			}
+		}
+		return last
+	}
+	was, is := before(r.want.Calls[d.want.Call], d.want), before(r.got.Calls[d.got.Call], d.got)
+	return was != nil && is != nil && sharesID(was, d.want) && !sharesID(is, d.got)
+}
+
+func sharesID(one, other *adk.Crossing) bool {
+	return slices.ContainsFunc(likeness.RandomID.FindAllString(string(one.JSON), -1), func(id string) bool { return strings.Contains(string(other.JSON), id) })
 }
 
 // callerLeft is the crossing at which the caller left in the midst of the call of a difference,

@@ -1,12 +1,14 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/bycause"
 )
@@ -72,10 +74,19 @@ func (d *Divergence) comesOtherwise(came string) bool {
 func (r *replayed) otherwise(next *replayed) string {
 	again := newComparison(r.known, r.live, r.got, next.got, next.callers)
 	again.paired = bycause.Pairing{NewSeq: r.toThe(next), Unanswered: next.paired.Unanswered, Unasked: next.paired.Unasked}
-	if found := again.compare(); len(found) > 0 {
-		return (&replayed{comparison: again}).whatCame(found[0])
+	for _, d := range again.compare() {
+		if !sameButForIDs(d.want, d.got) {
+			return (&replayed{comparison: again}).whatCame(d)
+		}
 	}
 	return ""
+}
+
+// sameButForIDs reports whether two runs ask the same but for ids that are made at random: that these
+// are others the next time is no news.
+func sameButForIDs(one, other *adk.Crossing) bool {
+	return one != nil && other != nil && wire.Asks(one) && wire.Asks(other) && one.Name == other.Name && one.Status == other.Status &&
+		bytes.Equal(likeness.RandomID.ReplaceAll(one.JSON, nil), likeness.RandomID.ReplaceAll(other.JSON, nil))
 }
 
 // otherwiseAlone is otherwise for a run in which only the seam was live in which the two first
@@ -124,8 +135,8 @@ func (r *replayed) whatCame(d *difference) string {
 	return f.Field + ": " + compare.OrNothing(got)
 }
 
-// saidOf is what live code did at a difference, whole: a line is cut where it is long. Of
-// goroutines of its own any may come first.
+// saidOf is what live code did at a difference, whole but for ids that are made at random: a line is
+// cut where it is long. Of goroutines of its own any may come first.
 func (r *replayed) saidOf(d *difference) string {
 	if d.got == nil || r.callers.IsApart(d.got) {
 		return ""
@@ -134,5 +145,5 @@ func (r *replayed) saidOf(d *difference) string {
 	for _, f := range d.fields {
 		said += "\n" + f.Got
 	}
-	return said
+	return likeness.RandomID.ReplaceAllString(said, "")
 }

@@ -3,6 +3,9 @@ package wire
 // ByReplay is who rejects a gate for which nothing was recorded.
 const ByReplay = "replay"
 
+// MadeByReplay begins an id that live code makes, and that is not in the recording; a number follows.
+const MadeByReplay = "live-"
+
 // These are words of every trace that was ever written: were the engine's to change, they
 // would stay.
 const (

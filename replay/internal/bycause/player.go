@@ -136,7 +136,7 @@ func newPlayer(tree *calls.Tree, live Live, known wire.Comparer) *player {
 	if len(tree.Lines) > 0 {
 		p.came(p.strands[0], tree.Lines[0])
 	}
-	p.made = rename.HighestMade(tree.Lines, madeID)
+	p.made = rename.HighestMade(tree.Lines, wire.MadeByReplay)
 	p.pieces = len(tree.Strands) > 1 && slices.ContainsFunc(tree.Lines, wire.IsPiece)
 	p.unmade = unmade.New(tree, p.strands[0])
 	p.rest = atrest.New(&p.Mu, watchdog.NewLabel())
@@ -224,7 +224,7 @@ func (p *player) NewID() string {
 		}
 	}
 	p.made++
-	id := madeID + strconv.Itoa(p.made)
+	id := wire.MadeByReplay + strconv.Itoa(p.made)
 	if p.many || passed { // whose step it is that is taken is not certain then
 		p.IDs.StandsForAny(id)
 	}
@@ -314,9 +314,6 @@ func (p *player) isDoneBefore(c *newCall, next *adk.Crossing) bool {
 	}
 	return true
 }
-
-// madeID begins an id that is not in the recording; a number follows.
-const madeID = "live-"
 
 // Tell follows the new run.
 func (p *player) Tell(got *adk.Crossing) {

@@ -99,6 +99,8 @@ func (f *finder) isUnfed(m member, p Pair, d compare.FieldDiff) bool {
 	switch word := word.MatchString(d.Got); {
 	case d.Of == adk.FieldStatus:
 		return true
+	case madeByReplay.MatchString(d.Got): // it stands for one that was recorded, and that something else has
+		return false
 	case n != f.asked[m.of] || n != f.today[m.of] || !isScalar(d):
 		return false
 	case !word:
@@ -150,6 +152,9 @@ var (
 	word   = regexp.MustCompile(`^"[^"]*\pL[^"]*"$`)
 	digest = regexp.MustCompile(`[0-9A-Za-z]{16,}`)
 )
+
+// madeByReplay finds the ids that a replay has made where none was left of the recording.
+var madeByReplay = regexp.MustCompile(`\b` + wire.MadeByReplay + `\d+\b`)
 
 // isSaid reports whether a text stands in what came before an ask, but for what code says of itself
 // and what it asked before.
