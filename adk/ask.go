@@ -15,7 +15,8 @@ import (
 )
 
 // AskOptions is what the engine cannot know of an ask. The zero value says nothing:
-// an unknown effect, and no limits.
+// an unknown effect, and no limits. Of an ask it is said once: two AskOptions are refused,
+// for no rule would join them as whoever added the second one meant.
 type AskOptions struct {
 	// Effect says whether asking changes anything outside the turn, so that a replay
 	// can refuse it (WLD-6).
@@ -54,8 +55,8 @@ type AskOptions struct {
 //
 // do is called at most once; its panic is a *PanicError (WLD-3). In an aborted turn it is
 // not called, unless the options say that it is (AskOptions.AfterAbort), and the error is
-// the abort's cause; after the seam call it is E_CONTEXT_ENDED (WLD-5). Of several options
-// the last counts.
+// the abort's cause; after the seam call it is E_CONTEXT_ENDED (WLD-5). Two AskOptions
+// are refused.
 func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(context.Context, Req) (Res, error), options ...AskOptions) (Res, error) {
 	x, err := openAsk[Req, Res](ctx, do != nil, false, of, request, options)
 	switch {

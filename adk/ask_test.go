@@ -80,7 +80,7 @@ func TestAsk(t *testing.T) {
 		assert.Equal(t, &forecast{"<Oslo>", 4}, must(adk.Ask(ctx, "forecasts", request, tell)))
 		below, cancel := context.WithCancel(context.WithValue(ctx, callerKey{}, "x"))
 		defer cancel()
-		must(adk.Ask(below, "below", "", cold, adk.AskOptions{}, adk.AskOptions{Effect: adk.EffectReads}))
+		must(adk.Ask(below, "below", "", cold, adk.AskOptions{Effect: adk.EffectReads}))
 		must(adk.Ask(context.Background(), "beside", "", cold))
 	})
 	assert.Equal(t, []string{
@@ -89,6 +89,8 @@ func TestAsk(t *testing.T) {
 	}, lines)
 	_, err := adk.Ask(context.Background(), "", "", cold)
 	assert.ErrorContains(t, err, "ask of nobody")
+	_, err = adk.Ask(context.Background(), "two", "", cold, adk.AskOptions{Limits: adk.AskLimits{}}, adk.AskOptions{Effect: adk.EffectReads})
+	assert.ErrorContains(t, err, "ask of two with 2 AskOptions: want one that says all")
 	_, err = adk.Ask[string, string](context.Background(), "x", "", nil)
 	assert.ErrorContains(t, err, "give a function")
 	_, err = adk.Ask(nil, "x", "", cold) //nolint:staticcheck // what is tested

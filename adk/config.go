@@ -2,6 +2,7 @@ package adk
 
 import (
 	"context"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
@@ -113,11 +114,11 @@ func (c Config) withDefaults() Config {
 	if c.IDs == nil {
 		c.IDs = UUIDs()
 	}
-	c.TurnInput = append([]TurnMiddleware(nil), c.TurnInput...)
-	c.TurnOutput = append([]TurnMiddleware(nil), c.TurnOutput...)
-	c.DispatchInput = append([]DispatchMiddleware(nil), c.DispatchInput...)
-	c.DispatchOutput = append([]DispatchMiddleware(nil), c.DispatchOutput...)
-	c.Tools = append([]*Tool(nil), c.Tools...)
+	c.TurnInput = slices.Clone(c.TurnInput)
+	c.TurnOutput = slices.Clone(c.TurnOutput)
+	c.DispatchInput = slices.Clone(c.DispatchInput)
+	c.DispatchOutput = slices.Clone(c.DispatchOutput)
+	c.Tools = slices.Clone(c.Tools)
 	return c
 }
 

@@ -11,7 +11,8 @@ import (
 // (DET-4, DET-6); a trace is their written form.
 //
 // It is a union by Kind: the table behind Kind.Fields says which fields a kind
-// uses, at which phase, and what they mean there. All others are zero.
+// uses, at which phase, and what they mean there. All others are zero. Beside the fields
+// stands their usual use; docs/crossings.md has the whole table.
 type Crossing struct {
 	// Seq numbers the crossings of a run from 1.
 	Seq int
@@ -45,12 +46,12 @@ type Crossing struct {
 	Args       any             // a tool's arguments: an object, or JSON text of one
 	Result     ToolResult      // what a tool gave
 	Outcome    Outcome         // how a call ended
-	Status     string          // how a dispatch or a gate ended
+	Status     string          // how a dispatch or a gate ended, or the effect of an ask
 	Err        error           // what an operation or a call answered
 	Cause      error           // a reason that user code gave
 	Flag       bool            // complete, replaced, found, overwrite, after the abort, open
 	IsError    bool            // a tool failed
-	N          int             // an iteration, a number of iterations
+	N          int             // an iteration, a number of them, or the operation that a timer wakes
 	Duration   time.Duration   // of a sleep, of a gate's timeout
 	Schema     json.RawMessage // of a gate's value
 	JSON       json.RawMessage // what the world was asked and what it answered: compact, or nil where it is not held
@@ -73,7 +74,14 @@ const (
 )
 
 // String is the phase's name, as traces write it.
-func (p Phase) String() string { return [...]string{"whole", "begin", "done"}[p] }
+func (p Phase) String() string {
+	if int(p) >= len(phaseNames) {
+		return "unknown"
+	}
+	return phaseNames[p]
+}
+
+var phaseNames = [...]string{Whole: "whole", Begin: "begin", Done: "done"}
 
 // Outcome is how a seam call ended.
 type Outcome string
@@ -311,7 +319,7 @@ func out(f Field, label string) FieldUse      { return FieldUse{Field: f, Label:
 func inBegin(f Field, label string) FieldUse  { return in(f, label).at(Begin) }
 func outBegin(f Field, label string) FieldUse { return out(f, label).at(Begin) }
 func inDone(f Field, label string) FieldUse   { return in(f, label).at(Done) }
-func outDone(f Field, label string) FieldUse  { return out(f, label).at(Done) }
+func errDone() FieldUse                       { return out(FieldErr, "err").at(Done) }
 
 func (u FieldUse) at(line Phase) FieldUse             { u.Phase = line; return u }
 func (u FieldUse) of(what Naming) FieldUse            { u.Names = what; return u }
@@ -342,10 +350,10 @@ func (r kindRow) pastBy(how string) kindRow      { r.past = how; return r }
 func (r kindRow) atLast() kindRow                { r.lastWord = true; return r }
 
 var (
-	fetchFields  = []FieldUse{inBegin(FieldCollection, "of"), outDone(FieldErr, "err")}
-	recordFields = []FieldUse{inBegin(FieldCollection, "of"), inBegin(FieldRecord, "record"), outDone(FieldErr, "err")}
+	fetchFields  = []FieldUse{inBegin(FieldCollection, "of"), errDone()}
+	recordFields = []FieldUse{inBegin(FieldCollection, "of"), inBegin(FieldRecord, "record"), errDone()}
 	streamFields = []FieldUse{in(FieldName, "id").of(StreamID), in(FieldText, "delta"), in(FieldFlag, "complete"), out(FieldErr, "err")}
-	emitFields   = []FieldUse{inBegin(FieldPayload, "payload"), outDone(FieldErr, "err")}
+	emitFields   = []FieldUse{inBegin(FieldPayload, "payload"), errDone()}
 )
 
 // kindTable is the one table of kinds: name, class, whether other crossings can
@@ -374,16 +382,16 @@ var kindTable = [kindEnd]kindRow{
 	KindRefresh: spanRow("refresh", fetchFields...).touching(TouchReading).calling(LabelStorage),
 	KindStore:   spanRow("store", recordFields...).touching(TouchWriting).calling(LabelStorage),
 	KindMutate:  spanRow("mutate", recordFields...).touching(TouchWriting).calling(LabelStorage),
-	KindDelete: spanRow("delete", inBegin(FieldCollection, "of"), inBegin(FieldKey, "key").of(RecordID), outDone(FieldErr, "err")).
+	KindDelete: spanRow("delete", inBegin(FieldCollection, "of"), inBegin(FieldKey, "key").of(RecordID), errDone()).
 		touching(TouchWriting).calling(LabelStorage),
 
-	KindExecute: spanRow("execute", inBegin(FieldRecord, "tool"), inBegin(FieldArgs, "args"), outDone(FieldErr, "err")).
+	KindExecute: spanRow("execute", inBegin(FieldRecord, "tool"), inBegin(FieldArgs, "args"), errDone()).
 		touching(TouchNothing).calling(LabelTool).causing(KindToolExecutionStart, KindToolExecutionEnd),
 	KindRegister:   stepRow("register", in(FieldRecord, "tool"), in(FieldFlag, "overwrite"), out(FieldErr, "err")),
 	KindUnregister: stepRow("unregister", in(FieldName, "tool"), out(FieldFlag, "found"), out(FieldErr, "err")),
 	KindPrune:      stepRow("prune", out(FieldTexts, "pruned"), out(FieldErr, "err")),
 
-	KindAck:    spanRow("ack", outDone(FieldErr, "err")).calling(LabelOnAck),
+	KindAck:    spanRow("ack", errDone()).calling(LabelOnAck),
 	KindNack:   stepRow("nack", in(FieldCause, "cause"), out(FieldErr, "err")),
 	KindOnAck:  stepRow("on-ack", in(FieldName, "name").of(CodeName), out(FieldID, "handler").of(HandlerNumber), out(FieldErr, "err")),
 	KindOffAck: stepRow("off-ack", in(FieldID, "handler").of(HandlerNumber), out(FieldFlag, "found")),
@@ -403,14 +411,14 @@ var kindTable = [kindEnd]kindRow{
 
 	KindWaitFor: spanRow("wait-for",
 		inBegin(FieldName, "gate").of(GateID), inBegin(FieldText, "reason"), inBegin(FieldValue, "payload"), inBegin(FieldSchema, "schema"),
-		inBegin(FieldDuration, "timeout"), outDone(FieldErr, "err")).touching(TouchGates).causing(KindTurnGateOpen, KindTurnGateClosed),
+		inBegin(FieldDuration, "timeout"), errDone()).touching(TouchGates).causing(KindTurnGateOpen, KindTurnGateClosed),
 	KindFork: stepRow("fork", in(FieldName, "name").of(CodeName), out(FieldID, "id").of(StrandNumber), out(FieldErr, "err")).
 		touching(TouchStrands).calling(LabelStrand).pastBy("a go statement"),
 	// Waiting for a strand until it has ended, by its number and its name.
-	KindWait:      spanRow("wait", inBegin(FieldName, "name").of(CodeName), outBegin(FieldID, "id").of(StrandNumber), outDone(FieldErr, "err")).touching(TouchNothing),
+	KindWait:      spanRow("wait", inBegin(FieldName, "name").of(CodeName), outBegin(FieldID, "id").of(StrandNumber), errDone()).touching(TouchNothing),
 	KindNow:       stepRow("now").touching(TouchNothing).making("Now").pastBy("time.Now"),
 	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs).making("NewID").pastBy("a package such as uuid"),
-	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), outDone(FieldErr, "err")).touching(TouchNothing).pastBy("time.Sleep"),
+	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), errDone()).touching(TouchNothing).pastBy("time.Sleep"),
 	KindOpenMedia: spanRow("open-media", inBegin(FieldRecord, "media"), inDone(FieldValue, "bytes").repeating(RepeatsBytes), inDone(FieldErr, "err")).touching(TouchMedia),
 
 	// User code asks the world: whom, what, whether that changes anything, and whether

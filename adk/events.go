@@ -33,7 +33,8 @@ type Observability struct {
 	Error              func(ErrorEvent)
 }
 
-// Origin says where an event comes from (EVT-5): every payload carries it.
+// Origin says where an event comes from (EVT-5). Payloads carry it, but for the start and the
+// end of a turn and of a dispatch, which have fields of their own for their ids.
 type Origin struct {
 	// TurnID is the turn's id, empty in a standalone dispatch.
 	TurnID string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -98,6 +99,9 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 	if of == "" {
 		return nil, errors.New("adk: ask of nobody: say who is asked")
 	}
+	if len(options) > 1 {
+		return nil, fmt.Errorf("adk: ask of %s with %d AskOptions: want one that says all", schema.Clip(of), len(options))
+	}
 	c := handed.In[*call](ctx)
 	if c == nil {
 		return nil, nil
@@ -115,7 +119,7 @@ func openExchange(ctx context.Context, stream bool, of string, request func() (j
 
 func newExchange(c *call, of string, options []AskOptions) *Exchange {
 	x := &Exchange{call: c, of: of}
-	for _, with := range options { // the last one counts
+	for _, with := range options { // one at most
 		x.with, x.limits.Limits, x.limits.Late = with, timelimit.Limits(with.Limits), x.errLate
 	}
 	return x
@@ -142,11 +146,11 @@ func (x *Exchange) start(ctx context.Context, asked Question) *Exchange {
 // the world is asked at once, and Asked tells the ask as soon as the request is known;
 // nothing of it is told before. The Exchange is nil where nothing is gained by that: ctx
 // carries no handle, nobody is told, the turn is aborted or the seam call has returned, or
-// somebody answers in the world's place and has to know the request. OpenExchange begins
-// it then.
+// somebody answers in the world's place and has to know the request; and where OpenExchange
+// refuses the options. That begins it then.
 func OpenUpload(ctx context.Context, of string, options ...AskOptions) *Exchange {
 	c := handed.In[*call](ctx)
-	if c == nil || c.run.config.Outside != nil || !c.run.observed() || c.over() {
+	if c == nil || c.run.config.Outside != nil || !c.run.observed() || c.over() || len(options) > 1 {
 		return nil
 	}
 	x := newExchange(c, of, options)

@@ -295,6 +295,8 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	assert.Zero(t, adk.KindByName("none"))
+	assert.Equal(t, []string{"whole", "begin", "done", "unknown", "unknown"},
+		[]string{adk.Whole.String(), adk.Begin.String(), adk.Done.String(), adk.Phase(3).String(), adk.Phase(255).String()})
 	assert.Len(t, seen, len(adk.Kinds()))
 }
 

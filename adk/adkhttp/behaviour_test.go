@@ -503,21 +503,25 @@ func TestForms(t *testing.T) {
 func TestServedRetriesAreQuick(t *testing.T) {
 	server := httptest.NewServer(world())
 	t.Cleanup(server.Close)
-	base := server.Client().Transport
-	var first, last http.Header
-	run := func(ctx context.Context) {
-		client := &http.Client{Transport: adkhttp.NewTransport(base)}
-		first = look(client, get(ctx, server.URL+"/busy")).Headers
-		last = look(client, get(ctx, server.URL+"/busy")).Headers
+	for _, path := range []string{"/busy", "/busy-in-silence"} {
+		t.Run(path, func(t *testing.T) {
+			base := server.Client().Transport
+			var first, last http.Header
+			run := func(ctx context.Context) {
+				client := &http.Client{Transport: adkhttp.NewTransport(base)}
+				first = look(client, get(ctx, server.URL+path)).Headers
+				last = look(client, get(ctx, server.URL+path)).Headers
+			}
+			written := recorded(t, run)
+			assert.Equal(t, "3600", first.Get("Retry-After"))
+			base = never(t)
+			report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.LiveExecutor(turn(run).Executor.Run))
+			require.NoError(t, err)
+			assert.Nil(t, report.Divergence, "%s", report)
+			assert.Equal(t, []string{"0", "0"}, []string{first.Get("Retry-After-Ms"), first.Get("Retry-After")})
+			assert.Equal(t, []string{"", "3600"}, []string{last.Get("Retry-After-Ms"), last.Get("Retry-After")})
+		})
 	}
-	written := recorded(t, run)
-	assert.Equal(t, "3600", first.Get("Retry-After"))
-	base = never(t)
-	report, err := replay.Verify(t.Context(), bytes.NewReader(written), replay.LiveExecutor(turn(run).Executor.Run))
-	require.NoError(t, err)
-	assert.Nil(t, report.Divergence, "%s", report)
-	assert.Equal(t, []string{"0", "0"}, []string{first.Get("Retry-After-Ms"), first.Get("Retry-After")})
-	assert.Equal(t, []string{"", "3600"}, []string{last.Get("Retry-After-Ms"), last.Get("Retry-After")})
 }
 
 // WLD-4, WLD-8: a body that has fallen silent has ended for who reads on too, and what an

@@ -31,15 +31,15 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 	resp.Body = &servedBody{x: x, resp: resp}
 	boundRefusal(x, resp)
 	x.Piece(first.Value, false)
+	if !t.keepRetryAfter && !x.Final() {
+		quickRetry(resp)
+	}
 	if hasNoBody(resp) {
 		resp.Body = http.NoBody
 		x.Done(nil, nil)
 		return resp, nil
 	}
 	resp.Body = newBody(x, resp, t.maxBody)
-	if !t.keepRetryAfter && !x.Final() {
-		quickRetry(resp)
-	}
 	return resp, nil
 }
 

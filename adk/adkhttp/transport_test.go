@@ -132,6 +132,11 @@ func world() http.Handler {
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = w.Write([]byte(`{"error":"slow down"}`))
 	})
+	mux.HandleFunc("/busy-in-silence", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.Header().Set("Content-Length", "0")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
 	mux.HandleFunc("/resets", func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err == nil {

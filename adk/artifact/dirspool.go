@@ -124,9 +124,8 @@ func (s *DirSpool) name(entry dirEntry) error {
 
 // put writes a new file, to the disk, under a name that nobody has.
 func (s *DirSpool) put(name, ending string, content io.Reader) (file string, err error) {
-	file = fmt.Sprintf("%s.%d.%d%s", name, os.Getpid(), s.made.Add(1), ending)
-	f, err := s.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	for errors.Is(err, fs.ErrExist) { // left by a process of the same number
+	var f *os.File
+	for f == nil && (err == nil || errors.Is(err, fs.ErrExist)) { // there is one of a process of the same number
 		file = fmt.Sprintf("%s.%d.%d%s", name, os.Getpid(), s.made.Add(1), ending)
 		f, err = s.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	}

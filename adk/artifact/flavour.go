@@ -73,9 +73,10 @@ const (
 	linesArgs  = `{"type":"object","properties":{"startLine":{"type":"integer","minimum":0,"description":"the first line, counted from 0"},"endLine":{"type":"integer","minimum":0,"description":"the line behind the last"}}}`
 	pathArgs   = `{"type":"object","required":["path"],"properties":{"path":{"type":"string","description":"a JSON path of RFC 9535, such as $.items[?@.price < 10].name"}}}`
 	depthLimit = `{"type":"object","properties":{"depth":{"type":"integer","minimum":1,"maximum":6,"description":"of these headings alone"}}}`
-	grepArgs   = `{"type":"object","required":["pattern"],"properties":{"pattern":{"type":"string","description":"a regular expression in the syntax of RE2"},"flags":{"type":"string","pattern":"^[imsu]*$","description":"i for any case, m and s as in RE2; u changes nothing"}}}`
-	tokenArgs  = `{"type":"object","required":["encoding"],"properties":{"encoding":{"type":"string","enum":["gpt2","r50k_base","p50k_base","p50k_edit","cl100k_base","o200k_base","claude"],"description":"how tokens are counted"}}}`
-	langArgs   = `{"type":"object","properties":{"lang":{"type":"string","description":"of this language alone; empty for those without one"}}}`
+	grepArgs   = `{"type":"object","required":["pattern"],"properties":{"pattern":{"type":"string","description":"a regular expression in the syntax of RE2"},` +
+		`"flags":{"type":"string","pattern":"^[imsu]*$","description":"i for any case, m and s as in RE2; u changes nothing"}}}`
+	tokenArgs = `{"type":"object","required":["encoding"],"properties":{"encoding":{"type":"string","enum":["gpt2","r50k_base","p50k_base","p50k_edit","cl100k_base","o200k_base","claude"],"description":"how tokens are counted"}}}`
+	langArgs  = `{"type":"object","properties":{"lang":{"type":"string","description":"of this language alone; empty for those without one"}}}`
 )
 
 // baseMethods are the questions to every body (FRG-4).
@@ -121,10 +122,14 @@ func jsonMethods() []Method {
 	return []Method{
 		{"json_type", "Returns the format: json, json5 or jsonl.", nil, func(ctx context.Context, a *Artifact, _ map[string]any) (any, error) { return a.JSON().Type(ctx) }},
 		{"json_keys", "Returns the keys of the root object, or of all records.", nil, func(ctx context.Context, a *Artifact, _ map[string]any) (any, error) { return a.JSON().keys(ctx) }},
-		{"json_length", "Returns the number of records, which are the lines of jsonl. One document counts 1, also where it is an array.", nil, func(ctx context.Context, a *Artifact, _ map[string]any) (any, error) { return a.JSON().Length(ctx) }},
-		{"json_get", "Returns what a JSON path selects, as a list.", json.RawMessage(pathArgs), path(func(q JSONQuestions, ctx context.Context, path string) (any, error) { return q.get(ctx, "get", path) })},
-		{"json_filter", "Returns the records in which a JSON path selects anything. One document is one record and given whole, also where it is an array: get its elements by a JSON path such as $[?@.price < 10].", json.RawMessage(pathArgs), path(JSONQuestions.filter)},
-		{"json_slice", "Returns the records from start up to, and without, end. One document is given whole whatever is asked, also where it is an array: get a part of that by a JSON path such as $[0:5].", json.RawMessage(rangeArgs), func(ctx context.Context, a *Artifact, args map[string]any) (any, error) {
+		{"json_length", "Returns the number of records, which are the lines of jsonl. One document counts 1, also where it is an array.",
+			nil, func(ctx context.Context, a *Artifact, _ map[string]any) (any, error) { return a.JSON().Length(ctx) }},
+		{"json_get", "Returns what a JSON path selects, as a list.", json.RawMessage(pathArgs),
+			path(func(q JSONQuestions, ctx context.Context, path string) (any, error) { return q.get(ctx, "get", path) })},
+		{"json_filter", "Returns the records in which a JSON path selects anything. One document is one record and given whole, " +
+			"also where it is an array: get its elements by a JSON path such as $[?@.price < 10].", json.RawMessage(pathArgs), path(JSONQuestions.filter)},
+		{"json_slice", "Returns the records from start up to, and without, end." +
+			" One document is given whole whatever is asked, also where it is an array: get a part of that by a JSON path such as $[0:5].", json.RawMessage(rangeArgs), func(ctx context.Context, a *Artifact, args map[string]any) (any, error) {
 			return a.JSON().slice(ctx, intAt(args, "start"), intAt(args, "end"))
 		}},
 		{"json_pluck", "Returns what a JSON path selects in all records, as one list.", json.RawMessage(pathArgs), path(func(q JSONQuestions, ctx context.Context, path string) (any, error) { return q.get(ctx, "pluck", path) })},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -37,11 +38,11 @@ func newTool(init adk.ToolInit, about map[string]any) (*adk.Tool, error) {
 	if constructor == nil {
 		return tool, err
 	}
-	const fault = "ArtifactConstructor: want none, an artifact tool answers in words"
-	refusal := &adk.Error{Code: adk.E_INVALID_INITIAL_TOOL_VALUE, Message: fault, Faults: []adk.Fault{{Path: "ArtifactConstructor", Message: "want none, an artifact tool answers in words"}}}
+	fault := adk.Fault{Path: "ArtifactConstructor", Message: "want none, an artifact tool answers in words"}
+	refusal := &adk.Error{Code: adk.E_INVALID_INITIAL_TOOL_VALUE, Message: fault.Path + ": " + fault.Message, Faults: []adk.Fault{fault}}
 	if others, is := errors.AsType[*adk.Error](err); is {
-		refusal.Message = others.Message + "; " + fault
-		refusal.Faults = append(append([]adk.Fault{}, others.Faults...), refusal.Faults...)
+		refusal.Message = others.Message + "; " + refusal.Message
+		refusal.Faults = append(slices.Clone(others.Faults), fault)
 	}
 	return nil, refusal
 }

@@ -155,7 +155,8 @@ func (t *turn) fixed(stored json.RawMessage) error {
 	if sameJSON(state, stored) {
 		return nil
 	}
-	err := &adk.Error{Code: adk.E_SESSION_CHANNEL_STATE_CHANGED, Message: "the channel's state is another than the one that the session began with: values for authored code belong into a key, bookkeeping of the channel's own into a provider's snapshot"}
+	err := &adk.Error{Code: adk.E_SESSION_CHANNEL_STATE_CHANGED, Message: "the channel's state is another than " +
+		"the one that the session began with: values for authored code belong into a key, bookkeeping of the channel's own into a provider's snapshot"}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.verdict = err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/budget"
+	"github.com/adkreplay/adkreplay/internal/near"
 )
 
 // This file is what is said of flags: in complaints, and in the help.
@@ -33,7 +34,7 @@ func misflagged(cmd *cobra.Command, err error) error {
 		if !cmd.HasParent() {
 			return misused(cmd, fmt.Errorf("%w%s", err, behind(cmd, name)))
 		}
-		err = fmt.Errorf("%w%s", err, didYouMean("--"+name, flagsOf(cmd)))
+		err = fmt.Errorf("%w%s", err, near.DidYouMean("--"+name, flagsOf(cmd)))
 	}
 	return misused(cmd, err)
 }
@@ -49,7 +50,7 @@ type oneOf struct {
 // Set takes a name of the set.
 func (f oneOf) Set(name string) error {
 	if !slices.Contains(f.names, name) {
-		return fmt.Errorf("there is no %s of this name%s", f.kind, oneOfThem(name, f.names))
+		return fmt.Errorf("there is no %s of this name%s", f.kind, near.OneOf(name, f.names))
 	}
 	*f.given = name
 	return nil

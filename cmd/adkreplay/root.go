@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/cmd/adkreplay/internal/distil"
+	"github.com/adkreplay/adkreplay/internal/near"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/replay/diff"
@@ -219,5 +220,5 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return misused(cmd, fmt.Errorf("there is no command %q%s", args[0], didYouMean(args[0], names)))
+	return misused(cmd, fmt.Errorf("there is no command %q%s", args[0], near.DidYouMean(args[0], names)))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/near"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 	"github.com/adkreplay/adkreplay/replay"
@@ -96,7 +97,7 @@ func parseRun(flags runFlags, args []string) (runOptions, error) {
 
 // noScenario says that nothing has a name, and of names that are like none where they are.
 func noScenario(name, nor string, names []string) error {
-	offer := cmp.Or(didYouMean(name, names), ": adkreplay run lists them")
+	offer := cmp.Or(near.DidYouMean(name, names), ": adkreplay run lists them")
 	return fmt.Errorf("there is no scenario %q%s%s", name, nor, offer)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
+	"github.com/adkreplay/adkreplay/internal/near"
 	"github.com/adkreplay/adkreplay/internal/stats"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/sessions"
@@ -57,7 +58,7 @@ Members may be added without notice; none changes its meaning or goes.
 				return misused(cmd, fmt.Errorf("schema takes one command, and got %d", len(args)))
 			}
 			if documents[args[0]] == nil {
-				return misused(cmd, fmt.Errorf("there is no schema of %q%s", args[0], oneOfThem(args[0], names)))
+				return misused(cmd, fmt.Errorf("there is no schema of %q%s", args[0], near.OneOf(args[0], names)))
 			}
 			schema, err := schemaOf(args[0], false)
 			if err != nil {

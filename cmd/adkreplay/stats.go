@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/near"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/internal/stats"
 	"github.com/adkreplay/adkreplay/replay/corpus"
@@ -195,7 +196,7 @@ func holding(conditions []stats.Condition, table stats.Table) (held []string, er
 	for _, condition := range conditions {
 		words, holds, err := condition.Holds(table)
 		if err != nil {
-			return nil, fmt.Errorf("--fail-if: %w%s", err, cmp.Or(didYouMean(condition.Name, names), ": adkreplay stats --csv prints their names"))
+			return nil, fmt.Errorf("--fail-if: %w%s", err, cmp.Or(near.DidYouMean(condition.Name, names), ": adkreplay stats --csv prints their names"))
 		}
 		if holds {
 			held = append(held, words)

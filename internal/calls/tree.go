@@ -369,8 +369,8 @@ func (b *treeBuilder) cause(c *Call) *Step {
 	})
 }
 
-// explains is the last of some steps that may, and of several such one of which as much as
-// can be is true of what else is said; nil if none may.
+// explains picks the step that a call belongs to: of those that may, those for which the most
+// hints hold, and of these the last; nil if none may.
 func explains(steps []*Step, may func(*Step) bool, says ...func(*Step) bool) (best *Step) {
 	var room [4]*Step
 	able := room[:0]
@@ -623,8 +623,8 @@ func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 	b.spare = append(b.spare, of)
 }
 
-// exchange has an operation that is over have what another one has so far, where it cannot be
-// over with what is its own: all of that of an equal one, and of one that came back as well
+// exchange swaps what two equal operations were thought to have led to, where this one cannot
+// have ended so: all of that of an equal one, and of one that came back as well
 // the event of that.
 func (b *treeBuilder) exchange(s *Step, open []*Step) {
 	if !s.cameBack(s.Done) {
@@ -895,7 +895,7 @@ func (c *Call) Size() int {
 
 // AckHandler is a recorded on-ack handler, by the call that registered it, which also
 // takes it off: each dispatch numbers its own.
-type AckHandler struct{ Call, Id int }
+type AckHandler struct{ Call, ID int }
 
 // AckHandlerOf is the handler that a crossing registers or takes off.
 func AckHandlerOf(x *adk.Crossing) AckHandler { return AckHandler{x.Call, x.ID} }

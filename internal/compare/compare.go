@@ -245,8 +245,7 @@ func (f FieldDiff) path(width int) (lines []string) {
 	return append(lines, safetext.Shortened(rest, width))
 }
 
-// Replaced are fields of which two of one name, where one says what is gone and the other what
-// is new, are one: as where a list has a tool of another name.
+// Replaced joins two fields of one name, of which one says what is gone and one what is new: as where a list has a tool of another name.
 func Replaced(fields []FieldDiff) (all []FieldDiff) {
 	named, at := map[string]int{}, map[string]int{}
 	for _, f := range fields {

@@ -93,7 +93,7 @@ func errorOf(err error) string {
 func (n *Namer) dispatchEnd(x *adk.Crossing) string {
 	words := "dispatch"
 	if c := n.Fold.Calls[x.Call]; c != nil && c.Dispatch != nil {
-		words = n.Name(state.SpaceDispatch, c.Dispatch.Id)
+		words = n.Name(state.SpaceDispatch, c.Dispatch.ID)
 	}
 	words += " " + safetext.PlainName(x.Status) + " after " + safetext.Counted(x.N, "iteration")
 	if x.Err != nil {
@@ -123,7 +123,7 @@ func (n *Namer) flush(x *adk.Crossing) string {
 	case d.Source == nil:
 		return words + " made"
 	case d.Above != nil:
-		return words + " made in " + n.Name(state.SpaceDispatch, d.Above.Id)
+		return words + " made in " + n.Name(state.SpaceDispatch, d.Above.ID)
 	}
 	return words + " made in the turn"
 }

@@ -62,11 +62,13 @@ var rooms = []room{
 	{name: "replay/internal/align", because: "a leaf"},
 	{name: "internal/beside", because: "a leaf: transports and replays know of each other by it alone"},
 	{name: "internal/jsondiff", because: "a leaf"},
+	{name: "internal/jsonpointer", because: "a leaf"},
+	{name: "internal/near", because: "a leaf"},
 	{name: "internal/jsonfault", because: "a leaf: what is wrong with JSON is said in one way, whatever is read"},
 	{name: "internal/mutant", ours: []string{"internal/thorough"}, because: "tests alone use it"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},
 		because: "plain data is written canonically; but for that, a leaf"},
-	{name: "internal/schema", ours: []string{"internal/unescaped"}, others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
+	{name: "internal/schema", ours: []string{"internal/jsonpointer", "internal/unescaped"}, others: []string{"github.com/google/jsonschema-go/jsonschema"}, // one schema validates arguments and describes them (TOL-2)
 		because: "a leaf of the engine"},
 	{name: "adk/internal/roundtrip", because: "a leaf"},
 	{name: "adk/internal/toolform", ours: []string{"internal/jsonfault", "internal/schema", "internal/unescaped"}, because: "a leaf of the engine"},
@@ -164,7 +166,7 @@ var rooms = []room{
 		because: "tests use it without traces, and tests of traces use it"},
 	{name: "internal/safetext", ours: []string{"adk", "internal/canonical", "internal/plain"},
 		because: "it makes any text fit to print, and knows no trace"},
-	{name: "internal/wire", ours: []string{"adk", "internal/canonical", "internal/jsonscan", "internal/plain"},
+	{name: "internal/wire", ours: []string{"adk", "internal/canonical", "internal/jsonpointer", "internal/jsonscan", "internal/plain"},
 		because: "a crossing and its line, and nothing of the others around it"},
 	{name: "replay/trace", ours: []string{"adk", "replay/internal/optional", "internal/safetext", "internal/state", "internal/wire"},
 		others:  []string{"github.com/klauspost/compress/zstd"}, // compressed traces
@@ -210,7 +212,7 @@ var rooms = []room{
 	{name: "replay/transcript", ours: []string{"adk", "replay/internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
 		because: "reading a run needs no engine that runs it again"},
 	{name: "replay/redact", because: "a leaf: rules are data"},
-	{name: "internal/redacting", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/forging", "internal/httpform", "internal/state", "internal/streamre", "internal/wire", "replay/redact", "replay/trace"},
+	{name: "internal/redacting", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/forging", "internal/httpform", "internal/jsonpointer", "internal/state", "internal/streamre", "internal/wire", "replay/redact", "replay/trace"},
 		others:  []string{"github.com/hashicorp/golang-lru/v2"}, // the latest conversations
 		because: "secrets are taken out while a run is recorded, before anybody reads it"},
 	{name: "replay/diff", ours: []string{"adk", "replay/internal/align", "internal/calls", "internal/canonical", "internal/compare", "internal/describe", "internal/digest", "internal/jsondiff", "replay/internal/optional", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
@@ -258,7 +260,7 @@ var rooms = []room{
 	{name: "fixtures", because: "it holds files, which any version of the code can read"},
 	{name: "property", ours: []string{"adk", "internal/calls", "internal/canonical", "property/internal/chatfault", "internal/forging", "internal/httpform", "internal/modelapi", "internal/safetext", "internal/state", "internal/wire", "replay/redact", "replay/trace", "replay/transcript"},
 		because: "an invariant is a function over a trace, whoever recorded it"},
-	{name: "property/turn", ours: []string{"adk", "fakes", "internal/httpform", "internal/listening", "internal/perform", "internal/plain", "property/internal/steady", "internal/storages", "internal/wire", "property", "replay", "replay/trace"},
+	{name: "property/turn", ours: []string{"adk", "fakes", "internal/httpform", "internal/listening", "internal/near", "internal/perform", "internal/plain", "property/internal/steady", "internal/storages", "internal/wire", "property", "replay", "replay/trace"},
 		because: "a turn is data: it is run and checked, whoever drew it, broke it or wrote it down"},
 	{name: "property/explore", ours: []string{"adk", "fakes", "internal/beside", "internal/callers", "property/internal/chatfault", "internal/codeplace", "property/internal/columns", "internal/cues", "internal/ending", "property/internal/footprint", "internal/forging", "internal/httpform", "internal/likeness", "property/internal/oddtext", "property/internal/oracle", "internal/plain", "internal/race", "internal/reread", "internal/safetext", "property/internal/steady", "internal/storages", "property/internal/strays", "property/internal/subtests", "internal/unescaped", "property/internal/wanted", "internal/watchdog", "internal/wire", "property", "property/turn", "replay", "replay/corpus", "replay/sessions", "replay/trace"},
 		because: "it breaks what it is given, and draws nothing"},

@@ -166,6 +166,17 @@ func TestASecretInPieces(t *testing.T) {
 	}
 }
 
+// Members whose names differ in a ~ alone are two texts, and their streams two.
+func TestASecretInPiecesBesideOtherMembers(t *testing.T) {
+	const secret = "sk-0123456789abcdef"
+	rules := &redact.Rules{Patterns: []redact.Pattern{{Kind: "key", Expr: `\bsk-[0-9a-f]{16}`}}}
+	both := func(text, other string) any { return map[string]any{"a/b": text, "a~1b": other} }
+	written := onDisk(t, rules, adk.Config{Executor: piecesOf([]any{both(secret[:9], "one"), both(secret[9:], "two")})}, adk.RawTurn{SystemPrompt: "Help."})
+	assert.NotContains(t, string(written), secret[9:])
+	assert.Contains(t, string(written), "[redacted:key:1]")
+	verifies(t, written, "pieces")
+}
+
 // What a pattern finds in a stream is looked for behind it in its other forms too, wherever
 // they are cut, although the line that it stands in waits for others; and in one text.
 func TestFormsOfASecretInPieces(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -68,9 +69,9 @@ func (r *Writer) pieces(h *toldLine, c *adk.Crossing) error {
 // namesOf are the names on the way to a place of a piece, in lower case; numbers are no names.
 func namesOf(place string) []string {
 	names := []string{"piece"}
-	for name := range strings.SplitSeq(strings.ToLower(place), "/") {
+	for _, name := range jsonpointer.Names(strings.ToLower(place)) {
 		if _, err := strconv.Atoi(name); name != "" && err != nil {
-			names = append(names, strings.ReplaceAll(name, "~1", "/"))
+			names = append(names, name)
 		}
 	}
 	return names

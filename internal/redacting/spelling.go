@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 )
 
 // This file knows the ways to write one secret.
@@ -29,12 +30,12 @@ func spellings(secret string) []string {
 	others := list{besides: secret}
 	inASCII := escapedBeyondASCII(inCanonical(secret))
 	within := []string{unquoted(strconv.Quote(secret)), unquoted(strconv.QuoteToASCII(secret)), inCanonical(secret), inJSON(secret),
-		inASCII, upperEscapes(inASCII, `\u`, 4), upperEscapes(inJSON(secret), `\u`, 4), escapedAsInDotNet(secret)}
+		inASCII, upperEscapes(inASCII), upperEscapes(inJSON(secret)), escapedAsInDotNet(secret)}
 	others.add(within...)
 	for _, once := range within { // within JSON within JSON
 		others.add(inJSON(once), inCanonical(once))
 	}
-	others.add(strings.NewReplacer("~", "~0", "/", "~1").Replace(secret), strings.ReplaceAll(inJSON(secret), "/", `\/`)) // in a path of JSON, and as PHP has it
+	others.add(jsonpointer.Escape(secret), strings.ReplaceAll(inJSON(secret), "/", `\/`)) // in a path of JSON, and as PHP has it
 	return others.texts
 }
 
@@ -106,7 +107,7 @@ func escapedBeyondASCII(text string) string {
 
 // escapedAsInDotNet is a text within a string of JSON as System.Text.Json writes it.
 func escapedAsInDotNet(text string) string {
-	return upperEscapes(escapedBeyondASCII(dotNetEscapes.Replace(inCanonical(text))), `\u`, 4)
+	return upperEscapes(escapedBeyondASCII(dotNetEscapes.Replace(inCanonical(text))))
 }
 
 var dotNetEscapes = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, "&", `\u0026`, "'", `\u0027`, "+", `\u002B`, "<", `\u003C`, ">", `\u003E`, "`", `\u0060`)
@@ -119,10 +120,8 @@ func escapedAsInJS(text string) string {
 // lowerEscapes has the digits of escapes such as %2F in lower case.
 func lowerEscapes(text string) string { return mapEscapes(text, "%", 2, strings.ToLower) }
 
-// upperEscapes has the digits of escapes in upper case.
-func upperEscapes(text, mark string, digits int) string {
-	return mapEscapes(text, mark, digits, strings.ToUpper)
-}
+// upperEscapes has the digits of escapes such as \u00fc in upper case.
+func upperEscapes(text string) string { return mapEscapes(text, `\u`, 4, strings.ToUpper) }
 
 func mapEscapes(text, mark string, digits int, to func(string) string) string {
 	parts := strings.Split(text, mark)

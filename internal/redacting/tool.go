@@ -8,6 +8,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
@@ -132,8 +133,7 @@ func schemaAt(root any, fault string) (node map[string]any, keyword string) {
 	if path == "" || path == "(root)" {
 		return node, keyword
 	}
-	for _, key := range strings.Split(path[1:], "/") {
-		key = strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
+	for _, key := range jsonpointer.Names(path) {
 		properties, _ := node["properties"].(map[string]any)
 		next, ok := properties[key].(map[string]any)
 		if at, err := strconv.Atoi(key); !ok && err == nil {

@@ -249,7 +249,7 @@ func (r *Writer) stream(h *toldLine, c *adk.Crossing) error {
 	switch {
 	case wire.ReportsText(c):
 		if call := r.told.Calls[c.Call]; call != nil && call.Dispatch != nil {
-			key.dispatch = call.Dispatch.Call.Id
+			key.dispatch = call.Dispatch.Call.ID
 		}
 		r.delta(h, key, c.Text, c.Flag)
 	case c.Kind.Emits() && c.Phase == adk.Begin:

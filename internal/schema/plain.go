@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 )
 
 // maxJSONDepth bounds how deep a schema or a value may nest. It is far above
@@ -198,13 +200,11 @@ func jsonDepth(value any) int {
 	return deepest + 1
 }
 
-var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
-
 // joinPointer adds a key of a value to a JSON pointer. Keys come from a model:
 // what is not printable is replaced and what is long is clipped, so that a
 // message stays a line that can be read.
 func joinPointer(path, key string) string {
-	return path + "/" + pointerEscape.Replace(Clip(key))
+	return path + "/" + jsonpointer.Escape(Clip(key))
 }
 
 // Clip is text as a message may quote it.

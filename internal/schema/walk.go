@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 )
 
 // schemaNode is one schema of a tree of schemas, with what the walk needs
@@ -102,7 +104,7 @@ func subschemas(s *jsonschema.Schema) []subschema {
 	}
 	named := func(keyword string, inPlace bool, inner map[string]*jsonschema.Schema) {
 		for _, name := range slices.Sorted(maps.Keys(inner)) {
-			subs = append(subs, subschema{"/" + keyword + "/" + pointerEscape.Replace(name), inner[name], inPlace})
+			subs = append(subs, subschema{"/" + keyword + "/" + jsonpointer.Escape(name), inner[name], inPlace})
 		}
 	}
 	list("allOf", true, s.AllOf)

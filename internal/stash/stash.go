@@ -158,6 +158,9 @@ func (t *Tree) Keys() []string {
 	return keys
 }
 
+// Leaves are the dot-paths to all that is no branch in a tree, in any order.
+func Leaves(tree map[string]any) []string { return leafPaths(nil, "", tree) }
+
 func leafPaths(keys []string, prefix string, node map[string]any) []string {
 	for name, value := range node {
 		if branch, ok := value.(map[string]any); ok {
@@ -174,7 +177,7 @@ func leafPaths(keys []string, prefix string, node map[string]any) []string {
 func Check(tree map[string]any) error { return checkTree(tree, "") }
 
 func checkTree(tree map[string]any, prefix string) error {
-	names := make([]string, 0, len(tree))
+	names := make([]string, 0, len(tree)) // slices.Sorted of maps.Keys costs every turn three allocations
 	for name := range tree {
 		names = append(names, name)
 	}

@@ -52,7 +52,7 @@ type Execution struct {
 func (f *Fold) Origin(c *Call) adk.Origin {
 	o := adk.Origin{TurnID: f.TurnID}
 	if d := c.Dispatch; d != nil {
-		o.DispatchID, o.DispatchName, o.Iteration = d.Id, d.name(), d.Iteration
+		o.DispatchID, o.DispatchName, o.Iteration = d.ID, d.name(), d.Iteration
 	}
 	return o
 }
@@ -138,7 +138,7 @@ func (c *Call) refused(op int) {
 func (c *Call) told(x *adk.Crossing) error {
 	at := c.caused(x)
 	if at < 0 {
-		return fmt.Errorf("no operation of call %d explains it", c.Id)
+		return fmt.Errorf("no operation of call %d explains it", c.ID)
 	}
 	c.causes = append(c.causes[:at], c.causes[at+1:]...)
 	return nil
@@ -289,8 +289,8 @@ func (f *Fold) handles(c *Call, handler *Call, x *adk.Crossing) {
 	open[its].handler = handler
 }
 
-// exchange lets an execution that is over have been one, of all that the call makes at once,
-// that can be: of equal ones one that has come back so, and of those that came back one whose
+// exchange swaps what two executions of a call were thought to have led to, where this one
+// cannot have ended so: of equal ones one that has come back so, and of those that came back one whose
 // end was told.
 func (c *Call) exchange(over *Op, failed bool) {
 	mine := &over.Execution
@@ -383,7 +383,7 @@ func (c *Call) exchangeStarts(e *Execution, told adk.ToolExecutionEnd) {
 func (c *Call) executionEvent(x *adk.Crossing) error {
 	e := c.ExecutionFor(x)
 	if e == nil {
-		return fmt.Errorf("call %d executes no tool in this state", c.Id)
+		return fmt.Errorf("call %d executes no tool in this state", c.ID)
 	}
 	if x.Kind == adk.KindToolExecutionStart {
 		e.started, e.startedAt = true, x.At
@@ -457,11 +457,11 @@ func (f *Fold) deriveLoop(d *Dispatch, x *adk.Crossing) any {
 	case adk.KindDispatchStart:
 		e := adk.DispatchStart{TurnID: f.TurnID, DispatchID: x.Name, Name: d.name(), StartedAt: x.At}
 		if d.Above != nil {
-			e.ParentID = d.Above.Id
+			e.ParentID = d.Above.ID
 		}
 		return e
 	case adk.KindDispatchEnd:
-		return adk.DispatchEnd{TurnID: f.TurnID, DispatchID: d.Id, Name: d.name(), Span: adk.Span{StartedAt: d.startedAt, EndedAt: x.At},
+		return adk.DispatchEnd{TurnID: f.TurnID, DispatchID: d.ID, Name: d.name(), Span: adk.Span{StartedAt: d.startedAt, EndedAt: x.At},
 			Status: x.Status, Error: x.Err, Iterations: d.Started}
 	case adk.KindIterationStart:
 		from.Iteration = d.Started
@@ -480,7 +480,7 @@ func (f *Fold) deriveGate(c *Call, x *adk.Crossing) any {
 	case x.Kind == adk.KindTurnGateOpen:
 		return adk.TurnGateOpen{Origin: f.Origin(c), OpenedAt: g.at}
 	}
-	return adk.TurnGateClosed{Origin: f.Origin(c), GateID: g.Id, Result: g.Result, By: g.by, SettledAt: x.At}
+	return adk.TurnGateClosed{Origin: f.Origin(c), GateID: g.ID, Result: g.Result, By: g.by, SettledAt: x.At}
 }
 
 func (f *Fold) deriveExecution(c *Call, x *adk.Crossing) any {

@@ -68,7 +68,7 @@ func (r *arena[T]) again() {
 
 // Call is one seam call.
 type Call struct {
-	Id       int
+	ID       int
 	Strand   int
 	Seam     adk.Seam
 	Parent   *Call
@@ -104,7 +104,7 @@ type Dispatch struct {
 	Above   *Dispatch // that it was called from, which the queue is flushed to
 	Source  *View     // of its caller; nil when called alone
 
-	Id          string
+	ID          string
 	startedAt   time.Time
 	iteratingAt time.Time // when the present iteration started
 	Iteration   int
@@ -121,7 +121,7 @@ type Dispatch struct {
 
 // Gate is a gate that somebody waits for.
 type Gate struct {
-	Id         string
+	ID         string
 	Op         int
 	Call       *Call
 	at         time.Time
@@ -201,8 +201,8 @@ func (f *Fold) enter(x *adk.Crossing) error {
 	}
 	f.lastID = x.ID
 	c := f.spareCalls.next()
-	c.Id, c.Strand, c.Seam = x.ID, x.Strand, x.Seam
-	f.Calls[c.Id] = c
+	c.ID, c.Strand, c.Seam = x.ID, x.Strand, x.Seam
+	f.Calls[c.ID] = c
 	if x.Call == 0 {
 		return f.enterRoot(c, x)
 	}
@@ -286,7 +286,7 @@ func (c *Call) ParentID() int {
 	if c.Parent == nil {
 		return 0
 	}
-	return c.Parent.Id
+	return c.Parent.ID
 }
 
 // begin takes in the first line of a spanning operation.
@@ -309,7 +309,7 @@ func (f *Fold) begin(c *Call, x *adk.Crossing) error {
 		op.Execution = f.execution(x)
 		c.executes = append(c.executes, op)
 	case adk.KindWaitFor:
-		f.Gates = append(f.Gates, &Gate{Id: x.Name, Op: x.Op, Call: c, at: x.At, refused: f.Cancelled || f.openGate(x.Name) != nil})
+		f.Gates = append(f.Gates, &Gate{ID: x.Name, Op: x.Op, Call: c, at: x.At, refused: f.Cancelled || f.openGate(x.Name) != nil})
 	}
 	return nil
 }
@@ -425,7 +425,7 @@ func (f *Fold) event(c *Call, x *adk.Crossing) error {
 	case adk.KindDispatchStart, adk.KindDispatchEnd, adk.KindIterationStart, adk.KindIterationEnd:
 		d := c.Dispatch
 		if d == nil || d.Call != c {
-			return fmt.Errorf("call %d is no dispatch", c.Id)
+			return fmt.Errorf("call %d is no dispatch", c.ID)
 		}
 		d.event(x, f.Cancelled)
 		if x.Kind == adk.KindDispatchEnd && c.Seam.Name == "" {
@@ -440,7 +440,7 @@ func (f *Fold) event(c *Call, x *adk.Crossing) error {
 func (d *Dispatch) event(x *adk.Crossing, cancelled bool) {
 	switch x.Kind {
 	case adk.KindDispatchStart:
-		d.Id, d.startedAt = x.Name, x.At
+		d.ID, d.startedAt = x.Name, x.At
 	case adk.KindIterationStart:
 		d.Iteration, d.iteratingAt = d.Started, x.At
 		d.Started++
@@ -524,14 +524,14 @@ func (f *Fold) gate(is func(*Gate) bool) *Gate {
 
 // openGate is the gate of an id that has not settled; there is one at the most (GAT-5).
 func (f *Fold) openGate(id string) *Gate {
-	return f.gate(func(g *Gate) bool { return g.Id == id && !g.refused && g.Result == "" })
+	return f.gate(func(g *Gate) bool { return g.ID == id && !g.refused && g.Result == "" })
 }
 
 // gateFor finds the gate that an event of the call is about.
 func (f *Fold) gateFor(c *Call, x *adk.Crossing) *Gate {
 	open := x.Kind == adk.KindTurnGateOpen
 	return f.gate(func(g *Gate) bool {
-		return g.Call == c && g.Id == x.Name && !g.refused && (open && !g.opened || !open && !g.closed && g.Result != "")
+		return g.Call == c && g.ID == x.Name && !g.refused && (open && !g.opened || !open && !g.closed && g.Result != "")
 	})
 }
 
@@ -646,7 +646,7 @@ func (c *Call) OpOf(e *Execution) int {
 // OpHandledBy is the number of the execution whose handler is a call.
 func (c *Call) OpHandledBy(call int) int {
 	for _, op := range c.executes {
-		if h := op.Execution.handler; h != nil && h.Id == call {
+		if h := op.Execution.handler; h != nil && h.ID == call {
 			return op.Number
 		}
 	}
@@ -660,7 +660,7 @@ func (f *Fold) Open() (calls []*Call) {
 			calls = append(calls, c)
 		}
 	}
-	slices.SortFunc(calls, func(a, b *Call) int { return a.Id - b.Id })
+	slices.SortFunc(calls, func(a, b *Call) int { return a.ID - b.ID })
 	return calls
 }
 

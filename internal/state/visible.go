@@ -167,7 +167,7 @@ func (v *View) At(of adk.CollectionName, place int) adk.Record {
 
 // StashKeys are the dot-paths of the stash's leaves, sorted (STA-1).
 func (v *View) StashKeys() []string {
-	keys := leavesBelow(nil, "", v.Values.Tree)
+	keys := stash.Leaves(v.Values.Tree)
 	slices.Sort(keys)
 	return keys
 }
@@ -393,15 +393,4 @@ func tidied(tree map[string]any) map[string]any {
 		}
 	}
 	return copied
-}
-
-func leavesBelow(keys []string, prefix string, node map[string]any) []string {
-	for name, value := range node {
-		if branch, ok := value.(map[string]any); ok {
-			keys = leavesBelow(keys, prefix+name+".", branch)
-		} else {
-			keys = append(keys, prefix+name)
-		}
-	}
-	return keys
 }

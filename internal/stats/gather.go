@@ -233,7 +233,7 @@ func (c *counter) retried(call int, request uint64, failed bool) {
 // executor is the innermost executor call that a call lies in; nil where there is none.
 func (c *counter) executor(call int) *run {
 	for at := c.fold.Calls[call]; at != nil; at = at.Parent {
-		if run := c.runs[at.Id]; run != nil {
+		if run := c.runs[at.ID]; run != nil {
 			return run
 		}
 	}

@@ -17,8 +17,7 @@ type Span struct {
 	Kind     string
 	// Rank tells whose the kind is where several begin at one place: that of the least.
 	Rank int
-	// Level is how many levels of escapes a member of JSON has that a path covers; 0 for what
-	// is no such.
+	// Level is how many levels of JSON in JSON a covered member lies in; 0 for other spans.
 	Level uint8
 }
 

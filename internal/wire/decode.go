@@ -338,17 +338,22 @@ func (d *Decoder) parse(kind adk.RecordKind, raw []byte) (adk.Record, error) {
 }
 
 func (d *Decoder) recordList(raw []byte) ([]adk.Record, error) {
-	list, err := Elements(raw)
+	return listOf(raw, d.record)
+}
+
+// listOf reads a list of what read reads. An error says at which place.
+func listOf[T any](raw []byte, read func([]byte) (T, error)) ([]T, error) {
+	elements, err := Elements(raw)
 	if err != nil {
 		return nil, err
 	}
-	records := make([]adk.Record, len(list))
-	for i, one := range list {
-		if records[i], err = d.record(one); err != nil {
+	list := make([]T, len(elements))
+	for i, one := range elements {
+		if list[i], err = read(one); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
 	}
-	return records, nil
+	return list, nil
 }
 
 // result reads what a tool gave.
@@ -385,17 +390,7 @@ func (d *Decoder) mediaResult(raw []byte) (*adk.Media, error) {
 }
 
 func (d *Decoder) mediaList(raw []byte) (adk.MediaList, error) {
-	list, err := Elements(raw)
-	if err != nil {
-		return nil, err
-	}
-	all := make(adk.MediaList, len(list))
-	for i, one := range list {
-		if all[i], err = d.mediaResult(one); err != nil {
-			return nil, fmt.Errorf("[%d]: %w", i, err)
-		}
-	}
-	return all, nil
+	return listOf(raw, d.mediaResult)
 }
 
 // beginsWith reports whether raw is an object whose first member is of a name. Most of
@@ -519,19 +514,7 @@ func bytesOfString(raw []byte) ([]byte, error) {
 	return jsonscan.Unquote(raw)
 }
 
-func textList(raw []byte) ([]string, error) {
-	list, err := Elements(raw)
-	if err != nil {
-		return nil, err
-	}
-	texts := make([]string, len(list))
-	for i, one := range list {
-		if texts[i], err = TextOfJSON(one); err != nil {
-			return nil, fmt.Errorf("[%d]: %w", i, err)
-		}
-	}
-	return texts, nil
-}
+func textList(raw []byte) ([]string, error) { return listOf(raw, TextOfJSON) }
 
 // IntOfJSON reads a whole number that counts: none is larger than what a program can hold.
 func IntOfJSON(raw []byte) (int, error) {

@@ -495,32 +495,10 @@ func (n *errorNode) texts(name string) *string {
 }
 
 func (n *errorNode) list(raw []byte) ([]error, error) {
-	list, err := Elements(raw)
-	if err != nil {
-		return nil, err
-	}
-	causes := make([]error, len(list))
-	for i, one := range list {
-		if causes[i], err = n.d.errorTree(one, n.depth+1); err != nil {
-			return nil, fmt.Errorf("[%d]: %w", i, err)
-		}
-	}
-	return causes, nil
+	return listOf(raw, func(one []byte) (error, error) { return n.d.errorTree(one, n.depth+1) })
 }
 
-func faultList(raw []byte) ([]adk.Fault, error) {
-	list, err := Elements(raw)
-	if err != nil {
-		return nil, err
-	}
-	faults := make([]adk.Fault, len(list))
-	for i, one := range list {
-		if faults[i], err = faultOfJSON(one); err != nil {
-			return nil, fmt.Errorf("[%d]: %w", i, err)
-		}
-	}
-	return faults, nil
-}
+func faultList(raw []byte) ([]adk.Fault, error) { return listOf(raw, faultOfJSON) }
 
 func faultOfJSON(raw []byte) (f adk.Fault, err error) {
 	members, err := ScanMembers(nil, raw)

@@ -3,9 +3,9 @@ package wire
 import (
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/canonical"
+	"github.com/adkreplay/adkreplay/internal/jsonpointer"
 )
 
 // Placeholder is what stands for a secret in a redacted trace, with its kind and its number
@@ -20,8 +20,8 @@ func PlaceholderOf(kind string, number int) string {
 	return PlaceholderBegin + kind + ":" + strconv.Itoa(number) + "]"
 }
 
-// EachText gives the texts of a JSON in their order, each with its place in it: the names
-// and numbers on the way to it. Names are no texts.
+// EachText gives the texts of a JSON in their order, each with its place in it, as a JSON
+// pointer. Names are no texts.
 func EachText(value []byte, place string, give func(place, text string)) error {
 	_, err := MapTexts(nil, value, place, func(place, text string) string {
 		give(place, text)
@@ -56,7 +56,7 @@ func MapTexts(out, value []byte, place string, to func(place, text string) strin
 				out = append(out, ',')
 			}
 			out = append(canonical.AppendString(out, string(m.Name)), ':')
-			if out, err = MapTexts(out, m.Value, place+"/"+strings.ReplaceAll(string(m.Name), "/", "~1"), to); err != nil {
+			if out, err = MapTexts(out, m.Value, place+"/"+jsonpointer.Escape(string(m.Name)), to); err != nil {
 				return out, err
 			}
 		}

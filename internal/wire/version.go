@@ -18,19 +18,21 @@ const (
 	versionOfSums    = 5
 )
 
+// isSince reports whether a version of the format is the first one of something, or a later
+// one; version 0 is today's.
+func isSince(version, first int) bool { return version == 0 || version >= first }
+
 // HasSums reports whether the digests of states are today's in a version of the format.
-func HasSums(version int) bool { return version >= versionOfSums }
+func HasSums(version int) bool { return isSince(version, versionOfSums) }
 
-// hasForms reports whether errors have types in a version of the format; zero is today's.
-func hasForms(version int) bool { return version == 0 || version >= versionOfForms }
+// hasForms reports whether errors have types in a version of the format.
+func hasForms(version int) bool { return isSince(version, versionOfForms) }
 
-// hasRepeats reports whether a line of a version of the format may name what another
-// said; zero is today's.
-func hasRepeats(version int) bool { return version == 0 || version >= versionOfRepeats }
+// hasRepeats reports whether a line of a version of the format may name what another said.
+func hasRepeats(version int) bool { return isSince(version, versionOfRepeats) }
 
-// hasFaults reports whether errors have their faults in a version of the format; zero
-// is today's.
-func hasFaults(version int) bool { return version == 0 || version >= versionOfFaults }
+// hasFaults reports whether errors have their faults in a version of the format.
+func hasFaults(version int) bool { return isSince(version, versionOfFaults) }
 
 // versionOfWords is the first version in which kinds and members have the names of
 // today, and formerWords are those that had others before.
@@ -67,7 +69,7 @@ func WordOf(version int, word string) string {
 	return word
 }
 
-func isOld(version int) bool { return version != 0 && version < versionOfWords }
+func isOld(version int) bool { return !isSince(version, versionOfWords) }
 
 // Knows is the error of a line of a kind that a version of the format does not
 // know.

@@ -11,9 +11,10 @@ import (
 
 // Test explores a subject in go test. Each violation fails a subtest that is called for the
 // simplest schedule that shows it, so that -run takes it; the log has the summary, what was not
-// covered, as where the budget was used up or the timeout of go test was about to come, and a line for each hint. Of a test that passes go
-// test shows the log with -v only: one that has to cover all asks Explore, and that NotCovered
-// is empty. A test fails where not even one schedule was run.
+// covered, as where the budget was used up or the timeout of go test was about to come, and a
+// line for each hint. Of a test that passes go test shows the log with -v only: one that has
+// to cover all asks Explore, and that NotCovered is empty. A test fails where not even one
+// schedule was run.
 //
 //	func TestAgent(t *testing.T) { explore.Test(t, agent, explore.Options{Bound: 2}) }
 func Test[Self property.T[Self]](t Self, subject turn.Subject, options Options) {

@@ -293,7 +293,7 @@ func (g *goWriter) op(ops []turn.Op, at int, context string, results func(err st
 		}
 		return
 	case "now", "new-id":
-		g.line("%s.%s()", on, map[string]string{"now": "Now", "new-id": "NewID"}[op.Kind])
+		g.line("%s.%s()", on, adk.KindByName(op.Kind).Makes())
 		return
 	case turn.OpCancel:
 		g.line("cancel(%s)", g.failure(orKnownCancel(op.Cause)))
@@ -532,8 +532,8 @@ func ends(later, op *turn.Op) bool {
 		later.Kind == "off-ack" && (op.Kind == "on-ack" || op.Kind == turn.OpBind) && later.Name == op.Name
 }
 
-// ending is what that is kept in, which is another each time that something of one
-// name begins.
+// ending names the variable that holds what begins here, such as a strand; a second one of
+// the same name gets an x.
 func ending(ops []turn.Op, at int) string {
 	op := &ops[at]
 	words := strings.FieldsFunc(op.Name, func(r rune) bool {

@@ -96,8 +96,9 @@ func (e *End) UnmarshalJSON(data []byte) error {
 	return e.Result.UnmarshalJSON(given.Result)
 }
 
-// The kinds of operations that no crossing tells, or that come from outside.
-// All others are called as their adk.Kind is.
+// The kinds of operations that no crossing tells, that come from outside, or that are made
+// otherwise than by what their line says. All others are called as their adk.Kind is, which
+// has to be an operation: Turn.UnmarshalJSON refuses every other name.
 const (
 	// OpDispatch calls a dispatch from the handle, inside the turn. With a Cause the
 	// context that it is given is done already.
@@ -114,10 +115,9 @@ const (
 	// OpRead reads what Key says, of a dispatch, and logs the answer: no crossing
 	// tells of a read.
 	OpRead = "read"
+	// OpAsk asks the world whom Name names what Asked says.
+	OpAsk = "ask"
 )
-
-// OpAsk asks the world whom Name names what Asked says.
-const OpAsk = "ask"
 
 // What OpRead reads.
 const (

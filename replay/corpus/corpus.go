@@ -390,7 +390,7 @@ func abridged(d *replay.Divergence) *replay.Divergence {
 	}
 	for _, f := range d.Fields {
 		short.Fields = append(short.Fields, replay.FieldDiff{
-			Field: f.Field, Want: cutTo(f.Want, longestKept), Got: cutTo(f.Got, longestKept), Input: f.Input})
+			Field: f.Field, Want: cutTo(f.Want, longestKept), Got: cutTo(f.Got, longestKept), Input: f.Input, Of: f.Of}) // and not a copy, which has them whole
 	}
 	return &short
 }

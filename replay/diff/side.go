@@ -167,7 +167,7 @@ func (s *side) derive(f *key, x *adk.Crossing) {
 		}
 	case x.Kind.Names(adk.OpNumber):
 		if op := s.fold.Ops[x.N]; op != nil {
-			set("the "+op.Kind.String()+" of its call", op.Call.Id == x.Call)
+			set("the "+op.Kind.String()+" of its call", op.Call.ID == x.Call)
 			return
 		}
 		set(fmt.Sprintf("operation %d", x.N), false)

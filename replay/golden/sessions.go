@@ -231,7 +231,8 @@ func (c *sessionCheck) remembered() {
 			return q.asked[question] && (q.began.Before(all[at].began) || q.began.Equal(all[at].began) && q.name < of.Trace)
 		})
 		if by >= 0 {
-			c.t.Logf("%s", safetext.Wrapped(fmt.Sprintf("replay: %s asks what %s asked before it, to the byte: did the process remember it? The host of each turn is fresh: keep it in the values of the session, or in storage.", of.Trace, all[by].name), commandWidth+16, "    "))
+			c.t.Logf("%s", safetext.Wrapped(fmt.Sprintf("replay: %s asks what %s asked before it, to the byte: "+
+				"did the process remember it? The host of each turn is fresh: keep it in the values of the session, or in storage.", of.Trace, all[by].name), commandWidth+16, "    "))
 		}
 	}
 }

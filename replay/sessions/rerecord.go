@@ -24,9 +24,9 @@ import (
 // Rerecord plays the sessions of a recording again with today's host, attempt by attempt, and
 // gives the files of the new recording by their names: what one turn leaves, the next begins
 // with. today gives the host, which is made fresh for each turn and again for a second look at
-// it, and what else of it is live, as for Today. What the deliveries were, which host had them and when, is as recorded; and
-// what no seam makes again, such as a fetch that is not live, says what it said. Sources are
-// opened several times.
+// it, and what else of it is live, as for Today. What the deliveries were, which host had them
+// and when, is as recorded; and what no seam makes again, such as a fetch that is not live,
+// says what it said. Sources are opened several times.
 //
 // The new recording is given only if it verifies. An error says that there is none, and why: a
 // file that cannot be read, or does not fit the others, a turn that replay.Rerecord refuses, as

@@ -207,13 +207,13 @@ func (b *stateBuilder) state(number int, x *adk.Crossing) *State {
 		s.Turn = &turn
 	}
 	for _, g := range f.Gates {
-		s.Gates = append(s.Gates, OpenGate{ID: g.Id, Reason: b.ops[g.Op].text, Seam: g.Call.Seam.String(), Since: b.ops[g.Op].number, Result: g.Result})
+		s.Gates = append(s.Gates, OpenGate{ID: g.ID, Reason: b.ops[g.Op].text, Seam: g.Call.Seam.String(), Since: b.ops[g.Op].number, Result: g.Result})
 	}
 	return s
 }
 
 func (b *stateBuilder) call(c *state.Call) OpenCall {
-	open := OpenCall{Call: c.Id, In: c.ParentID(), Seam: c.Seam.String(), Strand: c.Strand, Since: b.begun[c.Id].number}
+	open := OpenCall{Call: c.ID, In: c.ParentID(), Seam: c.Seam.String(), Strand: c.Strand, Since: b.begun[c.ID].number}
 	for _, op := range b.names.Fold.Running(c) {
 		open.Operations = append(open.Operations, b.ops[op.Number].words)
 	}
@@ -231,7 +231,7 @@ func held(v *state.View) HeldContext {
 
 func heldDispatch(d *state.Dispatch) HeldContext {
 	h := held(d.Visible)
-	h.ID, h.Seam = d.Id, d.Call.Seam.String()
+	h.ID, h.Seam = d.ID, d.Call.Seam.String()
 	h.Iteration, h.Iterations, h.Waiting = d.Iteration, d.Started, len(d.Queue)
 	switch {
 	case d.Acked:

@@ -665,13 +665,18 @@ func (r *Run) lostRace(op int) bool {
 	return false
 }
 
-// deafToAbort: user code was refused something since the turn was aborted, and then
-// acks as if nothing had happened, or asks for the same again and again; or it goes
-// on to stream. It is silent about what is stored, which may be what there was, about
-// tools and sleeps, whose errors are a result like others, where it was logged, in a tool that
-// the explorer keeps from noticing the abort, about what is asked on purpose since then and
-// writes, and of several goroutines that ask about what another one had an answer beside. Of goroutines that user code has begun in a call each
-// may ask once more: as many as there are where nothing goes wrong.
+// deafToAbort: user code was refused something since the turn was aborted, and then acks as
+// if nothing had happened, or asks for the same again and again; or it goes on to stream.
+// It is silent
+//   - about what is stored, which may be what there was,
+//   - about tools and sleeps, whose errors are a result like others,
+//   - where the refusal was logged,
+//   - in a tool that the explorer keeps from noticing the abort,
+//   - about what is asked on purpose since then and writes,
+//   - and, of several goroutines that ask, about what another one had an answer beside.
+//
+// Of goroutines that user code has begun in a call each may ask once more: as many as there
+// are where nothing goes wrong.
 func deafToAbort(r, undisturbed *Run) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil

@@ -24,7 +24,8 @@ func mispaired(r, undisturbed *Run) (found []exhibit) {
 	usual := undisturbed.toolResults()
 	for what, mine := range r.toolResults() {
 		if theirs := usual[what]; len(mine) == 1 && len(theirs) == 1 && isRecombined(Text(mine[0].Result), Text(theirs[0].Result)) {
-			found = append(found, r.exhibit(mine[0], "%s gives the usual words, and not together as usual\n%s is what it gives here, and %s usually", r.calls[mine[0].ID].seam, safetext.Said(Text(mine[0].Result), longestClip), safetext.Said(Text(theirs[0].Result), longestClip)))
+			found = append(found, r.exhibit(mine[0], "%s gives the usual words, and not together as usual\n%s is what it gives here, and %s usually",
+				r.calls[mine[0].ID].seam, safetext.Said(Text(mine[0].Result), longestClip), safetext.Said(Text(theirs[0].Result), longestClip)))
 		}
 	}
 	if x := r.keptOfAnother(undisturbed); x != nil {

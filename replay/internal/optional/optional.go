@@ -1,4 +1,5 @@
-// Package optional has what a function was given that may be given options, or none.
+// Package optional has what a function was given that may be given options, or none. None of
+// them joins two: of several the first one counts, and the others are not looked at.
 package optional
 
 // First is the first of the options, and the zero value where there are none.

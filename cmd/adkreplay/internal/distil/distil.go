@@ -63,7 +63,8 @@ type collection struct {
 	behaviours []string
 	numbers    map[string]int // their places
 	seen       *seams
-	// shortest are the traces by what they show: the numbers of that, one behind the other.
+	// shortest has, for each set of behaviours (its numbers as varints), the shortest trace
+	// that shows just that.
 	shortest map[string]candidate
 }
 

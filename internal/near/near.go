@@ -1,4 +1,5 @@
-package main
+// Package near finds the names that somebody may have meant who wrote another.
+package near
 
 import (
 	"cmp"
@@ -6,27 +7,27 @@ import (
 	"strings"
 )
 
-// didYouMean offers the names that are spelled like a wrong one, as the end of a
+// DidYouMean offers the names that are spelled like a wrong one, as the end of a
 // sentence; nothing if none is.
-func didYouMean(wrong string, names []string) string {
-	like := near(wrong, names)
+func DidYouMean(wrong string, names []string) string {
+	like := Names(wrong, names)
 	if len(like) == 0 {
 		return ""
 	}
 	return ": did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// oneOfThem offers the names that are spelled like a wrong one, and all where none is.
-func oneOfThem(wrong string, names []string) string {
-	return cmp.Or(didYouMean(wrong, names), ": want one of "+strings.Join(names, ", "))
+// OneOf offers the names that are spelled like a wrong one, and all where none is.
+func OneOf(wrong string, names []string) string {
+	return cmp.Or(DidYouMean(wrong, names), ": want one of "+strings.Join(names, ", "))
 }
 
 // mostOffered is how many names are offered at most.
 const mostOffered = 3
 
-// near are the names that are like a wrong one, the nearest first: those it is
+// Names are the names that are like a wrong one, the nearest first: those it is
 // a part of, and those that a few slips of the finger make of it.
-func near(wrong string, names []string) []string {
+func Names(wrong string, names []string) []string {
 	wrong = strings.ToLower(wrong)
 	if wrong == "" {
 		return nil

@@ -1,4 +1,4 @@
-package main
+package near
 
 import (
 	"testing"
@@ -19,14 +19,14 @@ func TestNear(t *testing.T) {
 		"":             nil,
 	}
 	for wrong, want := range cases {
-		assert.Equal(t, want, near(wrong, names), wrong)
+		assert.Equal(t, want, Names(wrong, names), wrong)
 	}
 }
 
 func TestDidYouMean(t *testing.T) {
-	assert.Empty(t, didYouMean("xyzzy", []string{"hello"}))
-	assert.Equal(t, ": did you mean run?", didYouMean("rum", []string{"run", "show"}))
-	assert.Equal(t, ": did you mean ab or ac?", didYouMean("a", []string{"ab", "ac"}))
+	assert.Empty(t, DidYouMean("xyzzy", []string{"hello"}))
+	assert.Equal(t, ": did you mean run?", DidYouMean("rum", []string{"run", "show"}))
+	assert.Equal(t, ": did you mean ab or ac?", DidYouMean("a", []string{"ab", "ac"}))
 }
 
 func TestDistance(t *testing.T) {
