@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file is which recorded crossing a step of a causal replay is about to make again.
+// This file is which recorded crossing a step of a run by cause is about to make again.
 
 // endOf is the recorded end of an operation which one of several goroutines has begun, and which
 // leads to a call; nil if none is recorded.

@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/unmade"
 )
 
-// This file is when the steps of a causal replay are taken.
+// This file is when the steps of a run by cause are taken.
 
 // newStrand is a strand of the new run.
 type newStrand struct {

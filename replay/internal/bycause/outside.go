@@ -12,7 +12,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file is what comes from outside in a causal replay: cancels, timers, settlements of gates,
+// This file is what comes from outside in a run by cause: cancels, timers, settlements of gates,
 // and the ends of scripted waits.
 
 // outsideEvent is something that comes from outside. A timer, a settlement and the end of
