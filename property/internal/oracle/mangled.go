@@ -105,9 +105,12 @@ func plainJSON(raw json.RawMessage) string {
 }
 
 // inDamages are parts of which each damage in JSON has one.
-var inDamages = [][]byte{[]byte("%!"), []byte("no value"), []byte(string(utf8.RuneError)), []byte(`\ufffd`), []byte(`\uFFFD`)}
+var inDamages = [][]byte{[]byte("%!"), []byte("no value"), []byte(string(utf8.RuneError)), []byte(`\ufffd`), []byte(`\uFFFD`), []byte(noText)}
 
-var unescaped = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\ufffd`, string(utf8.RuneError), `\uFFFD`, string(utf8.RuneError))
+// noText is what a trace has in the place of a text that is no UTF-8: behind it stand its bytes.
+const noText = `{"$unheld":"no UTF-8: `
+
+var unescaped = strings.NewReplacer(noText, string(utf8.RuneError)+" ", `\u003c`, "<", `\u003e`, ">", `\ufffd`, string(utf8.RuneError), `\uFFFD`, string(utf8.RuneError))
 
 // textOf is the text of a message or of a memory; empty of others.
 func textOf(record adk.Record) string {
