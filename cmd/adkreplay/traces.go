@@ -102,7 +102,7 @@ func folderTraces(root string) (found []traceFile) {
 		return []traceFile{unopened(root, fmt.Errorf("%s: %w", safetext.Line(root), safetext.WithoutPackage(withoutPath(err))))}
 	}
 	for _, s := range sources {
-		path := filepath.Join(root, filepath.FromSlash(s.Name))
+		path := filepath.ToSlash(filepath.Join(root, filepath.FromSlash(s.Name))) // a report names it alike on every system
 		found = append(found, traceFile{path, s.Size, func() (io.ReadCloser, error) {
 			in, err := s.Open()
 			if err != nil {

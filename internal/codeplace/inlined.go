@@ -49,7 +49,7 @@ func packageOfFile(file string) string {
 		return vendored
 	}
 	_, cached, is := strings.Cut(dir, "/pkg/mod/")
-	if !is && filepath.IsAbs(file) {
+	if !is && isWhole(filepath.ToSlash(file)) {
 		return strings.TrimPrefix(packageOfFolder(dir), "std/")
 	}
 	// There, and with -trimpath, a path begins with the module's and its version.
@@ -59,6 +59,12 @@ func packageOfFile(file string) string {
 	}
 	_, below, _ := strings.Cut(rest, "/")
 	return path.Join(module, below)
+}
+
+// isWhole reports whether a path with slashes begins at the root, of the system that the program was
+// built on: that may be another than it runs on.
+func isWhole(path string) bool {
+	return strings.HasPrefix(path, "/") || len(path) > 2 && path[1] == ':' && path[2] == '/'
 }
 
 var folders sync.Map // paths of packages, by their folders
@@ -72,7 +78,7 @@ func packageOfFolder(dir string) string {
 	pkg := ""
 	if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
 		pkg = modfile.ModulePath(text)
-	} else if above := path.Dir(dir); above != dir && filepath.IsAbs(above) { // C: alone is where the program runs
+	} else if above := path.Dir(dir); above != dir && isWhole(above) {
 		if pkg = packageOfFolder(above); pkg != "" {
 			pkg = path.Join(pkg, path.Base(dir))
 		}

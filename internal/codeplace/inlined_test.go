@@ -27,7 +27,8 @@ func TestClosuresInThePlaceOfACall(t *testing.T) {
 		{"example.org/a.Run.New.func1", "example.org/b/v2@v2.0.1/deep/b.go", "example.org/b/v2/deep.New.func1"},
 		{"example.org/a.Run.New.func1", "/src/go/pkg/mod/example.org/b/v2@v2.0.1/b.go", "example.org/b/v2.New.func1"},
 		{"example.org/a.Run.New.func1", "/src/a/vendor/example.org/b/b.go", "example.org/b.New.func1"},
-		{"example.org/a.Run.New.func1", "/nowhere/b/b.go", "example.org/a.Run.New.func1"}, // far from its source
+		{"example.org/a.Run.New.func1", "/nowhere/b/b.go", "example.org/a.Run.New.func1"},   // far from its source
+		{"example.org/a.Run.New.func1", "C:/nowhere/b/b.go", "example.org/a.Run.New.func1"}, // and built on Windows
 	} {
 		assert.Equal(t, c[2], Named(c[0], c[1]), c[0])
 	}
