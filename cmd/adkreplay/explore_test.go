@@ -250,7 +250,8 @@ func TestExploreFinds(t *testing.T) {
       second run of the same schedule made another crossing here
     - .*"again again.*
 (        .*\n)*    \+ .*"again again.*
-(      .*\n)*    storage-before@9: the storage fails at "call storage", in
+(      .*\n)*    Ids come from .*
+(        .*\n)*    storage-before@9: the storage fails at "call storage", in
         storage/memories.fetch
     met by .* at\s+.*explore_test\.go:\d+
     shows in .* at\s+.*explore_test\.go:\d+
