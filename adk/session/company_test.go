@@ -85,9 +85,13 @@ func TestInnocentsBesideAnInputThatEndsTheProcess(t *testing.T) {
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
-			n, err := h.Resume(context.Background(), 1)
-			assert.NoError(t, err)
-			assert.Equal(t, 1, n)
+			for n := 0; n == 0; { // it finds none where another has just begun the one that it was to take
+				var err error
+				n, err = h.Resume(context.Background(), 1)
+				if !assert.NoError(t, err) {
+					return
+				}
+			}
 		})
 	}
 	all.Go(func() {
