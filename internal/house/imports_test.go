@@ -63,7 +63,7 @@ var rooms = []room{
 	{name: "internal/beside", because: "a leaf: transports and replays know of each other by it alone"},
 	{name: "internal/jsondiff", because: "a leaf"},
 	{name: "internal/jsonpointer", because: "a leaf"},
-	{name: "internal/near", because: "a leaf"},
+	{name: "internal/near", others: []string{"github.com/agnivade/levenshtein"}, because: "a leaf"},
 	{name: "internal/jsonfault", because: "a leaf: what is wrong with JSON is said in one way, whatever is read"},
 	{name: "internal/mutant", ours: []string{"internal/thorough"}, because: "tests alone use it"},
 	{name: "internal/plain", ours: []string{"internal/canonical"},

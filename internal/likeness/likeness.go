@@ -4,7 +4,6 @@ package likeness
 
 import (
 	"encoding/json"
-	"iter"
 	"regexp"
 	"strings"
 	"unicode"
@@ -60,11 +59,13 @@ func inBoth(a, b map[string]int) (both int) {
 // word, and another key none of it, though they have most in common. It is nil of a request that
 // has more than a few words, of which some are the same where it was changed.
 func Parts(request json.RawMessage) *Words {
-	if words := wordsOf(request); words.all > few {
+	if wordsOf(request).all > few {
 		return nil
 	}
-	return countIn(request, func(word string) iter.Seq[string] {
-		return strings.FieldsFuncSeq(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return countIn(request, func(words *Words, name, word string) {
+		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			words.add(name, part)
+		}
 	})
 }
 
@@ -93,18 +94,22 @@ func (w *Words) withoutIDs(name, word string) string {
 
 // wordsOf counts the words of a request, each with the member that it stands in, and
 // all other values. It goes through the request once.
-func wordsOf(request json.RawMessage) *Words { return countIn(request, strings.FieldsSeq) }
+func wordsOf(request json.RawMessage) *Words { return countIn(request, (*Words).add) }
 
-// countIn is wordsOf with what takes each word to pieces.
-func countIn(request json.RawMessage, cut func(string) iter.Seq[string]) *Words {
-	words := &Words{count: map[string]int{}, ids: map[string]int{}}
-	add := func(word string) {
-		words.count[word]++
-		words.all++
+// add counts a word; what had nothing but ids in it is none.
+func (w *Words) add(name, word string) {
+	if word != "" {
+		w.count[name+"="+word]++
+		w.all++
 	}
+}
+
+// countIn is wordsOf with what counts a word of a text.
+func countIn(request json.RawMessage, add func(words *Words, name, word string)) *Words {
+	words := &Words{count: map[string]int{}, ids: map[string]int{}}
 	var value any
 	if json.Unmarshal(request, &value) != nil {
-		add(string(request))
+		words.add("", string(request))
 		return words
 	}
 	var walk func(name string, value any)
@@ -120,13 +125,11 @@ func countIn(request json.RawMessage, cut func(string) iter.Seq[string]) *Words 
 			}
 		case string:
 			for word := range strings.FieldsSeq(value) {
-				for part := range cut(words.withoutIDs(name, word)) {
-					add(name + "=" + part)
-				}
+				add(words, name, words.withoutIDs(name, word))
 			}
 		default:
 			text, _ := json.Marshal(value)
-			add(name + "=" + string(text))
+			words.add(name, string(text))
 		}
 	}
 	walk("", value)

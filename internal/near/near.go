@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // DidYouMean offers the names that are spelled like a wrong one, as the end of a
@@ -35,32 +37,12 @@ func Names(wrong string, names []string) []string {
 	slips := 1 + len(wrong)/4 // two letters exchanged are two slips
 	var like []string
 	for _, name := range names {
-		if strings.Contains(name, wrong) || distance(wrong, name) <= slips {
+		if strings.Contains(name, wrong) || levenshtein.ComputeDistance(wrong, name) <= slips {
 			like = append(like, name)
 		}
 	}
-	slices.SortStableFunc(like, func(a, b string) int { return distance(wrong, a) - distance(wrong, b) })
+	slices.SortStableFunc(like, func(a, b string) int {
+		return levenshtein.ComputeDistance(wrong, a) - levenshtein.ComputeDistance(wrong, b)
+	})
 	return like[:min(len(like), mostOffered)]
-}
-
-// distance is how many bytes must be put in, taken out or exchanged to make b of
-// a (Levenshtein), with one row of the table at a time.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			exchanged := diagonal
-			if a[i] != b[j] {
-				exchanged++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(exchanged, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
@@ -59,9 +60,10 @@ type Recorded struct {
 type ask struct {
 	step  *calls.Step
 	like  *likeness.Likeness // made when it is asked for
-	taken int                // the number of the new ask that has its answer; 0 if there is none
-	op    int                // the operation of that
-	gone  bool               // an equal one has it
+	parts func() *likeness.Words
+	taken int  // the number of the new ask that has its answer; 0 if there is none
+	op    int  // the operation of that
+	gone  bool // an equal one has it
 }
 
 // sharer is a call of the new run that hears what another one does. It hears it once: a loop that
@@ -131,12 +133,12 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 	like := r.likenessOf(&asked)
 	for _, in := range scopes {
 		free := r.free(like, in)
-		a, rival := mostAlike(asked.JSON, like, free)
-		if a == nil {
-			a, rival = mostAlikeInParts(asked.JSON, free)
-		}
-		if a == nil && len(free) == 1 && isOnlyOne(free[0], asked.JSON, by) {
-			a = free[0]
+		a, rival := mostAlike(asked.JSON, like.Words, free, func(a *ask) *likeness.Words { return a.like.Words })
+		if parts := likeness.Parts(asked.JSON); a == nil && parts != nil {
+			free = slices.DeleteFunc(free, func(a *ask) bool { return a.inParts() == nil })
+			if a, rival = mostAlike(asked.JSON, parts, free, (*ask).inParts); a == nil && isOnlyOne(free, by) {
+				a = free[0]
+			}
 		}
 		if a == nil {
 			continue
@@ -145,7 +147,7 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 			r.Rivals[got.Seq] = rival.step.X.Seq
 		}
 		ids.PairMembers(a.step.X.JSON, asked.JSON)
-		if request := r.Own.PairMembers(a.step.X.JSON, asked.JSON); string(request) != string(asked.JSON) {
+		if request := r.Own.PairMembers(a.step.X.JSON, asked.JSON); !bytes.Equal(request, asked.JSON) {
 			r.Own.Stands(got.Seq, request)
 		}
 		return r.gives(a, got), false
@@ -294,8 +296,7 @@ func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool, strict bool
 }
 
 // shares lets a new ask hear an answer that another call already got, if in the recording several
-// asked the same.
-// What its own call asked is not asked once more: the answer may be another the next time.
+// asked the same. What its own call asked is not asked once more: the answer may be another the next time.
 func (r *Recorded) shares(t *calls.Tree, asked equalAsk, by Asker, got *adk.Crossing) bool {
 	if r.equalToo == nil {
 		r.equalToo, r.sharers = map[equalAsk][]*calls.Step{}, map[sharer]bool{}
@@ -450,61 +451,47 @@ func (r *Recorded) free(asked *likeness.Likeness, in func(*ask) bool) (free []*a
 	return free
 }
 
-// isOnlyOne reports whether the call that asks asked nothing else of the same, and that in a few
-// words: who says another key or number there today has changed what it says.
-func isOnlyOne(a *ask, request json.RawMessage, by Asker) bool {
-	return by.In != nil && !by.Uncertain && a.step.In == by.In && likeness.Parts(request) != nil && likeness.Parts(a.step.X.JSON) != nil &&
-		!slices.ContainsFunc(by.In.Steps, func(s *calls.Step) bool { return s != a.step && s.IsAsk() && s.X.Name == a.step.X.Name })
+// inParts is what likeness.Parts makes of its request.
+func (a *ask) inParts() *likeness.Words {
+	if a.parts == nil {
+		a.parts = sync.OnceValue(func() *likeness.Words { return likeness.Parts(a.step.X.JSON) })
+	}
+	return a.parts()
 }
 
-// mostAlikeInParts is mostAlike of a request of a few words, such as a key, by what these are made of.
-func mostAlikeInParts(request json.RawMessage, free []*ask) (best, rival *ask) {
-	asked := likeness.Parts(request)
-	if asked == nil {
-		return nil, nil
-	}
-	most := 0.0
-	for _, a := range free {
-		parts := likeness.Parts(a.step.X.JSON)
-		if parts == nil {
-			continue
-		}
-		switch part := alike(asked, parts); {
-		case part == 0:
-		case part > most:
-			best, rival, most = a, nil, part
-		case part == most && rival == nil && !wire.SameJSON(best.step.X.JSON, a.step.X.JSON):
-			rival = a
-		}
-	}
-	return best, rival
+// isOnlyOne reports whether there is one short ask that is free, and the call that asks was recorded to ask
+// nothing else of the same: who says another key or number there today has changed what it says.
+func isOnlyOne(free []*ask, by Asker) bool {
+	return len(free) == 1 && by.In != nil && !by.Uncertain && free[0].step.In == by.In && !slices.ContainsFunc(by.In.Steps, func(s *calls.Step) bool {
+		return s != free[0].step && s.IsAsk() && s.X.Name == free[0].step.X.Name
+	})
 }
 
-// mostAlike is that of some recorded asks of one shape whose
-// request is most like a changed one, and nil where none is alike enough. Of several it is
+// mostAlike is, of some recorded asks of one shape, that whose request is most like a changed one,
+// and nil where none is alike enough; asked are its words, and wordsOf gives theirs. Of several it is
 // the first; rival is then another one, unless all of them asked the same. Of asks that
 // are much longer or shorter than the best one words are not compared. The ask that is next is
 // preferred where what tells the two apart says so as well: who says another's words in the name
 // of the first has changed what the first says.
-func mostAlike(request json.RawMessage, asked *likeness.Likeness, free []*ask) (best, rival *ask) {
+func mostAlike(request json.RawMessage, asked *likeness.Words, free []*ask, wordsOf func(*ask) *likeness.Words) (best, rival *ask) {
 	var nearest *ask
 	for _, a := range free {
-		if nearest == nil || likeness.AtMost(asked.Words, a.like.Words) > likeness.AtMost(asked.Words, nearest.like.Words) {
+		if nearest == nil || likeness.AtMost(asked, wordsOf(a)) > likeness.AtMost(asked, wordsOf(nearest)) {
 			nearest = a
 		}
 	}
 	if nearest == nil {
 		return nil, nil
 	}
-	first := alike(asked.Words, nearest.like.Words)
+	first := alike(asked, wordsOf(nearest))
 	most := first
 	for _, a := range free {
-		if likeness.AtMost(asked.Words, a.like.Words) < most {
+		if likeness.AtMost(asked, wordsOf(a)) < most {
 			continue
 		}
 		part := first
 		if a != nearest {
-			part = alike(asked.Words, a.like.Words)
+			part = alike(asked, wordsOf(a))
 		}
 		switch {
 		case part == 0:
@@ -514,7 +501,7 @@ func mostAlike(request json.RawMessage, asked *likeness.Likeness, free []*ask) (
 			rival = a
 		}
 	}
-	if next := free[0]; best != nil && best != next && alike(asked.Words, next.like.Words) > 0 {
+	if next := free[0]; best != nil && best != next && alike(asked, wordsOf(next)) > 0 {
 		if ofNext, ofBest := tell(request, next.step.X.JSON, best.step.X.JSON); ofNext > 0 && ofNext >= ofBest {
 			return next, nil
 		}

@@ -30,11 +30,10 @@
 //
 // The engine announces each step of a strand before it is taken. What it will stand for is
 // foreseen (foresee.go), and with it its place in the recorded order; who may not take it yet waits
-// in the queue. Strands run freely
-// nevertheless, as live code may wait for one another in ways that nobody sees, but for three
-// things that are put in the recorded order: what comes from outside, as cancels, timers and
-// settlements of gates (outside.go); what is shared between strands (calls.IsShared,
-// calls.GateID); and the clock. Where every goroutine of the run waits, one of them in such a way,
+// in the queue. Strands run freely nevertheless, as live code may wait for one another in ways that
+// nobody sees, but for three things that are put in the recorded order: what comes from outside, as
+// cancels, timers and settlements of gates (outside.go); what is shared between strands
+// (calls.IsShared, calls.GateID); and the clock. Where every goroutine of the run waits, one of them in such a way,
 // what comes next is made nevertheless.
 //
 // Of goroutines that live code has begun nobody sees which are on their way: what they wait for,
