@@ -209,7 +209,7 @@ var rooms = []room{
 	{name: "replay/internal/circle", ours: []string{"internal/codeplace"}, because: "numbers that lead to numbers, and the words for it"},
 	{name: "replay/internal/written", ours: []string{"adk", "internal/codeplace", "internal/compare", "internal/shell"}, others: []string{"golang.org/x/mod/modfile"}, // whose source it is
 		because: "it reads the source of a program, and runs nothing"},
-	{name: "replay/transcript", ours: []string{"adk", "replay/internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
+	{name: "replay/transcript", ours: []string{"adk", "replay/internal/align", "internal/canonical", "internal/compare", "internal/describe", "internal/httpform", "internal/jsondiff", "internal/modelapi", "internal/plain", "internal/safetext", "internal/state", "internal/unescaped", "internal/wire", "replay/trace"},
 		because: "reading a run needs no engine that runs it again"},
 	{name: "replay/redact", because: "a leaf: rules are data"},
 	{name: "internal/redacting", ours: []string{"adk", "internal/calls", "internal/canonical", "internal/forging", "internal/httpform", "internal/jsonpointer", "internal/state", "internal/streamre", "internal/wire", "replay/redact", "replay/trace"},
@@ -241,7 +241,7 @@ var rooms = []room{
 	{name: "internal/page", ours: []string{"adk", "adk/session", "internal/safetext", "internal/wholefile", "internal/wire", "replay/corpus", "replay/sessions", "replay/trace", "replay/transcript"},
 		because: "it copies lines and reports into a file; its scripts read them"},
 	{name: "internal/eachtrace", ours: []string{"adk", "replay/corpus", "replay/trace"}, because: "many traces are read in one way, whoever looks at their crossings"},
-	{name: "internal/modelapi", ours: []string{"adk", "internal/httpform"}, because: "it reads what models are asked and answer, whoever tells it"},
+	{name: "internal/modelapi", ours: []string{"adk", "internal/httpform", "internal/jsondiff"}, because: "it reads what models are asked and answer, whoever tells it"},
 	{name: "internal/spans", ours: []string{"adk", "internal/canonical", "internal/httpform", "internal/modelapi", "internal/unescaped", "internal/wire"},
 		because: "it makes spans of crossings, live or not, and knows no tracer and no file"},
 	{name: "internal/otlp", ours: []string{"adk", "internal/jsonfault", "internal/safetext", "internal/spans", "internal/unescaped", "replay/trace"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/jsondiff"
 )
 
 // Answer is put together from the pieces in which it came. The zero Answer is one of which
@@ -47,6 +48,12 @@ func (a *Answer) Failed(r *Request, err error) bool {
 // Message is what the answer says, where its words are kept.
 func (a *Answer) Message() Message { return a.heard.message(a.Finish) }
 
+// Choices are the messages that the answer says, where its words are kept.
+func (a *Answer) Choices() []Choice { return a.heard.all() }
+
+// IsDone reports whether the provider has said that nothing follows.
+func (a *Answer) IsDone() bool { return a.isDone }
+
 // Usage is what an answer says of tokens.
 type Usage struct {
 	// In is what the model read. Cached is what of it had been read before, and Created what
@@ -60,16 +67,18 @@ type Usage struct {
 // arguments.
 func (a *Answer) Said() string { return a.said.String() }
 
-// Take takes the next piece, or the whole.
-func (a *Answer) Take(raw json.RawMessage) {
+// Take takes the next piece, or the whole. Where words are kept, it reports whether the piece
+// has a form that is known here, or says that nothing follows.
+func (a *Answer) Take(raw json.RawMessage) bool {
 	var head httpform.Head
 	if json.Unmarshal(raw, &head) == nil && head.Status != 0 {
 		a.Status = head.Status
 	}
 	event := eventIn(raw)
 	if event == nil {
-		a.isDone = a.isDone || isDone(raw)
-		return
+		done := isDone(raw)
+		a.isDone = a.isDone || done
+		return done
 	}
 	for _, at := range []map[string]any{event, objectIn(event, "message"), objectIn(event, "response")} {
 		a.count(objectIn(at, "usage"))
@@ -80,10 +89,9 @@ func (a *Answer) Take(raw json.RawMessage) {
 	if stop := stopIn(event); stop != "" {
 		a.Finish = stop
 	}
+	a.isDone = a.isDone || isLast(event)
 	a.hear(event)
-	if a.Keep {
-		a.heard.take(event)
-	}
+	return a.Keep && a.heard.take(event)
 }
 
 // eventIn is what a piece of an answer says; nil where that is no object.
@@ -95,9 +103,8 @@ func eventIn(raw json.RawMessage) (event map[string]any) {
 			said = over
 		}
 	}
-	if json.Unmarshal(said, &event) != nil {
-		return nil
-	}
+	whole, _ := jsondiff.Decode(string(said))
+	event, _ = whole.(map[string]any)
 	return event
 }
 
@@ -110,10 +117,15 @@ func isDone(raw json.RawMessage) bool {
 // IsLast reports whether a piece of an answer says that its model is done.
 func IsLast(piece json.RawMessage) bool {
 	if event := eventIn(piece); event != nil {
-		return stopIn(event) != "" || firstText(event, "type") == "message_stop"
+		return stopIn(event) != "" || isLast(event)
 	}
 	return isDone(piece)
 }
+
+// lastEvents are the types of those events behind which nothing follows.
+var lastEvents = []string{"message_stop", "response.completed", "response.incomplete", "response.failed"}
+
+func isLast(event map[string]any) bool { return slices.Contains(lastEvents, firstText(event, "type")) }
 
 // StopReason is why a model stopped, where a piece of its answer says so; else empty.
 func StopReason(piece json.RawMessage) string { return stopIn(eventIn(piece)) }
@@ -250,8 +262,10 @@ const mostTokens = 1 << 30
 
 func firstNumber(v map[string]any, names ...string) (int, bool) {
 	for _, name := range names {
-		if n, is := v[name].(float64); is && n >= 0 && n < mostTokens {
-			return int(n), true
+		if number, is := v[name].(json.Number); is {
+			if n, err := number.Float64(); err == nil && n >= 0 && n < mostTokens {
+				return int(n), true
+			}
 		}
 	}
 	return 0, false

@@ -1,15 +1,61 @@
 package modelapi
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 )
 
+// Choice is one of the messages that an answer says, put together from its pieces.
+type Choice struct {
+	Index int
+	// Texts are what it says, by the names of the members in which it does: content, of
+	// thoughts reasoning_content, thinking and others.
+	Texts map[string]string
+	// Values are what is said that is no text, by the names of the members in which it is, or of
+	// its types: all of each.
+	Values map[string][]any
+	// Calls are those of tools, in the order in which they began.
+	Calls []Call
+	// Finish is why it ends there; else empty.
+	Finish string
+}
+
+// Call is a call of a tool.
+type Call struct {
+	ID, Name string
+	// Args are the arguments: an object or, as most have it, the text of one.
+	Args any
+}
+
+// Arguments are the arguments as text.
+func (c *Call) Arguments() string {
+	if text, is := c.Args.(string); is {
+		return text
+	}
+	text, _ := json.Marshal(c.Args) // it was read from JSON
+	return string(text)
+}
+
+// Where an answer says text, whatever its provider's form is.
+const (
+	saidContent  = "content"
+	saidThinking = "thinking"
+)
+
+// thoughts are the members that hold what a model thinks.
+var thoughts = []string{saidThinking, "reasoning_content", "reasoning"}
+
 // heard puts together what an answer says, for those who want its words.
-type heard struct {
-	text, thought strings.Builder
-	calls         map[int]*heardCall // by their place in the answer
+type heard struct{ choices map[int]*heardChoice }
+
+type heardChoice struct {
+	texts  map[string]*strings.Builder
+	values map[string][]any
+	calls  []*heardCall
+	places map[int]*heardCall // by their place in the answer
+	finish string
 }
 
 type heardCall struct {
@@ -18,143 +64,325 @@ type heardCall struct {
 	given    any // the arguments, where they came as a whole
 }
 
-// message is what was said.
+// all are the choices, in the order of their numbers.
+func (h *heard) all() (all []Choice) {
+	for _, at := range slices.Sorted(maps.Keys(h.choices)) {
+		c := h.choices[at]
+		said := Choice{Index: at, Texts: map[string]string{}, Values: c.values, Finish: c.finish}
+		for name, text := range c.texts {
+			said.Texts[name] = text.String()
+		}
+		for _, called := range c.calls {
+			args := called.given
+			if args == nil {
+				args = called.args.String()
+			}
+			said.Calls = append(said.Calls, Call{called.id, called.name, args})
+		}
+		all = append(all, said)
+	}
+	return all
+}
+
+// message is what was said, of all choices.
 func (h *heard) message(finish string) Message {
 	m := Message{Role: "assistant", Parts: []Part{}, Finish: finish}
-	if h.thought.Len() > 0 {
-		m.Parts = append(m.Parts, Part{"type": "reasoning", "content": h.thought.String()})
-	}
-	if h.text.Len() > 0 {
-		m.Parts = append(m.Parts, textPart(h.text.String()))
-	}
-	for _, at := range slices.Sorted(maps.Keys(h.calls)) {
-		c := h.calls[at]
-		args := c.given
-		if args == nil {
-			args = c.args.String()
+	var thought, text string
+	var calls []Part
+	for _, c := range h.all() {
+		for _, name := range thoughts {
+			thought += c.Texts[name]
 		}
-		m.Parts = append(m.Parts, callPart(c.id, c.name, args))
+		text += c.Texts[saidContent] + c.Texts["refusal"]
+		for _, called := range c.Calls {
+			calls = append(calls, callPart(called.ID, called.Name, called.Args))
+		}
 	}
+	if thought != "" {
+		m.Parts = append(m.Parts, Part{"type": "reasoning", "content": thought})
+	}
+	if text != "" {
+		m.Parts = append(m.Parts, textPart(text))
+	}
+	m.Parts = append(m.Parts, calls...)
 	return m
 }
 
-// call adds to the call at a place; args are all of them, or the next piece of their text.
-func (h *heard) call(at int, id, name string, args any) {
-	if h.calls == nil {
-		h.calls = map[int]*heardCall{}
+// choice is the one of a number.
+func (h *heard) choice(at int) *heardChoice {
+	if h.choices == nil {
+		h.choices = map[int]*heardChoice{}
 	}
-	c := h.calls[at]
+	c := h.choices[at]
 	if c == nil {
-		c = &heardCall{}
-		h.calls[at] = c
+		c = &heardChoice{texts: map[string]*strings.Builder{}, values: map[string][]any{}, places: map[int]*heardCall{}}
+		h.choices[at] = c
+	}
+	return c
+}
+
+// say adds to a text.
+func (c *heardChoice) say(name, text string) {
+	if c.texts[name] == nil {
+		c.texts[name] = &strings.Builder{}
+	}
+	c.texts[name].WriteString(text)
+}
+
+// value adds what is no text.
+func (c *heardChoice) value(name string, v any) { c.values[name] = append(c.values[name], v) }
+
+// call adds to the call at a place; args are all of them, or the next piece of their text.
+func (c *heardChoice) call(at int, id, name string, args any) {
+	called := c.places[at]
+	if called == nil {
+		called = &heardCall{}
+		c.places[at] = called
+		c.calls = append(c.calls, called)
 	}
 	if id != "" {
-		c.id = id
+		called.id = id
 	}
-	if name != c.name {
-		c.name += name
+	if name != called.name { // some say it again with each piece
+		called.name += name
 	}
 	if text, is := args.(string); is {
-		c.args.WriteString(text)
+		called.args.WriteString(text)
 	} else if args != nil {
-		c.given = args
+		called.given = args
 	}
 }
 
-func (h *heard) say(v map[string]any) {
-	h.text.WriteString(firstText(v, "text"))
-	h.thought.WriteString(firstText(v, "thinking"))
+// take takes an event, and reports whether one of these knows its form.
+func (h *heard) take(event map[string]any) bool {
+	for _, form := range []func(map[string]any) bool{h.ofCompletions, h.ofMessages, h.ofResponses, h.ofGemini, h.ofOllama} {
+		if form(event) {
+			return true
+		}
+	}
+	return false
 }
 
-// take takes an event, whose form one of these knows.
-func (h *heard) take(event map[string]any) {
-	h.ofCompletions(event)
-	h.ofMessages(event)
-	h.ofResponses(event)
-	h.ofGemini(event)
+func (h *heard) ofCompletions(event map[string]any) bool {
+	_, saysChoices := event["choices"].([]any)
+	_, saysUsage := event["usage"].(map[string]any)
+	for _, part := range objectsIn(event, "choices") {
+		at, _ := firstNumber(part, "index")
+		c := h.choice(at)
+		c.add(objectIn(part, "message"))
+		c.add(objectIn(part, "delta"))
+		if finish := firstText(part, "finish_reason"); finish != "" {
+			c.finish = finish
+		}
+	}
+	return saysChoices || saysUsage && firstText(event, "type", "object") == ""
 }
 
-func (h *heard) ofCompletions(event map[string]any) {
-	for _, choice := range objectsIn(event, "choices") {
-		for _, name := range []string{"delta", "message"} {
-			part := objectIn(choice, name)
-			h.text.WriteString(firstText(part, "content", "refusal"))
-			h.thought.WriteString(firstText(part, "reasoning_content", "reasoning"))
-			for i, called := range objectsIn(part, "tool_calls") {
+// add takes in members of a message, or deltas of them.
+func (c *heardChoice) add(members map[string]any) {
+	for name, v := range members {
+		list, isList := v.([]any)
+		object, isObject := v.(map[string]any)
+		text, isText := v.(string)
+		switch {
+		case name == "role" || v == nil || isList && len(list) == 0 || isObject && len(object) == 0:
+		case name == "tool_calls" && isList:
+			for i, called := range objectsIn(members, name) {
+				function := objectIn(called, "function")
 				if at, is := firstNumber(called, "index"); is {
 					i = at
+				} else if objectIn(function, "arguments") != nil { // each comes as a whole
+					i = len(c.calls)
 				}
-				function := objectIn(called, "function")
-				h.call(i, firstText(called, "id"), firstText(function, "name"), function["arguments"])
+				c.call(i, firstText(called, "id"), firstText(function, "name"), function["arguments"])
 			}
+		case isText:
+			c.say(name, text)
+		default:
+			c.value(name, v)
 		}
 	}
 }
 
-func (h *heard) ofMessages(event map[string]any) {
+func (h *heard) ofMessages(event map[string]any) bool {
 	at, _ := firstNumber(event, "index")
-	switch kind := firstText(event, "type"); kind {
+	switch firstText(event, "type") {
 	case "message":
 		for i, block := range objectsIn(event, "content") {
 			h.block(i, block, block["input"])
 		}
+		h.stopped(firstText(event, "stop_reason"))
+	case "message_start":
+		h.choice(0)
 	case "content_block_start":
 		h.block(at, objectIn(event, "content_block"), nil)
 	case "content_block_delta":
-		delta := objectIn(event, "delta")
-		h.say(delta)
-		if piece := firstText(delta, "partial_json"); piece != "" {
-			h.call(at, "", "", piece)
+		h.blockDelta(at, objectIn(event, "delta"))
+	case "message_delta":
+		h.stopped(firstText(objectIn(event, "delta"), "stop_reason"))
+	case "content_block_stop", "message_stop", "ping":
+	default:
+		return false
+	}
+	return true
+}
+
+func (h *heard) stopped(reason string) {
+	if reason != "" {
+		h.choice(0).finish = reason
+	}
+}
+
+// block takes in a part of what is said, or the beginning of one.
+func (h *heard) block(at int, block map[string]any, input any) {
+	c := h.choice(0)
+	switch kind := firstText(block, "type"); kind {
+	case "text":
+		c.say(saidContent, firstText(block, "text"))
+	case "thinking":
+		c.say(saidThinking, firstText(block, "thinking"))
+	case "tool_use":
+		c.call(at, firstText(block, "id"), firstText(block, "name"), input)
+	default:
+		c.value(kind, block)
+	}
+	if signature := firstText(block, "signature"); signature != "" {
+		c.say("signature", signature)
+	}
+}
+
+func (h *heard) blockDelta(at int, delta map[string]any) {
+	c := h.choice(0)
+	text := map[string]string{"text": saidContent, saidThinking: saidThinking, "signature": "signature"}
+	for name, v := range delta {
+		said, isText := v.(string)
+		switch into := text[name]; {
+		case name == "type":
+		case isText && into != "":
+			c.say(into, said)
+		case isText && name == "partial_json":
+			c.call(at, "", "", said)
+		default:
+			c.value(name, v)
 		}
 	}
 }
 
-func (h *heard) block(at int, block map[string]any, input any) {
-	h.say(block)
-	if firstText(block, "type") == "tool_use" {
-		h.call(at, firstText(block, "id"), firstText(block, "name"), input)
+func (h *heard) ofResponses(event map[string]any) bool {
+	if event["object"] == "response" {
+		for i, item := range objectsIn(event, "output") {
+			h.item(i, item)
+		}
+		h.ended(event)
+		return true
 	}
-}
-
-func (h *heard) ofResponses(event map[string]any) {
 	at, _ := firstNumber(event, "output_index")
-	switch firstText(event, "type") {
+	kind := firstText(event, "type")
+	switch kind {
 	case "response.output_text.delta":
-		h.text.WriteString(firstText(event, "delta"))
+		h.choice(0).say(saidContent, firstText(event, "delta"))
+	case "response.refusal.delta":
+		h.choice(0).say("refusal", firstText(event, "delta"))
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		h.choice(0).say("reasoning", firstText(event, "delta"))
 	case "response.function_call_arguments.delta":
-		h.call(at, "", "", firstText(event, "delta"))
+		h.choice(0).call(at, "", "", firstText(event, "delta"))
 	case "response.output_item.added":
 		if item := objectIn(event, "item"); firstText(item, "type") == "function_call" {
-			h.call(at, firstText(item, "call_id"), firstText(item, "name"), nil)
+			h.choice(0).call(at, firstText(item, "call_id"), firstText(item, "name"), nil)
 		}
+	case "response.completed", "response.incomplete", "response.failed":
+		h.ended(objectIn(event, "response"))
 	}
-	if event["object"] != "response" {
-		return
-	}
-	for i, item := range objectsIn(event, "output") {
-		if firstText(item, "type") == "function_call" {
-			h.call(i, firstText(item, "call_id"), firstText(item, "name"), item["arguments"])
-		}
-		for _, part := range objectsIn(item, "content") {
-			h.say(part)
+	return strings.HasPrefix(kind, "response.")
+}
+
+// ended takes in how a whole answer says that it ended.
+func (h *heard) ended(response map[string]any) {
+	h.stopped(firstText(response, "status"))
+	for _, name := range []string{"error", "incomplete_details"} {
+		if why := objectIn(response, name); why != nil {
+			h.choice(0).value(name, why)
 		}
 	}
 }
 
-func (h *heard) ofGemini(event map[string]any) {
-	for _, one := range objectsIn(event, "candidates") {
+// item takes in an item of a whole answer.
+func (h *heard) item(at int, item map[string]any) {
+	c := h.choice(0)
+	switch kind := firstText(item, "type"); kind {
+	case "function_call":
+		c.call(at, firstText(item, "call_id"), firstText(item, "name"), item["arguments"])
+	case "message":
+		for _, part := range objectsIn(item, "content") {
+			if text := firstText(part, "text"); text != "" {
+				c.say(saidContent, text)
+			}
+			if text := firstText(part, "refusal"); text != "" {
+				c.say("refusal", text)
+			}
+		}
+	case "reasoning":
+		for _, list := range []string{"summary", "content"} {
+			for _, part := range objectsIn(item, list) {
+				c.say("reasoning", firstText(part, "text"))
+			}
+		}
+	default:
+		c.value(kind, item)
+	}
+}
+
+func (h *heard) ofGemini(event map[string]any) bool {
+	_, says := event["candidates"].([]any)
+	for i, one := range objectsIn(event, "candidates") {
+		if at, is := firstNumber(one, "index"); is {
+			i = at
+		}
+		c := h.choice(i)
+		if finish := firstText(one, "finishReason"); finish != "" {
+			c.finish = finish
+		}
 		for _, part := range objectsIn(objectIn(one, "content"), "parts") {
-			if called := objectIn(part, "functionCall"); called != nil {
-				h.call(len(h.calls), firstText(called, "id"), firstText(called, "name"), called["args"])
-				continue
-			}
-			if part["thought"] == true {
-				h.thought.WriteString(firstText(part, "text"))
-				continue
-			}
-			h.say(part)
+			c.part(part)
 		}
 	}
+	if feedback := objectIn(event, "promptFeedback"); feedback != nil {
+		h.choice(0).value("promptFeedback", feedback)
+		return true
+	}
+	return says || objectIn(event, "usageMetadata") != nil
+}
+
+// part takes in a part of a candidate.
+func (c *heardChoice) part(part map[string]any) {
+	text, isText := part["text"].(string)
+	called := objectIn(part, "functionCall")
+	switch {
+	case called != nil:
+		c.call(len(c.calls), firstText(called, "id"), firstText(called, "name"), called["args"])
+	case isText && part["thought"] == true:
+		c.say(saidThinking, text)
+	case isText:
+		c.say(saidContent, text)
+	default:
+		c.value("part", part)
+	}
+	if signature := firstText(part, "thoughtSignature"); signature != "" {
+		c.say("signature", signature)
+	}
+}
+
+// ofOllama is Ollama's own form, a line for each piece.
+func (h *heard) ofOllama(event map[string]any) bool {
+	message, done := objectIn(event, "message"), event["done"]
+	if _, is := done.(bool); !is || message == nil {
+		return false
+	}
+	c := h.choice(0)
+	c.add(message)
+	h.stopped(firstText(event, "done_reason"))
+	return true
 }
 
 // objectsIn are the objects of a list; what else is in it is an empty one.

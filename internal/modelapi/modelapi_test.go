@@ -73,8 +73,12 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, asked, answered string) {
 		r := modelapi.ReadRequest("x", json.RawMessage(asked))
 		_ = r.Words()
-		var a modelapi.Answer
+		if talk := modelapi.ReadTalk(json.RawMessage(asked)); talk != nil && len(talk.Messages) == 0 {
+			t.Fatal("a conversation in which nothing is said")
+		}
+		a := modelapi.Answer{Keep: true}
 		a.Take(json.RawMessage(answered))
+		_, _ = a.Choices(), a.Message()
 		if a.Usage != nil && (a.Usage.In < 0 || a.Usage.Out < 0 || a.Usage.Cached < 0) {
 			t.Fatal(fmt.Sprint(*a.Usage))
 		}

@@ -24,7 +24,7 @@ type askReader struct {
 	open   map[int]*chatExchange // by operation
 }
 
-// chatExchange is an ask of the form of Chat Completions that has no end yet.
+// chatExchange is an ask of a model over HTTP that has no end yet.
 type chatExchange struct {
 	call   int
 	begin  time.Time
@@ -42,8 +42,8 @@ func (a *askReader) forget() {
 	a.chats, a.others = map[string]*chatRequest{}, map[string]json.RawMessage{}
 }
 
-// begin is the request of an ask: in words where it has the form of Chat Completions,
-// empty where its JSON says it best. below are the lines of what is new in it.
+// begin is the request of an ask: in words where it is a conversation with a model, empty where
+// its JSON says it best. below are the lines of what is new in it.
 func (a *askReader) begin(x *adk.Crossing) (words string, below []string) {
 	request := readChatRequest(x.JSON)
 	if request == nil {
@@ -53,7 +53,9 @@ func (a *askReader) begin(x *adk.Crossing) (words string, below []string) {
 	}
 	before := a.chats[x.Name]
 	a.chats[x.Name] = request
-	a.open[x.Op] = &chatExchange{call: x.Call, begin: x.At}
+	if request.Path != "" { // else its answer is what user code makes of it
+		a.open[x.Op] = &chatExchange{call: x.Call, begin: x.At}
+	}
 	words, below = request.words(), request.since(before)
 	if before != nil && len(below) == 0 {
 		words += ", as before"
@@ -75,15 +77,15 @@ func (a *askReader) piece(x *adk.Crossing) bool {
 // lastingWords lead to how long an ask took.
 const lastingWords = ", after "
 
-// done is how an ask in the form of Chat Completions was answered; end is what its last
-// line says. Of other asks it is end alone.
+// done is how an ask of a model over HTTP was answered; end is what its last line says. Of other
+// asks it is end alone.
 func (a *askReader) done(x *adk.Crossing, end string) string {
 	exchange := a.open[x.Op]
 	if exchange == nil {
 		return end
 	}
 	delete(a.open, x.Op)
-	if exchange.answer.isDone && errors.Is(x.Err, adk.E_ASK_STOPPED) {
+	if exchange.answer.said.IsDone() && errors.Is(x.Err, adk.E_ASK_STOPPED) {
 		end = "" // what follows [DONE] is nothing, and nobody reads it
 	}
 	words := exchange.answer.words()
@@ -137,7 +139,7 @@ func differences(before, now map[string]any) (lines []string) {
 	var gone, come []any // tools, of which the names say enough
 	rules.Walk(jsondiff.Place{}, before, now, func(at jsondiff.Place, was, is any) {
 		path := safetext.Bare(strings.TrimPrefix(at.Path, "."))
-		switch ofTools := strings.HasPrefix(path, "tools["); {
+		switch ofTools := strings.HasPrefix(path, "tools["); { // or in a list of one of them, as Gemini has it
 		case was == jsondiff.Absent{} && ofTools && toolNameIn(is) != "":
 			come = append(come, is)
 		case is == jsondiff.Absent{} && ofTools && toolNameIn(was) != "":
@@ -201,7 +203,25 @@ func toolNameIn(tool any) string {
 	object, _ := tool.(map[string]any)
 	function, _ := object["function"].(map[string]any)
 	name, _ := function["name"].(string)
+	if own, _ := object["name"].(string); name == "" {
+		name = own
+	}
 	return name
+}
+
+// toolsIn are the tools of a request, of lists of them what is in these.
+func toolsIn(body map[string]any) (tools []any) {
+	given, _ := body["tools"].([]any)
+	for _, tool := range given {
+		object, _ := tool.(map[string]any)
+		declared, is := object["functionDeclarations"].([]any)
+		if is && len(object) == 1 {
+			tools = append(tools, declared...)
+		} else {
+			tools = append(tools, tool)
+		}
+	}
+	return tools
 }
 
 // jsonWords is a part of a request as JSON.

@@ -152,6 +152,73 @@ func TestAsksOfModels(t *testing.T) {
 	assert.Contains(t, all, `{"index":0,"delta":{"content":"4 "}}`, "and each piece")
 }
 
+// What a model is asked and answers is as readable in the forms of other providers, over HTTP or
+// not. Nothing that a request says is left out: what is no text, call or result stands as JSON.
+func TestAsksInOtherForms(t *testing.T) {
+	post := func(path, body string) string { return `{"method":"POST","path":"` + path + `","body":` + body + `}` }
+	// Messages
+	const (
+		hello  = `{"role":"user","content":"How warm is it in Oslo?"}`
+		called = `{"role":"assistant","content":[{"type":"thinking","thinking":"I have to look.","signature":"EqQB"},{"type":"text","text":"Let me see."},
+			{"type":"tool_use","id":"toolu_1","name":"forecast","input":{"city":"Oslo"}},{"type":"tool_use","id":"toolu_2","name":"forecast","input":{"city":"Bergen"}}]}`
+		gave = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"4 °C"},
+			{"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"no such city"}],"is_error":true,"cache_control":{"type":"ephemeral"}},
+			{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}]}`
+	)
+	messages := func(more string, said ...string) string {
+		return post("/v1/messages", `{"model":"medium","max_tokens":64,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],
+			"tools":[{"name":"forecast","input_schema":{"type":"object"}}`+more+`],"messages":[`+strings.Join(said, ",")+`]}`)
+	}
+	streamed := []string{okHead,
+		event(`{"type":"message_start","message":{"id":"m1","model":"medium","content":[],"usage":{"input_tokens":20,"output_tokens":1}}}`), event(`{"type":"ping"}`),
+		event(`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`),
+		event(`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"I have to look."}}`),
+		event(`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQB"}}`), event(`{"type":"content_block_stop","index":0}`),
+		event(`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`),
+		event(`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Let me "}}`),
+		event(`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"see."}}`),
+		event(`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"toolu_1","name":"forecast","input":{}}}`),
+		event(`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"city\":"}}`),
+		event(`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"\"Oslo\"}"}}`),
+		event(`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}`), event(`{"type":"message_stop"}`)}
+	overloaded := []string{`{"status":529}`, `{"body":{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}}`}
+	whole := []string{okHead, `{"body":{"type":"message","id":"m2","content":[{"type":"text","text":"4 °C."},{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"Oslo"}}],"stop_reason":"end_turn","usage":{"input_tokens":40,"output_tokens":4}}}`}
+	// Responses
+	responses := func(input string) string {
+		return post("/v1/responses", `{"model":"large","instructions":"Be brief.","stream":true,"tools":[{"type":"function","name":"forecast","parameters":{"type":"object"}},{"type":"web_search"}],"input":`+input+`}`)
+	}
+	answered := []string{okHead,
+		event(`{"type":"response.created","response":{"id":"r1","status":"in_progress"}}`),
+		event(`{"type":"response.reasoning_summary_text.delta","delta":"I have to look."}`),
+		event(`{"type":"response.output_text.delta","delta":"Let me see."}`),
+		event(`{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"forecast","arguments":""}}`),
+		event(`{"type":"response.function_call_arguments.delta","output_index":1,"delta":"{\"city\":\"Oslo\"}"}`),
+		event(`{"type":"response.completed","response":{"id":"r1","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"Let me see."}]}],"usage":{"input_tokens":12,"output_tokens":7}}}`)}
+	failed := []string{okHead, `{"body":{"object":"response","id":"r2","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}]},{"type":"message","content":[{"type":"output_text","text":"4"}]}]}}`}
+	// Gemini
+	gemini := func(contents string) string {
+		return post("/v1beta/models/flash:generateContent", `{"systemInstruction":{"parts":[{"text":"Be brief."}]},"tools":[{"functionDeclarations":[{"name":"forecast"},{"name":"pack"}]}],"contents":[`+contents+`]}`)
+	}
+	said := linesWithin(t, askedOf(t,
+		exchange{of: "a", body: messages("", hello), pieces: streamed, err: &adk.Error{Code: adk.E_ASK_STOPPED, Message: "the body was closed before its end"}},
+		exchange{of: "a", body: messages("", hello, called, gave), pieces: overloaded},
+		exchange{of: "a", body: messages(`,{"name":"pack","input_schema":{"type":"object"}}`, hello, called, gave), pieces: whole},
+		exchange{of: "b", body: responses(`"How warm is it in Oslo?"`), pieces: answered},
+		exchange{of: "b", body: responses(`[{"role":"user","content":[{"type":"input_text","text":"How warm is it in Oslo?"}]},{"type":"reasoning","id":"rs_1","summary":[]},
+			{"type":"function_call","id":"fc_1","call_id":"call_1","name":"forecast","arguments":"{\"city\":\"Oslo\"}"},{"type":"function_call_output","call_id":"call_1","output":"4 °C"},{"type":"item_reference","id":"x"}]`), pieces: failed},
+		exchange{of: "c", body: gemini(`{"role":"user","parts":[{"text":"How warm is it in Oslo?"}]}`),
+			pieces: []string{okHead, `{"body":{"candidates":[{"content":{"role":"model","parts":[{"text":"Hm.","thought":true},{"functionCall":{"name":"forecast","args":{"city":"Oslo"}},"thoughtSignature":"abc"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":8,"candidatesTokenCount":3,"thoughtsTokenCount":1}}}`}},
+		exchange{of: "c", body: gemini(`{"role":"user","parts":[{"text":"How warm is it in Oslo?"}]},{"role":"model","parts":[{"functionCall":{"name":"forecast","args":{"city":"Oslo"}},"thoughtSignature":"abc"}]},
+			{"role":"user","parts":[{"functionResponse":{"name":"forecast","response":{"result":"4 °C"}}},{"inlineData":{"mimeType":"image/png","data":"aGk="}}]}`),
+			pieces: []string{okHead, `{"body":{"promptFeedback":{"blockReason":"SAFETY"}}}`}},
+		exchange{of: "d", body: post("/api/chat", `{"model":"llama","messages":[`+hello+`]}`),
+			pieces: []string{okHead, `{"line":{"message":{"role":"assistant","content":"It is "},"done":false}}`, `{"line":{"message":{"content":"","tool_calls":[{"function":{"name":"forecast","arguments":{"city":"Oslo"}}},{"function":{"name":"forecast","arguments":{"city":"Bergen"}}}]},"done":true,"done_reason":"stop"}}`}},
+		exchange{of: "e", body: `{"method":"","path":"","Model":"own","Messages":[{"role":"user","content":"Hello"}]}`},
+		exchange{of: "e", body: `{"method":"","path":"","Model":"own","Messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hello you"}]}`},
+	))
+	goldie.New(t, goldie.WithFixtureDir("testdata/transcripts"), goldie.WithNameSuffix(".txt")).Assert(t, "asks-in-other-forms", []byte(said))
+}
+
 // Who stops reading behind [DONE] has read all; who stops before it has not.
 func TestAskReadToItsEnd(t *testing.T) {
 	said, done := event(`{"choices":[{"delta":{"content":"4 °C."}}]}`), event(`"[DONE]"`)
@@ -191,7 +258,7 @@ func TestAsksOfOthers(t *testing.T) {
 		{"another path", of("/a", "1"), of("/b", "2"), nil},
 		{"shown whole", of("/a", "1"), `{"method":"POST","path":"/a","body":{"days":2}}`, nil},
 		{"a path that is none", `{"method":"POST","path":{}}`, of("/a", "1"), nil},
-		{"messages of another path", `{"method":"POST","path":"/x","body":{"messages":[` + question + `]}}`, of("/a", "1"), nil},
+		{"messages of nobody", `{"method":"POST","path":"/x","body":{"messages":[{"to":"ada"}]}}`, of("/a", "1"), nil},
 	} {
 		text := linesWithin(t, askedOf(t, exchange{of: "service", body: c.first}, exchange{of: "service", body: c.second}))
 		var below []string

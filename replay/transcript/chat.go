@@ -9,82 +9,72 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/modelapi"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
-// This file reads requests and answers of Chat Completions. What has another form is
-// shown as the JSON that it is.
+// This file says conversations with models in words: requests and answers of the forms that
+// package modelapi knows. What has another form is shown as the JSON that it is.
 
 // chatRequest is a request to a model.
 type chatRequest struct {
-	method, path, model string
-	messages            []string // as JSON
-	// body are the other members of its body, and outside are those beside that.
-	body, outside map[string]any
-	tools         []any
+	*modelapi.Talk
+	messages []string // as JSON
+	tools    []any
 }
 
 // readChatRequest reads the request of an ask; nil where it is none of a model.
 func readChatRequest(raw json.RawMessage) *chatRequest {
-	var request struct {
-		Method, Path string
-		Body         struct {
-			Model    string
-			Messages []json.RawMessage
-		}
-	}
-	if json.Unmarshal(raw, &request) != nil || !strings.HasSuffix(request.Path, "/chat/completions") || len(request.Body.Messages) == 0 {
+	talk := modelapi.ReadTalk(raw)
+	if talk == nil {
 		return nil
 	}
-	outside, _ := objectIn(raw)
-	body, is := outside["body"].(map[string]any)
-	if !is {
-		return nil
-	}
-	delete(outside, "body")
-	if headers, is := outside["headers"].(map[string]any); is && headers["content-type"] == "application/json" { // it goes without saying
+	if headers, is := talk.Outside["headers"].(map[string]any); is && headers["content-type"] == "application/json" { // it goes without saying
 		if delete(headers, "content-type"); len(headers) == 0 {
-			delete(outside, "headers")
+			delete(talk.Outside, "headers")
 		}
 	}
-	delete(body, "messages")
-	tools, _ := body["tools"].([]any)
-	return &chatRequest{request.Method, request.Path, request.Body.Model, safetext.Each(request.Body.Messages, rawText), body, outside, tools}
+	return &chatRequest{talk, safetext.Each(talk.Messages, rawText), toolsIn(talk.Body)}
 }
 
 func rawText(raw json.RawMessage) string { return string(raw) }
 
 // words are the line of a request.
 func (r *chatRequest) words() string {
-	words := safetext.PlainName(r.method) + " " + safetext.PlainName(r.path)
-	if r.model != "" {
-		words += " " + safetext.PlainName(r.model)
+	var names []string
+	for _, name := range []string{r.Method, r.Path, r.Model} {
+		if name != "" {
+			names = append(names, safetext.PlainName(name))
+		}
 	}
-	words += ", " + safetext.Counted(len(r.messages), "message")
+	words := []string{safetext.Counted(len(r.messages), "message")}
+	if len(names) > 0 {
+		words = append([]string{strings.Join(names, " ")}, words...)
+	}
 	if len(r.tools) > 0 {
-		words += ", " + safetext.Counted(len(r.tools), "tool")
+		words = append(words, safetext.Counted(len(r.tools), "tool"))
 	}
-	return words
+	return strings.Join(words, ", ")
 }
 
 // since are the lines of what is new since another request; nil has all of them new.
 func (r *chatRequest) since(before *chatRequest) []string {
 	if before == nil {
-		return slices.Concat(r.settings(), messageLines("", r.messages))
+		return slices.Concat(r.settings(), r.system(), messageLines("", r.messages))
 	}
-	changes := slices.Concat(differences(before.outside, r.outside), differences(before.body, r.body))
+	changes := slices.Concat(differences(before.Outside, r.Outside), differences(before.Body, r.Body))
 	return slices.Concat(middleOut(changes, mostChanges, "change"), r.newMessages(before.messages))
 }
 
 // settings are what a request says beside its messages: its query, its headers and the members of
 // its body.
 func (r *chatRequest) settings() (lines []string) {
-	said := []string{"model"}
+	said := slices.Concat([]string{r.ModelMember}, r.System)
 	if len(r.tools) > 0 {
 		said = append(said, "tools")
 	}
-	words := slices.Concat(memberWords(r.outside, "method", "path"), memberWords(r.body, said...))
+	words := slices.Concat(memberWords(r.Outside, "method", "path"), memberWords(r.Body, said...))
 	if len(words) > 0 {
 		lines = append(lines, strings.Join(middleOut(words, mostChanges, "member"), ", "))
 	}
@@ -92,6 +82,13 @@ func (r *chatRequest) settings() (lines []string) {
 		lines = append(lines, "tools "+safetext.Short(r.tools, toolWords))
 	}
 	return lines
+}
+
+// system are the instructions that stand beside the messages.
+func (r *chatRequest) system() []string {
+	return safetext.Each(r.System, func(name string) string {
+		return safetext.PlainName(name) + " " + contentWords(json.RawMessage(jsonWords(r.Body[name])))
+	})
 }
 
 // memberWords are the members of an object in words, but for those that are said elsewhere.
@@ -149,30 +146,48 @@ func messageLines(sign string, messages []string) []string {
 	return middleOut(safetext.Each(messages, func(text string) string { return sign + messageWords([]byte(text)) }), mostMessages, "message")
 }
 
-// messageWords is a message of a request: its role, what it says, and whatever else it
-// has.
+// messageWords is a message of a request: who says it, what it says, and whatever else it has.
 func messageWords(raw json.RawMessage) string {
 	var members map[string]json.RawMessage
-	var role string
-	if json.Unmarshal(raw, &members) != nil || json.Unmarshal(members["role"], &role) != nil {
+	if isText(raw) {
+		return "input " + quotedIn(raw)
+	}
+	if json.Unmarshal(raw, &members) != nil {
 		return safetext.BareJSON(string(raw))
 	}
+	var role, kind string
+	if json.Unmarshal(members["role"], &role) != nil {
+		if json.Unmarshal(members["type"], &kind) != nil || itemRoles[kind] == "" {
+			return safetext.BareJSON(string(raw))
+		}
+		role = itemRoles[kind]
+	}
 	delete(members, "role")
+	if string(members["type"]) == `"message"` {
+		delete(members, "type")
+	}
 	if text := string(members["content"]); text == "null" || text == `""` && len(members) > 1 {
 		delete(members, "content")
 	}
 	return strings.Join(append([]string{safetext.PlainName(role)}, saidWords(members)...), " ")
 }
 
-// saidWords are the members of a message.
+// itemRoles are whose items of these types are, where a conversation has other items than
+// messages.
+var itemRoles = map[string]string{"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
+
+// saidWords are the members of a message, or of a part of one.
 func saidWords(members map[string]json.RawMessage) (words []string) {
-	if content, has := members["content"]; has {
-		words = append(words, contentWords(content))
+	words = kindWords(members)
+	for _, name := range []string{"content", "parts"} {
+		if content, has := members[name]; has {
+			words = append(words, contentWords(content))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		var calls []json.RawMessage
 		switch raw := members[name]; {
-		case name == "content":
+		case name == "content" || name == "parts":
 		case name == "tool_calls" && json.Unmarshal(raw, &calls) == nil:
 			words = append(words, callsWords(safetext.Each(calls, callWords)))
 		case name == "tool_call_id":
@@ -184,31 +199,127 @@ func saidWords(members map[string]json.RawMessage) (words []string) {
 	return words
 }
 
+// kindWords are the words of what a part of a conversation is by its type, or by its only member,
+// where that is a text, a thought, a call of a tool or what one gave. The members that they say are
+// taken out.
+func kindWords(members map[string]json.RawMessage) []string {
+	var kind string
+	_ = json.Unmarshal(members["type"], &kind) // what is none says nothing
+	take := func(name string) json.RawMessage {
+		raw := members[name]
+		delete(members, name)
+		delete(members, "type")
+		return raw
+	}
+	has := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return members[name] == nil })
+	}
+	switch {
+	case isText(members["text"]) && (kind == "" || kind == "text" || kind == "input_text" || kind == "output_text"):
+		return []string{quotedIn(take("text"))}
+	case kind == "thinking" && isText(members["thinking"]):
+		return []string{"thinks " + quotedIn(take("thinking"))}
+	case kind == "tool_use" && has("name", "input"):
+		return []string{calling + callOf(take("name"), take("input"), take("id"))}
+	case kind == "function_call" && has("name", "arguments"):
+		return []string{calling + callOf(take("name"), take("arguments"), take("call_id"))}
+	case kind == "tool_result" && has("tool_use_id"):
+		return []string{resultOf(take("content"), take("tool_use_id"))}
+	case kind == "function_call_output" && has("output", "call_id"):
+		return []string{contentWords(take("output")) + " for " + nameWords(take("call_id"))}
+	case kind != "":
+		return nil
+	}
+	var of map[string]json.RawMessage
+	if json.Unmarshal(members["functionCall"], &of) == nil && of["name"] != nil {
+		delete(members, "functionCall")
+		return []string{calling + callOf(of["name"], of["args"], of["id"])}
+	}
+	if json.Unmarshal(members["functionResponse"], &of) == nil && of["name"] != nil {
+		delete(members, "functionResponse")
+		words := []string{resultOf(of["response"], of["name"])}
+		if of["id"] != nil {
+			words = append(words, "of "+nameWords(of["id"]))
+		}
+		return words
+	}
+	return nil
+}
+
+func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
+
+func quotedIn(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return safetext.BareJSON(string(raw))
+	}
+	return safetext.Quoted(text)
+}
+
+// callOf is a call of a tool with its arguments, an object or the text of one.
+func callOf(name, args, id json.RawMessage) string {
+	text := string(args)
+	if isText(args) {
+		_ = json.Unmarshal(args, &text) // it was read from JSON
+	}
+	words := nameWords(name) + " " + safetext.Arguments(text)
+	if len(id) > 0 {
+		words += " as " + nameWords(id)
+	}
+	return words
+}
+
+// resultOf is what a tool gave for a call.
+func resultOf(content, id json.RawMessage) string {
+	if len(content) == 0 {
+		return "nothing for " + nameWords(id)
+	}
+	return "result " + contentWords(content) + " for " + nameWords(id)
+}
+
 // mostParts is how many parts of a message and how many calls are shown.
 const mostParts = 8
 
-// contentWords are a text, or a list of texts and other parts.
+// contentWords are a text, a list of texts and other parts, or an object that has one.
 func contentWords(raw json.RawMessage) string {
-	var text string
 	var parts []json.RawMessage
 	switch {
-	case json.Unmarshal(raw, &text) == nil:
-		return safetext.Quoted(text)
+	case isText(raw):
+		return quotedIn(raw)
 	case json.Unmarshal(raw, &parts) == nil:
-		return strings.Join(middleOut(safetext.Each(parts, partWords), mostParts, "part"), ", ")
+		return strings.Join(middleOut(partsWords(parts), mostParts, "part"), ", ")
 	}
-	return safetext.BareJSON(string(raw))
+	return partWords(raw)
 }
 
+// partsWords are the words of each part; of calls that follow one another the first alone says
+// that it is one.
+func partsWords(parts []json.RawMessage) []string {
+	all := safetext.Each(parts, partWords)
+	for i := len(all) - 1; i > 0; i-- {
+		if strings.HasPrefix(all[i-1], calling) {
+			all[i] = strings.TrimPrefix(all[i], calling)
+		}
+	}
+	return all
+}
+
+// partWords is a part of a message.
 func partWords(raw json.RawMessage) string {
-	var part struct {
-		Type string
-		Text *string
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return safetext.BareJSON(string(raw))
 	}
-	if json.Unmarshal(raw, &part) == nil && part.Type == "text" && part.Text != nil {
-		return safetext.Quoted(*part.Text)
+	var parts []json.RawMessage
+	if len(members) == 1 && json.Unmarshal(members["parts"], &parts) == nil && parts != nil {
+		return contentWords(members["parts"])
 	}
-	return safetext.BareJSON(string(raw))
+	before := len(members)
+	words := kindWords(members)
+	if len(members) == before {
+		return safetext.BareJSON(string(raw))
+	}
+	return strings.Join(append(words, saidWords(members)...), " ")
 }
 
 // nameWords is a name that should be a text.
@@ -220,84 +331,64 @@ func nameWords(raw json.RawMessage) string {
 	return safetext.PlainName(name)
 }
 
-// chatCall is a tool call, or a part of one.
-type chatCall struct {
-	Index    *int
-	ID       string
-	Function struct{ Name, Arguments string }
-	// more are the arguments behind those of its first part.
-	more []byte
-}
-
 func callWords(raw json.RawMessage) string {
-	var call chatCall
+	var call struct {
+		ID       string
+		Function struct {
+			Name      string
+			Arguments json.RawMessage
+		}
+	}
 	if json.Unmarshal(raw, &call) != nil || call.Function.Name == "" {
 		return safetext.BareJSON(string(raw))
 	}
-	return call.words()
+	args := string(call.Function.Arguments)
+	if isText(call.Function.Arguments) {
+		_ = json.Unmarshal(call.Function.Arguments, &args) // it was read from JSON
+	}
+	return calledWords(modelapi.Call{ID: call.ID, Name: call.Function.Name, Args: args})
 }
 
-func (c *chatCall) words() string {
-	words := safetext.PlainName(c.Function.Name) + " " + safetext.Arguments(c.Function.Arguments+string(c.more))
-	if c.ID == "" {
+func calledWords(call modelapi.Call) string {
+	words := safetext.PlainName(call.Name) + " " + safetext.Arguments(call.Arguments())
+	if call.ID == "" {
 		return words
 	}
-	return words + " as " + safetext.PlainName(c.ID)
+	return words + " as " + safetext.PlainName(call.ID)
 }
 
+// calling leads to calls of tools.
+const calling = "calls "
+
 func callsWords(calls []string) string {
-	return "calls " + strings.Join(middleOut(calls, mostParts, "call"), ", ")
+	return calling + strings.Join(middleOut(calls, mostParts, "call"), ", ")
 }
 
 // chatAnswer is what a model answers, put together from the pieces in which it comes.
 type chatAnswer struct {
-	head    *httpform.Head
-	choices map[int]*chatChoice
-	usage   map[string]json.RawMessage
+	head *httpform.Head
+	said modelapi.Answer
 	// others are pieces of other forms in words, all of them counted.
 	others  []string
 	another int
 	hasOpen bool // a piece was never finished
-	isDone  bool // the stream said so
-}
-
-// chatChoice is one of the messages of an answer.
-type chatChoice struct {
-	texts  map[string]*strings.Builder // by the names of their members
-	values map[string]json.RawMessage
-	calls  []*chatCall
-	places map[int]*chatCall // the calls by their indices
-	finish string
-}
-
-// chatChunk is a part of an answer, or the whole.
-type chatChunk struct {
-	Choices []struct {
-		Index          int
-		Message, Delta map[string]json.RawMessage
-		Finish         string `json:"finish_reason"`
-	}
-	Usage map[string]json.RawMessage
 }
 
 // add takes in the next piece.
 func (a *chatAnswer) add(raw json.RawMessage, open bool) {
 	a.hasOpen = a.hasOpen || open
+	a.said.Keep = true
+	known := a.said.Take(raw)
 	if a.head == nil {
 		a.head = &httpform.Head{}
 		if json.Unmarshal(raw, a.head) == nil && a.head.Status != 0 {
 			return
 		}
 	}
-	piece, err := httpform.ReadPiece(raw)
+	piece, _ := httpform.ReadPiece(raw)
 	data := piece.Said()
-	var chunk chatChunk
 	switch {
-	case string(data) == "[DONE]":
-		a.isDone = true
-	case strings.HasPrefix(piece.Text, ":"): // a comment
-	case err == nil && json.Unmarshal(data, &chunk) == nil && (chunk.Choices != nil || chunk.Usage != nil):
-		a.take(&chunk)
+	case known || strings.HasPrefix(piece.Text, ":"): // a comment
 	case piece.Text != "":
 		a.other(safetext.Quoted(piece.Text))
 	case len(data) > 0 && piece.Base64 == nil:
@@ -313,73 +404,6 @@ func (a *chatAnswer) other(words string) {
 	}
 }
 
-func (a *chatAnswer) take(chunk *chatChunk) {
-	if chunk.Usage != nil {
-		a.usage = chunk.Usage
-	}
-	for _, part := range chunk.Choices {
-		choice := a.choices[part.Index]
-		if choice == nil {
-			choice = &chatChoice{texts: map[string]*strings.Builder{}, values: map[string]json.RawMessage{}, places: map[int]*chatCall{}}
-			if a.choices == nil {
-				a.choices = map[int]*chatChoice{}
-			}
-			a.choices[part.Index] = choice
-		}
-		choice.add(part.Message)
-		choice.add(part.Delta)
-		if part.Finish != "" {
-			choice.finish = part.Finish
-		}
-	}
-}
-
-// add takes in members of a message, or deltas of them.
-func (c *chatChoice) add(members map[string]json.RawMessage) {
-	for name, raw := range members {
-		var text *string
-		var calls []*chatCall
-		switch {
-		case name == "role":
-		case name == "tool_calls" && json.Unmarshal(raw, &calls) == nil:
-			for i, call := range calls {
-				c.call(i, call)
-			}
-		case string(raw) == "[]" || string(raw) == "{}":
-		case json.Unmarshal(raw, &text) != nil:
-			c.values[name] = raw
-		case text != nil:
-			if c.texts[name] == nil {
-				c.texts[name] = &strings.Builder{}
-			}
-			c.texts[name].WriteString(*text)
-		}
-	}
-}
-
-// call takes in a tool call, or more of the one that has its index.
-func (c *chatChoice) call(place int, part *chatCall) {
-	if part == nil {
-		return
-	}
-	if part.Index != nil {
-		place = *part.Index
-	}
-	call := c.places[place]
-	if call == nil {
-		c.places[place] = part
-		c.calls = append(c.calls, part)
-		return
-	}
-	if call.ID == "" {
-		call.ID = part.ID
-	}
-	if part.Function.Name != call.Function.Name { // some say it again with each part
-		call.Function.Name += part.Function.Name
-	}
-	call.more = append(call.more, part.Function.Arguments...)
-}
-
 // words are what there is of the answer; empty where nothing has come.
 func (a *chatAnswer) words() string {
 	var words []string
@@ -389,12 +413,15 @@ func (a *chatAnswer) words() string {
 			words = append(words, "retry-after "+nameWords([]byte(jsonWords(wait))))
 		}
 	}
-	for _, index := range slices.Sorted(maps.Keys(a.choices)) {
-		said := a.choices[index].words()
-		if len(a.choices) > 1 {
-			said = fmt.Sprintf("choice %d: %s", index, said)
+	choices := a.said.Choices()
+	for _, choice := range choices {
+		said := choiceWords(choice)
+		if len(choices) > 1 {
+			said = fmt.Sprintf("choice %d: %s", choice.Index, said)
 		}
-		words = append(words, said)
+		if said != "" {
+			words = append(words, said)
+		}
 	}
 	words = append(words, a.others...)
 	if left := a.another - len(a.others); left > 0 {
@@ -403,42 +430,32 @@ func (a *chatAnswer) words() string {
 	if a.hasOpen {
 		words = append(words, "cut off")
 	}
-	return strings.Join(append(words, a.tokens()...), ", ")
-}
-
-// words are a message, and why it ends there.
-func (c *chatChoice) words() string {
-	var words []string
-	if text := c.texts["content"]; text != nil && (text.Len() > 0 || len(c.texts)+len(c.calls)+len(c.values) == 1) {
-		words = append(words, safetext.Quoted(text.String()))
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.texts)) {
-		if text := c.texts[name]; name != "content" && text.Len() > 0 {
-			words = append(words, safetext.PlainName(name)+" "+safetext.Quoted(text.String()))
-		}
-	}
-	if len(c.calls) > 0 {
-		words = append(words, callsWords(safetext.Each(c.calls, (*chatCall).words)))
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.values)) {
-		words = append(words, safetext.PlainName(name)+" "+safetext.BareJSON(string(c.values[name])))
-	}
-	if c.finish != "" {
-		words = append(words, safetext.PlainName(c.finish))
+	if u := a.said.Usage; u != nil {
+		words = append(words, fmt.Sprintf("%d tokens in, %d out", u.In, u.Out))
 	}
 	return strings.Join(words, ", ")
 }
 
-// tokens is what the answer cost, where it says so.
-func (a *chatAnswer) tokens() []string {
-	in, out := string(a.usage["prompt_tokens"]), string(a.usage["completion_tokens"])
-	switch {
-	case in == "" && out == "":
-		return nil
-	case out == "":
-		return []string{safetext.BareJSON(in) + " tokens in"}
-	case in == "":
-		return []string{safetext.BareJSON(out) + " tokens out"}
+// choiceWords are a message, and why it ends there.
+func choiceWords(c modelapi.Choice) string {
+	var words []string
+	if text, says := c.Texts["content"]; says && (text != "" || len(c.Texts)+len(c.Calls)+len(c.Values) == 1) {
+		words = append(words, safetext.Quoted(text))
 	}
-	return []string{safetext.BareJSON(in) + " tokens in, " + safetext.BareJSON(out) + " out"}
+	for _, name := range slices.Sorted(maps.Keys(c.Texts)) {
+		if text := c.Texts[name]; name != "content" && text != "" {
+			words = append(words, safetext.PlainName(name)+" "+safetext.Quoted(text))
+		}
+	}
+	if len(c.Calls) > 0 {
+		words = append(words, callsWords(safetext.Each(c.Calls, calledWords)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
+		all := safetext.Each(c.Values[name], func(v any) string { return safetext.BareJSON(jsonWords(v)) })
+		words = append(words, safetext.PlainName(name)+" "+strings.Join(middleOut(all, mostParts, "value"), ", "))
+	}
+	if c.Finish != "" {
+		words = append(words, safetext.PlainName(c.Finish))
+	}
+	return strings.Join(words, ", ")
 }
