@@ -183,9 +183,9 @@ func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// refusedConversation: a model is asked, in the shape of Chat Completions, with a result without
-// its call, or a call without its result. It says so once in a seam call, since a conversation
-// only grows.
+// refusedConversation: a model is asked, in the form of any provider, with a result without its
+// call, or a call without its result. It says so once in a seam call, since a conversation only
+// grows.
 type refusedConversation struct{ said map[*seamCall]bool }
 
 func (w *refusedConversation) see(s *history, x *adk.Crossing) {

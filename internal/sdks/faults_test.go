@@ -14,6 +14,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,7 +51,76 @@ var allFaulted = []faulted{
 	{"genai", askGoogle, googleAnswer}, {"genai streams", streamGoogle, googleStream},
 	{"plain", askPlainly, openAIAnswer}, {"plain streams", askPlainly, openAIStream},
 	{"openai calls", askOpenAI, callingAnswer}, {"openai streams calls", streamOpenAI, callingStream},
+	{"anthropic calls", askAnthropic, anthropicCalling}, {"anthropic streams calls", streamAnthropic, anthropicCallingStream},
+	{"responses calls", askResponses, responsesCalling}, {"responses streams calls", streamResponses, responsesCallingStream},
+	{"genai calls", askGoogle, googleCalling}, {"genai streams calls", streamGoogle, googleCallingStream},
 }
+
+// The calls of other forms.
+var (
+	anthropicCalling = answer{kind: ofJSON, body: `{"id":"m1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Let me see."},
+{"type":"tool_use","id":"toolu_1","name":"weather","input":{"city":"Oslo"}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`}
+	anthropicCallingStream = answer{kind: ofEvents, body: inEvents(`{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"usage":{"input_tokens":1,"output_tokens":0}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Let me see."}}`, `{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"weather","input":{}}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":""}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"city\": "}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"\"Oslo\"}"}}`, `{"type":"content_block_stop","index":1}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}`, `{"type":"message_stop"}`)}
+
+	responsesItem          = `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"weather","status":"completed","arguments":"{\"city\":\"Oslo\"}"}`
+	responsesCalling       = answer{kind: ofJSON, body: `{"id":"r1","object":"response","created_at":1,"model":"gpt-5","status":"completed","output":[` + responsesItem + `],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}`}
+	responsesCallingStream = answer{kind: ofEvents, body: inEvents(`{"type":"response.created","sequence_number":0,"response":{"id":"r1","object":"response","status":"in_progress","output":[]}}`,
+		`{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"weather","status":"in_progress","arguments":""}}`,
+		`{"type":"response.function_call_arguments.delta","sequence_number":2,"output_index":0,"item_id":"fc_1","delta":"{\"city\":"}`, `{"type":"response.function_call_arguments.delta","sequence_number":3,"output_index":0,"item_id":"fc_1","delta":"\"Oslo\"}"}`,
+		`{"type":"response.function_call_arguments.done","sequence_number":4,"output_index":0,"item_id":"fc_1","arguments":"{\"city\":\"Oslo\"}"}`, `{"type":"response.output_item.done","sequence_number":5,"output_index":0,"item":`+responsesItem+`}`,
+		`{"type":"response.completed","sequence_number":6,"response":{"id":"r1","object":"response","created_at":1,"model":"gpt-5","status":"completed","output":[`+responsesItem+`],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}}`)}
+
+	googleCalling       = answer{kind: ofJSON, body: `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"weather","args":{"city":"Oslo"}}}]},"finishReason":"STOP"}]}`}
+	googleCallingStream = answer{kind: ofEvents, body: `data: {"candidates":[{"content":{"role":"model","parts":[{"text":"Let me see."}]}}]}` + "\r\n\r\n" +
+		`data: {"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"weather","args":{"city":"Oslo"}}}]},"finishReason":"STOP"}]}` + "\r\n\r\n"}
+)
+
+// inEvents are events with their types for names.
+func inEvents(all ...string) (body string) {
+	for _, data := range all {
+		_, behind, _ := strings.Cut(data, `"type":"`)
+		name, _, _ := strings.Cut(behind, `"`)
+		body += "event: " + name + "\ndata: " + data + "\n\n"
+	}
+	return body
+}
+
+// The models' own faults are made of the answers of every provider, and its client hears them.
+func TestFaultsOfModels(t *testing.T) {
+	for name, want := range map[string]map[turn.FaultKind]string{
+		"anthropic calls": {turn.ChatTool: "weather_that_there_is_not", turn.ChatTwins: `"id":"toolu_1","input":{"city":"Oslo"},"name":"weather","type":"tool_use"},{"id":"toolu_1"`,
+			turn.ChatSeveral: "toolu_1_again", turn.ChatLength: "max_tokens", turn.ChatRefusal: "refusal"},
+		"anthropic streams calls": {turn.ChatArguments: "{} calls weather", turn.ChatTool: "calls weather_that_there_is_not", turn.ChatTwins: `calls weather as toolu_1{"city": "Oslo"} calls weather as toolu_1`,
+			turn.ChatSeveral: "calls weather as toolu_1_again", turn.ChatLength: "max_tokens", turn.ChatRefusal: "refusal"},
+		"responses calls": {turn.ChatArguments: `{"city": `, turn.ChatTool: "weather_that_there_is_not", turn.ChatTwins: `call_1 weather {"city":"Oslo"} call_1 weather`,
+			turn.ChatSeveral: "call_1_again", turn.ChatLength: "incomplete", turn.ChatRefusal: "I cannot help with that."},
+		"responses streams calls": {turn.ChatArguments: `{"city": `, turn.ChatTool: "weather_that_there_is_not", turn.ChatTwins: `call_1 weather {"city":"Oslo"} call_1 weather`,
+			turn.ChatSeveral: "call_1_again", turn.ChatLength: "incomplete", turn.ChatRefusal: "I cannot help with that."},
+		"genai calls":         {turn.ChatTool: "weather_that_there_is_not", turn.ChatSeveral: `weather{"city":"Oslo"}weather`, turn.ChatLength: "MAX_TOKENS", turn.ChatRefusal: "SAFETY"},
+		"genai streams calls": {turn.ChatTool: "weather_that_there_is_not", turn.ChatSeveral: `weather{"city":"Oslo"}weather`, turn.ChatLength: "MAX_TOKENS", turn.ChatRefusal: "SAFETY"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := allFaulted[slices.IndexFunc(allFaulted, func(c faulted) bool { return c.name == name })]
+			heard := map[turn.FaultKind]string{}
+			for at, one := range explored(t, c) {
+				if strings.HasPrefix(at.kind.String(), "chat-") && !at.eachTime {
+					heard[at.kind], _ = strconv.Unquote(quotedIn.FindString(string(one.outcome)))
+				}
+			}
+			assert.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(heard)))
+			for kind, text := range want {
+				assert.Contains(t, heard[kind], text, "%s", kind)
+			}
+		})
+	}
+}
+
+// quotedIn is what a client got, in an outcome.
+var quotedIn = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // What a model says that wants tools, with the white space that its server has put there.
 var (

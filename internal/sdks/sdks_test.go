@@ -23,6 +23,7 @@ import (
 	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/openai/openai-go/v3"
 	openaioption "github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -105,6 +106,43 @@ func streamOpenAI(ctx context.Context, client *http.Client, url string) (string,
 	return text, stream.Err()
 }
 
+func askResponses(ctx context.Context, client *http.Client, url string) (string, error) {
+	c := openai.NewClient(openaioption.WithHTTPClient(client), openaioption.WithBaseURL(url), openaioption.WithAPIKey(key), openaioption.WithMaxRetries(2))
+	answer, err := c.Responses.New(ctx, asking)
+	if err != nil || answer == nil {
+		return "", err
+	}
+	return saidInResponse(answer), nil
+}
+
+var asking = responses.ResponseNewParams{Model: openai.ChatModelGPT4o, Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Hello")}}
+
+func saidInResponse(answer *responses.Response) string {
+	text := string(answer.Status)
+	for _, item := range answer.Output {
+		text += " " + item.CallID + " " + item.Name + " " + item.Arguments.OfString
+		for _, part := range item.Content {
+			text += part.Text + part.Refusal
+		}
+	}
+	return text
+}
+
+func streamResponses(ctx context.Context, client *http.Client, url string) (string, error) {
+	c := openai.NewClient(openaioption.WithHTTPClient(client), openaioption.WithBaseURL(url), openaioption.WithAPIKey(key))
+	stream := c.Responses.NewStreaming(ctx, asking)
+	defer stream.Close()
+	var text, whole string
+	for stream.Next() {
+		event := stream.Current()
+		text += event.Delta
+		if event.Response.Status != "" && event.Response.Status != "in_progress" {
+			whole = saidInResponse(&event.Response)
+		}
+	}
+	return text + " " + whole, stream.Err()
+}
+
 var message = anthropic.MessageNewParams{Model: "claude-sonnet-4-5", MaxTokens: 64,
 	Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Hello"))}}
 
@@ -129,7 +167,9 @@ func streamAnthropic(ctx context.Context, client *http.Client, url string) (stri
 	}
 	text := string(whole.StopReason)
 	for _, block := range whole.Content {
-		text += block.Text + string(block.Input)
+		if text += block.Text + string(block.Input); block.Type == "tool_use" {
+			text += " calls " + block.Name + " as " + block.ID
+		}
 	}
 	return text, stream.Err()
 }
@@ -151,7 +191,30 @@ func askGoogle(ctx context.Context, client *http.Client, url string) (string, er
 	if err != nil || answer == nil {
 		return "", err
 	}
-	return answer.Text(), nil
+	return saidByGoogle(answer), nil
+}
+
+// saidByGoogle is what an answer says, and why it says no more.
+func saidByGoogle(answer *genai.GenerateContentResponse) string {
+	calls := answer.FunctionCalls()
+	if len(calls) == 0 {
+		return answer.Text() + finishOf(answer) // it warns where there are calls
+	}
+	var text string
+	for _, call := range calls {
+		args, _ := json.Marshal(call.Args)
+		text += call.Name + string(args)
+	}
+	return text + finishOf(answer)
+}
+
+func finishOf(answer *genai.GenerateContentResponse) (text string) {
+	for _, candidate := range answer.Candidates {
+		if candidate.FinishReason != genai.FinishReasonStop {
+			text += string(candidate.FinishReason)
+		}
+	}
+	return text
 }
 
 func streamGoogle(ctx context.Context, client *http.Client, url string) (string, error) {
@@ -164,7 +227,7 @@ func streamGoogle(ctx context.Context, client *http.Client, url string) (string,
 		if err != nil {
 			return text, err
 		}
-		text += part.Text() + "|"
+		text += saidByGoogle(part) + "|"
 	}
 	return text, nil
 }

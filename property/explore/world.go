@@ -46,7 +46,7 @@ const (
 	noOneElse   = "nothing else is asked of the same behind it"
 	nothingElse = "nothing else was asked of the same and answered otherwise"
 	isEmpty     = "the answer is empty"
-	onlyChat    = "only a chat completion with what the fault changes in it"
+	onlyChat    = "only an answer of a model with what the fault changes in it"
 	aborted     = "the run is aborted, and nobody is asked"
 	goesOn      = "a fault before it goes on there, and leaves nothing to answer"
 	onlyMembers = "only JSON with something in it can have nothing in it"

@@ -90,10 +90,10 @@ const (
 	AskOther
 	// AskSlow gives the answer after an hour of the config's clock.
 	AskSlow
-	// The answer of a model in the shape of Chat Completions, as a whole or in pieces:
-	// ChatArguments makes the arguments of a call no JSON, ChatTool wants a tool that
-	// there is not, ChatTwins gives two calls one id, ChatLength ends in their midst with
-	// the finish_reason length, ChatRefusal refuses.
+	// The answer of a model in the form of Chat Completions, Messages, Responses or Gemini, as a
+	// whole or in pieces: ChatArguments makes the arguments of a call no JSON, ChatTool wants a
+	// tool that there is not, ChatTwins gives two calls one id, ChatLength ends in their midst as a
+	// model does that is out of tokens, ChatRefusal refuses.
 	ChatArguments
 	ChatTool
 	ChatTwins

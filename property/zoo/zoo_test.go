@@ -19,7 +19,7 @@ import (
 
 // families are all of them.
 func families() []family {
-	return slices.Concat(keeping, atOnce, control, tools, asking, histories, sharing, services, texts, lasting, odd, strange, production, parts, overlooked, subagents, talking, wellFormed)
+	return slices.Concat(keeping, atOnce, control, tools, asking, histories, sharing, services, texts, lasting, odd, strange, production, parts, overlooked, subagents, talking, wellFormed, providers)
 }
 
 // row is what exploring a family showed.

@@ -1,12 +1,11 @@
-// Package chatfault breaks what models answer in the shape of Chat Completions: one JSON
-// with a message, or a stream of pieces with deltas of it; and says what of a conversation they
-// refuse.
+// Package chatfault breaks what models answer, in the forms of Chat Completions, Messages,
+// Responses and Gemini: one JSON, or a stream of pieces of it; and says what of a conversation
+// their providers refuse. Each form has a file, which finds in an answer what a fault changes.
 package chatfault
 
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -24,12 +23,12 @@ type Answer struct {
 }
 
 // Fault is a way to break the message of an answer. It reports whether there is something in
-// the parts of it that it changes.
-type Fault func(parts []*part) bool
+// it that it changes.
+type Fault func(m *message) bool
 
 // The faults.
 var (
-	// Arguments leaves the arguments of the calls open.
+	// Arguments leaves the arguments of the calls open. Where they are no text, they cannot be.
 	Arguments Fault = breakArguments
 	// Tool wants a tool that there is not.
 	Tool Fault = breakTool
@@ -46,121 +45,141 @@ var (
 // Break is an answer with the fault, and whether it has any: one without a message that the
 // fault changes has none. What is given stays as it is.
 func (f Fault) Break(a Answer) (_ Answer, broken bool) {
-	parts := a.parts()
-	if len(parts) == 0 || !f(parts) {
+	events := a.events()
+	m := messageIn(events)
+	if m == nil || !f(m) {
 		return Answer{}, false
 	}
-	a.Pieces = slices.Clone(a.Pieces)
-	for _, p := range parts {
-		if p.whole {
-			a.Value = p.json()
-		} else {
-			a.Pieces[p.at] = adk.Piece{Value: p.json()}
+	if a.Pieces == nil {
+		a.Value = events[0].json()
+		return a, true
+	}
+	var pieces []adk.Piece
+	for at, given := range a.Pieces {
+		i := slices.IndexFunc(events, func(e *event) bool { return e.at == at })
+		if i < 0 {
+			pieces = append(pieces, given)
+			continue
+		}
+		e := events[i]
+		if now := e.json(); !e.gone && !bytes.Equal(now, e.before) {
+			given.Value = now
+		}
+		if !e.gone {
+			pieces = append(pieces, given)
+		}
+		for _, more := range e.behind {
+			pieces = append(pieces, adk.Piece{Value: more.json()})
 		}
 	}
+	a.Pieces = pieces
 	return a, true
 }
 
-// part is a piece of an answer that has a part of the message in it, or all of one that came
-// without pieces. The parts are the first choice's.
-type part struct {
-	at     int // the piece
-	whole  bool
-	http   bool
-	piece  httpform.Piece // over HTTP
-	tree   map[string]any
-	choice map[string]any
-	said   map[string]any // the message, or a delta of it
+// message is what the forms have in common. Of several choices it is the first.
+type message struct {
+	calls []*call
+	texts []*words
+	// double adds a call once more under an id, end says that there were no tokens left, and
+	// refuse says no in the place of all that is said.
+	double func(c *call, id string)
+	end    func()
+	refuse func()
 }
 
-// parts are those of the message that an answer has; none where it has none.
-func (a Answer) parts() (all []*part) {
-	if p := (&part{whole: true}); a.Pieces == nil && p.read(a.Value) {
-		return []*part{p}
-	}
-	for at, given := range a.Pieces {
-		p, text := &part{at: at, http: a.HTTP}, given.Value
-		if a.HTTP {
-			var err error
-			if p.piece, err = httpform.ReadPiece(given.Value); at == 0 || err != nil {
-				continue
-			}
-			text = p.piece.Said()
-		}
-		if p.read(text) {
-			all = append(all, p)
-		}
-	}
-	return all
+// call is a call of a tool, by the places where it is told.
+type call struct {
+	at         int // its number in the answer, where the form has one
+	ids, names []place
+	arguments  words // where they are text
+	object     *place
+	whole      map[string]any // all of it, where it comes as one
 }
 
-// read reports whether a text has a part of the message, and reads it.
-func (p *part) read(text json.RawMessage) bool {
-	read := json.NewDecoder(bytes.NewReader(text))
-	read.UseNumber()
-	if read.Decode(&p.tree) != nil {
-		return false
-	}
-	choices, _ := p.tree["choices"].([]any)
-	if len(choices) == 0 {
-		return false
-	}
-	p.choice, _ = choices[0].(map[string]any)
-	if p.said, _ = p.choice["delta"].(map[string]any); p.said == nil {
-		p.said, _ = p.choice["message"].(map[string]any)
-	}
-	return p.said != nil
+// words are a text that comes bit by bit, and may be told again as a whole.
+type words struct{ bits, again []place }
+
+// place is where something stands in an answer.
+type place struct {
+	in     map[string]any
+	member string
 }
 
-// json is the piece with what was changed of it.
-func (p *part) json() json.RawMessage {
-	raw, _ := unescaped.Marshal(p.tree) // what was read from JSON has one
-	if !p.http {
-		return raw
+func (p place) text() string { return textIn(p.in, p.member) }
+func (p place) set(v any)    { p.in[p.member] = v }
+
+// tell has the places that tell a text again tell it as its bits do.
+func (w *words) tell() {
+	var whole string
+	for _, bit := range w.bits {
+		whole += bit.text()
 	}
-	return p.piece.Saying(raw).JSON()
+	for _, p := range w.again {
+		p.set(whole)
+	}
 }
 
-// calls are the calls of tools in a part, and the functions that they call.
-func (p *part) calls() (calls, functions []map[string]any) {
-	all, _ := p.said["tool_calls"].([]any)
-	for _, one := range all {
-		call, _ := one.(map[string]any)
-		if function, is := call["function"].(map[string]any); is {
-			calls, functions = append(calls, call), append(functions, function)
+// last is the place of the last bit that says something; nil where none does.
+func (w *words) last() *place {
+	for _, bit := range slices.Backward(w.bits) {
+		if bit.text() != "" {
+			return &bit
 		}
 	}
-	return calls, functions
+	return nil
 }
 
-// functionsOf are all functions that are called, fragment by fragment.
-func functionsOf(parts []*part) (all []map[string]any) {
-	for _, p := range parts {
-		_, functions := p.calls()
-		all = append(all, functions...)
+// halve leaves out the second half of the last bit.
+func (w *words) halve() {
+	last := w.last()
+	text := []rune(last.text())
+	last.set(string(text[:len(text)/2]))
+	w.tell()
+}
+
+// settle takes what is told as a whole alone for the only bit.
+func (w *words) settle() {
+	if len(w.bits) == 0 && len(w.again) > 0 {
+		w.bits, w.again = w.again[:1], w.again[1:]
 	}
-	return all
+}
+
+func (c *call) id() string {
+	if len(c.ids) == 0 {
+		return ""
+	}
+	return c.ids[0].text()
+}
+
+func setAll(places []place, v any) {
+	for _, p := range places {
+		p.set(v)
+	}
 }
 
 // breakArguments leaves the arguments of the calls open.
-func breakArguments(parts []*part) (found bool) {
-	for _, f := range functionsOf(parts) {
-		if text, _ := f["arguments"].(string); text != "" {
-			f["arguments"] = ""
+func breakArguments(m *message) (found bool) {
+	for _, c := range m.calls {
+		for _, bit := range c.arguments.bits {
+			if bit.text() == "" {
+				continue
+			}
+			bit.set("")
 			if !found {
-				f["arguments"] = `{"city": `
+				bit.set(`{"city": `)
 			}
 			found = true
 		}
+		c.arguments.tell()
 	}
 	return found
 }
 
 // breakTool wants a tool that there is not.
-func breakTool(parts []*part) bool {
-	for _, f := range functionsOf(parts) {
-		if name, _ := f["name"].(string); name != "" {
-			f["name"] = name + "_that_there_is_not"
+func breakTool(m *message) bool {
+	for _, c := range m.calls {
+		if len(c.names) > 0 {
+			setAll(c.names, c.names[0].text()+"_that_there_is_not")
 			return true
 		}
 	}
@@ -168,127 +187,233 @@ func breakTool(parts []*part) bool {
 }
 
 // breakIDs gives the second call the id of the first, or makes one: the same once more.
-func breakIDs(parts []*part) bool {
-	if first, second := idsOf(parts); second != nil {
-		second["id"] = first["id"]
-		return true
+func breakIDs(m *message) bool {
+	var first *call
+	for _, c := range m.calls {
+		switch {
+		case c.id() == "":
+		case first == nil:
+			first = c
+		default:
+			setAll(c.ids, first.id())
+			return true
+		}
 	}
-	return doubled(parts, "")
+	if first != nil {
+		m.double(first, first.id())
+	}
+	return first != nil
 }
 
 // breakSeveral wants the only call twice at once, the second time under an id of its own.
-func breakSeveral(parts []*part) bool {
-	if first, second := idsOf(parts); first == nil || second != nil {
+func breakSeveral(m *message) bool {
+	if len(m.calls) != 1 {
 		return false
 	}
-	return doubled(parts, AgainMark)
+	m.double(m.calls[0], again(m.calls[0].id(), ""))
+	return true
 }
 
 // Again is a fault that gives the calls other ids, the same for the same times: a model that wants
 // them once more.
 func Again(times int) Fault {
-	return func(parts []*part) (found bool) {
-		for _, p := range parts {
-			calls, _ := p.calls()
-			for _, call := range calls {
-				if id, _ := call["id"].(string); id != "" {
-					call["id"] = id + AgainMark + strconv.Itoa(times)
-				}
-				found = true
-			}
+	return func(m *message) bool {
+		for _, c := range m.calls {
+			setAll(c.ids, again(c.id(), strconv.Itoa(times)))
 		}
-		return found
+		return len(m.calls) > 0
 	}
 }
 
 // AgainMark stands behind the id of a call that is wanted once more.
 const AgainMark = "_again"
 
-// doubled has each call twice, the second with more in its id.
-func doubled(parts []*part, more string) (found bool) {
-	for _, p := range parts {
-		all, _ := p.said["tool_calls"].([]any)
-		for _, one := range slices.Clone(all) {
-			call, is := one.(map[string]any)
-			if !is {
-				continue
-			}
-			twin := maps.Clone(call)
-			if id, is := twin["id"].(string); is {
-				twin["id"] = id + more
-			}
-			if _, streamed := call["index"]; streamed {
-				twin["index"] = 1
-			}
-			all, found = append(all, twin), true
-		}
-		if found && all != nil {
-			p.said["tool_calls"] = all
-		}
+// again is an id for one more call. Who has none needs none.
+func again(id, more string) string {
+	if id == "" {
+		return ""
 	}
-	return found
-}
-
-// idsOf are the calls that bring the first two ids.
-func idsOf(parts []*part) (first, second map[string]any) {
-	for _, p := range parts {
-		calls, _ := p.calls()
-		for _, call := range calls {
-			switch id, _ := call["id"].(string); {
-			case id == "":
-			case first == nil:
-				first = call
-			case second == nil:
-				second = call
-			}
-		}
-	}
-	return first, second
+	return id + AgainMark + more
 }
 
 // breakLength ends in the midst of the last arguments, or of the text.
-func breakLength(parts []*part) bool {
-	var last map[string]any
-	member := "arguments"
-	for _, f := range functionsOf(parts) {
-		if text, _ := f[member].(string); text != "" {
-			last = f
+func breakLength(m *message) bool {
+	var arguments, text *words
+	var object *place
+	for _, c := range m.calls {
+		if c.arguments.last() != nil {
+			arguments = &c.arguments
+		}
+		if c.object != nil {
+			object = c.object
 		}
 	}
-	if last == nil {
-		member = "content"
-		for _, p := range parts {
-			if text, _ := p.said[member].(string); text != "" {
-				last = p.said
-			}
+	for _, w := range m.texts {
+		if w.last() != nil {
+			text = w
 		}
 	}
-	if last == nil {
+	switch {
+	case arguments != nil:
+		arguments.halve()
+	case object != nil:
+		object.set(map[string]any{})
+	case text != nil:
+		text.halve()
+	default:
 		return false
 	}
-	text := []rune(last[member].(string))
-	last[member] = string(text[:len(text)/2])
-	for _, p := range parts {
-		if p.choice["finish_reason"] != nil {
-			p.choice["finish_reason"] = "length"
-		}
-	}
+	m.end()
 	return true
 }
 
+// refusal is what a model says that refuses, where it says something.
+const refusal = "I cannot help with that."
+
 // breakRefusal says no, and nothing else.
-func breakRefusal(parts []*part) bool {
-	for i, p := range parts {
-		delete(p.said, "tool_calls")
-		if _, has := p.said["content"]; has {
-			p.said["content"] = nil
-		}
-		if p.choice["finish_reason"] != nil {
-			p.choice["finish_reason"] = "stop"
-		}
-		if i == 0 {
-			p.said["refusal"] = "I cannot help with that."
+func breakRefusal(m *message) bool {
+	m.refuse()
+	return true
+}
+
+// event is a JSON of an answer: a piece of it, or all of one that came without pieces.
+type event struct {
+	at     int             // the piece
+	piece  *httpform.Piece // over HTTP
+	tree   map[string]any
+	before json.RawMessage // as it was given
+	gone   bool
+	behind []*event // which are put in
+}
+
+// events are those of an answer that are objects.
+func (a Answer) events() (all []*event) {
+	if a.Pieces == nil {
+		if e := (&event{}); e.read(a.Value) {
+			return []*event{e}
 		}
 	}
+	for at, given := range a.Pieces {
+		e, text := &event{at: at}, []byte(given.Value)
+		if a.HTTP {
+			piece, err := httpform.ReadPiece(given.Value)
+			if at == 0 || err != nil { // the head says nothing
+				continue
+			}
+			e.piece, text = &piece, piece.Said()
+		}
+		if e.read(text) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func (e *event) read(text []byte) bool {
+	read := json.NewDecoder(bytes.NewReader(text))
+	read.UseNumber()
+	if read.Decode(&e.tree) != nil || e.tree == nil {
+		return false
+	}
+	e.before = e.json()
 	return true
+}
+
+// json is the event as it is now.
+func (e *event) json() json.RawMessage {
+	raw, _ := unescaped.Marshal(e.tree) // what was read from JSON has one
+	if e.piece == nil {
+		return raw
+	}
+	return e.piece.Saying(raw).JSON()
+}
+
+// typed has an event be of another type, by which some clients know it.
+func (e *event) typed(kind string) {
+	e.tree["type"] = kind
+	if e.piece != nil && e.piece.Event != "" {
+		e.piece.Event = kind
+	}
+}
+
+// clone is an event that is like another.
+func (e *event) clone() *event {
+	c := &event{tree: cloneOf(e.tree)}
+	if e.piece != nil {
+		piece := *e.piece
+		c.piece = &piece
+	}
+	return c
+}
+
+// cloneOf is an object that shares nothing with another.
+func cloneOf(object map[string]any) (c map[string]any) {
+	raw, _ := unescaped.Marshal(object) // what was read from JSON has one
+	read := json.NewDecoder(bytes.NewReader(raw))
+	read.UseNumber()
+	_ = read.Decode(&c)
+	return c
+}
+
+// messageIn finds the message of an answer, by the form that it has; nil where it has none.
+func messageIn(events []*event) *message {
+	for _, form := range []func([]*event) *message{completion, ofMessages, ofResponses, ofGemini} {
+		if m := form(events); m != nil {
+			for _, c := range m.calls {
+				c.arguments.settle()
+			}
+			for _, w := range m.texts {
+				w.settle()
+			}
+			return m
+		}
+	}
+	return nil
+}
+
+func objectIn(in map[string]any, member string) map[string]any {
+	object, _ := in[member].(map[string]any)
+	return object
+}
+
+// objectsIn are the objects of a list; what else is in it is an empty one.
+func objectsIn(in map[string]any, member string) (all []map[string]any) {
+	list, _ := in[member].([]any)
+	for _, one := range list {
+		object, _ := one.(map[string]any)
+		all = append(all, object)
+	}
+	return all
+}
+
+func textIn(in map[string]any, member string) string {
+	text, _ := in[member].(string)
+	return text
+}
+
+// numberIn is a small number.
+func numberIn(in map[string]any, member string) (n int, is bool) {
+	number, is := in[member].(json.Number)
+	if !is {
+		return 0, false
+	}
+	n, err := strconv.Atoi(number.String())
+	return n, err == nil
+}
+
+// callAt is the call of a number, which is made if there is none.
+func (m *message) callAt(at int) *call {
+	if i := slices.IndexFunc(m.calls, func(c *call) bool { return c.at == at }); i >= 0 {
+		return m.calls[i]
+	}
+	m.calls = append(m.calls, &call{at: at})
+	return m.calls[len(m.calls)-1]
+}
+
+// some are the places of those that say something.
+func some(places []place, more place) []place {
+	if more.text() == "" {
+		return places
+	}
+	return append(places, more)
 }

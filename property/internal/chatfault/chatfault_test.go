@@ -66,18 +66,40 @@ func TestBreakPieces(t *testing.T) {
 	assert.Contains(t, string(given[1].Value), ":1}")
 }
 
-// What providers refuse of a request in the shape of Chat Completions, as it is told of a
-// client over HTTP or of Ask, and what they take.
+// What providers refuse of a request, as it is told of a client over HTTP or of Ask, and what
+// they take.
 func TestRefused(t *testing.T) {
+	const (
+		used   = `{"role":"assistant","content":[{"type":"text","text":"Let me see."},{"type":"tool_use","id":"a","name":"t","input":{}},{"type":"tool_use","id":"b","name":"t","input":{}}]}`
+		called = `{"type":"function_call","call_id":"a","name":"t","arguments":"{}"}`
+		output = `{"type":"function_call_output","call_id":"a","output":"4 °C"}`
+		wants  = `{"role":"model","parts":[{"functionCall":{"name":"t","args":{}}},{"functionCall":{"name":"t","args":{}}}]}`
+		gave   = `{"functionResponse":{"name":"t","response":{}}}`
+	)
+	resultOf := func(id string) string { return `{"type":"tool_result","tool_use_id":"` + id + `","content":"4 °C"}` }
 	for request, want := range map[string]string{
 		`{"city":"Oslo"}`:     "",
 		`{"messages":"none"}`: "",
-		`{"messages":[{"role":"user"},{"role":"user"},{"role":"assistant"}]}`:                                                                                            "",
-		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},{"role":"tool","tool_call_id":"b"},{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`: "",
-		`{"messages":[{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`:                                                                                              "a result without its call, \"a\"",
-		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]},{"role":"user"},{"role":"tool","tool_call_id":"a"}]}`:                                               "a call without its result, \"a\"",
-		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}`:                                                                                                  "a call without its result, \"a\"",
-		`{"method":"POST","path":"/v1","body":{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}}`:                                                            "a call without its result, \"a\"",
+		`{"messages":[{"role":"user"},{"role":"user"},{"role":"assistant"}]}`:                                                                                                                                  "",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},{"role":"tool","tool_call_id":"b"},{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`:                                       "",
+		`{"messages":[{"role":"tool","tool_call_id":"a"},{"role":"user"}]}`:                                                                                                                                    "a result without its call, \"a\"",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]},{"role":"user"},{"role":"tool","tool_call_id":"a"}]}`:                                                                                     "a call without its result, \"a\"",
+		`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}`:                                                                                                                                        "a call without its result, \"a\"",
+		`{"method":"POST","path":"/v1","body":{"messages":[{"role":"assistant","tool_calls":[{"id":"a"}]}]}}`:                                                                                                  "a call without its result, \"a\"",
+		`{"messages":[` + used + `,{"role":"user","content":[` + resultOf("b") + `]},{"role":"user","content":[` + resultOf("a") + `,{"type":"text","text":"And?"}]},{"role":"assistant","content":"4 °C."}]}`: "",
+		`{"messages":[` + used + `,{"role":"user","content":[` + resultOf("b") + `]},{"role":"assistant","content":"4 °C."},{"role":"user","content":[` + resultOf("a") + `]}]}`:                               "a call without its result, \"a\"",
+		`{"messages":[` + used + `]}`:                                      "a call without its result, \"a\"",
+		`{"messages":[{"role":"user","content":[` + resultOf("a") + `]}]}`: "a result without its call, \"a\"",
+		`{"input":[` + called + `,{"role":"assistant","content":"Wait."},{"role":"user","content":"I do."},` + output + `]}`: "",
+		`{"input":[` + called + `,{"role":"user","content":"And?"}]}`:                                                        "a call without its result, \"a\"",
+		`{"input":[` + output + `]}`:                                       "a result without its call, \"a\"",
+		`{"input":[` + output + `],"previous_response_id":"r1"}`:           "",
+		`{"input":[` + output + `],"conversation":"c1"}`:                   "",
+		`{"input":[{"type":"item_reference","id":"fc_1"},` + output + `]}`: "",
+		`{"input":"the word \"function_call\""}`:                           "",
+		`{"contents":[` + wants + `,{"role":"user","parts":[` + gave + `,` + gave + `]},{"role":"model","parts":[{"text":"4 °C."}]}]}`: "",
+		`{"contents":[` + wants + `,{"role":"user","parts":[` + gave + `]},{"role":"model","parts":[{"text":"4 °C."}]}]}`:              "a call without its result, \"t\"",
+		`{"contents":[{"role":"user","parts":[` + gave + `]}]}`:                                                                        "a result without its call, \"t\"",
 	} {
 		assert.Equal(t, want, chatfault.Refused(json.RawMessage(request)), request)
 	}

@@ -7,43 +7,161 @@ import (
 	"slices"
 )
 
-// message is what counts of a message in a request in the shape of Chat Completions.
-type message struct {
-	Role      string `json:"role"`
-	Answers   string `json:"tool_call_id"`
-	ToolCalls []struct {
-		ID string `json:"id"`
-	} `json:"tool_calls"`
-}
-
-// Refused says what providers refuse a request for; it is empty for others, and
-// for what is no request of a model.
+// Refused says what providers refuse a request for: a call of a tool without its result, or a
+// result without its call. It is empty for others, and for what is no request of a model.
 func Refused(request json.RawMessage) string {
-	if !bytes.Contains(request, []byte(`"messages"`)) || !bytes.Contains(request, []byte(`"tool_call`)) { // an id, or calls
+	if !slices.ContainsFunc(signs, func(sign []byte) bool { return bytes.Contains(request, sign) }) {
 		return ""
 	}
+	var over struct{ Body json.RawMessage }
+	if json.Unmarshal(request, &over) == nil && bytes.HasPrefix(over.Body, []byte("{")) {
+		request = over.Body
+	}
 	var asked struct {
-		Messages []message
-		Body     struct{ Messages []message }
+		Messages []json.RawMessage
+		Contents []json.RawMessage
+		Input    json.RawMessage
+		// Where the provider keeps what was said before.
+		Previous     string          `json:"previous_response_id"`
+		Conversation json.RawMessage `json:"conversation"`
 	}
 	if json.Unmarshal(request, &asked) != nil {
 		return ""
 	}
+	var items []json.RawMessage
+	_ = json.Unmarshal(asked.Input, &items) // or a text
+	var t talk
+	for _, raw := range asked.Messages {
+		t.message(raw)
+	}
+	for _, raw := range items {
+		t.item(raw)
+	}
+	for _, raw := range asked.Contents {
+		t.content(raw)
+	}
+	t.kept = t.kept || asked.Previous != "" || asked.Conversation != nil
+	return t.refused()
+}
+
+// signs are what stands in a request that has calls or results.
+var signs = [][]byte{[]byte(`"tool_call`), []byte(`"tool_use`), []byte(`"function_call`), []byte(`"functionCall"`), []byte(`"functionResponse"`)}
+
+// talk is what counts of a conversation.
+type talk struct {
+	steps []step
+	// atOnce says that results stand right behind their calls, as in Chat Completions; anywhere
+	// says that they may stand wherever they want behind them, as in Responses. Else they are what
+	// the user says next.
+	atOnce, anywhere bool
+	kept             bool // not all that was said is in the request
+}
+
+// step is what is said at once, by the model or to it.
+type step struct {
+	byModel        bool
+	calls, results []string // by their ids
+}
+
+// message takes in a message of Chat Completions, or of Messages.
+func (t *talk) message(raw json.RawMessage) {
+	var m struct {
+		Role    string
+		Answers string                `json:"tool_call_id"`
+		Calls   []struct{ ID string } `json:"tool_calls"`
+		Content json.RawMessage
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return
+	}
+	s := step{byModel: m.Role == "assistant"}
+	for _, call := range m.Calls {
+		s.calls = append(s.calls, call.ID)
+	}
+	if m.Role == "tool" {
+		s.results = []string{m.Answers}
+	}
+	t.atOnce = t.atOnce || len(s.calls) > 0 || len(s.results) > 0
+	var blocks []struct {
+		Type, ID string
+		Of       string `json:"tool_use_id"`
+	}
+	_ = json.Unmarshal(m.Content, &blocks) // or a text
+	for _, b := range blocks {
+		switch b.Type {
+		case "tool_use":
+			s.calls = append(s.calls, b.ID)
+		case "tool_result":
+			s.results = append(s.results, b.Of)
+		}
+	}
+	t.steps = append(t.steps, s)
+}
+
+// item takes in an item of Responses.
+func (t *talk) item(raw json.RawMessage) {
+	var item struct {
+		Type string
+		ID   string `json:"call_id"`
+	}
+	if json.Unmarshal(raw, &item) != nil {
+		return
+	}
+	t.anywhere = true
+	switch item.Type {
+	case "function_call":
+		t.steps = append(t.steps, step{byModel: true, calls: []string{item.ID}})
+	case "function_call_output":
+		t.steps = append(t.steps, step{results: []string{item.ID}})
+	case "item_reference":
+		t.kept = true
+	}
+}
+
+// content takes in a content of Gemini, whose calls have no ids: their names stand for them.
+func (t *talk) content(raw json.RawMessage) {
+	var content struct {
+		Role  string
+		Parts []struct {
+			Call     *struct{ Name string } `json:"functionCall"`
+			Response *struct{ Name string } `json:"functionResponse"`
+		}
+	}
+	if json.Unmarshal(raw, &content) != nil {
+		return
+	}
+	s := step{byModel: content.Role == "model"}
+	for _, part := range content.Parts {
+		if part.Call != nil {
+			s.calls = append(s.calls, part.Call.Name)
+		}
+		if part.Response != nil {
+			s.results = append(s.results, part.Response.Name)
+		}
+	}
+	t.steps = append(t.steps, s)
+}
+
+// refused says what is refused.
+func (t *talk) refused() string {
 	var open []string
-	for _, m := range append(asked.Messages, asked.Body.Messages...) {
-		if m.Role == "tool" {
-			at := slices.Index(open, m.Answers)
+	replied := false // since the calls were made
+	for _, s := range t.steps {
+		for _, id := range s.results {
+			at := slices.Index(open, id)
+			if at < 0 && t.kept {
+				continue
+			}
 			if at < 0 {
-				return fmt.Sprintf("a result without its call, %q", m.Answers)
+				return fmt.Sprintf("a result without its call, %q", id)
 			}
 			open = slices.Delete(open, at, at+1)
-			continue
 		}
-		if len(open) > 0 {
+		if len(open) > 0 && (t.atOnce && len(s.results) == 0 || !t.anywhere && s.byModel && replied) {
 			break
 		}
-		for _, call := range m.ToolCalls {
-			open = append(open, call.ID)
+		if replied = !s.byModel; s.byModel {
+			open = append(open, s.calls...)
 		}
 	}
 	if len(open) > 0 {

@@ -33,7 +33,7 @@ func (r *Run) refusedRequests() (found []exhibit) {
 
 // refusedHistory: a model is asked with a conversation that providers refuse, and in the
 // undisturbed turn with none such: a call without its result or a result without its
-// call, in a request in the shape of Chat Completions; or two answers in a row, of which
+// call, in the form of any provider; or two answers in a row, of which
 // the turn has made one. Of the turn that followed, any two answers in a row count. It is
 // silent about two messages of the user's in a row: those may well be written so.
 func refusedHistory(r, undisturbed *Run) []exhibit {

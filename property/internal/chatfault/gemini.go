@@ -1,0 +1,61 @@
+package chatfault
+
+import "slices"
+
+// ofGemini is the message of an answer in the form of Gemini. A stream has whole calls, and the
+// text bit by bit.
+func ofGemini(events []*event) *message {
+	m, text := &message{}, &words{}
+	var candidates []map[string]any
+	contents := map[*call]map[string]any{}
+	for _, e := range events {
+		all := objectsIn(e.tree, "candidates")
+		if len(all) == 0 || all[0] == nil {
+			continue
+		}
+		candidates = append(candidates, all[0])
+		content := objectIn(all[0], "content")
+		for _, part := range objectsIn(content, "parts") {
+			called := objectIn(part, "functionCall")
+			switch {
+			case called != nil:
+				c := m.callAt(len(m.calls))
+				c.ids, c.names = some(nil, place{called, "id"}), some(nil, place{called, "name"})
+				c.object, c.whole = &place{called, "args"}, part
+				contents[c] = content
+			case part["thought"] != true:
+				text.bits = some(text.bits, place{part, "text"})
+			}
+		}
+	}
+	if len(candidates) == 0 {
+		return nil
+	}
+	m.texts = []*words{text}
+	finish := func(reason string) {
+		for _, candidate := range candidates {
+			if candidate["finishReason"] != nil {
+				candidate["finishReason"] = reason
+			}
+		}
+	}
+	m.double = func(c *call, id string) {
+		twin := cloneOf(c.whole)
+		if len(c.ids) > 0 {
+			objectIn(twin, "functionCall")["id"] = id
+		}
+		parts := contents[c]["parts"].([]any)
+		at := slices.IndexFunc(objectsIn(contents[c], "parts"), func(part map[string]any) bool {
+			return objectIn(part, "functionCall") != nil
+		})
+		contents[c]["parts"] = slices.Insert(slices.Clone(parts), at+1, any(twin))
+	}
+	m.end = func() { finish("MAX_TOKENS") }
+	m.refuse = func() {
+		for _, candidate := range candidates {
+			delete(candidate, "content")
+		}
+		finish("SAFETY")
+	}
+	return m
+}
