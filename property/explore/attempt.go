@@ -184,6 +184,7 @@ func (a *attempt) run(subject turn.Subject) {
 		a.ordered = fakes.Pick(a.pick)
 	}
 	a.scheduler = fakes.NewSchedulerOn(clock, a.ordered)
+	a.present.Load().clock.Store(clock)
 	a.present.Load().scheduler.Store(a.scheduler)
 	config = a.around(config)
 	config.Outside, config.FaultPoints = a.aroundWorld(config.Outside), true
@@ -235,12 +236,14 @@ func (a *attempt) make(subject turn.Subject) {
 type presentRun struct {
 	outside
 	history   history // the attempt's
-	scheduler atomic.Pointer[fakes.Scheduler]
+	clock     atomic.Pointer[fakes.Clock]
+	scheduler atomic.Pointer[fakes.Scheduler] // set behind its clock
 	start     time.Time
 	began     atomic.Pointer[time.Time] // start by the run's clock, once it is known
 	waited    atomic.Bool               // until the caller gave up
 	stood     atomic.Pointer[string]    // what goroutines of user code did then, as the watcher saw them
-	passed    atomic.Bool               // a strand lost the turn where it was blocked
+	passed    atomic.Bool               // a strand lost the turn where it was blocked, and something else went on
+	timed     atomic.Bool               // that may have been by the machine's time
 	settling  atomic.Bool               // one that has the turn waits for those that it has woken
 
 	beginning sync.RWMutex
@@ -277,6 +280,13 @@ func (a *attempt) passed() bool {
 	return run != nil && run.passed.Load()
 }
 
+// timed reports whether strands went on while one waited, and then went on itself: for a timer of
+// the machine's, as far as can be seen.
+func (a *attempt) timed() bool {
+	run := a.present.Load()
+	return run != nil && run.passed.Load() && run.timed.Load() && !run.waited.Load()
+}
+
 func (a *attempt) waited() bool {
 	run := a.present.Load()
 	return run != nil && run.waited.Load()
@@ -308,12 +318,27 @@ func (a *attempt) standsStill() {
 }
 
 // passOn takes the turn from a strand that is blocked outside the engine. Time moves if
-// nothing else does, but not as far as limit. The label is that of the run's goroutines.
-func (p *presentRun) passOn(limit time.Time, label watchdog.Label) {
-	p.passed.Store(true)
-	if scheduler := p.scheduler.Load(); scheduler != nil {
-		scheduler.PassOn(limit, func() { p.settle(label) })
+// nothing else does, but not as far as limit. The label is that of the run's goroutines. Where
+// the strand is the only one, and time stands, nothing goes on before it does: a wait by the
+// machine's clock leaves the run as it is.
+func (p *presentRun) passOn(limit time.Time, label watchdog.Label, isOnly bool) {
+	before := p.passed.Swap(true) // what goes on may come to the end of the run
+	scheduler := p.scheduler.Load()
+	if scheduler == nil {
+		return
 	}
+	clock := p.clock.Load()
+	at := clock.Now()
+	if got := scheduler.PassOn(limit, func() { p.settle(label) }); !got && isOnly && clock.Now().Equal(at) {
+		p.passed.Store(before)
+	}
+}
+
+// isOnly reports whether the run has no strand but the first.
+func (a *attempt) isOnly() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.strands == 0
 }
 
 // settle waits for those that the strand which has the turn has woken.

@@ -56,6 +56,9 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	switch {
 	case e.undisturbed == nil:
 	case a.passed():
+		if a.timed() {
+			e.outside.Add(1)
+		}
 		t.hints = append(t.hints, a.read().StoodOutside(e.undisturbed)...)
 	case n.cost == 0:
 		r := a.read()

@@ -540,3 +540,57 @@ func TestWhoStandsStillBesideAConnection(t *testing.T) {
 	assert.Zero(t, result.Waited)
 	assert.False(t, slices.ContainsFunc(result.Hints, func(b explore.Breach) bool { return b.Invariant == hint }), result)
 }
+
+// backsOff waits as clients do that ask again: by a timer of the machine's, or until the turn is over.
+func backsOff(ctx context.Context) error {
+	select {
+	case <-time.After(50 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Code that waits by the machine's clock before it asks again is held against all that any other is:
+// nothing else goes on meanwhile. Where strands do, it is said that less is known.
+func TestWaitsByTheMachinesClock(t *testing.T) {
+	t.Parallel()
+	pays := func(ctx context.Context) (err error) {
+		for try := range 2 {
+			if try > 0 {
+				if err := backsOff(ctx); err != nil {
+					return err
+				}
+			}
+			_, err = adk.Ask(ctx, "pay", adk.NewID(ctx), func(context.Context, string) (bool, error) { return true, nil }, adk.AskOptions{Effect: adk.EffectWrites})
+			if err == nil {
+				return nil
+			}
+		}
+		return err
+	}
+	alone := turn.Subject{Name: "retry", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			if err := pays(ctx); err != nil {
+				return err
+			}
+			return dc.Ack()
+		}
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+	some := explore.Options{Faults: []turn.FaultKind{turn.AskLost}, UsualInput: true}
+	x := explored(t, alone, some)
+	assert.NotEmpty(t, says(x, "pay was asked 2 times to write the same"), "%s", x)
+	assert.Empty(t, x.NotCovered[1:], "but for the other faults")
+
+	strands := pair("one for the other", func() *chan int { ch := make(chan int); return &ch }, func(ctx context.Context, _ *adk.DispatchContext, paid *chan int, n int) error {
+		if n == 0 {
+			<-*paid
+			return nil
+		}
+		defer close(*paid)
+		return pays(ctx)
+	})
+	x = explored(t, strands, some)
+	assert.Contains(t, strings.Join(x.NotCovered, "\n"), "a strand waits there outside the engine")
+}

@@ -164,15 +164,18 @@ func (w *watcher) visit(worker int, a *attempt, now time.Time) {
 	switch f.Action {
 	case watchdog.PassOn:
 		w.blocked = true
-		run.passOn(nowhere, a.label)
+		if f.Condition == watchdog.Blocked {
+			run.timed.Store(true)
+		}
+		run.passOn(nowhere, a.label, present.isOnly())
 	case watchdog.MoveTime:
 		if began := run.began.Load(); began != nil {
-			run.passOn(began.Add(patience/2), a.label)
+			run.passOn(began.Add(patience/2), a.label, present.isOnly())
 		}
 	case watchdog.Cancel:
 		stood := watchdog.Describe(f.Outside)
 		run.stood.CompareAndSwap(nil, &stood)
-		run.passOn(time.Time{}, a.label)
+		run.passOn(time.Time{}, a.label, false)
 		run.giveUp()
 	case watchdog.Deadlock:
 		a.abandon(phase, stall{kind: deadlocked, goroutines: f.Goroutines, after: f.Silence})
