@@ -3,7 +3,8 @@ package property
 import (
 	"context"
 	"io"
-	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
 // TB is what Check needs of a *testing.T.
@@ -38,10 +39,6 @@ func Check(t TB, trace io.Reader) {
 		t.Logf("checked as far as it goes: %v", e.Cut)
 	}
 	for _, v := range e.Violations {
-		t.Errorf("%s\n%s", v, indented(e.Stretch(v)))
+		t.Errorf("%s\n%s", v, safetext.Inset(e.Stretch(v)))
 	}
-}
-
-func indented(text string) string {
-	return "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
 }

@@ -200,24 +200,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	for _, x := range r.agreedBefore(first) {
 		d.agreed(x, r.want.Line(x))
 	}
-	want := first.want
-	unanswered := d.Class == Extra && r.isUnanswered(first.got) // what came of that is of the replay
-	if want == nil && !unanswered {
-		want = r.instead(found)
-		if want != nil && d.Class == Extra && !r.endedBy(first) {
-			d.Class, d.Seam = Missing, r.want.SeamOf(want).String() // what stands in its place now came of that, or with it
-		}
-	}
-	if want != nil {
-		d.Expected, d.Evidence.Recorded = siblings.Line(r.want, want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
-	}
-	got := first.got
-	if got == nil && first.class == Missing {
-		got = r.inItsPlace(first)
-	}
-	if got != nil {
-		d.Got, d.Evidence.Replayed = siblings.Line(r.got, got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
-	}
+	want, got := r.sides(d, found)
 	if first.class == Unanswered && want != nil && asks.IsChanged(want, first.got) {
 		d.Fields = compare.InDetail(want, first.got, compare.CompareInputs(r.known, want, first.got))
 	}
@@ -231,13 +214,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	r.also(d, first, want, got)
 	r.place(d, first, got)
 	if first.class == Missing {
-		last := want
-		if also := d.Evidence.Also; len(also) > 0 {
-			last = also[len(also)-1]
-		}
-		d.Evidence.Left = slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
-			return r.counterparts[s.X.Seq-1] > 0 && describe.Gist(s.X) == describe.Gist(last)
-		})
+		d.Evidence.Left = r.isLeft(first, want, d.Evidence.Also)
 	}
 	d.Times, d.Dialed, d.CallerLeft = first.times, wire.Dialed(want, first.got), r.callerLeft(first)
 	d.ClockAtOnce = compare.DifferInTimes(d.Fields) && r.apart(first, wire.TellsTime)
@@ -245,6 +222,46 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if got == nil && r.isAllThatIsMissing(found) && !r.want.StepOf(first.want).Failed() { // who sleeps past the context sleeps to the end
 		d.PastBy = first.want.Kind.PastBy()
 	}
+	r.answerable(d, first, want)
+	return d
+}
+
+// sides finds the recorded crossing and that of today that the first difference is about, and says them.
+func (r *replayed) sides(d *Divergence, found []*difference) (want, got *adk.Crossing) {
+	first := found[0]
+	want, got = first.want, first.got
+	unanswered := d.Class == Extra && r.isUnanswered(first.got) // what came of that is of the replay
+	if want == nil && !unanswered {
+		want = r.instead(found)
+		if want != nil && d.Class == Extra && !r.endedBy(first) {
+			d.Class, d.Seam = Missing, r.want.SeamOf(want).String() // what stands in its place now came of that, or with it
+		}
+	}
+	if want != nil {
+		d.Expected, d.Evidence.Recorded = siblings.Line(r.want, want), r.views.Before.To(r.want.Tree, want.Seq).Filled(want)
+	}
+	if got == nil && first.class == Missing {
+		got = r.inItsPlace(first)
+	}
+	if got != nil {
+		d.Got, d.Evidence.Replayed = siblings.Line(r.got, got), r.views.After.To(r.got.Tree, got.Seq).Filled(got)
+	}
+	return want, got
+}
+
+// isLeft reports whether one like the last of what is missing is made all the same.
+func (r *replayed) isLeft(first *difference, want *adk.Crossing, also []*adk.Crossing) bool {
+	last := want
+	if len(also) > 0 {
+		last = also[len(also)-1]
+	}
+	return slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
+		return r.counterparts[s.X.Seq-1] > 0 && describe.Gist(s.X) == describe.Gist(last)
+	})
+}
+
+// answerable says which answers there are for what was asked, and why it has none of them.
+func (r *replayed) answerable(d *Divergence, first *difference, want *adk.Crossing) {
 	switch {
 	case d.Class == Missing: // what came in its place asks for no answer
 	case first.want == nil:
@@ -258,7 +275,6 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	if isSpent := func(c Candidate) bool { return c.Spent }; first.repeats > 0 && !slices.ContainsFunc(d.Candidates, isSpent) {
 		d.Fields = append(d.Fields, compare.FieldDiff{Field: "asked without an answer", Want: "never", Got: safetext.Counted(first.repeats+1, "time")})
 	}
-	return d
 }
 
 // hadIDBefore reports whether an ask has another random id than the one like it before, and was recorded

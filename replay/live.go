@@ -419,6 +419,7 @@ func (l Live) inRun() bycause.Live {
 	return bycause.Live{
 		Config: l.Config, Turn: l.Turn, Takes: l.Takes, TakesAll: l.takesAll, MayRun: l.mayRun,
 		Outside: l.names, OutsideFrom: l.OutsideFrom, Redact: l.Redact, Late: l.late,
-		Any: l.any(), SettlesGates: l.settlesGates(), Hides: l.hides(), Strict: l.Strict, Rerecords: l.rerecords,
+		Any: l.any(), Prompt: l.Takes(Prompt), Stash: l.Takes(Stash), Tools: l.Takes(Tools),
+		SettlesGates: l.settlesGates(), Hides: l.hides(), Strict: l.Strict, Rerecords: l.rerecords,
 	}
 }

@@ -147,7 +147,8 @@ func (d *Divergence) isOfTools() bool {
 // which these differ does.
 func (d *Divergence) isCut() bool {
 	changed := d.Class == ChangedInput || d.Class == ChangedOutput || d.Class == ChangedState
-	return changed && d.SameKind && len(d.Fields) > 0 && len(d.Fields) <= mostFields && max(utf8.RuneCountInString(d.Expected), utf8.RuneCountInString(d.Got)) > width-4
+	return changed && d.SameKind && len(d.Fields) > 0 && len(d.Fields) <= mostFields &&
+		max(utf8.RuneCountInString(d.Expected), utf8.RuneCountInString(d.Got)) > width-4
 }
 
 // Summary is the beginning of String, without the code: what kind of difference it is and
@@ -178,9 +179,17 @@ func (d *Divergence) writeHead(b *strings.Builder, words string) {
 	b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 }
 
-// writeChange shows the two crossings and the fields in which they differ. Two
-// that look the same are one line: what differs is in the fields, or the place.
+// writeChange shows the two crossings and the fields in which they differ.
 func (d *Divergence) writeChange(b *strings.Builder) {
+	d.writeLines(b)
+	d.writeFields(b)
+	d.writeNotes(b)
+	d.writeRuns(b)
+}
+
+// writeLines shows the two crossings. Two that look the same are one line: what differs is in
+// the fields, or the place.
+func (d *Divergence) writeLines(b *strings.Builder) {
 	expected, got := safetext.Beside(d.Expected, d.Got, width-4)
 	alone := len(d.Fields) == 1 && d.SameKind
 	switch {
@@ -197,10 +206,8 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 		fmt.Fprintf(b, "  - %s\n", expected)
 	}
 	d.writeAlso(b, "-")
-	show := compare.Replaced(d.Fields)
-	all := len(show)
-	if d.Class == Panicked { // its line says it, and the more the better
-		got, show = safetext.Wrapped(safetext.Shortened(d.Got, mostOfAPanic), width-4, "        "), nil
+	if d.Class == Panicked { // the more the better
+		got = safetext.Wrapped(safetext.Shortened(d.Got, mostOfAPanic), width-4, "        ")
 	}
 	if got != "" && !d.SameKind && strings.Contains(d.Got, " error ") { // what it is of stands at its end
 		got = safetext.Wrapped(safetext.Shortened(d.Got, 2*width-16), width-4, "        ")
@@ -216,17 +223,29 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 		}
 		b.WriteString(safetext.Wrapped("    "+side+safetext.Shortened(d.GoesOn, 2*width-len(side)-16), width, "        ") + "\n")
 	}
+}
+
+// writeFields writes the fields that differ, as many as one reads.
+func (d *Divergence) writeFields(b *strings.Builder) {
+	if d.Class == Panicked { // its line says it
+		return
+	}
+	show, more := compare.Replaced(d.Fields), 0
 	if len(show) > mostFields {
-		show = show[:mostFields-1]
+		show, more = show[:mostFields-1], len(show)-mostFields+1
 	}
 	for _, f := range show {
 		for _, line := range f.Lines(width - 4) {
 			fmt.Fprintf(b, "    %s\n", line)
 		}
 	}
-	if more := all - len(show); more > 0 && len(show) > 0 {
+	if more > 0 {
 		fmt.Fprintf(b, "    and %d fields more\n", more)
 	}
+}
+
+// writeNotes writes what is to be known of the difference, beside what it is.
+func (d *Divergence) writeNotes(b *strings.Builder) {
 	if d.Times > 0 {
 		fmt.Fprintf(b, "    %d times in this call\n", d.Times)
 	}
@@ -235,7 +254,8 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 			b.WriteString(safetext.Wrapped("    "+text, width, "        ") + "\n")
 		}
 	}
-	note(compare.DifferInPorts(d.Fields), "only an address of this machine differs, whose port the system chose: ask by a name that stays, as http://example.com/ with the client of an httptest.Server")
+	note(compare.DifferInPorts(d.Fields), "only an address of this machine differs, whose port the system chose: ask by a name that "+
+		"stays, as http://example.com/ with the client of an httptest.Server")
 	note(len(d.Waiting) > 0, "nobody goes on: "+strings.Join(d.Waiting, ", "))
 	note(len(d.Refused) > 0, "refused: "+safetext.Short(d.Refused, stub.Same[string])+", asked with a context that is no call's: hand on the call's, "+
 		"have the replay's config do without, or name it in Live.Outside")
@@ -243,9 +263,14 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 		"through adkhttp.NewTransport (or adk.Ask)")
 	note(d.Untyped, "a replay has the text of the error before it: if the code asks errors.As or errors.Is about it, name its type in "+
 		"ErrorTypes, or the error in Sentinels, of replay.RecordOptions and trace.Options, and record again")
-	note(d.CallerLeft > 0, fmt.Sprintf("the caller left at crossing %d, while goroutines of your own were at work: what they had begun by then is chance", d.CallerLeft))
+	note(d.CallerLeft > 0, fmt.Sprintf("the caller left at crossing %d, while goroutines of your own were at work: "+
+		"what they had begun by then is chance", d.CallerLeft))
 	note(d.ClockAtOnce, "goroutines of your own read the clock here, and whose time is whose is chance: read it before or behind them, or begin strands (Fork)")
 	note(d.PastBy != "", "only this is missing: is "+d.PastBy+" used, which no replay sees?")
+}
+
+// writeRuns writes how often the code was run, and that it was the same.
+func (d *Divergence) writeRuns(b *strings.Builder) {
 	switch {
 	case d.Once:
 		b.WriteString("    run once: Live.Twice shows whether the order varies\n")

@@ -276,7 +276,8 @@ func (h *Host) await(ctx context.Context, a Accepted, v *visit) (o Outcome, err 
 		case !taken && v.due.IsZero():
 			return Outcome{}, &adk.Error{Code: adk.E_STORAGE_CORRUPT, Message: a.DeliveryID().String() + " is not settled, and the store does not give it to be run"}
 		case itself && taken:
-			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: a.DeliveryID().String() + " is accepted, and would wait for the turn that delivers it: Accept does not wait, and Resume settles it", Cause: err}
+			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: a.DeliveryID().String() + " is accepted, and would wait " +
+				"for the turn that delivers it: Accept does not wait, and Resume settles it", Cause: err}
 		case h.config.NoWait && taken:
 			return Outcome{}, &adk.Error{Code: adk.E_SESSION_BUSY, Message: a.DeliveryID().String() + " waits for what is under way in its session", Cause: err}
 		case h.config.NoWait:

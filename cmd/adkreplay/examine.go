@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
@@ -249,7 +246,7 @@ func (q *inquiry) print(t *terminal, one examined, again *repeats) {
 		if again.isShown(f, one.Trace) {
 			continue
 		}
-		t.judged(q.colour, q.bad, fmt.Sprintf("%s: %s\n%s", safetext.Line(one.Trace), below(f.text), indented(f.stretch)))
+		t.judged(q.colour, q.bad, fmt.Sprintf("%s: %s\n%s", safetext.Line(one.Trace), below(f.text), safetext.Inset(f.stretch)))
 	}
 	switch {
 	case one.Error != "":
@@ -265,10 +262,6 @@ func (q *inquiry) print(t *terminal, one examined, again *repeats) {
 
 // below indents the lines below the first one.
 func below(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
-
-func indented(text string) string {
-	return "    " + below(strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  "))
-}
 
 // conclude prints what is to be said of all traces together, and ends with the
 // exit code.
@@ -296,7 +289,7 @@ func (q *inquiry) conclude(t *terminal, o examineOptions, all *findings) error {
 // printJSON prints the one document on the standard output.
 func printJSON(t *terminal, document any) error {
 	t.clear()
-	if err := encode(t.out, document, "  "); err != nil {
+	if err := safetext.WriteJSON(t.out, document, "  "); err != nil {
 		return internal(err)
 	}
 	return nil
@@ -312,18 +305,4 @@ func concluded(t *terminal, document any, exit *exitError) error {
 		t.warn(exit.Error())
 	}
 	return ended(exit.code)
-}
-
-// encode writes a document and the end of its line. People read it too, and nothing in
-// it acts upon their terminal.
-func encode(w io.Writer, document any, indent string) error {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetIndent("", indent)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(document); err != nil {
-		return err
-	}
-	_, err := w.Write(safetext.JSON(b.Bytes()))
-	return err
 }

@@ -111,7 +111,7 @@ func refuse(t *terminal, command string, exit *exitError) error {
 		return printJSON(t, compared{&diff.Diff{Changes: []diff.Change{}}, exit.code, exit.Error()})
 	case "show": // where it prints lines, this is the last one
 		t.clear()
-		return encode(t.out, failure{exit.code, exit.Error()}, "")
+		return safetext.WriteJSON(t.out, failure{exit.code, exit.Error()}, "")
 	case "distil":
 		return printJSON(t, distilled{&distil.Selection{Chosen: []distil.Chosen{}, Left: []string{}, Missing: []string{}}, exit.code, exit.Error()})
 	case "stats":

@@ -200,7 +200,7 @@ func showSteps(t *terminal, read *sessions.Journal, o showOptions, traceOf func(
 		}
 		found++
 		if o.json {
-			if err := encode(t.out, step, ""); err != nil {
+			if err := safetext.WriteJSON(t.out, step, ""); err != nil {
 				return err
 			}
 			continue

@@ -258,7 +258,7 @@ func (o showOptions) lookedFor(asked []*transcript.Expanded, lines []string) (al
 
 func showCrossing(t *terminal, x *transcript.Expanded, o showOptions) error {
 	if o.json {
-		return encode(t.out, x, "")
+		return safetext.WriteJSON(t.out, x, "")
 	}
 	t.clear()
 	fmt.Fprintf(t.page, "%6d  %s  %s\n", x.Crossing, safetext.Line(x.Seam), t.highlight(x.Line, o.matching))

@@ -170,7 +170,7 @@ func writeReport(t *terminal, file string, render func(io.Writer) error) error {
 }
 
 // write writes the document, for programs and for people who read it too.
-func (d result) write(w io.Writer) error { return encode(w, d, "  ") }
+func (d result) write(w io.Writer) error { return safetext.WriteJSON(w, d, "  ") }
 
 // refusal is the document of a command that could not begin, or failed.
 func refusal(exit *exitError) result {

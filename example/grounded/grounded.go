@@ -73,9 +73,10 @@ func (a *Agent) Config() adk.Config {
 	storage := a.Storage
 	storage.Messages = unwritten{storage.Messages}
 	return adk.Config{
-		Storage:        storage,
-		Executor:       a.Model,
-		TurnInput:      []adk.TurnMiddleware{{Name: "history", Run: history}, {Name: "retrieve", Run: a.retrieve}, {Name: "recall", Run: recall}, {Name: "instructions", Run: instructions}, {Name: "shed", Run: a.shed}},
+		Storage:  storage,
+		Executor: a.Model,
+		TurnInput: []adk.TurnMiddleware{{Name: "history", Run: history}, {Name: "retrieve", Run: a.retrieve}, {Name: "recall", Run: recall},
+			{Name: "instructions", Run: instructions}, {Name: "shed", Run: a.shed}},
 		DispatchOutput: []adk.DispatchMiddleware{{Name: "citation-gate", Run: a.gate}},
 		TurnOutput:     []adk.TurnMiddleware{{Name: "learn", Run: a.learn}, {Name: "persist", Run: a.persist}},
 	}

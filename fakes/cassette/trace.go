@@ -188,7 +188,8 @@ func (a *tracedAsk) addTo(rec *Recording, redacted bool) error {
 		return err
 	}
 	if a.err != nil && !a.readToItsEnd() {
-		a.left = fmt.Sprintf("crossing %d: what follows %s of the answer of %s, with status %d: its client read no further", a.doneAt, safetext.Counted(len(reply.Body), "byte"), a.of, reply.Status)
+		a.left = fmt.Sprintf("crossing %d: what follows %s of the answer of %s, with status %d: its client read no further",
+			a.doneAt, safetext.Counted(len(reply.Body), "byte"), a.of, reply.Status)
 	}
 	return rec.add(request.sent(a.of), reply)
 }

@@ -124,7 +124,7 @@ func compareInt(diffs []FieldDiff, label string, want, got int) []FieldDiff {
 // to the link that differs.
 func (f FieldDiff) String() string {
 	a, b, _ := f.Trees()
-	if now, is := b.(string); is && f.Field == FieldPlace {
+	if now, is := b.(string); is && f.Field == fieldPlace {
 		return "comes " + now
 	}
 	if f.Field == FieldPieces {
@@ -192,7 +192,7 @@ func (f FieldDiff) Lines(width int) []string {
 	if line := f.String(); utf8.RuneCountInString(line) <= width && !isLong(a) && !isLong(b) {
 		return []string{line}
 	}
-	if f.Field == FieldPlace || f.differsInLinks() || orderText(a, b) != "" {
+	if f.Field == fieldPlace || f.differsInLinks() || orderText(a, b) != "" {
 		return strings.Split(safetext.Wrapped(safetext.Shortened(f.String(), 2*width-8), width, "    "), "\n")
 	}
 	if f.isError() {

@@ -78,9 +78,9 @@ func textsDiff(label string, want, got []string) (diffs []FieldDiff) {
 	return diffs
 }
 
-// FieldPlace is the field of a crossing at another place: the crossing beside which
+// fieldPlace is the field of a crossing at another place: the crossing beside which
 // it stands, and on which side of it.
-const FieldPlace = "place"
+const fieldPlace = "place"
 
 // PlaceDiff tells where a crossing stands now.
 func PlaceDiff(ahead bool, beside string) FieldDiff {
@@ -88,7 +88,7 @@ func PlaceDiff(ahead bool, beside string) FieldDiff {
 	if ahead {
 		want, got = got, want
 	}
-	return FieldDiff{Field: FieldPlace, Want: QuotedJSON(want + beside), Got: QuotedJSON(got + beside), Input: true}
+	return FieldDiff{Field: fieldPlace, Want: QuotedJSON(want + beside), Got: QuotedJSON(got + beside), Input: true}
 }
 
 // AreAlike reports whether two lists have the same fields, which differ in the same way. A member of

@@ -110,7 +110,8 @@ func retrievable(r *adk.Retrievable) string {
 }
 
 func mediaWords(m *adk.Media) string {
-	words := fmt.Sprintf("%s %s %s %s", safetext.PlainName(string(m.Kind())), safetext.Quoted(m.Filename()), safetext.PlainName(m.MIMEType()), safetext.PlainName(string(m.TrustTier())))
+	words := fmt.Sprintf("%s %s %s %s", safetext.PlainName(string(m.Kind())), safetext.Quoted(m.Filename()),
+		safetext.PlainName(m.MIMEType()), safetext.PlainName(string(m.TrustTier())))
 	stash := m.Stash()
 	for _, key := range slices.Sorted(maps.Keys(stash)) {
 		words += fmt.Sprintf(", %s %s %s", safetext.PlainName(key), safetext.PlainData(stash[key].Value), safetext.PlainName(string(stash[key].TrustTier)))

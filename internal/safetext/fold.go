@@ -159,7 +159,8 @@ var wide = &unicode.RangeTable{
 // script that writes none, but for what ends or begins there, and before the sign of what is
 // left out of a quote.
 func mayPart(a, b rune) bool {
-	return a == '"' && b == '…' || unicode.Is(wide, a) && unicode.Is(wide, b) && !unicode.In(a, unicode.Ps, unicode.Pi) && !unicode.In(b, unicode.Po, unicode.Pe, unicode.Pf, unicode.Lm)
+	return a == '"' && b == '…' || unicode.Is(wide, a) && unicode.Is(wide, b) &&
+		!unicode.In(a, unicode.Ps, unicode.Pi) && !unicode.In(b, unicode.Po, unicode.Pe, unicode.Pf, unicode.Lm)
 }
 
 // foldAt is where a line is folded to have room for what stands before, behind the words

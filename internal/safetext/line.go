@@ -1,7 +1,10 @@
 package safetext
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -83,6 +86,26 @@ func escaped(text string, keeps func(rune) bool) string {
 	}
 	return b.String()
 }
+
+// WriteJSON writes a document and the end of its line. People read it too, and nothing in
+// it acts upon their terminal.
+func WriteJSON(w io.Writer, document any, indent string) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetIndent("", indent)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(document); err != nil {
+		return err
+	}
+	_, err := w.Write(JSON(b.Bytes()))
+	return err
+}
+
+// Inset is a text that stands below a line, four columns to the right.
+func Inset(text string) string { return "    " + Below(strings.TrimSuffix(text, "\n")) }
+
+// Below is a text whose lines stand four columns to the right, but for the first.
+func Below(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") }
 
 // JSON is a JSON document that says the same, and in which nothing acts upon a terminal:
 // what is not printable in its strings is JSON's escapes.

@@ -23,8 +23,8 @@ type Condition struct {
 	lasting    bool // the bound is a duration
 }
 
-// ErrNoFigure is of a condition on what is no figure.
-var ErrNoFigure = errors.New("there is no such figure")
+// errNoFigure is of a condition on what is no figure.
+var errNoFigure = errors.New("there is no such figure")
 
 var (
 	conditionForm = regexp.MustCompile(`^\s*(\S.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*([^\s+-]\S*)\s*$`)
@@ -94,9 +94,9 @@ func (c Condition) figure(figures []Difference) (Difference, error) {
 	}
 	switch {
 	case !known && alike != nil:
-		return d, fmt.Errorf("%s: %w: want one of %s", safetext.Quoted(c.Name), ErrNoFigure, strings.Join(alike, ", "))
+		return d, fmt.Errorf("%s: %w: want one of %s", safetext.Quoted(c.Name), errNoFigure, strings.Join(alike, ", "))
 	case !known:
-		return d, fmt.Errorf("%s: %w", safetext.Quoted(c.Name), ErrNoFigure)
+		return d, fmt.Errorf("%s: %w", safetext.Quoted(c.Name), errNoFigure)
 	case c.lasting && d.Unit != Duration:
 		return d, fmt.Errorf("%s: %s is no time: give a bound without a unit", safetext.Quoted(c.Text), c.Name)
 	case !c.lasting && !c.percent && c.bound != 0 && d.Unit == Duration:

@@ -277,7 +277,7 @@ func TestConditions(t *testing.T) {
 		condition, err := ParseCondition(name + " > 3")
 		require.NoError(t, err, name)
 		_, _, err = condition.Holds(table)
-		require.ErrorIs(t, err, ErrNoFigure, name)
+		require.ErrorIs(t, err, errNoFigure, name)
 		assert.ErrorContains(t, err, name+`": there is no such figure`+says)
 	}
 }

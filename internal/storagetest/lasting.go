@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/samples"
 )
 
-// Durable is how many messages the long session has of a storage that waits for a disk.
-const Durable = 1000
+// durable is how many messages the long session has of a storage that waits for a disk.
+const durable = 1000
 
 // Opened are rows that last.
 type Opened interface {
@@ -41,7 +41,7 @@ type Lasting struct {
 // Suite gives what fakes.TestStorageWith asks for; close the last storage then.
 func (l *Lasting) Suite(t require.TestingT) (newStorage func() adk.Storage, suite fakes.Suite) {
 	suite = Suite()
-	suite.Many, suite.Break = Durable, l.breakNext
+	suite.Many, suite.Break = durable, l.breakNext
 	suite.Reopen = func() (adk.Storage, error) {
 		if err := l.Close(); err != nil {
 			return adk.Storage{}, err

@@ -83,9 +83,18 @@ func Interrupted(ctx context.Context) error {
 	return fmt.Errorf("replay: interrupted: %w", context.Cause(ctx))
 }
 
-// ErrLeftBehind is of a replay that has ended before the goroutines of its run. What they do
-// stands behind it.
-var ErrLeftBehind = errors.New("left behind, not ended")
+// LeftBehindError is of a replay that has ended before the goroutines of its run.
+type LeftBehindError struct {
+	Why error
+	// Who says how many they are, and what they do.
+	Who string
+}
+
+// Error is why it has ended, and who was left behind.
+func (e *LeftBehindError) Error() string { return e.Why.Error() + "\n" + e.Who }
+
+// Unwrap is why it has ended.
+func (e *LeftBehindError) Unwrap() error { return e.Why }
 
 // Watcher observes the new run, and fails the replay where that panics: the engine
 // goes on without an observer that does (DET-4), and nobody would see the rest.

@@ -32,13 +32,13 @@ func AsksTurn(t *SampleKit) {
 			_ = Must(adk.Ask(ctx, "audit", map[string]any{}, echo, adk.AskOptions{Effect: adk.EffectWrites}))
 		}))
 		overlapping(ctx, dc)
-		for n, err := range adk.AskStream(ctx, "tokens", "say", Counting) {
+		for n, err := range adk.AskStream(ctx, "tokens", "say", counting) {
 			if err == nil && n == 2 {
 				break
 			}
 			_ = Must(h.ReportMessage("m", "token ", false))
 		}
-		for range adk.AskStream(ctx, "tokens", "say", Counting) {
+		for range adk.AskStream(ctx, "tokens", "say", counting) {
 			_ = dc.NewID()
 		}
 		_ = Must(dc.Execute(ctx, look, `{"city":"Oslo"}`))
@@ -59,8 +59,8 @@ func echo(_ context.Context, request map[string]any) (map[string]any, error) {
 	return map[string]any{"got": request}, nil
 }
 
-// Counting hands out 1, 2 and 3, and then fails.
-func Counting(_ context.Context, _ string, hand func(int) error) error {
+// counting hands out 1, 2 and 3, and then fails.
+func counting(_ context.Context, _ string, hand func(int) error) error {
 	return errors.Join(hand(1), hand(2), hand(3), errors.New("cut off"))
 }
 

@@ -157,7 +157,8 @@ const module = "github.com/adkreplay/adkreplay/"
 // isOurs reports whether a function is the engine's, or belongs to what runs turns.
 func isOurs(function string) bool {
 	rest, ours := strings.CutPrefix(function, module)
-	return ours && slices.ContainsFunc([]string{"adk.", "adk/session.", "fakes.", "replay.", "replay/internal/bycause.", "property/explore.", "property/sessions.", "property/turn.", "internal/watchdog.Settle"},
+	return ours && slices.ContainsFunc([]string{"adk.", "adk/session.", "fakes.", "replay.", "replay/internal/bycause.", "property/explore.",
+		"property/internal/guarded.", "property/sessions.", "property/turn.", "internal/watchdog.Settle"},
 		func(room string) bool { return strings.HasPrefix(rest, room) })
 }
 
@@ -281,7 +282,8 @@ func (d *Dog) Visit(progress int64, now time.Time, labels ...Label) Finding {
 		if d.Eager {
 			often = Eagerly
 		}
-		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, Beside: d.Beside, used: d.used, progress: progress, rarely: d.rarely, visited: now, since: now, next: now.Add(often), pause: often}
+		*d = Dog{Patience: d.Patience, Eager: d.Eager, Known: d.Known, Beside: d.Beside, used: d.used, progress: progress,
+			rarely: d.rarely, visited: now, since: now, next: now.Add(often), pause: often}
 	}
 	now = d.attended(now)
 	f := Finding{Silence: now.Sub(d.since), Condition: d.condition, AtWork: d.isAtWork()}

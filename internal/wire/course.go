@@ -169,8 +169,8 @@ func EndsIteration(x *adk.Crossing) bool { return x.Kind == adk.KindIterationEnd
 // TellsError reports whether listeners are told of an error.
 func TellsError(x *adk.Crossing) bool { return x.Kind == adk.KindErrorEvent }
 
-// SetsStash reports whether user code sets a value of its stash, or removes one.
-func SetsStash(x *adk.Crossing) bool { return x.Kind == adk.KindStash && x.Err == nil }
+// setsStash reports whether user code sets a value of its stash, or removes one.
+func setsStash(x *adk.Crossing) bool { return x.Kind == adk.KindStash && x.Err == nil }
 
 // ReportsText reports whether user code says a piece of a message or of a thought.
 func ReportsText(x *adk.Crossing) bool {

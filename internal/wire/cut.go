@@ -13,8 +13,8 @@ import (
 // The members of a line that is a part of a longer one: how many more follow it, and the
 // text of the part.
 const (
-	MemberLeft = "left"
-	MemberPart = "part"
+	memberLeft = "left"
+	memberPart = "part"
 )
 
 // A part has about a megabyte, which any tool reads; what it has beside its text is shorter
@@ -42,9 +42,9 @@ func CutLine(w io.Writer, line []byte, mostLine int64) error {
 	for rest := line; len(rest) > 0; left-- {
 		end := partEnd(rest, size)
 		e.Begin(nil)
-		e.Key(MemberLeft)
+		e.Key(memberLeft)
 		e.Out = strconv.AppendInt(e.Out, int64(left), 10)
-		e.Key(MemberPart)
+		e.Key(memberPart)
 		e.Out = canonical.AppendString(e.Out, string(rest[:end]))
 		if err := e.End(); err != nil {
 			return err
@@ -70,22 +70,22 @@ func partEnd(rest []byte, size int) int {
 
 // IsPart reports whether the line is a part of a longer one.
 func (d *Decoder) IsPart() bool {
-	return d.Member(memberKind) == nil && d.Member(MemberPart) != nil
+	return d.Member(memberKind) == nil && d.Member(memberPart) != nil
 }
 
 // Part reads a line that is a part: its text, and how many parts follow it.
 func (d *Decoder) Part() (text []byte, left int, err error) {
-	if len(d.Members) != 2 || d.Member(MemberLeft) == nil {
-		return nil, 0, fmt.Errorf("a part of a line has %s and %s, and nothing else", MemberLeft, MemberPart)
+	if len(d.Members) != 2 || d.Member(memberLeft) == nil {
+		return nil, 0, fmt.Errorf("a part of a line has %s and %s, and nothing else", memberLeft, memberPart)
 	}
-	if left, err = IntOfJSON(d.Member(MemberLeft)); err == nil && left < 0 {
+	if left, err = IntOfJSON(d.Member(memberLeft)); err == nil && left < 0 {
 		err = errors.New("fewer than none cannot follow")
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", MemberLeft, err)
+		return nil, 0, fmt.Errorf("%s: %w", memberLeft, err)
 	}
-	if text, err = bytesOfString(d.Member(MemberPart)); err != nil {
-		err = fmt.Errorf("%s: %w", MemberPart, err)
+	if text, err = bytesOfString(d.Member(memberPart)); err != nil {
+		err = fmt.Errorf("%s: %w", memberPart, err)
 	}
 	return text, left, err
 }

@@ -371,7 +371,7 @@ func (d *Decoder) result(raw []byte) (adk.ToolResult, error) {
 		return adk.Bytes(data), err
 	case ResultMedia:
 		return d.mediaResult(m.Value)
-	case ResultMediaList:
+	case resultMediaList:
 		return d.mediaList(m.Value)
 	}
 	return nil, ErrWant("text, bytes, media or mediaList", m.Name)

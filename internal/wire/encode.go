@@ -501,7 +501,7 @@ func (e *Encoder) result(result adk.ToolResult) error {
 		e.rawKey(ResultMedia)
 		err = e.record(result)
 	case adk.MediaList:
-		e.rawKey(ResultMediaList)
+		e.rawKey(resultMediaList)
 		e.Out = append(e.Out, '[')
 		for _, media := range result {
 			e.comma()
@@ -520,7 +520,7 @@ const (
 	ResultText      = "text"
 	ResultBytes     = "bytes"
 	ResultMedia     = "media"
-	ResultMediaList = "mediaList"
+	resultMediaList = "mediaList"
 )
 
 // SchemaMark is the one key of an object that stands for a text which is no

@@ -352,7 +352,7 @@ func bareResult(raw []byte) []byte {
 	}
 	if members, _ := ScanMembers(nil, raw); len(members) == 1 {
 		switch string(members[0].Name) {
-		case ResultText, ResultBytes, ResultMedia, ResultMediaList:
+		case ResultText, ResultBytes, ResultMedia, resultMediaList:
 			return raw
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // taken, so many bytes each, and the text stands between them: a string, or a list of
 // strings and of media that were opened.
 const (
-	RepeatMark = "$from"
+	repeatMark = "$from"
 	repeatHead = "head"
 	repeatText = "text"
 	repeatTail = "tail"
@@ -185,7 +185,7 @@ func (r *repeats) restore(x *adk.Crossing, how adk.Repetition, by repeat, rest n
 	if by.from != 0 {
 		var err error
 		if base, err = r.said(x, how, by.from); err != nil {
-			return nil, fmt.Errorf("%s: %d: %w", RepeatMark, by.from, err)
+			return nil, fmt.Errorf("%s: %d: %w", repeatMark, by.from, err)
 		}
 	}
 	if by.head < 0 || by.tail < 0 || by.head > len(base) || by.tail > len(base)-by.head {
@@ -295,7 +295,7 @@ func (e *Encoder) jsonField(name string, x *adk.Crossing) {
 		by = e.repeatField(name, e.repeats.find(x, e.repeating, line), line)
 	}
 	if !by.some() {
-		e.writeSchema(name, x.JSON, line, SchemaMark, RepeatMark)
+		e.writeSchema(name, x.JSON, line, SchemaMark, repeatMark)
 	} else {
 		e.repeats.restored += int64(len(line))
 		e.RestoredValues = values
@@ -322,7 +322,7 @@ func (e *Encoder) repeatField(name string, by repeat, text []byte) repeat {
 	begin, extra := len(e.Out), e.extra
 	e.Key(name)
 	e.Out = append(e.Out, '{')
-	e.rawKey(RepeatMark)
+	e.rawKey(repeatMark)
 	e.Out = strconv.AppendInt(e.Out, int64(by.from), 10)
 	e.rawInt(repeatHead, by.head)
 	if rest := text[by.head : len(text)-by.tail]; len(by.media) > 0 {
@@ -350,7 +350,7 @@ func (e *Encoder) rawInt(name string, n int) {
 // readJSON reads what was asked or answered. What names another text waits until all
 // of the line is known.
 func (d *Decoder) readJSON(x *adk.Crossing, raw []byte) (err error) {
-	if d.apart == nil && hasRepeats(d.Format) && bytes.HasPrefix(raw, []byte(`{"`+RepeatMark+`"`)) {
+	if d.apart == nil && hasRepeats(d.Format) && bytes.HasPrefix(raw, []byte(`{"`+repeatMark+`"`)) {
 		d.waiting = raw
 		return nil
 	}
@@ -385,7 +385,7 @@ func (d *Decoder) restore(x *adk.Crossing, fields []adk.FieldUse) (err error) {
 // restored sets the text of a crossing to what raw means.
 func (d *Decoder) restored(x *adk.Crossing, how adk.Repetition, raw []byte) (by repeat, err error) {
 	if d.repeats == nil || how == adk.RepeatsNothing {
-		return by, fmt.Errorf("%s: %w", RepeatMark, errNothingBefore)
+		return by, fmt.Errorf("%s: %w", repeatMark, errNothingBefore)
 	}
 	by, rest, err := d.readRepeat(raw)
 	if err != nil {
@@ -396,7 +396,7 @@ func (d *Decoder) restored(x *adk.Crossing, how adk.Repetition, raw []byte) (by 
 	}
 	values, err := jsonscan.Count(x.JSON)
 	if err != nil {
-		return by, fmt.Errorf("%s: what is restored is no JSON: %w", RepeatMark, err)
+		return by, fmt.Errorf("%s: what is restored is no JSON: %w", repeatMark, err)
 	}
 	d.Restored = len(x.JSON)
 	d.Values += values
@@ -411,7 +411,7 @@ func (d *Decoder) readRepeat(raw []byte) (by repeat, rest newText, err error) {
 	}
 	for _, m := range members {
 		switch string(m.Name) {
-		case RepeatMark:
+		case repeatMark:
 			by.from, err = IntOfJSON(m.Value)
 		case repeatHead:
 			by.head, err = IntOfJSON(m.Value)

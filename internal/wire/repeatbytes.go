@@ -55,7 +55,7 @@ func (e *Encoder) valueField(name string, x *adk.Crossing) {
 
 // saidBytes names where bytes were said before, if they were.
 func (e *Encoder) saidBytes(name string, r *repeats, op int, data []byte) bool {
-	mark := RepeatMark
+	mark := repeatMark
 	from, said := r.noteMedia(op, data)
 	if !said {
 		mark = resultMark
@@ -77,7 +77,7 @@ func (d *Decoder) readValue(x *adk.Crossing, raw []byte) (any, error) {
 		return d.plain(raw)
 	}
 	m, err := OnlyMember(raw)
-	if mark := string(m.Name); err != nil || mark != RepeatMark && mark != resultMark {
+	if mark := string(m.Name); err != nil || mark != repeatMark && mark != resultMark {
 		return d.plain(raw)
 	}
 	if d.repeats == nil {
@@ -92,7 +92,7 @@ func (d *Decoder) readValue(x *adk.Crossing, raw []byte) (any, error) {
 
 // saidBytes are the bytes that a mark names.
 func (d *Decoder) saidBytes(mark string, raw []byte) ([]byte, error) {
-	if mark == RepeatMark {
+	if mark == repeatMark {
 		return d.openedMedia(mark, raw)
 	}
 	call, err := IntOfJSON(raw)

@@ -55,7 +55,7 @@ func (s *Staying) Pass(x *adk.Crossing, w Weight) (depth int) {
 		return s.enter(x, w.Data)
 	case x.Kind == adk.KindReturn:
 		s.leave(x.ID)
-	case SetsStash(x):
+	case setsStash(x):
 		s.put(s.calls[x.Call].scope, x.Name, x.Value, w.Data)
 	case ReportsToolCall(x) && w.Data >= heavy:
 		s.report(s.calls[x.Call].scope, x.Name, copies*w.Data)

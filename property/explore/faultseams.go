@@ -9,6 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/callers"
 	"github.com/adkreplay/adkreplay/internal/storages"
+	"github.com/adkreplay/adkreplay/property/internal/guarded"
 	"github.com/adkreplay/adkreplay/property/internal/strays"
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
@@ -230,47 +231,9 @@ func (a *attempt) deafTo(call int, at string) *planned {
 
 // around is a config with the explorer around its user code.
 func (a *attempt) around(c adk.Config) adk.Config {
-	executor := c.Executor.Run
-	if executor != nil {
-		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-			call, _ := dc.Where()
-			return a.enter(call, "", wanted.What{}, func() error { return executor(ctx, dc, h) })
-		}
-	}
-	c.TurnInput, c.TurnOutput = a.aroundTurn(c.TurnInput), a.aroundTurn(c.TurnOutput)
-	c.DispatchInput, c.DispatchOutput = a.aroundDispatch(c.DispatchInput), a.aroundDispatch(c.DispatchOutput)
+	c = guarded.Config(c, func(call int, do func() error) error { return a.enter(call, "", wanted.What{}, do) })
 	c.Storage = a.aroundStorage(c.Storage)
 	return c
-}
-
-func (a *attempt) aroundTurn(list []adk.TurnMiddleware) []adk.TurnMiddleware {
-	guarded := make([]adk.TurnMiddleware, len(list))
-	for i, m := range list {
-		guarded[i] = m
-		if m.Run == nil {
-			continue
-		}
-		guarded[i].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
-			call, _ := tc.Where()
-			return a.enter(call, "", wanted.What{}, func() error { return m.Run(ctx, tc, next) })
-		}
-	}
-	return guarded
-}
-
-func (a *attempt) aroundDispatch(list []adk.DispatchMiddleware) []adk.DispatchMiddleware {
-	guarded := make([]adk.DispatchMiddleware, len(list))
-	for i, m := range list {
-		guarded[i] = m
-		if m.Run == nil {
-			continue
-		}
-		guarded[i].Run = func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
-			call, _ := dc.Where()
-			return a.enter(call, "", wanted.What{}, func() error { return m.Run(ctx, dc, next) })
-		}
-	}
-	return guarded
 }
 
 // Handler stands around the handler of every tool, whichever way it came into the run.

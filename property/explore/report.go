@@ -269,7 +269,7 @@ func (x *Exploration) logged() string {
 			}
 		}
 		if f.Invariant == oracle.Stands { // what stands is what follows
-			text = strings.ReplaceAll(f.Text, "\n", "\n"+setIn)
+			text = safetext.Below(f.Text)
 		}
 		if n := len(f.Code); n > 0 && f.Invariant == lateUse {
 			text += "\n" + setIn + f.Code[n-1]
@@ -295,7 +295,7 @@ func (f Breach) write(b *strings.Builder) {
 	if f.Crossing > 0 { // what is left behind shows at none
 		at = fmt.Sprintf("crossing %d: ", f.Crossing)
 	}
-	said := []string{fmt.Sprintf("  %s: %s%s%s: %s", f.Schedule, at, f.Invariant, rule, strings.ReplaceAll(f.Text, "\n", "\n"+setIn))}
+	said := []string{fmt.Sprintf("  %s: %s%s%s: %s", f.Schedule, at, f.Invariant, rule, safetext.Below(f.Text))}
 	for _, line := range slices.Concat(f.Where, f.Code) {
 		said = append(said, setIn+line)
 	}
@@ -308,7 +308,7 @@ func (f Breach) write(b *strings.Builder) {
 	}
 	for _, text := range []string{f.Strands, f.Stretch, again} {
 		if text != "" {
-			said = append(said, inset(text))
+			said = append(said, safetext.Inset(text))
 		}
 	}
 	b.WriteString(safetext.Folded(strings.Join(said, "\n"), reportColumns) + "\n")
@@ -585,8 +585,3 @@ func (t Table) shows(k turn.FaultKind) bool {
 
 // setIn is how far to the right stands what is below a line.
 const setIn = "    "
-
-// inset is a text that stands below a line.
-func inset(text string) string {
-	return setIn + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+setIn)
-}

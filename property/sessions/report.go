@@ -274,7 +274,7 @@ func (b Breach) String() string {
 	if b.Rule != "" {
 		rule = " (" + b.Rule + ")"
 	}
-	fmt.Fprintf(&text, "  %s%s: %s\n", b.Invariant, rule, inset(b.Text))
+	fmt.Fprintf(&text, "  %s%s: %s\n", b.Invariant, rule, safetext.Below(b.Text))
 	if why := breaksOf(b.Invariant); why != "" {
 		fmt.Fprintf(&text, "    Where it does not hold, %s\n", why)
 	}
@@ -299,9 +299,6 @@ func breaksOf(name string) string {
 	}
 	return ""
 }
-
-// inset is a text whose lines behind the first stand in.
-func inset(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") }
 
 // GoTest is a test in Go that fails until the violation is mended, with what happens in it as
 // its comment. It stands where the subject does, which the test calls subject.

@@ -265,7 +265,7 @@ func (m mark) isUsers() bool {
 	case adk.LabelExecutor, adk.LabelTool:
 		return true
 	case adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput:
-		return len(m.seam.Name) < len(ownPrefix) || m.seam.Name[:len(ownPrefix)] != ownPrefix
+		return !strings.HasPrefix(m.seam.Name, ownPrefix)
 	}
 	return false
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/storages"
+	"github.com/adkreplay/adkreplay/property/internal/guarded"
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -123,41 +124,13 @@ func (t *task) breaks(k turn.FaultKind, n int) error {
 }
 
 func (p *process) aroundAgent(c adk.Config) adk.Config {
-	if executor := c.Executor.Run; executor != nil {
-		c.Executor.Run = func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-			return p.enter(turn.Fail, turn.Fail, func() error { return executor(ctx, dc, h) })
-		}
-	}
-	c.TurnInput, c.TurnOutput = p.aroundTurn(c.TurnInput), p.aroundTurn(c.TurnOutput)
-	c.DispatchInput, c.DispatchOutput = p.aroundDispatch(c.DispatchInput), p.aroundDispatch(c.DispatchOutput)
+	c = guarded.Config(c, func(_ int, do func() error) error { return p.enter(turn.Fail, turn.Fail, do) })
 	tools := make([]*adk.Tool, len(c.Tools))
 	for i, t := range c.Tools {
 		tools[i] = p.aroundTool(t)
 	}
 	c.Tools = tools
 	return c
-}
-
-func (p *process) aroundTurn(list []adk.TurnMiddleware) []adk.TurnMiddleware {
-	all := make([]adk.TurnMiddleware, len(list))
-	for i, m := range list {
-		all[i] = m
-		all[i].Run = func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
-			return p.enter(turn.Fail, turn.Fail, func() error { return m.Run(ctx, tc, next) })
-		}
-	}
-	return all
-}
-
-func (p *process) aroundDispatch(list []adk.DispatchMiddleware) []adk.DispatchMiddleware {
-	all := make([]adk.DispatchMiddleware, len(list))
-	for i, m := range list {
-		all[i] = m
-		all[i].Run = func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
-			return p.enter(turn.Fail, turn.Fail, func() error { return m.Run(ctx, dc, next) })
-		}
-	}
-	return all
 }
 
 func (p *process) aroundTool(t *adk.Tool) *adk.Tool {

@@ -124,19 +124,7 @@ func newCause(d *replay.Divergence) *Cause {
 	if isRetry(e) {
 		c.Also += " again"
 	}
-	if was, now := e.Recorded, e.Replayed; d.Class == replay.Missing && was != nil && now != nil && describe.IsMade(was) && describe.IsMade(now) {
-		c.Came = describe.Gist(now)
-	}
-	isWhatItIs := func(f replay.FieldDiff) bool { return f.Field == adk.LabelExecutor }
-	if c.Beside != onceMore && !slices.ContainsFunc(d.Fields, isWhatItIs) { // what is gone came of that
-		c.Instead = instead(d.Class, e)
-	}
-	switch was := e.Recorded; {
-	case e.Ahead:
-		c.Gone = describe.Gist(e.Beside)
-	case was != nil && was != x && describe.IsMade(was) && (d.Class == replay.ChangedError || d.Class == replay.Unanswered):
-		c.Gone = describe.Gist(was)
-	}
+	c.inPlaces(d, e, x)
 	again := d.Class == replay.Unanswered && e.Recorded == nil // its field says how often
 	if x != nil && (len(d.Fields) == 0 || e.Beside != nil || again) {
 		c.Kind = describe.Gist(x)
@@ -148,16 +136,7 @@ func newCause(d *replay.Divergence) *Cause {
 	if x != nil && isDigest(x) { // where something is first seen, nobody changed it
 		c.Seam = ""
 	}
-	for _, f := range d.Fields {
-		switch other, is := renamed(f, d.Fields); {
-		case is && f.Want == "":
-			c.Changes = append(c.Changes, Change{Field: strings.TrimSuffix(f.Anywhere(), "."+lastMember(f.Field)), Removed: lastMember(other.Field), Added: lastMember(f.Field)})
-		case is: // it is said with its new name
-		default:
-			c.Changes = append(c.Changes, fieldChanges(f, d.Fields)...)
-		}
-	}
-	c.Changes = telling(c.Changes)
+	c.Changes = telling(allChanges(d.Fields))
 	before := wordsOf(e.Agreed)
 	c.NewError = newError(d.Fields, before)
 	nearby := wordsOf([]*adk.Crossing{e.Recorded})
@@ -166,6 +145,39 @@ func newCause(d *replay.Divergence) *Cause {
 		c.Changes[i].Template = c.Changes[i].template(nearby)
 	}
 	return c
+}
+
+// inPlaces finds what came, or is gone, in the place of what the cause is about.
+func (c *Cause) inPlaces(d *replay.Divergence, e *replay.Evidence, about *adk.Crossing) {
+	was, now := e.Recorded, e.Replayed
+	if d.Class == replay.Missing && was != nil && now != nil && describe.IsMade(was) && describe.IsMade(now) {
+		c.Came = describe.Gist(now)
+	}
+	isWhatItIs := func(f replay.FieldDiff) bool { return f.Field == adk.LabelExecutor }
+	if c.Beside != onceMore && !slices.ContainsFunc(d.Fields, isWhatItIs) { // what is gone came of that
+		c.Instead = instead(d.Class, e)
+	}
+	switch {
+	case e.Ahead:
+		c.Gone = describe.Gist(e.Beside)
+	case was != nil && was != about && describe.IsMade(was) && (d.Class == replay.ChangedError || d.Class == replay.Unanswered):
+		c.Gone = describe.Gist(was)
+	}
+}
+
+// allChanges are the changes of fields, of which one that has another name now is said with that.
+func allChanges(fields []replay.FieldDiff) (changes []Change) {
+	for _, f := range fields {
+		switch other, is := renamed(f, fields); {
+		case is && f.Want == "":
+			of := strings.TrimSuffix(f.Anywhere(), "."+lastMember(f.Field))
+			changes = append(changes, Change{Field: of, Removed: lastMember(other.Field), Added: lastMember(f.Field)})
+		case is: // it is said with its new name
+		default:
+			changes = append(changes, fieldChanges(f, fields)...)
+		}
+	}
+	return changes
 }
 
 // panicked is the cause of a panic.
@@ -722,26 +734,37 @@ func (c Change) String() string {
 		return fmt.Sprintf("%s: %s → %s", field, safetext.BareJSON(c.Was), safetext.BareJSON(c.Now))
 	case c.Field == fieldLine && !c.Various:
 		return safetext.Shortened(safetext.Bare(c.Removed+c.Added), longestSaid)
-	case c.Various && slices.Contains(masks[1:], c.Added) || c.Various && c.Added == maskData: // no word of it is the same
-		return field + ": " + c.byExample()
-	case c.Various && c.Added != "":
-		if c.Field == fieldErr {
-			return fmt.Sprintf("error %s, where results or other errors were recorded", quoted(c.Added))
-		}
-		return fmt.Sprintf("%s: %s in place of whatever was recorded", field, quoted(c.Added))
-	case c.Various && (c.Left != "" || c.Right != ""):
-		return fmt.Sprintf("%s: other words in every trace, between %s and %s", field, quoted(c.Left), quoted(c.Right))
-	case c.Various && len(c.examples()) > 0:
-		return field + ": " + c.byExample()
 	case c.Various:
-		return field + ": another text in every trace"
-	case c.Removed == c.Added && c.Added != "":
-		switch {
-		case c.Added == maskSpace:
-			return field + ": other white space"
-		case c.Added == maskCapitals || c.Added == maskSmall:
-			return fmt.Sprintf("%s: the same in %s", field, strings.Trim(c.Added, "‹›"))
-		}
+		return c.variously(field)
+	}
+	return c.plainly(field)
+}
+
+// variously says what is another change in every trace.
+func (c Change) variously(field string) string {
+	switch {
+	case slices.Contains(masks[1:], c.Added) || c.Added == maskData: // no word of it is the same
+		return field + ": " + c.byExample()
+	case c.Added != "" && c.Field == fieldErr:
+		return fmt.Sprintf("error %s, where results or other errors were recorded", quoted(c.Added))
+	case c.Added != "":
+		return fmt.Sprintf("%s: %s in place of whatever was recorded", field, quoted(c.Added))
+	case c.Left != "" || c.Right != "":
+		return fmt.Sprintf("%s: other words in every trace, between %s and %s", field, quoted(c.Left), quoted(c.Right))
+	case len(c.examples()) > 0:
+		return field + ": " + c.byExample()
+	}
+	return field + ": another text in every trace"
+}
+
+// plainly says what is gone and what is new.
+func (c Change) plainly(field string) string {
+	switch same := c.Removed == c.Added && c.Added != ""; {
+	case same && c.Added == maskSpace:
+		return field + ": other white space"
+	case same && (c.Added == maskCapitals || c.Added == maskSmall):
+		return fmt.Sprintf("%s: the same in %s", field, strings.Trim(c.Added, "‹›"))
+	case same:
 		return field + ": " + c.byExample()
 	case c.Added == "" && (c.Removed == maskData || c.Removed == maskObject):
 		return field + ": gone"

@@ -349,10 +349,9 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 		live.Again = func() replay.Live { return c.live(source.Name) }
 	}
 	report, err := replay.Verify(ctx, buffer, live, reading)
-	if errors.Is(err, stub.ErrLeftBehind) {
+	if behind, is := errors.AsType[*stub.LeftBehindError](err); is {
 		c.mu.Lock()
-		_, who, _ := strings.Cut(err.Error(), "\n") // why it was cut short stands in the report
-		c.left = append(c.left, safetext.OfFile(source.Name, errors.New(who)))
+		c.left = append(c.left, safetext.OfFile(source.Name, errors.New(behind.Who))) // why it was cut short stands in the report
 		c.mu.Unlock()
 	}
 	if report != nil {

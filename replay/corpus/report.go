@@ -1,7 +1,6 @@
 package corpus
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -140,15 +139,7 @@ func (r *Report) add(t *TraceReport) {
 // WriteJSON writes the report as one JSON document for programs, which people
 // can read too.
 func (r *Report) WriteJSON(w io.Writer) error {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(r); err != nil {
-		return err
-	}
-	_, err := w.Write(safetext.JSON(b.Bytes()))
-	return err
+	return safetext.WriteJSON(w, r, "  ")
 }
 
 // ReadReport reads a report that WriteJSON wrote. Members that it does not

@@ -38,14 +38,14 @@ func (c *Check) Required(field, text, want string) {
 
 // Optional checks a text that may be empty.
 func (c *Check) Optional(field, text string) {
-	if fault := TextFault(text); fault != "" {
+	if fault := textFault(text); fault != "" {
 		c.Fault(field, "%s", fault)
 	}
 }
 
-// TextFault says what is wrong with a text. One that is not valid UTF-8 is
+// textFault says what is wrong with a text. One that is not valid UTF-8 is
 // refused: JSON cannot hold it, so a trace could not give it back.
-func TextFault(text string) string {
+func textFault(text string) string {
 	if utf8.ValidString(text) {
 		return ""
 	}

@@ -30,8 +30,8 @@ func TextOrInteger(v any) (any, error) {
 	}
 }
 
-// ReadTextOrInteger reads what TextOrInteger gives from JSON.
-func ReadTextOrInteger(raw []byte) (any, error) {
+// readTextOrInteger reads what TextOrInteger gives from JSON.
+func readTextOrInteger(raw []byte) (any, error) {
 	var name string
 	var number int64
 	switch {
@@ -61,6 +61,6 @@ func ReadIdentity(data []byte) (identifier any, representation string, err error
 	if err := json.Unmarshal(data, &shape); err != nil {
 		return nil, "", err
 	}
-	identifier, err = ReadTextOrInteger(shape.Identifier)
+	identifier, err = readTextOrInteger(shape.Identifier)
 	return identifier, shape.Representation, err
 }

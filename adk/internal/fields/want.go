@@ -68,7 +68,7 @@ func (c *Check) objectText(field string, text []byte) map[string]any {
 func (c *Check) Prompt(field, text string) {
 	if text == "" {
 		c.Fault(field, "is empty: give one")
-	} else if fault := TextFault(text); fault != "" {
+	} else if fault := textFault(text); fault != "" {
 		c.Fault(field, "%s", fault)
 	}
 }
@@ -84,5 +84,5 @@ func InstructionFault(text string) string {
 	if text == "" {
 		return "is empty"
 	}
-	return TextFault(text)
+	return textFault(text)
 }

@@ -6,7 +6,7 @@ import "sync/atomic"
 // empty. It is safe for concurrent use.
 type Cache struct{ counts atomic.Pointer[cached] }
 
-// cached is one count. A list serves: there are no more countings than CountedAs has
+// cached is one count. A list serves: there are no more countings than countedAs has
 // names.
 type cached struct {
 	name   string
@@ -16,7 +16,7 @@ type cached struct {
 
 // Estimate is the function Estimate for the text, which must always be the same.
 func (c *Cache) Estimate(text, encoding string) int {
-	name := CountedAs(encoding)
+	name := countedAs(encoding)
 	if count := c.find(name); count != nil {
 		return count.tokens
 	}

@@ -8,6 +8,5 @@
 // Tests hold splits and counts against tiktoken-go, which is not used itself, as
 // its merge takes quadratic time.
 //
-// [CountedAs] says which encodings count alike, for those who keep counts.
 // Package adk gives all this to its users.
 package tokens

@@ -48,10 +48,10 @@ func loadBytePairs(file string, split splitter) *bytePairs {
 	return &bytePairs{split: split, ranks: ranks}
 }
 
-// CountedAs is the one name under which equal countings are done and cached:
+// countedAs is the one name under which equal countings are done and cached:
 // the encoding itself, its twin with the same ranks, or "" for every name that
 // is not known.
-func CountedAs(encoding string) string {
+func countedAs(encoding string) string {
 	switch encoding {
 	case GPT2:
 		return R50kBase

@@ -13,7 +13,7 @@ func Estimate(text, encoding string) int {
 	if text == "" {
 		return 0
 	}
-	name := CountedAs(encoding)
+	name := countedAs(encoding)
 	if load, ok := exactEncodings[name]; ok {
 		if pairs := load(); pairs != nil {
 			return pairs.count(text)

@@ -40,7 +40,7 @@ func newTiktoken(file, pattern string) *tiktoken.CoreBPE {
 }
 
 func tiktokenCount(text, encoding string) int {
-	t := tiktoken.NewTiktoken(tiktokenOf[CountedAs(encoding)](), nil, nil)
+	t := tiktoken.NewTiktoken(tiktokenOf[countedAs(encoding)](), nil, nil)
 	return len(t.EncodeOrdinary(text))
 }
 

@@ -38,7 +38,8 @@ func (t shortTables) pipe(ctx context.Context, id session.SessionID, all ...Stat
 }
 
 // Start is sessionrows.Shortcut's.
-func (t shortTables) Start(ctx context.Context, s *sessionrows.Session, d *sessionrows.Delivery, given bool, lease time.Duration) (values map[string]session.Value, started bool, err error) {
+func (t shortTables) Start(ctx context.Context, s *sessionrows.Session, d *sessionrows.Delivery, given bool,
+	lease time.Duration) (values map[string]session.Value, started bool, err error) {
 	parent, err := asJSON(d.Parent, d.Parent == session.DeliveryID{})
 	if err != nil {
 		return nil, false, err

@@ -646,91 +646,6 @@ func (r *Run) memories() (stored map[string]*adk.Crossing, deleted map[string]bo
 	return stored, deleted
 }
 
-// The least that shows that an abort is not heeded: that the same is asked for so often
-// after it was refused, or so much is told to a caller who has left, or asked for him: a few
-// different things may be asked of the world at once, but such as are said to write.
-const (
-	deafAsks  = 3
-	deafTells = 8
-)
-
-// lostRace reports whether an ask was under way while another one of its call was answered.
-func (r *Run) lostRace(op int) bool {
-	this := r.asks()[op]
-	for _, other := range r.asks() {
-		if other.answered && other.begun.Call == this.begun.Call && other.begun.Seq < this.done.Seq && this.begun.Seq < other.done.Seq {
-			return true
-		}
-	}
-	return false
-}
-
-// deafToAbort: user code was refused something since the turn was aborted, and then acks as
-// if nothing had happened, or asks for the same again and again; or it goes on to stream.
-// It is silent
-//   - about what is stored, which may be what there was,
-//   - about tools and sleeps, whose errors are a result like others,
-//   - where the refusal was logged,
-//   - in a tool that the explorer keeps from noticing the abort,
-//   - about what is asked on purpose since then and writes,
-//   - and, of several goroutines that ask, about what another one had an answer beside.
-//
-// Of goroutines that user code has begun in a call each may ask once more: as many as there
-// are where nothing goes wrong.
-func deafToAbort(r, undisturbed *Run) (found []exhibit) {
-	if r.cancelled == 0 {
-		return nil
-	}
-	refused, asked, told, said, apart, requests := map[int]string{}, map[string]int{}, map[int]int{}, map[int]bool{}, map[int]bool{}, map[int]string{}
-	begun, beside, logged := map[int]int{}, map[int]int{}, map[int]bool{}
-	each := func(call int) int {
-		if beside[call] == 0 {
-			beside[call] = max(1, undisturbed.askersOf(r.calls[call].seam))
-		}
-		return beside[call]
-	}
-	say := func(x *adk.Crossing, format string, args ...any) {
-		if !said[x.Call] {
-			said[x.Call] = true
-			found = append(found, r.exhibit(x, format, args...))
-		}
-	}
-	for i := r.cancelled; i < len(r.Crossings); i++ {
-		x := &r.Crossings[i]
-		switch {
-		case x.Kind.Class() != adk.ClassOperation || !r.known(x.Call) || r.isDeafened(x.Call):
-		case x.Kind == adk.KindAsk && (apart[x.Op] || strings.HasPrefix(x.Name, adk.FaultPoints) || x.Flag && x.Status == string(adk.EffectWrites)):
-			apart[x.Op] = true // nobody hears of what refuses it, or it is asked on purpose, to take back what was done
-		case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
-			if x.Status != string(adk.EffectWrites) || logged[x.Call] {
-				requests[x.Op] = x.Name + string(x.JSON)
-			}
-			if begun[x.Call]++; begun[x.Call] == deafTells*each(x.Call) {
-				say(x, "the world was asked %d times since the turn was aborted", begun[x.Call])
-			}
-		case x.Phase == adk.Done && (errors.Is(x.Err, adk.E_ASK_STOPPED) || x.Kind == adk.KindAsk && each(x.Call) > 1 && r.lostRace(x.Op)): // by who asked, which has what it wants
-		case x.Phase == adk.Done && x.Err != nil && x.Kind != adk.KindAck && x.Kind != adk.KindWait: // a strand has its own end
-			if x.Kind != adk.KindExecute && x.Kind != adk.KindSleep {
-				refused[x.Call] = x.Kind.String()
-			}
-			what := fmt.Sprint(x.Call, x.Kind, requests[x.Op])
-			if asked[what]++; asked[what] == deafAsks*each(x.Call) && x.Kind != adk.KindExecute {
-				say(x, "%s was refused %d times since the turn was aborted", x.Kind, asked[what])
-			}
-		case x.Kind == adk.KindReportLog: // who undoes what was done, and says where that fails, writes several things
-			delete(refused, x.Call)
-			logged[x.Call] = true
-		case x.Kind == adk.KindAck && x.Phase == adk.Begin && refused[x.Call] != "":
-			say(x, "%s was refused since the turn was aborted, and the dispatch is acked all the same", refused[x.Call])
-		case x.Kind == adk.KindReportMessage && x.Text != "":
-			if told[x.Call]++; told[x.Call] == deafTells {
-				say(x, "%d pieces of a message were reported since the turn was aborted", deafTells)
-			}
-		}
-	}
-	return found
-}
-
 // begunAfterAbort: since the turn was aborted something is begun that the undisturbed turn does too, and
 // that writes: what takes back is not done there. It is silent where its call has had the same write before
 // the abort, or one that it has a value of: who has begun a record, or holds a lock, has to end that, whatever
@@ -755,16 +670,6 @@ func begunAfterAbort(r, undisturbed *Run) []exhibit {
 		}
 	}
 	return nil
-}
-
-// askersOf is how many goroutines ask in a call of a seam at most.
-func (r *Run) askersOf(seam adk.Seam) (most int) {
-	for call, askers := range r.Askers {
-		if r.known(call) && r.calls[call].seam.Label == seam.Label && r.calls[call].seam.Name == seam.Name {
-			most = max(most, askers)
-		}
-	}
-	return most
 }
 
 // isDeafened reports whether a call is, or is part of, one that the explorer made deaf to its context.

@@ -74,7 +74,8 @@ func (p *player) neverEnded(ctx context.Context) error {
 		why = stub.Interrupted(ctx)
 	}
 	all := watchdog.Of(p.rest.Label())
-	return fmt.Errorf("%w\n%s of the run %w\n%s", why, safetext.Counted(len(all), "goroutine"), stub.ErrLeftBehind, watchdog.Describe(all))
+	who := fmt.Sprintf("%s of the run left behind, not ended\n%s", safetext.Counted(len(all), "goroutine"), watchdog.Describe(all))
+	return &stub.LeftBehindError{Why: why, Who: who}
 }
 
 // givesUp gives the run up if it never ends. What there is of it stands.

@@ -26,6 +26,9 @@ type Live struct {
 	Late map[int]int
 
 	Any          bool // anything is live
+	Prompt       bool // the prompt and the instructions are the user's
+	Stash        bool // what the run begins with in its stash is the user's
+	Tools        bool // the tools are the user's, as the model sees them
 	SettlesGates bool // a listener of the user's settles gates
 	Hides        bool // something of the new run may be what the recording's redaction hides
 	Strict       bool // nothing is answered that asks otherwise
@@ -49,10 +52,10 @@ func (l Live) apply(config *adk.Config, raw *adk.RawTurn) {
 
 // applyInput is apply for what a run is given.
 func (l Live) applyInput(prompt *string, instructions *[]string, stash *map[string]any) {
-	if l.takesNamed(adk.LabelRun, "prompt") {
+	if l.Prompt {
 		*prompt, *instructions = l.Turn.SystemPrompt, l.Turn.Instructions
 	}
-	if l.takesNamed(adk.LabelRun, "stash") {
+	if l.Stash {
 		*stash = l.Turn.Stash
 	}
 }

@@ -111,7 +111,7 @@ func (p *player) again(first *adk.Crossing, info adk.RunInfo) (func(context.Cont
 		p.live.applyDispatch(&in.Input, &in.Output, &in.Executor)
 		in.Raw.Storage = p.live.storage(in.Raw.Storage)
 		p.live.applyInput(&in.Raw.SystemPrompt, &in.Raw.Instructions, &in.Raw.Stash)
-		if p.live.takesNamed(adk.LabelRun, "tools") {
+		if p.live.Tools {
 			in.Raw.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
 		}
 		return stub.RunStandalone(in), nil
@@ -121,7 +121,7 @@ func (p *player) again(first *adk.Crossing, info adk.RunInfo) (func(context.Cont
 		return nil, err
 	}
 	p.live.apply(&config, &raw)
-	if p.live.takesNamed(adk.LabelRun, "tools") {
+	if p.live.Tools {
 		config.Tools = safetext.Each(p.live.Config.Tools, p.stage.Tool)
 	}
 	return stub.RunTurn(config, raw, &p.listeners)

@@ -298,7 +298,8 @@ func (t store) Begin(ctx context.Context, c session.Claim, delivery string) (att
 
 // onDelivery changes an unsettled delivery of a claimed session, whose attempt is the one
 // given unless that is 0.
-func (t store) onDelivery(ctx context.Context, c session.Claim, delivery string, attempt int, now time.Time, f func(Tx, *Session, *Delivery) error, others ...session.SessionID) error {
+func (t store) onDelivery(ctx context.Context, c session.Claim, delivery string, attempt int, now time.Time,
+	f func(Tx, *Session, *Delivery) error, others ...session.SessionID) error {
 	ids := append(others, c.SessionID)
 	slices.SortFunc(ids, compareIDs)
 	return t.Transact(ctx, now, func(tx Tx) error {

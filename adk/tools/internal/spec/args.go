@@ -22,7 +22,7 @@ func arg(name, kind, about string) Arg {
 }
 
 // Text is a text.
-func Text(name, about string) Arg { return arg(name, "string", about).with("maxLength", MaxText) }
+func Text(name, about string) Arg { return arg(name, "string", about).with("maxLength", maxText) }
 
 // Word is a text of a closed list.
 func Word(name, about string, words ...string) Arg {
@@ -46,7 +46,7 @@ func Anything(name, about string) Arg { return arg(name, "", about) }
 // TextList is a list of texts.
 func TextList(name, about string) Arg {
 	return arg(name, "array", about).with("maxItems", MaxList).
-		with("items", map[string]any{"type": "string", "maxLength": MaxText})
+		with("items", map[string]any{"type": "string", "maxLength": maxText})
 }
 
 // maxSteps is how many operations a chain has at most.

@@ -15,7 +15,7 @@ import (
 
 // The bounds of arguments and answers (BAT-4).
 const (
-	MaxText   = 1_000_000 // code points of a text
+	maxText   = 1_000_000 // code points of a text
 	MaxList   = 100_000   // items of a list
 	MaxDepth  = 100       // nesting of JSON
 	maxAnswer = 1 << 20   // bytes
