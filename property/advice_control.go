@@ -288,13 +288,11 @@ func (w *panics) see(s *history, x *adk.Crossing) {
 }
 
 // containedFailure: a listener or a handler panicked, or a handle was used after
-// its seam call: the turn went on as if nothing had happened (EVT-3, DET-5). It is silent
-// about a request that an aborted turn makes all the same, as a client does whose context
-// goes on: that is no failure (WLD-5).
+// its seam call: the turn went on as if nothing had happened (EVT-3, DET-5).
 type containedFailure struct{}
 
 func (w *containedFailure) see(s *history, x *adk.Crossing) {
-	if x.Kind == adk.KindContained && (x.Name != adk.PassedBy || s.cancelled == 0) {
+	if x.Kind == adk.KindContained {
 		s.hint(s.n, s.at, nil, "%s: %s", x.Name, x.Text)
 	}
 }

@@ -88,6 +88,25 @@ func TestManyCallersAreFew(t *testing.T) {
 		strings.Split(d.String(), "\n")[1:3])
 }
 
+// That an ask is no write any more is told beside a prompt that has changed before it: nothing that
+// the ask says follows from that.
+func TestAnAskThatIsNoWriteAnyMoreBehindAPrompt(t *testing.T) {
+	agent := func(prompt string, effect adk.Effect) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			said := func(context.Context, string) (string, error) { return "done", nil }
+			_, err := adk.Ask(ctx, "model", prompt, said)
+			_, failed := adk.Ask(ctx, "trips", "save", said, adk.AskOptions{Effect: effect})
+			return errors.Join(err, failed, dc.Ack())
+		})
+	}
+	recorded := turnOf(t, agent("Be brief.", adk.EffectWrites), adk.RawTurn{})
+	d := divergenceOf(t, recorded, replay.Live{Config: agent("Be short.", adk.EffectUnknown), Seams: []string{replay.Executor}})
+	require.NotNil(t, d)
+	assert.Contains(t, d.String(), `"Be short."`)
+	require.Len(t, d.After.Apart, 1, "%s", d)
+	assert.Equal(t, "changed input in executor/e: ask trips effect", d.After.Apart[0].What)
+}
+
 // What a call no longer does first stands before the line of what it does first now. An ask that
 // is no write any more is told beside: not only the id for its key is missing, which would be a hint at
 // a package that makes ids by itself.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +73,38 @@ func TestAListenerThatThoughtLonger(t *testing.T) {
 	}
 }
 
+// A live listener that answers at once may look at what the agent's code keeps for itself: it finds
+// there what the recorded one found, which thought for a while. (GAT-1, DET-2)
+func TestAListenerThatLooksAtTheWork(t *testing.T) {
+	t.Parallel()
+	var isAsked, isDone atomic.Bool
+	agent := strandsOf(func(ctx context.Context, dc *adk.DispatchContext) error {
+		answer, err := dc.WaitFor(ctx, adk.Gate{ID: "g", Reason: "may I?"})
+		return errors.Join(err, notes(ctx, dc, "m", fmt.Sprint("it was done: ", answer)))
+	}, func(_ context.Context, dc *adk.DispatchContext) error {
+		for step := 0; step < 10_000 && !isAsked.Load(); step++ { // long enough to be asked meanwhile
+			runtime.Gosched()
+		}
+		isDone.Store(true)
+		dc.Helpers().Log(adk.LevelInfo, "work", "is done", nil)
+		return nil
+	})
+	answer := func(e adk.TurnGateOpen) {
+		isAsked.Store(true)
+		_, _ = e.Gate.Resolve("ann", isDone.Load())
+	}
+	var trace bytes.Buffer
+	config := fakes.Deterministic(agent, replay.Record(&trace))
+	thinks := adk.Observability{TurnGateOpen: func(e adk.TurnGateOpen) {
+		config.Clock.AfterFunc(10*time.Second, func() { answer(e) })
+	}}
+	require.NoError(t, tracetest.Must(adk.NewRunner(config)).Run(t.Context(), adk.RawTurn{SystemPrompt: "Go.", Observability: thinks}))
+	isAsked.Store(false)
+	isDone.Store(false)
+	d := divergenceOf(t, trace.Bytes(), replay.Live{Config: agent, Seams: []string{replay.Gates, replay.Executor}, Turn: adk.RawTurn{Observability: adk.Observability{TurnGateOpen: answer}}})
+	assert.Nil(t, d, "%s", d)
+}
+
 // inTime verifies a trace, which may not wait for ever.
 func inTime(t *testing.T, trace []byte, live replay.Live) *replay.Divergence {
 	t.Helper()
@@ -134,7 +168,7 @@ func TestALockAgainstTheOrder(t *testing.T) {
 }
 
 // Live code that ends before its time is told where it ends, and not by what it did not
-// come to do. (DSP-6)
+// come to do; one that panics is told as that. (DSP-6)
 func TestLiveCodeEndsOtherwise(t *testing.T) {
 	t.Parallel()
 	agent := func(end func() error) adk.Config {
@@ -147,10 +181,11 @@ func TestLiveCodeEndsOtherwise(t *testing.T) {
 		})
 	}
 	trace := turnOf(t, agent(func() error { return nil }), adk.RawTurn{})
-	for name, end := range map[string]func() error{"error": func() error { return errors.New("no") }, "panic": func() error { panic("no") }} {
+	for class, end := range map[replay.Class]func() error{replay.ChangedError: func() error { return errors.New("no") }, replay.Panicked: func() error { panic("no") }} {
 		d := divergenceOf(t, trace, replay.Live{Config: agent(end), Seams: []string{replay.Executor}})
-		if assert.NotNil(t, d, name) {
-			assert.Contains(t, d.String(), "executor/e#0 returns → "+name+": no")
+		if assert.NotNil(t, d, class) {
+			assert.Equal(t, class, d.Class, "%s", d)
+			assert.Contains(t, d.String(), fmt.Sprintf("executor/e#0 returns → %s: no", class))
 		}
 	}
 }

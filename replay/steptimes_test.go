@@ -138,3 +138,40 @@ func TestTimesBehindWhatComesInAnyOrder(t *testing.T) {
 		})
 	}
 }
+
+// DET-6: a strand reads the recorded time between two pieces of an answer, although another one has
+// already done what it did behind that.
+func TestTheTimeBetweenPieces(t *testing.T) {
+	t.Parallel()
+	agent := func(asks, reads func(), logs chan bool, logged func()) adk.Config {
+		return strandsOf(func(ctx context.Context, dc *adk.DispatchContext) error {
+			asks()
+			var at []string
+			for _, err := range adk.AskStream(ctx, "model", "hello", func(_ context.Context, _ string, piece func(string) error) error {
+				return errors.Join(piece("Hello"), piece(" there."))
+			}) {
+				if err != nil {
+					return err
+				}
+				if at = append(at, dc.Now().String()); len(at) == 1 {
+					reads()
+				}
+			}
+			return notes(ctx, dc, "m", fmt.Sprint(at))
+		}, func(_ context.Context, dc *adk.DispatchContext) error {
+			<-logs
+			dc.Helpers().Log(adk.LevelInfo, "other", "goes on", nil)
+			logged()
+			return nil
+		})
+	}
+	logs, logged, atOnce := make(chan bool), make(chan bool), func() {}
+	recorded := byTheMachine(t, agent(atOnce, func() {
+		close(logs)
+		<-logged
+	}, logs, func() { close(logged) }))
+	logged = make(chan bool)
+	live := replay.Live{Config: agent(func() { <-logged }, atOnce, logs, func() { close(logged) }), Seams: []string{replay.Executor}}
+	d := inTime(t, recorded, live)
+	require.Nil(t, d, "%s\n%s", d, recorded)
+}

@@ -109,6 +109,28 @@ func TestTheRightOneOfTwoIsGone(t *testing.T) {
 	}
 }
 
+// Of two equal things between which something else stands, the first is gone where all behind it is
+// as it was: nothing has changed its place.
+func TestTheFirstOfTwoEqualThingsIsGone(t *testing.T) {
+	agent := func(before bool) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+			if before {
+				h.Log(adk.LevelInfo, "agent", "asks", nil)
+			}
+			said := func(context.Context, string) (string, error) { return "done", nil }
+			_, err := adk.Ask(ctx, "model", "What is to be saved?", said)
+			h.Log(adk.LevelInfo, "agent", "asks", nil)
+			_, failed := adk.Ask(ctx, "save", "It.", said)
+			return errors.Join(err, failed, dc.Ack())
+		})
+	}
+	d := divergenceOf(t, turnOf(t, agent(true), adk.RawTurn{}), replay.Live{Config: agent(false), Seams: []string{replay.Executor}})
+	require.NotNil(t, d)
+	assert.Equal(t, replay.Missing, d.Class, "%s", d)
+	assert.Equal(t, `ask model "What is to be saved?"`, d.GoesOn)
+	assert.Zero(t, d.After.Own)
+}
+
 // One more write of something kept, before the time and the id of what is written next, is that
 // write, and stands for no other one; in the place of that it is the other.
 func TestOneMoreWriteIsNamed(t *testing.T) {

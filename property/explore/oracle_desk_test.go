@@ -20,6 +20,7 @@ type desk struct {
 	swallows     bool // the failure of a refund
 	logs         bool // where it swallows one
 	queues       bool // a refund that failed, for later
+	posts        bool // a refund that failed, when all is over
 	looks        bool // whether a refund that failed is done
 	drops        bool // what a tool failed of
 	chats        bool // it logs at its end, whatever came of it
@@ -28,7 +29,7 @@ type desk struct {
 
 func (d desk) subject(t *testing.T) turn.Subject {
 	return turn.Subject{Name: "desk", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
-		refunded, kept := "nothing", map[string]string{}
+		refunded, kept, failed := "nothing", map[string]string{}, false
 		ask := func(ctx context.Context, of, what string, effect adk.Effect, do func() string) (string, error) {
 			return adk.Ask(ctx, of, what, func(context.Context, string) (string, error) { return do(), nil }, adk.AskOptions{Effect: effect, Key: of + what})
 		}
@@ -61,6 +62,7 @@ func (d desk) subject(t *testing.T) turn.Subject {
 			tool("refund", func(ctx context.Context, dc *adk.DispatchContext) (string, error) {
 				_, err := ask(ctx, "bank", "o1", adk.EffectWrites, func() string { refunded = "o1"; return "done" })
 				if err != nil && d.swallows && ctx.Err() == nil {
+					failed = true
 					if err = nil; d.logs {
 						dc.Log(adk.LevelWarn, "refund", "o1 was not refunded", nil)
 					}
@@ -101,6 +103,11 @@ func (d desk) subject(t *testing.T) turn.Subject {
 					all = append(all, text.String())
 				}
 			}
+			if failed && d.posts {
+				if _, err := ask(ctx, "outbox", "refund o1", adk.EffectWrites, func() string { return "posted" }); err != nil {
+					return err
+				}
+			}
 			if d.chats {
 				dc.Log(adk.LevelInfo, "turn", "all is said", nil)
 			}
@@ -127,6 +134,7 @@ func TestWhatADeskHides(t *testing.T) {
 		"nothing, and tries again":                {desk{again: true}, "", "", 0},
 		"nothing, since it looks":                 {desk{swallows: true, looks: true}, "", "", 0},
 		"nothing, since it is kept":               {desk{swallows: true, queues: true}, "", "", 0},
+		"nothing, since it is posted":             {desk{swallows: true, posts: true}, "", "", 0},
 		"nothing, since it logs it":               {desk{swallows: true, logs: true}, "", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

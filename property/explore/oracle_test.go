@@ -356,6 +356,18 @@ func TestFailedWriteOfAnAsk(t *testing.T) {
 	}))
 }
 
+// So is one beside a picture that a tool gave: another one that says the same is no other word.
+func TestFailedWriteBesideAPicture(t *testing.T) {
+	result := exploredAll(t, executor("pays and shows", func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+		_ = pay(ctx, "k")
+		picture := samples.Must(adk.NewMedia(adk.MediaInit{ID: "p", Kind: adk.MediaImage, MIMEType: "image/png", Filename: "p.png", Reader: adk.MediaBytes([]byte("a picture")), TrustTier: adk.TrustFirstParty, ModalityHazard: adk.HazardOpaquePerceptual}))
+		_, err := h.ReportToolCall("c", adk.ToolCallReport{Tool: "draw", Results: picture, Complete: true})
+		_, failed := h.ReportMessage("m", "It is paid.", true)
+		return errors.Join(err, failed, dc.Ack())
+	}))
+	assert.Len(t, breaches(result.Violations, "nothing fails in silence"), 1, "%s", result)
+}
+
 // What a server has accepted is written, though its answer broke off behind the head, which who writes
 // need not read to the end. Who does not look at the status believes what was refused.
 func TestAcceptedWriteOfAnAsk(t *testing.T) {
@@ -599,6 +611,14 @@ func TestWhatIsBegunForNobody(t *testing.T) {
 			}
 			if err := pay(ctx, "train"); err != nil {
 				return errors.Join(err, payOr(ctx, "hotel, paid back", true))
+			}
+			return nil
+		}, false},
+		"tells who waits for it": {func(ctx context.Context) error {
+			if err := pay(ctx, "hotel"); err != nil {
+				_, failed := adk.Ask(context.WithoutCancel(ctx), "mail", "no journey", func(context.Context, string) (string, error) { return "sent", nil },
+					adk.AskOptions{Effect: adk.EffectWrites, AfterAbort: true})
+				return errors.Join(err, failed)
 			}
 			return nil
 		}, false},

@@ -469,9 +469,6 @@ func (p *player) act() bool {
 		p.rest.Want()
 		return false
 	}
-	if next != nil && next.cancel != nil && !p.blocked && p.isOnTheWay(next.seq) {
-		return false
-	}
 	p.blocked = false // one thing may set all of them going
 	first := p.firstWaiter(func(w *waiter) bool { return p.takesTurns() && p.onlyTurn(w) })
 	if first == nil {
@@ -504,18 +501,6 @@ func (p *player) firstWaiter(may func(*waiter) bool) (first *waiter) {
 		}
 	}
 	return first
-}
-
-// isOnTheWay reports whether a strand of several goroutines has still to do what was recorded
-// before a place: the one that is farthest may have passed it, or wait there, while another is
-// on the way. mu is held.
-func (p *player) isOnTheWay(before int) bool {
-	for _, s := range p.strands {
-		if s.several && p.leavesUndone(s, before) {
-			return true
-		}
-	}
-	return false
 }
 
 // leavesUndone reports whether something of what a strand did in the recording before a place is

@@ -161,7 +161,7 @@ func (p *player) outside() {
 			}
 			refused = refused || a.cancel != nil && wire.IsRefused(rest)
 		}
-		if refused || p.isOnTheWay(a.seq) {
+		if refused {
 			return
 		}
 		p.do(a)

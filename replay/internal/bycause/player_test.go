@@ -3,12 +3,16 @@ package bycause
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
+	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
 // A call is of the operation with its arguments, where goroutines of live code's own have begun
@@ -30,4 +34,26 @@ func TestCallsOfAReplayAreOfTheirOwnArguments(t *testing.T) {
 		by = append(by, (*player)(nil).opFor(in, made).number)
 	}
 	require.Equal(t, []int{0, 3, 2, 1}, by)
+}
+
+// A goroutine of live code's own takes no step while another one of its strand takes the one that it
+// has announced: the time and the id of that would be those of another step.
+func TestGoroutinesOfAStrandTakeOneStepAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlayer(&calls.Tree{}, Live{Any: true}, wire.Comparer{})
+		p.many, p.strands[0].several = true, true
+		step := adk.Step{Kind: adk.KindReportLog, Call: 1}
+		p.Begin(step)
+		var announced atomic.Bool
+		go func() {
+			p.Begin(step)
+			announced.Store(true)
+			p.Tell(&adk.Crossing{Kind: step.Kind, Call: step.Call})
+		}()
+		synctest.Wait()
+		require.False(t, announced.Load(), "before the other one has taken its step")
+		p.Tell(&adk.Crossing{Kind: step.Kind, Call: step.Call})
+		synctest.Wait()
+		require.True(t, announced.Load(), "behind it")
+	})
 }
