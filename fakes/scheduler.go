@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
 // Scheduler is an adk.Probe that runs the strands of a run one at a time, in
@@ -116,6 +117,7 @@ type turns struct {
 // strand is what the scheduler knows of one strand.
 type strand struct {
 	number   int
+	own      int         // the number of its goroutine; 0 where that is not known, as of strand 0
 	starting bool        // forked, and not yet at its first hook
 	waiting  bool        // wants the turn: starting, or held at a hook
 	granted  bool        // has the turn, and has not passed its hook with it
@@ -193,7 +195,7 @@ func (t *turns) Begin(step adk.Step) {
 	case !me.starting && !operation:
 		return
 	case me.starting:
-		me.starting = false
+		me.starting, me.own = false, watchdog.ID()
 		if t.turn == nobody && !t.moving {
 			t.choose(nobody)
 		}
@@ -270,8 +272,20 @@ func (t *turns) Park(number int, ready func() bool) {
 		t.endBorrowing(me)
 		t.stop(me)
 	default:
-		t.parkStranger(stranger{handle: number, self: t.turn, ready: ready})
+		t.parkStranger(stranger{handle: number, self: t.here(), ready: ready})
 	}
+}
+
+// here is the strand on whose goroutine this is, by what is known: the one that has the turn, unless
+// that has another goroutine, or has not begun. A plain one is nobody's.
+func (t *turns) here() int {
+	if t.turn == nobody {
+		return nobody
+	}
+	if st := t.strands[t.turn]; st.starting || st.own != 0 && st.own != watchdog.ID() {
+		return nobody
+	}
+	return t.turn
 }
 
 // Sleep is Park for a strand that is told when its time has passed. Where it is not the one
@@ -302,11 +316,13 @@ func (t *turns) Wake(number int) {
 }
 
 // parkStranger gives away the turn of the strand that is running, which waits
-// by another one's handle. Where nobody runs it is a plain goroutine that waits.
+// by another one's handle. A plain goroutine that waits has none to give.
 func (t *turns) parkStranger(s stranger) {
 	t.strangers = append(t.strangers, s)
 	if s.self != nobody {
 		t.await(t.strands[s.self], s.ready)
+	} else if t.turn != nobody { // which goes on
+		return
 	}
 	if !t.moving {
 		t.choose(s.self)
@@ -326,9 +342,12 @@ func (t *turns) Resume(number int) {
 			me = t.strands[s.self]
 		}
 	}
-	if t.turn == nobody && !t.moving {
+	switch {
+	case t.turn == nobody && !t.moving:
 		t.want(me)
 		t.choose(nobody)
+	case t.turn != me.number && me.ready == nil: // another goroutine has taken what it waited as
+		t.want(me)
 	}
 	t.hold(me)
 }

@@ -6,7 +6,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -411,4 +413,65 @@ func BenchmarkSchedulerOneStrand(b *testing.B) {
 	for b.Loop() {
 		o.Begin(adk.Step{Kind: adk.KindNow})
 	}
+}
+
+// Who waits by a strand's handle on a goroutine that is no strand's takes the turn from nobody.
+func TestSchedulerGoroutinesHaveNoTurn(t *testing.T) {
+	var choices []fakes.Choice
+	o := fakes.NewScheduler(fakes.Pick(func(c fakes.Choice) int { choices = append(choices, c); return 0 })).Observe(adk.RunInfo{})
+	over, began := make(chan struct{}), make(chan int, 3)
+	var all sync.WaitGroup
+	for n := range 3 {
+		strand := n + 1
+		o.Tell(&adk.Crossing{Kind: adk.KindFork, ID: strand})
+		all.Go(func() {
+			o.Begin(adk.Step{Kind: adk.KindCall, Strand: strand, Call: strand})
+			began <- strand
+			<-over
+			o.Park(strand, nil)
+		})
+	}
+	never := func() bool { return false }
+	o.Park(0, never) // strand 0 waits, and the first of the others has the turn
+	if first := <-began; first != 1 || len(choices) != 1 {
+		t.Fatalf("strand %d has begun, after %v", first, choices)
+	}
+	o.Park(0, never) // as a goroutine that strand 0 has begun does
+	if len(choices) != 1 {
+		t.Errorf("strand 1 has the turn, and it was given to another one: %v", choices)
+	}
+	close(over)
+	all.Wait()
+}
+
+// Who waits by a strand's handle, and was taken for another strand that then came by its own, has the
+// turn when it is free.
+func TestSchedulerForgetsNobodyWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := fakes.NewScheduler(fakes.RunInOrder()).Observe(adk.RunInfo{})
+		over := make(chan struct{})
+		var all sync.WaitGroup
+		for _, strand := range []int{1, 2} {
+			o.Tell(&adk.Crossing{Kind: adk.KindFork, ID: strand})
+			all.Go(func() {
+				o.Begin(adk.Step{Kind: adk.KindCall, Strand: strand, Call: strand})
+				if strand == 2 {
+					<-over
+				}
+				o.Park(strand, nil)
+			})
+		}
+		goesOn := make(chan struct{})
+		all.Go(func() {
+			o.Park(1, func() bool { return false }) // taken for strand 0, which has the turn
+			<-goesOn
+			o.Resume(1)
+		})
+		synctest.Wait() // strand 2 has the turn
+		o.Begin(adk.Step{Kind: adk.KindNow, Call: 1})
+		close(goesOn)
+		synctest.Wait()
+		close(over)
+		all.Wait()
+	})
 }

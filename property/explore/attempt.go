@@ -37,6 +37,7 @@ const explorer = "explorer"
 // the scheduler inside, and is used again for the next run.
 type attempt struct {
 	faults  []planned
+	unfired atomic.Int64 // how many of them have not come: what orders strands must not wait for mu
 	order   order
 	free    bool // strands go on as the system wants it
 	collect bool // what other faults could be made is wanted
@@ -128,6 +129,7 @@ func newAttempt() *attempt {
 // the decisions of its scheduler.
 func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
+	a.unfired.Store(int64(len(n.faults)))
 	a.order.reset(n.picks, asleep, record)
 	a.script = n.script.playing()
 	a.endings = n.input.IsZero() && len(n.picks) == 0 && n.random == 0 && !n.free && (len(n.faults) == 0 || len(n.faults) == 1 && n.faults[0].within)
@@ -352,8 +354,7 @@ var errWaited = fmt.Errorf("the caller waited for %s in vain", patience)
 
 // pick is asked by the scheduler who goes on.
 func (a *attempt) pick(c fakes.Choice) int {
-	open := !slices.ContainsFunc(a.faults, func(f planned) bool { return !f.fired })
-	return a.order.pick(c, int(a.told.Load())+1, open)
+	return a.order.pick(c, int(a.told.Load())+1, a.unfired.Load() == 0)
 }
 
 // Observe makes the attempt the observer of its run.
@@ -476,15 +477,23 @@ func (a *attempt) fires(f *planned) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	came := f.fired
-	f.fired = true
+	a.hasFired(f)
 	return !came
+}
+
+// hasFired notes that a fault has come. mu is held.
+func (a *attempt) hasFired(f *planned) {
+	if !f.fired {
+		f.fired = true
+		a.unfired.Add(-1)
+	}
 }
 
 // fire notes that a fault has come, and how often more user code was kept from running by it.
 func (a *attempt) fire(f *planned, hits int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f.fired = true
+	a.hasFired(f)
 	f.hits += hits
 }
 

@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -593,4 +594,53 @@ func TestWaitsByTheMachinesClock(t *testing.T) {
 	})
 	x = explored(t, strands, some)
 	assert.Contains(t, strings.Join(x.NotCovered, "\n"), "a strand waits there outside the engine")
+}
+
+// A goroutine of user code's own that forks strands and waits for them, beside another that waits for
+// a slow answer, takes no strand's turn: they are nobody's, whoever has it.
+func TestGoroutinesThatForkAndWait(t *testing.T) {
+	t.Parallel()
+	asks := func(ctx context.Context, of string) error {
+		_, err := adk.Ask(ctx, of, "q", func(context.Context, string) (bool, error) {
+			<-time.After(time.Millisecond) // as a server takes
+			return true, nil
+		}, adk.AskOptions{Effect: adk.EffectReads})
+		return err
+	}
+	run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var tools sync.WaitGroup
+		var errs [2]error
+		tools.Go(func() { errs[0] = asks(ctx, "mcp") })
+		tools.Go(func() {
+			var strands []*adk.Strand
+			for _, n := range []string{"1", "2", "3"} {
+				s, err := dc.Fork(ctx, n, func(ctx context.Context, _ *adk.DispatchContext) error {
+					if err := asks(ctx, "i"+n); err != nil || n != "2" {
+						return err
+					}
+					if err := adk.Sleep(ctx, time.Second); err != nil {
+						return err
+					}
+					return asks(ctx, "i2")
+				})
+				if err != nil {
+					errs[1] = err
+					return
+				}
+				strands = append(strands, s)
+			}
+			for _, s := range strands {
+				errs[1] = cmp.Or(errs[1], s.Wait())
+			}
+		})
+		tools.Wait()
+		if err := cmp.Or(ctx.Err(), errs[0], errs[1]); err != nil {
+			return err
+		}
+		return dc.Ack()
+	}
+	x := explored(t, turn.Subject{Name: "tools", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}, explore.Options{Faults: []turn.FaultKind{turn.AskSlow}, UsualInput: true})
+	assert.Empty(t, x.Violations, "%s", x)
 }

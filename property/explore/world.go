@@ -186,7 +186,7 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 	var broken *planned // of two faults of one answer the later breaks what the earlier left
 	for i := range a.faults {
 		if f := &a.faults[i]; f.world != nil && a.strikesAsk(f, q) {
-			f.fired = true
+			a.hasFired(f)
 			f.begins()
 			f.first(q.Of, wanted.What{Request: q.Request})
 			broken = f
