@@ -277,7 +277,7 @@ var rooms = []room{
 	{name: "property/internal/chatfault", ours: []string{"adk", "internal/httpform", "internal/unescaped"}, because: "what a model answers, broken: it knows of no run"},
 	{name: "property/internal/columns", ours: []string{"adk", "internal/safetext", "property/internal/steady"}, because: "it shows strands beside each other, and runs none"},
 	{name: "property/internal/wanted", ours: []string{"adk", "internal/httpform", "internal/unescaped", "property/turn"}, because: "what somebody is called for, and which calls are for the same: it knows of no run"},
-	{name: "property/internal/oracle", ours: []string{"adk", "internal/codeplace", "internal/compare", "internal/httpform", "internal/safetext", "internal/watchdog", "internal/wire", "property", "property/internal/chatfault", "property/internal/wanted", "property/turn"}, because: "what is wrong with a run whatever the agent is for: it reads runs, and makes none"},
+	{name: "property/internal/oracle", ours: []string{"adk", "internal/codeplace", "internal/compare", "internal/httpform", "internal/likeness", "internal/safetext", "internal/watchdog", "internal/wire", "property", "property/internal/chatfault", "property/internal/wanted", "property/turn"}, because: "what is wrong with a run whatever the agent is for: it reads runs, and makes none"},
 	{name: "property/internal/footprint", ours: []string{"adk"}, because: "what a step touched, by its crossings: it knows of no order"},
 	{name: "property/internal/guarded", ours: []string{"adk"}, because: "it stands around user code, and does not know what for"},
 	{name: "property/internal/steady", ours: []string{"adk", "internal/compare", "internal/describe", "internal/state"}, because: "it holds a run against another, and runs none"},

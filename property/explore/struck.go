@@ -5,6 +5,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/codeplace"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
@@ -57,7 +58,7 @@ func (s *faultPoint) turnOf() (t turnOf) {
 // nth is how many asks for the same come before it.
 func (w *asked) nth() (n int) {
 	for _, other := range w.others {
-		if other.first < w.first && string(other.request) == string(w.request) {
+		if other.first < w.first && likeness.SameButForIDs(other.request, w.request) {
 			n++
 		}
 	}
@@ -97,7 +98,7 @@ func (a *attempt) strikesAsk(f *planned, q adk.Question) bool {
 	if !a.isApart() {
 		return f.op == q.Op
 	}
-	if f.turn.met || q.Of != f.world.of || string(q.Request) != string(f.world.request) || !f.turn.comes() {
+	if f.turn.met || q.Of != f.world.of || !likeness.SameButForIDs(q.Request, f.world.request) || !f.turn.comes() {
 		return false
 	}
 	f.op = q.Op

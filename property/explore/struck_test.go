@@ -2,7 +2,9 @@ package explore_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -309,4 +311,35 @@ func TestOneWorkerOfSeveral(t *testing.T) {
 		require.Len(t, found, 1, result)
 		assert.Equal(t, "a run is the same every time", found[0].Invariant)
 	}
+}
+
+// Of goroutines that ask, an ask whose request has a key of chance in it is the same in each run: a
+// fault strikes it, whatever the key is.
+func TestAKeyOfChanceIsNoOtherRequest(t *testing.T) {
+	t.Parallel()
+	run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var tools sync.WaitGroup
+		tools.Go(func() {
+			_, _ = adk.Ask(ctx, "search", "tea", func(context.Context, string) (string, error) { return "found", nil }, adk.AskOptions{Effect: adk.EffectReads})
+		})
+		tools.Go(func() { // and loses the error
+			_, _ = adk.Ask(ctx, "ledger", "book under "+uuid(), func(context.Context, string) (string, error) { return "booked", nil }, adk.AskOptions{Effect: adk.EffectWrites})
+		})
+		if tools.Wait(); ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return dc.Ack()
+	}
+	x := explored(t, turn.Subject{Name: "ledger", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}, explore.Options{Faults: []turn.FaultKind{turn.AskRefused}, UsualInput: true})
+	assert.NotEmpty(t, says(x, "what ledger was asked to write failed"), "%s", x)
+}
+
+// uuid is a random one, of version 4.
+func uuid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // which never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
@@ -42,7 +43,7 @@ func partTold(r, undisturbed *Run) []exhibit {
 		if r.tells(x.Seq, undisturbed) {
 			continue
 		}
-		if same := sameAs(r.asks()[x.Op].begun); r.isAnswered(x.Seq, same) || !undisturbed.isAnswered(0, same) { // what always fails is no matter of a fault
+		if same := sameAs(r.asks()[x.Op].begun); r.isAnswered(x.Seq, same) || !undisturbed.isAnswered(0, sameButForIDs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
 			continue
 		}
 		if tool := r.toolOf(x.Call); tool > 0 && r.gaveNothing(tool, undisturbed) {
@@ -359,15 +360,21 @@ func (r *Run) isAnswered(behind int, is func(begun *adk.Crossing) bool) bool {
 	return false
 }
 
-// isAsked reports whether the run asks the same.
+// isAsked reports whether the run, another one, asks the same.
 func (r *Run) isAsked(begun *adk.Crossing) bool {
-	same := sameAs(begun)
+	same := sameButForIDs(begun)
 	for _, one := range r.asks() {
 		if same(one.begun) {
 			return true
 		}
 	}
 	return false
+}
+
+// sameButForIDs tells asks of any run that ask the same as another one: random ids are others in each,
+// and where the same is asked once more.
+func sameButForIDs(first *adk.Crossing) func(begun *adk.Crossing) bool {
+	return func(b *adk.Crossing) bool { return b.Name == first.Name && likeness.SameButForIDs(b.JSON, first.JSON) }
 }
 
 // sameAs tells asks that ask the same as another one.

@@ -350,7 +350,7 @@ func (r *Run) failedWrite(f Fault) *adk.Crossing {
 // got lost: it may say nothing that anybody needs.
 func (r *Run) lostWrite(f Fault, undisturbed *Run) *adk.Crossing {
 	x := r.failedWrite(f)
-	if x == nil || r.asks()[x.Op].accepted || r.tells(x.Seq, undisturbed) || r.madeGood(x, undisturbed) || !undisturbed.isAnswered(0, sameAs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
+	if x == nil || r.asks()[x.Op].accepted || r.tells(x.Seq, undisturbed) || r.madeGood(x, undisturbed) || !undisturbed.isAnswered(0, sameButForIDs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
 		return nil
 	}
 	return x
@@ -365,7 +365,7 @@ func isFailure(err error) bool { return err != nil && !errors.Is(err, adk.E_ASK_
 // next step, and makes nothing good.
 func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
 	first := r.asks()[failed.Op].begun
-	same := sameAs(first)
+	same := sameButForIDs(first)
 	method, _, _ := httpform.RequestLine(first.JSON)
 	replaces := func(b *adk.Crossing) bool { return method == "PUT" && httpform.SameLine(first.JSON, b.JSON) } // all that stood there
 	if r.isAnswered(first.Seq, func(b *adk.Crossing) bool {
