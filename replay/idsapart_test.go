@@ -210,3 +210,21 @@ func TestOtherIDsOfGoroutinesAreTold(t *testing.T) {
 		}
 	}
 }
+
+// Which of the recorded ids is that of the call and which that of its goroutine is not known where
+// both make one at once, and so they are in no order with what the call does.
+func TestIDsOfACallBesideThoseOfAGoroutine(t *testing.T) {
+	t.Parallel()
+	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all started
+		all.Go(func() error { dc.NewID(); return nil })
+		err := errors.Join(dc.Stash().Set("began", true), writesTo(ctx, "orders", "order"))
+		dc.NewID()
+		return errors.Join(err, all.Wait(), dc.Ack())
+	})
+	for range thorough.Of(200, 60, 20) {
+		recorded := byTheMachine(t, agent)
+		d := inTime(t, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor}})
+		require.Nil(t, d, "%s\n%s", d, recorded)
+	}
+}
