@@ -49,6 +49,8 @@
 //     that were open at once in the recording, and come one by one today.
 //   - What they hear comes in the recorded order: an answer, a time or the end of a sleep each,
 //     when all of them have come to rest from the one before.
+//   - An id that one of them makes is the recorded one. Where several make one at once it is not known
+//     whose is whose: what each does with its own shows for which it stands.
 //   - Who was first at a lock, or at the clock, where two of them came at the same moment, no
 //     crossing tells, and there a replay may do otherwise. Give results back and keep them behind
 //     the goroutines, or begin strands (adk.TurnContext.Fork), whose order is that of the recording.

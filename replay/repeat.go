@@ -74,12 +74,38 @@ func (d *Divergence) comesOtherwise(came string) bool {
 func (r *replayed) otherwise(next *replayed) string {
 	again := newComparison(r.known, r.live, r.got, next.got, next.callers)
 	again.paired = bycause.Pairing{NewSeq: r.toThe(next), Unanswered: next.paired.Unanswered, Unasked: next.paired.Unasked}
+	follows := r.sinceUnanswered(next)
 	for _, d := range again.compare() {
-		if !sameButForIDs(d.want, d.got) {
+		if !sameButForIDs(d.want, d.got) && !follows(d) {
 			return (&replayed{comparison: again}).whatCame(d)
 		}
 	}
 	return ""
+}
+
+// unanswered is where the first ask of a run was over that got no recorded answer; 0 is nowhere.
+func (r *replayed) unanswered() int {
+	open := map[int]bool{}
+	for _, x := range r.got.Lines {
+		recorded, asks := r.paired.Asks[x.Seq]
+		switch {
+		case asks && recorded == 0:
+			open[x.Op] = true
+		case x.Phase == adk.Done && open[x.Op]:
+			return x.Seq
+		}
+	}
+	return 0
+}
+
+// sinceUnanswered gives which differences of two runs of the same code are no chance of its own: in
+// both they are behind an ask that the recording has no answer for. How often and how soon that is
+// asked again, and what else comes of it or is left out, no recorded run had to do. Where the two ask
+// for something else the ask itself is a difference.
+func (r *replayed) sinceUnanswered(next *replayed) func(*difference) bool {
+	was, is := r.unanswered(), next.unanswered()
+	behind := func(x *adk.Crossing, over int) bool { return x == nil || over > 0 && x.Seq > over }
+	return func(d *difference) bool { return behind(d.want, was) && behind(d.got, is) }
 }
 
 // sameButForIDs reports whether two runs ask the same but for ids that are made at random: that these

@@ -37,6 +37,7 @@
 // what comes next is made nevertheless.
 //
 // Of goroutines that live code has begun nobody sees which are on their way: what they wait for,
-// answers, times and timers, comes in the recorded order, each when all of them are at rest
-// (package atrest). Strands that wait for one another in a circle are given up (endless.go).
+// answers, times, timers and ids, comes in the recorded order, each when all of them are at rest
+// (package atrest). Where several of them then make an id it is not known which recorded one is
+// whose: what is done with each shows it. Strands that wait for one another in a circle are given up (endless.go).
 package bycause

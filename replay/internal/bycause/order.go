@@ -53,6 +53,7 @@ type waiter struct {
 	moved   *sync.Cond // nil until it has to wait
 	by      int        // the goroutine, where its strand has several
 	apart   bool       // such a one, that user code has begun, makes an id
+	only    bool       // nobody else of its call was about to make an id
 	turn    bool       // its strand has its turn from there on (takesTurns)
 	// goroutine is who takes the step, where others may read the clock meanwhile; else 0.
 	goroutine int
@@ -96,6 +97,8 @@ func (p *player) Begin(s adk.Step) {
 	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // others may have come farther
 		if wire.ReadsClock(s) {
 			p.inTurn(c, p.nextUnmade(strand, s))
+		} else if c.makesApart {
+			w.only = p.makesAlone(c, strand, s)
 		}
 		w.next = p.nextUnmade(strand, s)
 	case c != nil && s.Phase == adk.Done:
@@ -109,6 +112,18 @@ func (p *player) Begin(s adk.Step) {
 	}
 	w.turn = w.next != nil && p.takesTurns() && unmade.TakesTurn(w.next)
 	p.wait(w)
+}
+
+// makesAlone waits until the goroutines of a call whose own ones make ids are at rest, and reports
+// whether the present one is the only one that is about to make an id: it is the next that was
+// recorded then, as answers come in the recorded order too, and whoever waits for one that was
+// recorded before this id has had it. It is not known where another one was made and it is not
+// known which. mu is held.
+func (p *player) makesAlone(c *newCall, strand *newStrand, s adk.Step) bool {
+	c.makers++
+	p.inTurn(c, p.nextUnmade(strand, s))
+	defer func() { c.makers-- }()
+	return c.makers == 1 && len(c.unsure) == 0 && !p.rest.Over()
 }
 
 // timeOf is the time of the step that a waiter takes: that of its recorded

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,6 +89,8 @@ type newCall struct {
 	shown      bool       // and that it is this one
 	made       []*earlyID // before that
 	makesApart bool       // such a goroutine makes ids
+	makers     int        // how many of those, and of its own, are about to make one
+	unsure     []string   // the ids of which it is not known which of the recorded ones they are
 	done       int        // how many of what its counterpart did, from the first on, were done
 	cursor     int        // the last recorded crossing that was passed in it
 	madeTo     int        // the last recorded id up to which all were made
@@ -220,15 +221,50 @@ func (p *player) NewID() string {
 	passed := p.passesOver(p.stepping)
 	if w := p.stepping; w != nil && w.next != nil && !passed && !p.isOfSeveral(w) {
 		if id := wire.MadeID(w.next); id != "" {
+			p.IDs.IsItself(id)
 			return id
 		}
 	}
-	p.made++
-	id := wire.MadeByReplay + strconv.Itoa(p.made)
+	id := p.newID(p.stepping)
 	if p.many || passed { // whose step it is that is taken is not certain then
 		p.IDs.StandsForAny(id)
+		if w := p.stepping; w != nil && wire.MakesID(w.step) && p.calls[w.step.Call] != nil {
+			c := p.calls[w.step.Call]
+			c.unsure = append(c.unsure, id)
+		}
 	}
 	return id
+}
+
+// newID is an id that is not in the recording. mu is held.
+func (p *player) newID(w *waiter) string {
+	like := ""
+	if w != nil && w.next != nil {
+		like = wire.MadeID(w.next)
+	}
+	for {
+		p.made++
+		if id := rename.Anew(p.made, like); !p.IDs.IsRecorded(id) {
+			return id
+		}
+	}
+}
+
+// pairUnused has the ids of which nothing has shown which of the recorded ones they are, as nothing
+// was done with them that is told, stand for those of their calls that are left over. mu is held.
+func (p *player) pairUnused() {
+	for _, c := range p.calls {
+		if c.rec == nil || len(c.unsure) == 0 {
+			continue
+		}
+		left := slices.DeleteFunc(slices.Clone(c.unsure), func(id string) bool { _, stands := p.IDs.Wanted(id); return stands })
+		for _, s := range c.rec.Steps {
+			if len(left) > 0 && wire.OnlyMakes(s.X) && wire.MadeID(s.X) != "" && p.IDs.May(wire.MadeID(s.X), left[0]) {
+				p.IDs.Pair(wire.MadeID(s.X), left[0])
+				left = left[1:]
+			}
+		}
+	}
 }
 
 // passesOver reports whether a step makes an id where the counterpart of its call has made one
@@ -285,17 +321,19 @@ func (p *player) leavesReadings(s *newStrand, c *newCall) {
 }
 
 // isOfSeveral reports whether a step makes an id for one of several goroutines: which of the
-// recorded ones that is shows when it is used. It is not where the code of the call itself makes
-// it, none of those that it has begun makes any, and all that was recorded before it is done.
-// mu is held.
+// recorded ones that is shows when it is used. It is not where nobody else of the call was about to
+// make one when all of them were at rest; nor where the code of the call itself makes it, none of
+// those that it has begun makes any, and all that was recorded before it is done. mu is held.
 func (p *player) isOfSeveral(w *waiter) bool {
 	c := p.calls[w.step.Call]
 	oneOfThem := c != nil && c.beside && !c.shown
 	switch {
 	case !wire.MakesID(w.step) || c == nil || !c.apart && !oneOfThem:
 		return false
-	case oneOfThem || w.apart || c.makesApart || c.rec == nil:
+	case oneOfThem || c.rec == nil:
 		return true
+	case w.apart || c.makesApart:
+		return !w.only
 	}
 	return !p.isDoneBefore(c, w.next)
 }

@@ -99,6 +99,7 @@ func (r Run) Make(ctx context.Context) (*Outcome, error) {
 	if p.failed != nil {
 		return nil, p.failed
 	}
+	p.pairUnused()
 	p.Callers, p.Refused, p.Shared, p.Own = &p.callers, strays, p.asks.Shared, p.asks.Own
 	p.Asks, p.Rivals = p.asks.Counterparts, p.asks.Rivals
 	return &p.Outcome, nil

@@ -62,7 +62,10 @@ func (o *Order) Steps(got []*calls.Step, matched map[*calls.Step]*calls.Step) ma
 		if slices.IsSorted(places) {
 			continue
 		}
-		if rest := slices.DeleteFunc(slices.Clone(steps), o.isApart); len(rest) < len(steps) {
+		makesApart := slices.ContainsFunc(steps, func(g *calls.Step) bool { return wire.OnlyMakes(g.X) && o.isOfGoroutine(g) })
+		if rest := slices.DeleteFunc(slices.Clone(steps), func(g *calls.Step) bool {
+			return o.isApart(g) || makesApart && wire.OnlyMakes(g.X) // which of the ids is whose is not known
+		}); len(rest) < len(steps) {
 			steps, places, o.Loosened = rest, placesOf(rest, matched), true
 		}
 		if rest := o.withoutAtOnce(steps, places, matched); len(rest) < len(steps) {

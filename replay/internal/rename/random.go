@@ -2,7 +2,9 @@ package rename
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/compare"
@@ -12,6 +14,16 @@ import (
 
 // This file pairs the ids that live code makes for a request alone: its idempotency key, the
 // id of its session. No operation is about them, so nothing but their form tells them.
+
+// Anew is an id that live code is given where none of the recorded ones is known to be its own, by
+// its number. Where it stands for a UUID it has the form of one too: code that shortens or reads it
+// goes on.
+func Anew(number int, like string) string {
+	if len(like) > 0 && likeness.RandomID.FindString(like) == like {
+		return fmt.Sprintf("00000000-0000-7000-8000-%012x", number)
+	}
+	return wire.MadeByReplay + strconv.Itoa(number)
+}
 
 // PairRequests makes the random ids of a new request stand for those of a recorded one, if the
 // two are else the same to the byte, and reports that: with no other request as well.
@@ -48,7 +60,19 @@ func (r *IDs) pairAll(pairs []pair) {
 	for _, p := range pairs {
 		if _, paired := r.want[p.got]; !paired && r.mayInRequest(p) {
 			r.Pair(p.want, p.got)
+			r.pairWithin(p)
 			r.random++
+		}
+	}
+}
+
+// pairWithin has the ids that live code had from the context stand for recorded ones wherever they
+// are, once a text with more around them has shown for which.
+func (r *IDs) pairWithin(p pair) {
+	want := likeness.RandomID.FindAllString(p.want, -1)
+	for i, got := range likeness.RandomID.FindAllString(p.got, -1) {
+		if i < len(want) && r.either[got] {
+			r.PairMade(want[i], got)
 		}
 	}
 }
@@ -62,7 +86,7 @@ func (r *IDs) mayInRequest(p pair) bool {
 	if paired, found := r.want[p.got]; found {
 		return paired == p.want
 	}
-	if _, taken := r.got[p.want]; taken || r.known[p.got] != nobody || r.known[p.want] == elsewhere || r.known[p.want] == context {
+	if _, taken := r.got[p.want]; taken || r.known[p.got] != nobody || r.known[p.want] == elsewhere || r.known[p.want] == context && !r.either[p.got] {
 		return false
 	}
 	if r.origins == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/calls"
 	"github.com/adkreplay/adkreplay/internal/canonical"
 	"github.com/adkreplay/adkreplay/internal/compare"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/state"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -151,6 +152,16 @@ func (r *IDs) StandsForAny(id string) {
 		r.either = map[string]bool{}
 	}
 	r.either[id] = true
+}
+
+// IsRecorded reports whether an id is one of the recording.
+func (r *IDs) IsRecorded(id string) bool { return r.known[id] != nobody }
+
+// IsItself notes that live code was given a recorded id as what it is: no other one stands for it.
+func (r *IDs) IsItself(id string) {
+	if r.known[id] == context {
+		r.got[id] = id
+	}
 }
 
 // Keeps reports whether a new id stands for a recorded one already, or does now that
@@ -341,7 +352,7 @@ func (r *IDs) InText(request json.RawMessage) json.RawMessage {
 			to++
 		}
 		if to-from >= minIDInText {
-			if recorded, found := r.want[string(request[from:to])]; found {
+			if recorded, found := r.inToken(request[from:to]); found {
 				renamed = append(append(renamed, request[kept:from]...), recorded...)
 				kept = to
 			}
@@ -352,6 +363,23 @@ func (r *IDs) InText(request json.RawMessage) json.RawMessage {
 		return request
 	}
 	return append(renamed, request[kept:]...)
+}
+
+// inToken is a text without anything between ids in it, with the recorded ids in the place of those
+// that stand for them: it is one, or says one that live code had from the context among others.
+func (r *IDs) inToken(token []byte) (recorded string, found bool) {
+	if recorded, found = r.want[string(token)]; found || len(r.either) == 0 {
+		return recorded, found
+	}
+	recorded = likeness.RandomID.ReplaceAllStringFunc(string(token), func(id string) string {
+		want, stands := r.want[id]
+		if !stands || !r.either[id] {
+			return id
+		}
+		found = true
+		return want
+	})
+	return recorded, found
 }
 
 // escapeLength is how many bytes the escape has that a text of JSON begins with.

@@ -1,0 +1,230 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/thorough"
+	"github.com/adkreplay/adkreplay/replay"
+)
+
+// writesTo asks the world to keep something.
+func writesTo(ctx context.Context, of, what string, options ...adk.AskOptions) error {
+	_, err := adk.Ask(ctx, of, what, func(context.Context, string) (bool, error) { return true, nil }, options...)
+	return err
+}
+
+// inAGoroutine has a goroutine of its own do something, and waits for it, as frameworks do that run
+// tools.
+func inAGoroutine(do func() error) error {
+	done := make(chan error)
+	go func() { done <- do() }()
+	return <-done
+}
+
+// An id that a goroutine of user code makes is the recorded one, whatever becomes of it: the call
+// waits for that goroutine, and so nobody else makes one. Of several at once each has its own.
+func TestIDsOfGoroutinesOfUserCodesOwn(t *testing.T) {
+	t.Parallel()
+	for name, use := range map[string]func(ctx context.Context, dc *adk.DispatchContext, n int) error{
+		"unused": func(ctx context.Context, _ *adk.DispatchContext, _ int) error { adk.NewID(ctx); return nil },
+		"unused, before an ask": func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+			dc.NewID()
+			return writesTo(ctx, "orders", fmt.Sprint(n))
+		},
+		"unused, behind an ask": func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+			defer dc.NewID()
+			return writesTo(ctx, "orders", fmt.Sprint(n))
+		},
+		"in an ask": func(ctx context.Context, _ *adk.DispatchContext, n int) error {
+			return writesTo(ctx, "orders", fmt.Sprint(n, " ", adk.NewID(ctx)))
+		},
+		"in an ask, and another": func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+			id := dc.NewID()
+			return errors.Join(writesTo(ctx, "orders", fmt.Sprint(n, " ", id)), writesTo(ctx, "audit", "order-"+id))
+		},
+		"several in an ask": func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+			return writesTo(ctx, "orders", fmt.Sprint(n, " ", dc.NewID(), " ", dc.NewID()))
+		},
+		"as a key": func(ctx context.Context, _ *adk.DispatchContext, n int) error {
+			id := adk.NewID(ctx)
+			return writesTo(ctx, "orders", fmt.Sprint(n), adk.AskOptions{Effect: adk.EffectWrites, Key: id})
+		},
+		"as a key and in the ask": func(ctx context.Context, _ *adk.DispatchContext, n int) error {
+			id := adk.NewID(ctx)
+			return writesTo(ctx, "orders", fmt.Sprint(n, " ", id), adk.AskOptions{Effect: adk.EffectWrites, Key: id})
+		},
+		"of a record": func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+			return notes(ctx, dc, dc.NewID(), fmt.Sprint(n))
+		},
+	} {
+		for how, run := range map[string]func(do func(n int) error) error{
+			"one": func(do func(int) error) error { return inAGoroutine(func() error { return do(0) }) },
+			"one by one": func(do func(int) error) error {
+				var all error
+				for n := range 3 {
+					all = errors.Join(all, inAGoroutine(func() error { return do(n) }))
+				}
+				return all
+			},
+			"at once": func(do func(int) error) error {
+				var all started
+				for n := range 4 {
+					all.Go(func() error { return do(n) })
+				}
+				return all.Wait()
+			},
+			"at once, and then one": func(do func(int) error) error {
+				var all started
+				for n := range 2 {
+					all.Go(func() error { return do(n) })
+				}
+				return errors.Join(all.Wait(), inAGoroutine(func() error { return do(2) }))
+			},
+			"and then the call itself": func(do func(int) error) error {
+				return errors.Join(inAGoroutine(func() error { return do(0) }), do(1))
+			},
+			"one, and then at once": func(do func(int) error) error {
+				var all started
+				err := inAGoroutine(func() error { return do(0) })
+				for n := range 2 {
+					all.Go(func() error { return do(n + 1) })
+				}
+				return errors.Join(err, all.Wait())
+			},
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					return errors.Join(run(func(n int) error { return use(ctx, dc, n) }), dc.Ack())
+				})
+				for range thorough.Of(20, 5, 2) {
+					recorded := byTheMachine(t, agent)
+					for range thorough.Of(5, 2, 1) {
+						d := inTime(t, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor}})
+						require.Nil(t, d, "%s\n%s", d, recorded)
+					}
+				}
+			})
+		}
+	}
+}
+
+// The id of a goroutine that the call waits for is the recorded one to the letter: code may say a
+// part of it, which stands for nothing.
+func TestTheIDOfOneGoroutineIsTheRecordedOne(t *testing.T) {
+	t.Parallel()
+	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		one := func() error { return writesTo(ctx, "orders", "order "+dc.NewID()[:13]) }
+		return errors.Join(inAGoroutine(one), inAGoroutine(one), one(), dc.Ack())
+	})
+	for range thorough.Of(20, 5, 2) {
+		recorded := byTheMachine(t, agent)
+		d := inTime(t, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor}})
+		require.Nil(t, d, "%s\n%s", d, recorded)
+	}
+}
+
+// Code that shortens an id, or reads it as the UUID that it is, goes on with what it is given.
+func TestIDsOfGoroutinesHaveTheFormOfTheRecordedOnes(t *testing.T) {
+	t.Parallel()
+	agent := executing(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all started
+		for range 3 {
+			all.Go(func() error {
+				if id := dc.NewID(); len(id) != 36 || id[14] != '7' {
+					return fmt.Errorf("%s is no id", id)
+				}
+				return nil
+			})
+		}
+		return errors.Join(all.Wait(), dc.Ack())
+	})
+	recorded := byTheMachine(t, agent)
+	d := inTime(t, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor}})
+	require.Nil(t, d, "%s\n%s", d, recorded)
+}
+
+// How many ids there are, and what is done with them, is compared all the same.
+func TestOtherIDsOfGoroutinesAreTold(t *testing.T) {
+	t.Parallel()
+	type does func(ctx context.Context, dc *adk.DispatchContext, n int) error
+	inOrder := func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+		return writesTo(ctx, "orders", fmt.Sprint("order ", n, " is ", dc.NewID()))
+	}
+	for name, c := range map[string]struct{ was, is does }{
+		"one less": {inOrder, func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+			if n == 0 {
+				return writesTo(ctx, "orders", fmt.Sprint("order ", n, " is ", "none"))
+			}
+			return inOrder(ctx, dc, n)
+		}},
+		"one more": {inOrder, func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+			if n == 0 {
+				dc.NewID()
+			}
+			return inOrder(ctx, dc, n)
+		}},
+		"used elsewhere": {inOrder, func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+			return writesTo(ctx, "orders", fmt.Sprint("the new order ", n, " is ", dc.NewID()))
+		}},
+		"not used": {inOrder, func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+			return writesTo(ctx, "orders", fmt.Sprint("order ", n, " is ", dc.NewID()[:0]))
+		}},
+		"another one of two": {
+			func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+				one, other := dc.NewID(), dc.NewID()
+				return errors.Join(writesTo(ctx, "orders", fmt.Sprint(n, one)), writesTo(ctx, "audit", fmt.Sprint(n, other)))
+			},
+			func(ctx context.Context, dc *adk.DispatchContext, n int) error {
+				one := dc.NewID()
+				dc.NewID()
+				return errors.Join(writesTo(ctx, "orders", fmt.Sprint(n, one)), writesTo(ctx, "audit", fmt.Sprint(n, one)))
+			},
+		},
+	} {
+		for many := range 3 {
+			agent := func(does does) adk.Config {
+				return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+					var all started
+					for n := range many + 1 {
+						all.Go(func() error { return does(ctx, dc, n) })
+					}
+					return errors.Join(all.Wait(), dc.Ack())
+				})
+			}
+			t.Run(fmt.Sprint(name, "/", many+1), func(t *testing.T) {
+				t.Parallel()
+				recorded := byTheMachine(t, agent(c.was))
+				report, err := replay.Verify(t.Context(), bytes.NewReader(recorded), replay.Live{Config: agent(c.is), Seams: []string{replay.Executor}})
+				require.NoError(t, err)
+				assert.NotNil(t, report.Divergence, "%s", recorded)
+			})
+		}
+	}
+}
+
+// Which of the recorded ids is that of the call and which that of its goroutine is not known where
+// both make one at once, and so they are in no order with what the call does.
+func TestIDsOfACallBesideThoseOfAGoroutine(t *testing.T) {
+	t.Parallel()
+	agent := executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var all started
+		all.Go(func() error { dc.NewID(); return nil })
+		err := errors.Join(dc.Stash().Set("began", true), writesTo(ctx, "orders", "order"))
+		dc.NewID()
+		return errors.Join(err, all.Wait(), dc.Ack())
+	})
+	for range thorough.Of(200, 60, 20) {
+		recorded := byTheMachine(t, agent)
+		d := inTime(t, recorded, replay.Live{Config: agent, Seams: []string{replay.Executor}})
+		require.Nil(t, d, "%s\n%s", d, recorded)
+	}
+}
