@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -112,7 +111,7 @@ func (r *replayed) sinceUnanswered(next *replayed) func(*difference) bool {
 // are others the next time is no news.
 func sameButForIDs(one, other *adk.Crossing) bool {
 	return one != nil && other != nil && wire.Asks(one) && wire.Asks(other) && one.Name == other.Name && one.Status == other.Status &&
-		bytes.Equal(likeness.RandomID.ReplaceAll(one.JSON, nil), likeness.RandomID.ReplaceAll(other.JSON, nil))
+		likeness.SameButForIDs(one.JSON, other.JSON)
 }
 
 // otherwiseAlone is otherwise for a run in which only the seam was live in which the two first
