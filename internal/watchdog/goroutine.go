@@ -49,8 +49,12 @@ func (g Goroutine) Key() string {
 	return text.String()
 }
 
-// labelKey is the key of the label that the goroutines of a run have.
-const labelKey = "adkreplay-run"
+// labelKey is the key of the label that the goroutines of a run have, and whatKey that of what the
+// run is for.
+const (
+	labelKey = "adkreplay-run"
+	whatKey  = "adkreplay-schedule"
+)
 
 var labels atomic.Int64
 
@@ -69,6 +73,16 @@ func NewLabel() Label {
 // Set gives the label to the present goroutine, and to all that it starts from here
 // on.
 func (l Label) Set() { pprof.SetGoroutineLabels(l.context) }
+
+// SetFor is Set, and says what the run is for, where that is not empty: a panic that ends the program
+// has it in the heading of its goroutine.
+func (l Label) SetFor(what string) {
+	if what == "" {
+		l.Set()
+		return
+	}
+	pprof.SetGoroutineLabels(pprof.WithLabels(l.context, pprof.Labels(whatKey, what)))
+}
 
 // roots are the goroutines that began runs, by their numbers, with the numbers of the runs.
 var roots sync.Map

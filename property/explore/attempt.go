@@ -37,6 +37,7 @@ const explorer = "explorer"
 // the scheduler inside, and is used again for the next run.
 type attempt struct {
 	faults  []planned
+	name    string       // of the schedule, where a panic may be in a goroutine of user code's own, and end the program
 	unfired atomic.Int64 // how many of them have not come: what orders strands must not wait for mu
 	order   order
 	free    bool // strands go on as the system wants it
@@ -130,6 +131,9 @@ func newAttempt() *attempt {
 func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
 	a.unfired.Store(int64(len(n.faults)))
+	if a.name = ""; a.isApart() {
+		a.name = n.schedule().String()
+	}
 	a.order.reset(n.picks, asleep, record)
 	a.script = n.script.playing()
 	a.endings = n.input.IsZero() && len(n.picks) == 0 && n.random == 0 && !n.free && (len(n.faults) == 0 || len(n.faults) == 1 && n.faults[0].within)
@@ -176,7 +180,7 @@ func (a *attempt) run(subject turn.Subject) {
 	if a.phase.Load() == givenUp { // who judges it reads what a run would write
 		runtime.Goexit()
 	}
-	a.label.Set()
+	a.label.SetFor(a.name)
 	config := a.instance.Config
 	clock, ok := config.Clock.(*fakes.Clock)
 	if !ok {

@@ -31,7 +31,8 @@
 // goes otherwise, as to a database.
 //
 // Goroutines that user code has begun itself, and which ask or dispatch, come in the order of
-// the system: other orders are not tried, and NotCovered says so. Strands (Fork) are.
+// the system: other orders are not tried, and NotCovered says so. Strands (Fork) are. A panic of
+// such a goroutine ends the program, and the heading of its trace names the schedule.
 //
 // User code may block by other means than the engine's: a strand that waits for a lock
 // or a channel loses its turn to another one. An exploration ends with its budget,

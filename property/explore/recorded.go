@@ -173,7 +173,8 @@ func inOrder(asks map[int]*asked) []*asked {
 //	}, explore.Options{})
 //
 // A turn whose code of today asks what the recording has no answer to is not explored,
-// and fails the test: golden.Replay says what has changed. A bug that several traces show is
+// and fails the test: golden.Replay says what has changed. For a subject that needs more, such as
+// the errors of a client (turn.Subject.Errors), call Recorded and Test. A bug that several traces show is
 // told in full of the first, and the others name that. reading says how the traces are
 // read. Journals of sessions, and traces that end where their host was killed, are no turns to
 // explore.

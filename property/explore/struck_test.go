@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -342,4 +343,32 @@ func uuid() string {
 	_, _ = rand.Read(b[:]) // which never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// A panic in a goroutine of user code's own ends the program: what it prints of the goroutine names the
+// schedule.
+func TestGoroutinesSayTheirSchedule(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var headings []string
+	run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		var tool sync.WaitGroup
+		tool.Go(func() {
+			if _, err := adk.Ask(ctx, "search", "tea", func(context.Context, string) (string, error) { return "found", nil }); err != nil {
+				heading, _, _ := strings.Cut(string(debug.Stack()), "\n")
+				mu.Lock()
+				defer mu.Unlock()
+				headings = append(headings, heading)
+			}
+		})
+		if tool.Wait(); ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return dc.Ack()
+	}
+	explored(t, turn.Subject{Name: "search", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}, explore.Options{Faults: []turn.FaultKind{turn.AskRefused}, UsualInput: true})
+	require.NotEmpty(t, headings)
+	assert.Regexp(t, `"adkreplay-schedule": "ask-refused@\d+"`, headings[0])
 }
