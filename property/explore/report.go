@@ -340,8 +340,8 @@ func (e *exploring) notCovered() (all []string) {
 		all = append(all, "what the first run alone did, which left something to all others, as in a variable of a package: have Open make what a run changes\n"+e.first)
 	}
 	if n := e.outside.Load(); n > 0 {
-		all = append(all, fmt.Sprintf("what %s do otherwise than the undisturbed turn: a strand waits there outside the engine, by the machine's time say, and others go on meanwhile. "+
-			"Wait with Sleep of a handle, or adk.Sleep", inWords(int(n), "schedule")))
+		all = append(all, fmt.Sprintf("what %s do otherwise than the undisturbed turn: a strand waits there outside the engine, for another one or for the machine's time, and others go on "+
+			"meanwhile. What waits for time is better off with Sleep of a handle, or adk.Sleep", inWords(int(n), "schedule")))
 	}
 	all = append(all, e.looseness()...)
 	if e.stopped == "" {
