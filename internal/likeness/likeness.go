@@ -3,7 +3,6 @@
 package likeness
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -77,9 +76,33 @@ const few = 4
 var RandomID = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
 
 // SameButForIDs reports whether two requests say the same, but for such ids: these are others in
-// each run.
+// each run. Of two that differ elsewhere it reads no further than there.
 func SameButForIDs(a, b json.RawMessage) bool {
-	return bytes.Equal(a, b) || len(a) == len(b) && bytes.Equal(RandomID.ReplaceAllLiteral(a, nil), RandomID.ReplaceAllLiteral(b, nil))
+	if len(a) != len(b) {
+		return false
+	}
+	for at := 0; at < len(a); at++ {
+		if a[at] == b[at] {
+			continue
+		}
+		end := endOfID(a, at)
+		if end == 0 || end != endOfID(b, at) {
+			return false
+		}
+		at = end - 1
+	}
+	return true
+}
+
+// endOfID is where the id ends that a place of a text is in; 0 where it is in none.
+func endOfID(text []byte, at int) int {
+	from := max(0, at-sizeOfID+1)
+	for _, id := range RandomID.FindAllIndex(text[from:min(len(text), at+sizeOfID)], -1) {
+		if from+id[0] <= at && at < from+id[1] {
+			return from + id[1]
+		}
+	}
+	return 0
 }
 
 const (

@@ -2,6 +2,7 @@ package likeness_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -64,4 +65,24 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, []string{"model", "POST", "/chat"}, []string{post.Of, post.Method, post.Path})
 	bare := of(`["one"]`)
 	assert.Equal(t, []string{"model", "", ""}, []string{bare.Of, bare.Method, bare.Path})
+}
+
+// Requests are the same but for their ids where what else they say is, in its place.
+func TestSameButForIDs(t *testing.T) {
+	const one, other = "9c2f6b1e-3a4d-4e5f-8a6b-7c8d9e0f1a2b", "9c2f6b1e-3a4d-4e5f-9b7c-0d1e2f3a4b5c"
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{`{"key":"` + one + `","of":"tea"}`, `{"key":"` + other + `","of":"tea"}`, true},
+		{`{"keys":["a` + one + `","` + other + `"]}`, `{"keys":["a` + other + `","` + one + `"]}`, true},
+		{`{"key":"` + one + `","of":"tea"}`, `{"key":"` + other + `","of":"pie"}`, false},
+		{`{"key":"` + one + `"}`, `{"key":"` + strings.Repeat("x", len(one)) + `"}`, false},
+		{`{"key":"` + one + `"}`, `{"key":"` + one + `x"}`, false},
+		{`{"of":"tea"}`, `{"of":"pie"}`, false},
+		{`{"of":"tea"}`, `{"of":"tea"}`, true},
+		{``, ``, true},
+	} {
+		assert.Equal(t, c.want, likeness.SameButForIDs([]byte(c.a), []byte(c.b)), "%s and %s", c.a, c.b)
+	}
 }

@@ -1,10 +1,11 @@
 package modelapi
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
 // Choice is one of the messages that an answer says, put together from its pieces.
@@ -34,14 +35,16 @@ func (c *Call) Arguments() string {
 	if text, is := c.Args.(string); is {
 		return text
 	}
-	text, _ := json.Marshal(c.Args) // it was read from JSON
+	text, _ := unescaped.Marshal(c.Args) // it was read from JSON
 	return string(text)
 }
 
 // Where an answer says text, whatever its provider's form is.
 const (
-	saidContent  = "content"
-	saidThinking = "thinking"
+	saidContent   = "content"
+	saidThinking  = "thinking"
+	saidSignature = "signature"
+	saidRefusal   = "refusal"
 )
 
 // thoughts are the members that hold what a model thinks.
@@ -93,7 +96,7 @@ func (h *heard) message(finish string) Message {
 		for _, name := range thoughts {
 			thought += c.Texts[name]
 		}
-		text += c.Texts[saidContent] + c.Texts["refusal"]
+		text += c.Texts[saidContent] + c.Texts[saidRefusal]
 		for _, called := range c.Calls {
 			calls = append(calls, callPart(called.ID, called.Name, called.Args))
 		}
@@ -155,12 +158,7 @@ func (c *heardChoice) call(at int, id, name string, args any) {
 
 // take takes an event, and reports whether one of these knows its form.
 func (h *heard) take(event map[string]any) bool {
-	for _, form := range []func(map[string]any) bool{h.ofCompletions, h.ofMessages, h.ofResponses, h.ofGemini, h.ofOllama} {
-		if form(event) {
-			return true
-		}
-	}
-	return false
+	return h.ofCompletions(event) || h.ofMessages(event) || h.ofResponses(event) || h.ofGemini(event) || h.ofOllama(event)
 }
 
 func (h *heard) ofCompletions(event map[string]any) bool {
@@ -247,19 +245,20 @@ func (h *heard) block(at int, block map[string]any, input any) {
 		c.value(kind, block)
 	}
 	if signature := firstText(block, "signature"); signature != "" {
-		c.say("signature", signature)
+		c.say(saidSignature, signature)
 	}
 }
 
 func (h *heard) blockDelta(at int, delta map[string]any) {
 	c := h.choice(0)
-	text := map[string]string{"text": saidContent, saidThinking: saidThinking, "signature": "signature"}
 	for name, v := range delta {
 		said, isText := v.(string)
-		switch into := text[name]; {
+		switch {
 		case name == "type":
-		case isText && into != "":
-			c.say(into, said)
+		case isText && name == "text":
+			c.say(saidContent, said)
+		case isText && (name == saidThinking || name == saidSignature):
+			c.say(name, said)
 		case isText && name == "partial_json":
 			c.call(at, "", "", said)
 		default:
@@ -282,7 +281,7 @@ func (h *heard) ofResponses(event map[string]any) bool {
 	case "response.output_text.delta":
 		h.choice(0).say(saidContent, firstText(event, "delta"))
 	case "response.refusal.delta":
-		h.choice(0).say("refusal", firstText(event, "delta"))
+		h.choice(0).say(saidRefusal, firstText(event, "delta"))
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
 		h.choice(0).say("reasoning", firstText(event, "delta"))
 	case "response.function_call_arguments.delta":
@@ -319,7 +318,7 @@ func (h *heard) item(at int, item map[string]any) {
 				c.say(saidContent, text)
 			}
 			if text := firstText(part, "refusal"); text != "" {
-				c.say("refusal", text)
+				c.say(saidRefusal, text)
 			}
 		}
 	case "reasoning":
@@ -369,7 +368,7 @@ func (c *heardChoice) part(part map[string]any) {
 		c.value("part", part)
 	}
 	if signature := firstText(part, "thoughtSignature"); signature != "" {
-		c.say("signature", signature)
+		c.say(saidSignature, signature)
 	}
 }
 

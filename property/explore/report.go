@@ -341,7 +341,7 @@ func (e *exploring) notCovered() (all []string) {
 	}
 	if n := e.outside.Load(); n > 0 {
 		all = append(all, fmt.Sprintf("what %s do otherwise than the undisturbed turn: a strand waits there outside the engine, for another one or for the machine's time, and others go on "+
-			"meanwhile. What waits for time is better off with Sleep of a handle, or adk.Sleep", inWords(int(n), "schedule")))
+			"meanwhile. What waits for time is better off with Sleep of a handle, or adk.Sleep", inWords(int(n), "run")))
 	}
 	all = append(all, e.looseness()...)
 	if e.stopped == "" {

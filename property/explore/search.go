@@ -167,7 +167,7 @@ type exploring struct {
 	loose    atomic.Bool // code asks from goroutines of its own
 	ownAsks  atomic.Bool // a goroutine that code has begun asks: where it is the only one in its call, another may be next time
 	looseAt  atomic.Pointer[string]
-	outside  atomic.Int64 // schedules in which strands went on while one waited by the machine's time
+	outside  atomic.Int64 // runs in which strands went on while one waited by the machine's time
 	looseIn  sync.Map     // the seams in which it does
 	beside   []string     // who is asked in the undisturbed turn with a context that is no call's
 	swayed   int          // schedules of which a run went another way than the one that they were made of

@@ -97,7 +97,7 @@ func (w *worker) follow(a *attempt) {
 		}
 		b = one
 		b.reset(candidate{}, nil, false, false)
-		b.following, b.history = a.instance.Next, a.history
+		b.following, b.history, b.name = a.instance.Next, a.history, a.name
 		return true
 	}, func(_ *attempt, s *stall) { a.after.stall = s })
 	a.after.keep(b)

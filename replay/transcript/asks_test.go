@@ -16,6 +16,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/allocs"
 	"github.com/adkreplay/adkreplay/internal/tracetest"
 	"github.com/adkreplay/adkreplay/replay"
 	"github.com/adkreplay/adkreplay/replay/transcript"
@@ -217,6 +218,31 @@ func TestAsksInOtherForms(t *testing.T) {
 		exchange{of: "e", body: `{"method":"","path":"","Model":"own","Messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hello you"}]}`},
 	))
 	goldie.New(t, goldie.WithFixtureDir("testdata/transcripts"), goldie.WithNameSuffix(".txt")).Assert(t, "asks-in-other-forms", []byte(said))
+}
+
+// However deep results are within results, those that a provider would have are said in words, and
+// to show them costs what they are long.
+func TestResultsWithinResults(t *testing.T) {
+	allocs.Countable(t)
+	asked := func(depth int) []byte {
+		const open, end = `[{"type":"tool_result","tool_use_id":"a","content":`, `}]`
+		return askedOf(t, exchange{of: "a", body: `{"method":"POST","path":"/v1/messages","body":{"messages":[{"role":"user","content":` +
+			strings.Repeat(open, depth) + `"4 °C"` + strings.Repeat(end, depth) + `}]}}`})
+	}
+	assert.Contains(t, linesWithin(t, asked(1)), `user result "4 °C" for a`)
+	shown := func(depth int) float64 {
+		recorded := asked(depth)
+		return float64(allocs.Bytes(func() { assert.Less(t, len(linesWithin(t, recorded)), 600) }))
+	}
+	assert.Less(t, shown(2000)/shown(1000), 2.5)
+}
+
+// What a model wants of a tool is shown as it is, whether it comes as an object or as a text.
+func TestArgumentsAreShownAsTheyAre(t *testing.T) {
+	t.Parallel()
+	text := linesWithin(t, askedOf(t, exchange{of: "a", body: `{"method":"POST","path":"/v1/messages","body":{"messages":[` + question + `]}}`,
+		pieces: []string{okHead, `{"body":{"type":"message","content":[{"type":"tool_use","id":"t1","name":"find","input":{"html":"<b> & more"}}]}}`}}))
+	assert.Contains(t, text, `→ calls find {"html":"<b> & more"} as t1`)
 }
 
 // Who stops reading behind [DONE] has read all; who stops before it has not.

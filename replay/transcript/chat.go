@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -87,7 +88,7 @@ func (r *chatRequest) settings() (lines []string) {
 // system are the instructions that stand beside the messages.
 func (r *chatRequest) system() []string {
 	return safetext.Each(r.System, func(name string) string {
-		return safetext.PlainName(name) + " " + contentWords(json.RawMessage(jsonWords(r.Body[name])))
+		return safetext.PlainName(name) + " " + contentWords(json.RawMessage(jsonWords(r.Body[name])), 0)
 	})
 }
 
@@ -169,19 +170,23 @@ func messageWords(raw json.RawMessage) string {
 	if text := string(members["content"]); text == "null" || text == `""` && len(members) > 1 {
 		delete(members, "content")
 	}
-	return strings.Join(append([]string{safetext.PlainName(role)}, saidWords(members)...), " ")
+	return strings.Join(append([]string{safetext.PlainName(role)}, saidWords(members, 0)...), " ")
 }
 
 // itemRoles are whose items of these types are, where a conversation has other items than
 // messages.
 var itemRoles = map[string]string{"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
 
-// saidWords are the members of a message, or of a part of one.
-func saidWords(members map[string]json.RawMessage) (words []string) {
-	words = kindWords(members)
+// deepestPart is how deep the parts of a message that are said in words may be within others: in what
+// a tool gave. What is deeper is JSON.
+const deepestPart = 2
+
+// saidWords are the members of a message, or of a part of one so deep.
+func saidWords(members map[string]json.RawMessage, depth int) (words []string) {
+	words = kindWords(members, depth)
 	for _, name := range []string{"content", "parts"} {
 		if content, has := members[name]; has {
-			words = append(words, contentWords(content))
+			words = append(words, contentWords(content, depth))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -202,7 +207,7 @@ func saidWords(members map[string]json.RawMessage) (words []string) {
 // kindWords are the words of what a part of a conversation is by its type, or by its only member,
 // where that is a text, a thought, a call of a tool or what one gave. The members that they say are
 // taken out.
-func kindWords(members map[string]json.RawMessage) []string {
+func kindWords(members map[string]json.RawMessage, depth int) []string {
 	var kind string
 	_ = json.Unmarshal(members["type"], &kind) // what is none says nothing
 	take := func(name string) json.RawMessage {
@@ -211,33 +216,33 @@ func kindWords(members map[string]json.RawMessage) []string {
 		delete(members, "type")
 		return raw
 	}
-	has := func(names ...string) bool {
-		return !slices.ContainsFunc(names, func(name string) bool { return members[name] == nil })
+	areTexts := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return !isText(members[name]) })
 	}
 	switch {
 	case isText(members["text"]) && (kind == "" || kind == "text" || kind == "input_text" || kind == "output_text"):
 		return []string{quotedIn(take("text"))}
-	case kind == "thinking" && isText(members["thinking"]):
+	case kind == "thinking" && areTexts("thinking"):
 		return []string{"thinks " + quotedIn(take("thinking"))}
-	case kind == "tool_use" && has("name", "input"):
-		return []string{calling + callOf(take("name"), take("input"), take("id"))}
-	case kind == "function_call" && has("name", "arguments"):
-		return []string{calling + callOf(take("name"), take("arguments"), take("call_id"))}
-	case kind == "tool_result" && has("tool_use_id"):
-		return []string{resultOf(take("content"), take("tool_use_id"))}
-	case kind == "function_call_output" && has("output", "call_id"):
-		return []string{contentWords(take("output")) + " for " + nameWords(take("call_id"))}
+	case kind == "tool_use" && areTexts("name", "id"):
+		return []string{calling + calledWords(textIn(take("name")), argumentsIn(take("input")), textIn(take("id")))}
+	case kind == "function_call" && areTexts("name", "call_id"):
+		return []string{calling + calledWords(textIn(take("name")), argumentsIn(take("arguments")), textIn(take("call_id")))}
+	case kind == "tool_result" && areTexts("tool_use_id"):
+		return []string{resultOf(take("content"), take("tool_use_id"), depth)}
+	case kind == "function_call_output" && members["output"] != nil && areTexts("call_id"):
+		return []string{contentWords(take("output"), depth+1) + " for " + nameWords(take("call_id"))}
 	case kind != "":
 		return nil
 	}
 	var of map[string]json.RawMessage
-	if json.Unmarshal(members["functionCall"], &of) == nil && of["name"] != nil {
+	if json.Unmarshal(members["functionCall"], &of) == nil && isText(of["name"]) && (of["id"] == nil || isText(of["id"])) {
 		delete(members, "functionCall")
-		return []string{calling + callOf(of["name"], of["args"], of["id"])}
+		return []string{calling + calledWords(textIn(of["name"]), argumentsIn(of["args"]), textIn(of["id"]))}
 	}
 	if json.Unmarshal(members["functionResponse"], &of) == nil && of["name"] != nil {
 		delete(members, "functionResponse")
-		words := []string{resultOf(of["response"], of["name"])}
+		words := []string{resultOf(of["response"], of["name"], depth)}
 		if of["id"] != nil {
 			words = append(words, "of "+nameWords(of["id"]))
 		}
@@ -248,54 +253,51 @@ func kindWords(members map[string]json.RawMessage) []string {
 
 func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
 
-func quotedIn(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return safetext.BareJSON(string(raw))
+// textIn is a text that was read from JSON; empty of what is none.
+func textIn(raw json.RawMessage) (text string) {
+	if isText(raw) {
+		_ = json.Unmarshal(raw, &text)
 	}
-	return safetext.Quoted(text)
+	return text
 }
 
-// callOf is a call of a tool with its arguments, an object or the text of one.
-func callOf(name, args, id json.RawMessage) string {
-	text := string(args)
-	if isText(args) {
-		_ = json.Unmarshal(args, &text) // it was read from JSON
+func quotedIn(raw json.RawMessage) string { return safetext.Quoted(textIn(raw)) }
+
+// argumentsIn are the arguments of a call, an object or the text of one, as text.
+func argumentsIn(raw json.RawMessage) string {
+	if isText(raw) {
+		return textIn(raw)
 	}
-	words := nameWords(name) + " " + safetext.Arguments(text)
-	if len(id) > 0 {
-		words += " as " + nameWords(id)
-	}
-	return words
+	return string(raw)
 }
 
 // resultOf is what a tool gave for a call.
-func resultOf(content, id json.RawMessage) string {
+func resultOf(content, id json.RawMessage, depth int) string {
 	if len(content) == 0 {
 		return "nothing for " + nameWords(id)
 	}
-	return "result " + contentWords(content) + " for " + nameWords(id)
+	return "result " + contentWords(content, depth+1) + " for " + nameWords(id)
 }
 
 // mostParts is how many parts of a message and how many calls are shown.
 const mostParts = 8
 
 // contentWords are a text, a list of texts and other parts, or an object that has one.
-func contentWords(raw json.RawMessage) string {
+func contentWords(raw json.RawMessage, depth int) string {
 	var parts []json.RawMessage
 	switch {
 	case isText(raw):
 		return quotedIn(raw)
-	case json.Unmarshal(raw, &parts) == nil:
-		return strings.Join(middleOut(partsWords(parts), mostParts, "part"), ", ")
+	case depth < deepestPart && json.Unmarshal(raw, &parts) == nil:
+		return strings.Join(middleOut(partsWords(parts, depth), mostParts, "part"), ", ")
 	}
-	return partWords(raw)
+	return partWords(raw, depth)
 }
 
 // partsWords are the words of each part; of calls that follow one another the first alone says
 // that it is one.
-func partsWords(parts []json.RawMessage) []string {
-	all := safetext.Each(parts, partWords)
+func partsWords(parts []json.RawMessage, depth int) []string {
+	all := safetext.Each(parts, func(raw json.RawMessage) string { return partWords(raw, depth) })
 	for i := len(all) - 1; i > 0; i-- {
 		if strings.HasPrefix(all[i-1], calling) {
 			all[i] = strings.TrimPrefix(all[i], calling)
@@ -305,21 +307,20 @@ func partsWords(parts []json.RawMessage) []string {
 }
 
 // partWords is a part of a message.
-func partWords(raw json.RawMessage) string {
+func partWords(raw json.RawMessage, depth int) string {
 	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil {
+	if depth >= deepestPart || json.Unmarshal(raw, &members) != nil {
 		return safetext.BareJSON(string(raw))
 	}
-	var parts []json.RawMessage
-	if len(members) == 1 && json.Unmarshal(members["parts"], &parts) == nil && parts != nil {
-		return contentWords(members["parts"])
+	if parts := members["parts"]; len(members) == 1 && bytes.HasPrefix(parts, []byte("[")) {
+		return contentWords(parts, depth+1)
 	}
 	before := len(members)
-	words := kindWords(members)
+	words := kindWords(members, depth)
 	if len(members) == before {
 		return safetext.BareJSON(string(raw))
 	}
-	return strings.Join(append(words, saidWords(members)...), " ")
+	return strings.Join(append(words, saidWords(members, depth+1)...), " ")
 }
 
 // nameWords is a name that should be a text.
@@ -342,19 +343,16 @@ func callWords(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &call) != nil || call.Function.Name == "" {
 		return safetext.BareJSON(string(raw))
 	}
-	args := string(call.Function.Arguments)
-	if isText(call.Function.Arguments) {
-		_ = json.Unmarshal(call.Function.Arguments, &args) // it was read from JSON
-	}
-	return calledWords(modelapi.Call{ID: call.ID, Name: call.Function.Name, Args: args})
+	return calledWords(call.Function.Name, argumentsIn(call.Function.Arguments), call.ID)
 }
 
-func calledWords(call modelapi.Call) string {
-	words := safetext.PlainName(call.Name) + " " + safetext.Arguments(call.Arguments())
-	if call.ID == "" {
+// calledWords are a call of a tool. Some have no id.
+func calledWords(name, args, id string) string {
+	words := safetext.PlainName(name) + " " + safetext.Arguments(args)
+	if id == "" {
 		return words
 	}
-	return words + " as " + safetext.PlainName(call.ID)
+	return words + " as " + safetext.PlainName(id)
 }
 
 // calling leads to calls of tools.
@@ -448,7 +446,7 @@ func choiceWords(c modelapi.Choice) string {
 		}
 	}
 	if len(c.Calls) > 0 {
-		words = append(words, callsWords(safetext.Each(c.Calls, calledWords)))
+		words = append(words, callsWords(safetext.Each(c.Calls, func(c modelapi.Call) string { return calledWords(c.Name, c.Arguments(), c.ID) })))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		all := safetext.Each(c.Values[name], func(v any) string { return safetext.BareJSON(jsonWords(v)) })

@@ -4,13 +4,14 @@
 package chatfault
 
 import (
-	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/httpform"
+	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
@@ -62,8 +63,8 @@ func (f Fault) Break(a Answer) (_ Answer, broken bool) {
 			continue
 		}
 		e := events[i]
-		if now := e.json(); !e.gone && !bytes.Equal(now, e.before) {
-			given.Value = now
+		if e.isChanged() {
+			given.Value = e.json()
 		}
 		if !e.gone {
 			pieces = append(pieces, given)
@@ -280,8 +281,8 @@ func breakRefusal(m *message) bool {
 type event struct {
 	at     int             // the piece
 	piece  *httpform.Piece // over HTTP
+	text   []byte          // as it was given
 	tree   map[string]any
-	before json.RawMessage // as it was given
 	gone   bool
 	behind []*event // which are put in
 }
@@ -310,13 +311,18 @@ func (a Answer) events() (all []*event) {
 }
 
 func (e *event) read(text []byte) bool {
-	read := json.NewDecoder(bytes.NewReader(text))
-	read.UseNumber()
-	if read.Decode(&e.tree) != nil || e.tree == nil {
-		return false
-	}
-	e.before = e.json()
-	return true
+	e.text, e.tree = text, objectOf(text)
+	return e.tree != nil
+}
+
+// isChanged reports whether the event says something else than it was given as.
+func (e *event) isChanged() bool { return !reflect.DeepEqual(e.tree, objectOf(e.text)) }
+
+// objectOf is the object that a text says; nil where it says none.
+func objectOf(text []byte) map[string]any {
+	tree, _ := jsondiff.Decode(string(text))
+	object, _ := tree.(map[string]any)
+	return object
 }
 
 // json is the event as it is now.
@@ -347,12 +353,9 @@ func (e *event) clone() *event {
 }
 
 // cloneOf is an object that shares nothing with another.
-func cloneOf(object map[string]any) (c map[string]any) {
+func cloneOf(object map[string]any) map[string]any {
 	raw, _ := unescaped.Marshal(object) // what was read from JSON has one
-	read := json.NewDecoder(bytes.NewReader(raw))
-	read.UseNumber()
-	_ = read.Decode(&c)
-	return c
+	return objectOf(raw)
 }
 
 // messageIn finds the message of an answer, by the form that it has; nil where it has none.
