@@ -162,7 +162,11 @@ func (c *conversing) next(request ProviderRequest) (Reply, error) {
 		}
 		c.spent[i] = one.When == nil || !one.When.Reusable
 		c.differences = append(c.differences, differencesOf(n, one.Request, request)...)
-		return one.Response, nil
+		reply, err := one.Response.to(request)
+		if err != nil {
+			err = fmt.Errorf("fakes: interaction %d cannot be said to request %d, %s %s: %w", i+1, n, request.Method, request.URL, err)
+		}
+		return reply, err
 	}
 	return Reply{}, fmt.Errorf("fakes: nothing fits request %d: %s %s; %s", n, request.Method, request.URL, c.rest())
 }

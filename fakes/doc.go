@@ -19,6 +19,14 @@
 // one at a time, so that equal runs make equal crossings.
 //
 // An [Approver] settles gates. A [Provider] is a model's server behind HTTP, a [Transport] the
-// same without a network; both answer from a recorded [Conversation], which package cassette
-// reads. What they are asked is matched by a [Matcher].
+// same without a network; both answer with a [Conversation], recorded, which package cassette
+// reads, or scripted. What they are asked is matched by a [Matcher].
+//
+// A scripted model speaks the form of the API that a client asks through, whichever SDK that is:
+// Chat Completions, Messages, Responses, Gemini or Ollama, as a stream or whole.
+//
+//	model := fakes.NewTransport(fakes.Converse(
+//		fakes.StreamToolCall("call_1", "weather", `{"city":"Oslo"}`),
+//		fakes.StreamReply("It rains ", "in Oslo.")))
+//	client := anthropic.NewClient(option.WithAPIKey("none"), option.WithHTTPClient(&http.Client{Transport: model}))
 package fakes

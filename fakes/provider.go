@@ -1,7 +1,6 @@
 package fakes
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,12 +8,13 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/adkreplay/adkreplay/fakes/internal/saying"
 	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
 // Conversation is what a Provider or a Transport serves: interactions in order, recorded with
-// a real provider of Chat Completions or scripted by a test.
+// a model's real provider or scripted by a test.
 type Conversation struct {
 	// Source says where a recording comes from.
 	Source       string        `json:"source"`
@@ -50,6 +50,8 @@ type Reply struct {
 	// Headers are further headers, such as Retry-After.
 	Headers http.Header `json:"headers,omitempty"`
 	Body    string      `json:"body"`
+	// said is what StreamReply and its like say; nil for a reply that is its Body.
+	said *said
 }
 
 // ReadConversation reads a recorded conversation, a JSON object like
@@ -160,18 +162,15 @@ func splitEvents(body string) (events []string) {
 	return events
 }
 
-// StreamReply is a reply that streams a message in chunks, as Chat Completions
-// does, and stops.
-func StreamReply(chunks ...string) Reply {
-	deltas := []delta{{Role: "assistant"}}
-	for _, chunk := range chunks {
-		deltas = append(deltas, delta{Content: chunk})
-	}
-	return streamOf("stop", deltas)
-}
+// StreamReply is a reply of a model that says a message in chunks. Where it is asked at the path of
+// Chat Completions, Messages, Responses, Gemini or Ollama, it answers in that form: with a stream
+// if the request asks for one, else whole. Its Body is the stream of Chat Completions, which goes
+// out as it is everywhere else, and wherever it was changed.
+func StreamReply(chunks ...string) Reply { return replyOf(saying.Answer{Text: chunks}) }
 
-// StreamToolCall is a reply that streams one call of a function, its arguments
-// in fragments that need not be JSON by themselves, and stops for the call.
+// StreamToolCall is a reply of a model that calls a function, as StreamReply says one. The arguments
+// come in fragments that need not be JSON by themselves, but together are an object: what is none
+// cannot be said in a form that has them as one, and is refused there with status 500.
 func StreamToolCall(id, name string, argumentFragments ...string) Reply {
 	return StreamToolCalls("", StreamedCall{id, name, argumentFragments})
 }
@@ -183,72 +182,39 @@ type StreamedCall struct {
 	ArgumentFragments []string
 }
 
-// StreamToolCalls is a reply that streams a text, which may be empty, and then calls of
-// functions, each behind the one before, and stops for them.
+// StreamToolCalls is a reply of a model that says a text, which may be empty, and then calls
+// functions, each behind the one before, as StreamReply and StreamToolCall say them.
 func StreamToolCalls(text string, calls ...StreamedCall) Reply {
-	var deltas []delta
+	var a saying.Answer
 	if text != "" {
-		deltas = append(deltas, delta{Content: text})
+		a.Text = []string{text}
 	}
-	for i, call := range calls {
-		deltas = append(deltas, delta{ToolCalls: []deltaCall{{Index: i, ID: call.ID, Type: "function", Function: deltaFunction{Name: call.Name}}}})
-		for _, fragment := range call.ArgumentFragments {
-			deltas = append(deltas, delta{ToolCalls: []deltaCall{{Index: i, Function: deltaFunction{Arguments: fragment}}}})
-		}
+	for _, call := range calls {
+		a.Calls = append(a.Calls, saying.Call(call))
 	}
-	if len(deltas) > 0 {
-		deltas[0].Role = "assistant"
-	}
-	return streamOf("tool_calls", deltas)
+	return replyOf(a)
 }
 
-// The parts of a chat.completion.chunk that StreamReply and StreamToolCall write.
-type (
-	chunk struct {
-		ID      string        `json:"id"`
-		Object  string        `json:"object"`
-		Created int64         `json:"created"`
-		Model   string        `json:"model"`
-		Choices []chunkChoice `json:"choices"`
-	}
-	chunkChoice struct {
-		Index        int     `json:"index"`
-		Delta        delta   `json:"delta"`
-		FinishReason *string `json:"finish_reason"`
-	}
-	delta struct {
-		Role      string      `json:"role,omitempty"`
-		Content   string      `json:"content,omitempty"`
-		ToolCalls []deltaCall `json:"tool_calls,omitempty"`
-	}
-	deltaCall struct {
-		Index    int           `json:"index"`
-		ID       string        `json:"id,omitempty"`
-		Type     string        `json:"type,omitempty"`
-		Function deltaFunction `json:"function"`
-	}
-	deltaFunction struct {
-		Name      string `json:"name,omitempty"`
-		Arguments string `json:"arguments"`
-	}
-)
-
-// streamOf is an event stream of deltas that ends for a reason.
-func streamOf(finish string, deltas []delta) Reply {
-	var body bytes.Buffer
-	for _, d := range deltas {
-		appendChunk(&body, chunkChoice{Delta: d})
-	}
-	appendChunk(&body, chunkChoice{FinishReason: &finish})
-	body.WriteString("data: [DONE]\n\n")
-	return Reply{Status: http.StatusOK, ContentType: "text/event-stream", Body: body.String()}
+// replyOf is the reply that says an answer.
+func replyOf(a saying.Answer) Reply {
+	stream := a.CompletionStream()
+	return Reply{Status: http.StatusOK, ContentType: stream.ContentType, Body: stream.Text, said: &said{a, stream.Text}}
 }
 
-func appendChunk(body *bytes.Buffer, choice chunkChoice) {
-	data, err := json.Marshal(chunk{ID: "chatcmpl-fake", Object: "chat.completion.chunk", Created: Epoch.Unix(),
-		Model: "fake", Choices: []chunkChoice{choice}})
-	if err != nil {
-		panic(err) // structs of text and numbers always encode
+// said is what a model says in a reply, and the body that the reply had of it.
+type said struct {
+	answer saying.Answer
+	body   string
+}
+
+// to is the reply as it answers a request.
+func (r Reply) to(request ProviderRequest) (Reply, error) {
+	if r.said == nil || r.said.body != r.Body {
+		return r, nil
 	}
-	fmt.Fprintf(body, "data: %s\n\n", data)
+	body, err := r.said.answer.To(request.URL, request.Body)
+	if body != nil {
+		r.ContentType, r.Body = body.ContentType, body.Text
+	}
+	return r, err
 }

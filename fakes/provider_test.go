@@ -168,3 +168,35 @@ func TestClosedProviderRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A scripted model answers in the form that it is asked in; a reply that somebody has changed goes
+// out as it is, and so does every one where no API is known.
+func TestScriptedRepliesTakeTheFormAsked(t *testing.T) {
+	changed := fakes.StreamReply("Hello.")
+	changed.Body += ": the end\n\n"
+	call := fakes.StreamToolCall("call_1", "weather", `{"city":`)
+	for _, c := range []struct {
+		reply            fakes.Reply
+		path, body, want string
+		status           int
+	}{
+		{fakes.StreamReply("Hello."), "/v1/messages", `{}`, `"content":[{"type":"text","text":"Hello."}]`, 200},
+		{fakes.StreamReply("Hello."), "/v1/messages", `{"stream":true}`, `"delta":{"type":"text_delta","text":"Hello."}`, 200},
+		{fakes.StreamReply("Hello."), "/ask", `{}`, `"delta":{"content":"Hello."}`, 200},
+		{changed, "/v1/messages", `{}`, ": the end", 200},
+		{call, "/v1/responses", `{}`, `"arguments":"{\"city\":"`, 200},
+		{call, "/v1/messages", `{}`, "fakes: interaction 1 cannot be said to request 1, POST /v1/messages: the arguments of the call call_1 of weather are no JSON object", 500},
+	} {
+		p := fakes.NewProvider(fakes.Converse(c.reply))
+		response, err := http.Post(p.URL()+c.path, "application/json", strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != c.status || !strings.Contains(string(said), c.want) {
+			t.Errorf("%s %s: %d, %v:\n%s\nwant %s", c.path, c.body, response.StatusCode, err, said, c.want)
+		}
+		response.Body.Close()
+		p.Close()
+	}
+}

@@ -86,6 +86,12 @@ func (a *Answer) Take(raw json.RawMessage) bool {
 		a.ID = cmp.Or(firstText(at, "id", "responseId"), a.ID)
 		a.Model = cmp.Or(firstText(at, "model", "modelVersion"), a.Model)
 	}
+	if message, done := ofOllama(event); message != nil {
+		a.speak("message", message, 0)
+		if _, says := firstNumber(event, "eval_count"); done && says {
+			a.count(event)
+		}
+	}
 	if stop := stopIn(event); stop != "" {
 		a.Finish = stop
 	}
@@ -125,7 +131,20 @@ func IsLast(piece json.RawMessage) bool {
 // lastEvents are the types of those events behind which nothing follows.
 var lastEvents = []string{"message_stop", "response.completed", "response.incomplete", "response.failed"}
 
-func isLast(event map[string]any) bool { return slices.Contains(lastEvents, firstText(event, "type")) }
+func isLast(event map[string]any) bool {
+	_, done := ofOllama(event)
+	return done || slices.Contains(lastEvents, firstText(event, "type"))
+}
+
+// ofOllama is the message in a piece of Ollama's own form, nil in another one, and whether it is
+// the last.
+func ofOllama(event map[string]any) (message map[string]any, isLast bool) {
+	if done, is := event["done"].(bool); is {
+		message = objectIn(event, "message")
+		return message, done && message != nil
+	}
+	return nil, false
+}
 
 // StopReason is why a model stopped, where a piece of its answer says so; else empty.
 func StopReason(piece json.RawMessage) string { return stopIn(eventIn(piece)) }
@@ -139,10 +158,10 @@ func (a *Answer) count(usage map[string]any) {
 	if t == nil {
 		t = &Usage{}
 	}
-	if n, is := firstNumber(usage, "prompt_tokens", "input_tokens", "promptTokenCount"); is {
+	if n, is := firstNumber(usage, "prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count"); is {
 		t.In = n
 	}
-	if n, is := firstNumber(usage, "completion_tokens", "output_tokens", "candidatesTokenCount"); is {
+	if n, is := firstNumber(usage, "completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count"); is {
 		thoughts, _ := firstNumber(usage, "thoughtsTokenCount")
 		t.Out, t.Thought = n+thoughts, thoughts
 	}
@@ -192,6 +211,9 @@ func stopIn(event map[string]any) string {
 	}
 	if kind := firstText(event, "type"); kind == "response.completed" || kind == "response.incomplete" || kind == "response.failed" {
 		return firstText(objectIn(event, "response"), "status")
+	}
+	if _, done := ofOllama(event); done {
+		return firstText(event, "done_reason")
 	}
 	return ""
 }

@@ -374,12 +374,11 @@ func (c *heardChoice) part(part map[string]any) {
 
 // ofOllama is Ollama's own form, a line for each piece.
 func (h *heard) ofOllama(event map[string]any) bool {
-	message, done := objectIn(event, "message"), event["done"]
-	if _, is := done.(bool); !is || message == nil {
+	message, _ := ofOllama(event)
+	if message == nil {
 		return false
 	}
-	c := h.choice(0)
-	c.add(message)
+	h.choice(0).add(message)
 	h.stopped(firstText(event, "done_reason"))
 	return true
 }

@@ -43,6 +43,11 @@ func TestAnswers(t *testing.T) {
 				`{"text":"id: 2\ndata:{\"candidates\": [{\"finishReason\": \"STOP\"}], \"usageMetadata\": {\"promptTokenCount\": 4, \"candidatesTokenCount\": 2}}\n\n"}`},
 			modelapi.Answer{Finish: "STOP", ID: "g2", Model: "flash"}, modelapi.Usage{In: 4, Out: 2},
 		},
+		"Ollama": {
+			[]string{`{"line":{"model":"small","message":{"role":"assistant","content":"4"},"done":false}}`,
+				`{"line":{"model":"small","message":{"role":"assistant","content":""},"done_reason":"length","done":true,"prompt_eval_count":6,"eval_count":2}}`},
+			modelapi.Answer{Finish: "length", Model: "small"}, modelapi.Usage{In: 6, Out: 2},
+		},
 		"a stream of no HTTP": {
 			[]string{`{"text":"4","usage":{"input_tokens":2,"output_tokens":1}}`},
 			modelapi.Answer{}, modelapi.Usage{In: 2, Out: 1},
@@ -93,6 +98,8 @@ func TestFailed(t *testing.T) {
 	done.Take(json.RawMessage(`{"data":{"choices":[{"delta":{"content":"4 °C."}}]}}`))
 	assert.True(t, done.Failed(&modelapi.Request{IsTalk: true}, stopped))
 	done.Take(json.RawMessage(`{"data":"[DONE]"}`))
+	old := modelapi.Answer{Status: 200} // versions of Ollama that say no reason
+	old.Take(json.RawMessage(`{"line":{"message":{"role":"assistant","content":"4 °C."},"done":true}}`))
 	for _, c := range []struct {
 		answer modelapi.Answer
 		isTalk bool
@@ -103,6 +110,7 @@ func TestFailed(t *testing.T) {
 		{modelapi.Answer{Status: 200, Finish: "stop"}, true, stopped, false},
 		{modelapi.Answer{Status: 200}, true, stopped, true},
 		{done, true, stopped, false},
+		{old, true, stopped, false},
 		{modelapi.Answer{Status: 200}, false, stopped, false},
 		{modelapi.Answer{Status: 429}, false, stopped, true},
 		{modelapi.Answer{Status: 429}, true, nil, true},

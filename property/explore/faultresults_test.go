@@ -157,7 +157,7 @@ func TestABodyThatIsNotClosed(t *testing.T) {
 	for closes, entries := range map[bool]int{true: 0, false: 1} {
 		s := executing("asks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: completion})))}
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", strings.NewReader(`{"messages":[]}`))
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", strings.NewReader(`{"messages":[],"stream":true}`))
 			if err != nil {
 				return err
 			}

@@ -68,7 +68,7 @@ func askingAll() turn.Subject {
 
 // post asks a model over HTTP, and gives the status and the body.
 func post(ctx context.Context, client *http.Client) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", bytes.NewReader([]byte(`{"messages":[]}`)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", bytes.NewReader([]byte(`{"messages":[],"stream":true}`)))
 	if err != nil {
 		return "", err
 	}

@@ -145,7 +145,7 @@ func jsonOf(body string) fakes.Reply { return fakes.Reply{ContentType: "applicat
 // asked is the body of what a model answers, which is to be closed; with an error where the
 // status is one.
 func asked(ctx context.Context, client *http.Client) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", strings.NewReader(`{"messages":[]}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://model.example/v1/chat/completions", strings.NewReader(`{"messages":[],"stream":true}`))
 	if err != nil {
 		return http.NoBody, err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -17,8 +18,8 @@ import (
 var providers = []family{
 	{"a call of Messages that ran out of tokens", true, func(broken bool) turn.Instance {
 		client := clientOf(
-			jsonOf(`{"type":"message","role":"assistant","content":[{"type":"text","text":"Let me see."},{"type":"tool_use","id":"toolu_1","name":"remove","input":{"folder":"/tmp/cache"}}],"stop_reason":"tool_use"}`),
-			jsonOf(`{"type":"message","role":"assistant","content":[{"type":"text","text":"It is gone."}],"stop_reason":"end_turn"}`))
+			fakes.StreamToolCalls("Let me see.", fakes.StreamedCall{ID: "toolu_1", Name: "remove", ArgumentFragments: []string{`{"folder":"/tmp/cache"}`}}),
+			fakes.StreamReply("It is gone."))
 		remove := tool("remove", adk.EffectWrites, func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 			return adk.Text("removed"), nil
 		})
@@ -75,9 +76,8 @@ var providers = []family{
 		return i
 	}},
 	{"results of Messages by the ids of their calls", true, func(broken bool) turn.Instance {
-		const two = `{"type":"tool_use","id":"toolu_1","name":"look","input":{"city":"Oslo"}},{"type":"tool_use","id":"toolu_2","name":"look","input":{"city":"Rome"}}`
-		client := clientOf(jsonOf(`{"type":"message","role":"assistant","content":[`+two+`],"stop_reason":"tool_use"}`),
-			jsonOf(`{"type":"message","role":"assistant","content":[{"type":"text","text":"It is cold."}],"stop_reason":"end_turn"}`))
+		client := clientOf(fakes.StreamToolCalls("", fakes.StreamedCall{ID: "toolu_1", Name: "look", ArgumentFragments: []string{`{"city":"Oslo"}`}},
+			fakes.StreamedCall{ID: "toolu_2", Name: "look", ArgumentFragments: []string{`{"city":"Rome"}`}}), fakes.StreamReply("It is cold."))
 		look := tool("look", adk.EffectReads, func(_ context.Context, _ *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 			return adk.Text(fmt.Sprint("4 °C in ", args["city"])), nil
 		})
@@ -139,7 +139,7 @@ var providers = []family{
 	}},
 	{"half an answer of Responses", false, func(broken bool) turn.Instance {
 		const whole = "Take the tram to the harbour, and not the bus."
-		client := clientOf(jsonOf(`{"object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + whole + `"}]}]}`))
+		client := clientOf(fakes.StreamReply(whole))
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			var said struct {
 				Status string
@@ -176,7 +176,7 @@ var providers = []family{
 		return i
 	}},
 	{"the first part of a candidate of Gemini that was refused", true, func(broken bool) turn.Instance {
-		client := clientOf(jsonOf(`{"candidates":[{"content":{"role":"model","parts":[{"text":"It is cold."}]},"finishReason":"STOP"}]}`))
+		client := clientOf(fakes.StreamReply("It is cold."))
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			var said struct {
 				Candidates []struct {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -18,9 +19,7 @@ import (
 // think of: always the same, or with nothing in it.
 var wellFormed = []family{
 	{"a model that wants its tool for ever", true, func(broken bool) turn.Instance {
-		client := clientOf(
-			jsonOf(`{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"c0","function":{"name":"look","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`),
-			jsonOf(`{"choices":[{"message":{"role":"assistant","content":"It is cold."},"finish_reason":"stop"}]}`))
+		client := clientOf(fakes.StreamToolCall("c0", "look", "{}"), fakes.StreamReply("It is cold."))
 		i := agent(conversation(), func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 			sent := []map[string]any{{"role": "user", "content": "Weather?"}}
 			for round := 0; broken || round < 10; round++ {
