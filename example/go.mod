@@ -1,6 +1,6 @@
 module example.com/agent
 
-go 1.26.8
+go 1.26.0
 
 require (
 	github.com/adkreplay/adkreplay v0.0.0
