@@ -338,8 +338,15 @@ func TestEndedContextsAreRefusedBehindAFault(t *testing.T) {
 	subject := turn.Subject{Name: "two asks", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 		client := &http.Client{Transport: adkhttp.NewTransport(plainAnswers{})}
 		ask := func(ctx context.Context, n int) error {
-			_, err := got(ctx, client, fmt.Sprint("http://source.example/", n))
-			return err
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprint("http://source.example/", n), http.NoBody)
+			if err != nil {
+				return err
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				return err
+			}
+			return resp.Body.Close() // what is read of an answer is refused anyway
 		}
 		run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 			own, cancel := context.WithCancel(ctx)
