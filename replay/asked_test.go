@@ -610,12 +610,11 @@ func TestAsksOfGoroutinesAreInNoOrder(t *testing.T) {
 	}
 }
 
-// WLD-6: what is asked on another path, as some servers have the model in it, has no answer;
-// the difference names the path, and all else that changed. What is alike in nothing is no
-// changed request.
+// WLD-6: what is asked on another path has no answer; the difference names the path, and all else
+// that changed. What is alike in nothing is no changed request.
 func TestAskOnAnotherPathIsNamed(t *testing.T) {
-	of := func(model, text string) map[string]any {
-		return map[string]any{"method": "POST", "path": "/models/" + model + ":generate", "body": map[string]any{"temperature": 0.5, "contents": []any{text}}}
+	of := func(at, text string) map[string]any {
+		return map[string]any{"method": "POST", "path": "/answers/" + at, "body": map[string]any{"temperature": 0.5, "contents": []any{text}}}
 	}
 	_, live := asking(t, of("small", "How is the weather in Oslo today?"))
 	report, _ := live(nil, of("large", "How is the weather in Oslo today?"))
@@ -626,6 +625,21 @@ func TestAskOnAnotherPathIsNamed(t *testing.T) {
 	report, _ = live(nil, of("large", "Tell me of all ships that sail the seven seas, and of whoever steers them."))
 	assert.Equal(t, replay.Unanswered, report.Divergence.Class)
 	assert.Empty(t, report.Divergence.Fields)
+}
+
+// WLD-6: another model, which some servers have in the path, is a change of the request, and answered.
+func TestAnotherModelInThePathIsAChange(t *testing.T) {
+	of := func(model string) map[string]any {
+		return map[string]any{"method": "POST", "path": "/models/" + model + ":generate", "body": map[string]any{"contents": []any{"How is the weather in Oslo today?"}}}
+	}
+	_, live := asking(t, of("small"))
+	report, answers := live(nil, of("large"))
+	require.NotNil(t, report.Divergence)
+	assert.Equal(t, replay.ChangedInput, report.Divergence.Class)
+	require.Len(t, report.Divergence.Fields, 1)
+	assert.Equal(t, "request.path", report.Divergence.Fields[0].Field)
+	require.Len(t, answers, 1)
+	assert.NotContains(t, answers[0], "E_UNANSWERED")
 }
 
 // WLD-6: what is asked of somebody else has no answer either, and the difference says of whom.

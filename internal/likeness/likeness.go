@@ -5,6 +5,7 @@ package likeness
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -23,6 +24,31 @@ func Of(x *adk.Crossing) *Likeness {
 	var request struct{ Method, Path string }
 	_ = json.Unmarshal(x.JSON, &request) // what is no object has neither
 	return &Likeness{x.Name, request.Method, request.Path, wordsOf(x.JSON)}
+}
+
+// AsksAt reports whether two requests ask by the same method on the same path, or outside HTTP. The
+// model that some servers have in the path is what is asked there, and no part of where.
+func (l *Likeness) AsksAt(other *Likeness) bool {
+	if l.Method != other.Method || l.Path == other.Path {
+		return l.Method == other.Method
+	}
+	return slices.ContainsFunc(beforeModels, func(folder string) bool {
+		one, other := withoutModel(l.Path, folder), withoutModel(other.Path, folder)
+		return one != "" && one == other
+	})
+}
+
+// beforeModels are the folders in which servers have their models: /v1beta/models/flash:generateContent,
+// /openai/deployments/small/chat/completions, /model/small/invoke.
+var beforeModels = []string{"/models/", "/deployments/", "/model/"}
+
+// withoutModel is a path without what follows a folder; empty where it does not have that.
+func withoutModel(path, folder string) string {
+	before, behind, _ := strings.Cut(path, folder)
+	if end := strings.IndexAny(behind, "/:"); end >= 0 {
+		return before + folder + behind[end:]
+	}
+	return ""
 }
 
 // Words are the words of a request, and how many there are. An id that was made at random is

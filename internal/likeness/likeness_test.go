@@ -67,6 +67,29 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, []string{"model", "", ""}, []string{bare.Of, bare.Method, bare.Path})
 }
 
+// The model in a path is asked for, and is no part of where it is asked.
+func TestAsksAt(t *testing.T) {
+	at := func(method, path string) *likeness.Likeness { return &likeness.Likeness{Method: method, Path: path} }
+	for _, c := range []struct {
+		one, other string
+		want       bool
+	}{
+		{"", "", true},
+		{"/chat", "/chat", true},
+		{"/chat", "/chats", false},
+		{"/v1beta/models/flash:generateContent", "/v1beta/models/pro:generateContent", true},
+		{"/v1beta/models/flash:generateContent", "/v1beta/models/flash:streamGenerateContent", false},
+		{"/v1/models/flash:generateContent", "/v1beta/models/pro:generateContent", false},
+		{"/openai/deployments/small/chat/completions", "/openai/deployments/large/chat/completions", true},
+		{"/model/small/invoke", "/model/large/invoke", true},
+		{"/model/small/invoke", "/models/small/invoke", false},
+		{"/v1/models/small", "/v1/models/large", false}, // a list's member is another one
+	} {
+		assert.Equal(t, c.want, at("POST", c.one).AsksAt(at("POST", c.other)), "%s %s", c.one, c.other)
+		assert.False(t, at("POST", c.one).AsksAt(at("GET", c.other)))
+	}
+}
+
 // Requests are the same but for their ids where what else they say is, in its place.
 func TestSameButForIDs(t *testing.T) {
 	const one, other = "9c2f6b1e-3a4d-4e5f-8a6b-7c8d9e0f1a2b", "9c2f6b1e-3a4d-4e5f-9b7c-0d1e2f3a4b5c"

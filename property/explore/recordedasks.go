@@ -183,7 +183,7 @@ func (r *recordedAnswers) mostAlike(q adk.Question) (best *recordedAsk) {
 	asked := likeness.Of(&adk.Crossing{Name: q.Of, JSON: json.RawMessage(request)})
 	most := -1.0
 	for _, one := range r.all {
-		if r.given[one] || one.of != q.Of || one.like().Method != asked.Method || one.like().Path != asked.Path {
+		if r.given[one] || one.of != q.Of || !one.like().AsksAt(asked) {
 			continue
 		}
 		part := likeness.Alike(asked.Words, one.like().Words)

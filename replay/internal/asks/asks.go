@@ -444,7 +444,7 @@ func (r *Recorded) free(asked *likeness.Likeness, in func(*ask) bool) (free []*a
 		if a.like == nil {
 			a.like = likeness.Of(a.step.X)
 		}
-		if a.like.Method == asked.Method && a.like.Path == asked.Path {
+		if a.like.AsksAt(asked) {
 			free = append(free, a)
 		}
 	}
