@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
 // This file has all that there is once for each collection.
@@ -112,17 +113,7 @@ func (s *Storage) Tools() []*adk.Tool { return contents(s, &s.tools) }
 
 // NoOpStorage is a storage that keeps nothing and gives nothing, for those who
 // say so out loud (RUN-2).
-func NoOpStorage() adk.Storage {
-	return adk.Storage{
-		Messages:     noOp[*adk.Message]{},
-		Memories:     noOp[*adk.Memory]{},
-		Retrievables: noOp[*adk.Retrievable]{},
-		Thoughts:     noOp[*adk.Thought]{},
-		ToolCalls:    noOp[*adk.ToolCall]{},
-		Instructions: noOp[*adk.Tokenizable]{},
-		Tools:        noOp[*adk.Tool]{},
-	}
-}
+func NoOpStorage() adk.Storage { return storages.NoOp() }
 
 // checkCollections checks all collections that are written to.
 func (s *storageSuite) checkCollections() {

@@ -225,10 +225,3 @@ func (c *collection[T]) keep(ctx context.Context, scope adk.Scope, op Op, record
 func (c *collection[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
 	return c.storage.do(ctx, scope, StorageCall{Collection: c.name, Op: OpDelete, Key: key}, func() { c.shelf.remove(key) })
 }
-
-type noOp[T adk.Record] struct{}
-
-func (noOp[T]) Fetch(context.Context, adk.Scope) ([]T, error)   { return nil, nil }
-func (noOp[T]) Store(context.Context, adk.Scope, T) error       { return nil }
-func (noOp[T]) Mutate(context.Context, adk.Scope, T) error      { return nil }
-func (noOp[T]) Delete(context.Context, adk.Scope, string) error { return nil }

@@ -15,7 +15,7 @@ import (
 )
 
 // guides are the texts that lead a newcomer through the tree.
-var guides = []string{"README.md", "CONTRIBUTING.md", "example/README.md", "docs/tutorial.md", "docs/sessions.md", "docs/commands.md", "docs/replay.md", "docs/costs.md", "docs/explore.md", "docs/crossings.md", "docs/databases.md", "docs/worlds.md"}
+var guides = []string{"README.md", "CONTRIBUTING.md", "example/README.md", "docs/tutorial.md", "docs/sessions.md", "docs/commands.md", "docs/frameworks.md", "docs/replay.md", "docs/costs.md", "docs/explore.md", "docs/crossings.md", "docs/databases.md", "docs/worlds.md"}
 
 var (
 	link   = regexp.MustCompile(`\]\(([^)#:]+)\)`)

@@ -110,6 +110,7 @@ var rooms = []room{
 		because: "it puts together what is shown, and asks no model; artifacts are shown as handles"},
 	{name: "adk/budget", ours: []string{"adk", "adk/prompt", "internal/canonical"},
 		because: "it counts what is shown, and sheds what a turn holds"},
+	{name: "adk/wrap", ours: []string{"adk", "internal/storages"}, because: "a few lines on the engine, for who has an agent already"},
 	{name: "adk/chat", ours: []string{"adk", "adk/adkhttp", "adk/artifact", "adk/budget", "adk/prompt", "internal/callers", "internal/canonical", "internal/httpform", "internal/plain"},
 		because: "it asks a model of what the rooms below it show and count"},
 	{name: "adk/budget/sentencepiece", ours: []string{"adk", "adk/budget"},
@@ -163,7 +164,7 @@ var rooms = []room{
 	{name: "adk/...", ours: []string{"adk", "internal/canonical", "internal/ordered", "internal/plain"},
 		because: "it rests on the engine alone, and the engine does not need it"},
 	{name: "fakes/internal/saying", because: "a leaf: it writes what a scripted model says in the forms of APIs"},
-	{name: "fakes", ours: []string{"adk", "adk/artifact", "fakes/internal/saying", "internal/cues", "internal/httpform", "internal/jsondiff", "internal/jsonfault", "internal/watchdog"}, // whose spools it checks, and whose words it records
+	{name: "fakes", ours: []string{"adk", "adk/artifact", "fakes/internal/saying", "internal/cues", "internal/httpform", "internal/jsondiff", "internal/jsonfault", "internal/storages", "internal/watchdog"}, // whose spools it checks, and whose words it records
 		because: "tests use it without traces, and tests of traces use it"},
 	{name: "internal/safetext", ours: []string{"adk", "internal/canonical", "internal/plain"},
 		because: "it makes any text fit to print, and knows no trace"},

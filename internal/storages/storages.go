@@ -437,3 +437,23 @@ func (c chosen[T]) Mutate(ctx context.Context, s adk.Scope, record T) error {
 func (c chosen[T]) Delete(ctx context.Context, s adk.Scope, key string) error {
 	return c.delete.Delete(ctx, s, key)
 }
+
+// NoOp is a storage that keeps nothing and gives nothing.
+func NoOp() adk.Storage {
+	return adk.Storage{
+		Messages:     noOp[*adk.Message]{},
+		Memories:     noOp[*adk.Memory]{},
+		Retrievables: noOp[*adk.Retrievable]{},
+		Thoughts:     noOp[*adk.Thought]{},
+		ToolCalls:    noOp[*adk.ToolCall]{},
+		Instructions: noOp[*adk.Tokenizable]{},
+		Tools:        noOp[*adk.Tool]{},
+	}
+}
+
+type noOp[T adk.Record] struct{}
+
+func (noOp[T]) Fetch(context.Context, adk.Scope) ([]T, error)   { return nil, nil }
+func (noOp[T]) Store(context.Context, adk.Scope, T) error       { return nil }
+func (noOp[T]) Mutate(context.Context, adk.Scope, T) error      { return nil }
+func (noOp[T]) Delete(context.Context, adk.Scope, string) error { return nil }

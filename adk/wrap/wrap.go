@@ -1,0 +1,139 @@
+package wrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/storages"
+)
+
+// Agent is an agent that there is already.
+type Agent struct {
+	// Name is that of its executor; empty is "agent".
+	Name string
+	// Answer answers what a user says. What it asks of the world it asks with this context. An error
+	// fails the turn, and a panic too. It is called once in a turn, and for several turns at once
+	// if several run.
+	Answer func(ctx context.Context, question string) (answer string, err error)
+}
+
+// prompt stands where a turn has to have one: the agent has its own.
+const prompt = "The agent has instructions of its own."
+
+// Config is the agent as turns run it, on a storage of one's own. A turn loads the messages that the
+// storage gives, has the last one of a user answered, shows the answer, stores it, and is done.
+// Where there is no such message it fails.
+func (a Agent) Config(storage adk.Storage) adk.Config {
+	return adk.Config{
+		TurnInput: []adk.TurnMiddleware{{Name: "history", Run: history}},
+		Executor:  adk.Executor{Name: cmp.Or(a.Name, "agent"), Run: a.run},
+		Storage:   storage,
+	}
+}
+
+// Turn is a turn in which a user says something, as turn.Subject.Build and golden.Turn want it: a
+// config whose storage has that message, and keeps nothing. For replay.Live, where the messages come
+// from the recording, it does not matter what is said.
+func (a Agent) Turn(question string) (adk.Config, adk.RawTurn) {
+	return a.Config(asked(question)), adk.RawTurn{SystemPrompt: prompt}
+}
+
+// Ask runs such a turn and gives the answer. The error is what failed the turn, or ended ctx. A probe
+// is told all of it, such as replay.Record's; nil is none.
+func (a Agent) Ask(ctx context.Context, question string, probe adk.Probe) (answer string, err error) {
+	config, raw := a.Turn(question)
+	config.Probe = probe
+	runner, err := adk.NewRunner(config)
+	if err != nil {
+		return "", err
+	}
+	var end adk.DispatchEnd
+	raw.Functional.Message = func(e adk.MessageEvent) { answer = e.Full }
+	raw.Observability.Error = func(e adk.ErrorEvent) { err = errors.Join(err, e.Error) }
+	raw.Observability.DispatchEnd = func(e adk.DispatchEnd) {
+		if e.Name == "" { // the agent may have others within
+			end = e
+		}
+	}
+	failed := runner.Run(ctx, raw)
+	if err = cmp.Or(failed, err); err == nil && end.Status != adk.StatusAck {
+		err = cmp.Or(end.Error, context.Cause(ctx), errEnded)
+	}
+	if err != nil {
+		return "", err
+	}
+	return answer, nil
+}
+
+// errEnded is why there is no answer where nothing else says so.
+var errEnded = errors.New("wrap: the turn ended before the agent had answered")
+
+// history loads what was said before.
+func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
+	messages, err := tc.Messages().Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if _, err := tc.Messages().Add(m); err != nil {
+			return err
+		}
+	}
+	next(ctx)
+	return nil
+}
+
+// run has the agent answer, and keeps what it says.
+func (a Agent) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
+	question, found := "", false
+	for _, m := range dc.Messages().All() {
+		if m.Role() == adk.RoleUser {
+			question, found = m.Content().String(), true
+		}
+	}
+	if !found {
+		return errors.New("wrap: no message of a user is in the storage: store what is asked before the turn, or use Turn or Ask")
+	}
+	if a.Answer == nil {
+		return errors.New("wrap: Agent.Answer is nil")
+	}
+	answer, err := a.Answer(ctx, question)
+	if err != nil {
+		return err
+	}
+	said, err := h.ReportMessage(dc.NewID(), answer, true)
+	if err != nil {
+		return err
+	}
+	message, err := adk.NewMessage(adk.MessageInit{ID: said.ID, Role: adk.RoleAssistant, Content: said.Full,
+		CreatedAt: said.CreatedAt, UpdatedAt: said.UpdatedAt})
+	if err != nil {
+		return err
+	}
+	if err := dc.Messages().Store(ctx, message); err != nil {
+		return err
+	}
+	return dc.Ack()
+}
+
+// asked is a storage that has what a user said, and keeps nothing.
+func asked(question string) adk.Storage {
+	s := storages.NoOp()
+	s.Messages = conversation{s.Messages, question}
+	return s
+}
+
+type conversation struct {
+	adk.Collection[*adk.Message]
+	question string
+}
+
+// Fetch gives the question. Its time is always the same, as a recording of it is to be.
+func (c conversation) Fetch(context.Context, adk.Scope) ([]*adk.Message, error) {
+	m, err := adk.NewMessage(adk.MessageInit{ID: "question", Role: adk.RoleUser, Content: c.question,
+		CreatedAt: time.Unix(0, 0).UTC(), UpdatedAt: time.Unix(0, 0).UTC()})
+	return []*adk.Message{m}, err
+}
