@@ -1098,13 +1098,16 @@ func TestAnswers(t *testing.T) {
 			`{"data":{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":12,"output_tokens":7}}}}`}},
 		{"gemini", `{"body":{"contents":[]}}`, "STOP", []string{`{"data":{"candidates":[{"content":{"parts":[{"text":"It is "}]}}]}}`,
 			`{"data":{"candidates":[{"content":{"parts":[{"text":"cold."},{"functionCall":{"name":"weather","args":{"city":"Oslo"}}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":12,"candidatesTokenCount":7}}}`}},
+		{"ollama", `{"body":{"messages":[]}}`, "stop", []string{`{"line":{"message":{"role":"assistant","content":"It is "},"done":false}}`,
+			`{"line":{"message":{"role":"assistant","content":"cold.","tool_calls":[{"function":{"name":"weather","arguments":{"city":"Oslo"}}}]},"done":false}}`,
+			`{"line":{"message":{"role":"assistant","content":""},"done_reason":"stop","done":true,"prompt_eval_count":12,"eval_count":7}}`}},
 	}
 	var asks [][]string
 	for _, c := range cases {
 		asks = append(asks, append([]string{c.request}, c.pieces...))
 	}
 	b := opened(t, written(t, &page.Page{Title: "asks", Sources: []page.Source{source("asks", asked(t, asks...))}}), "")
-	assert.Contains(t, b.text(".summary"), "84 tokens in, 49 out")
+	assert.Contains(t, b.text(".summary"), "96 tokens in, 56 out")
 	got := is[[]string](b, `app.turn.trace.rows.filter((row) => row.crossing.kind === "ask").map((row) => { const a = exchangeOf(app.turn.trace, row).answer;
 		return JSON.stringify([a.text, [...a.calls.values()].map((c) => [c.call, JSON.parse(c.args)]), a.finish, [a.tokens.in, a.tokens.out]]); })`)
 	for i, c := range cases {

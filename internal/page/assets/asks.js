@@ -178,7 +178,7 @@ class Answer {
   }
   // take reports whether a part of an answer has a form that is known.
   take(e) {
-    const known = [this.ofCompletions(e), this.ofMessages(e), this.ofResponses(e), this.ofGemini(e)].some(Boolean);
+    const known = [this.ofCompletions(e), this.ofMessages(e), this.ofResponses(e), this.ofGemini(e), this.ofOllama(e)].some(Boolean);
     const usage = e.usage ?? e.usageMetadata ?? e.message?.usage ?? e.response?.usage;
     if (isObject(usage)) this.count(usage);
     return known || isObject(usage);
@@ -186,8 +186,8 @@ class Answer {
   count(u) {
     const number = (...values) => values.find((v) => typeof v === "number");
     const t = (this.tokens ??= { in: 0, out: 0, cached: 0 });
-    t.in = number(u.prompt_tokens, u.input_tokens, u.promptTokenCount, t.in);
-    t.out = number(u.completion_tokens, u.output_tokens, u.candidatesTokenCount, t.out);
+    t.in = number(u.prompt_tokens, u.input_tokens, u.promptTokenCount, u.prompt_eval_count, t.in);
+    t.out = number(u.completion_tokens, u.output_tokens, u.candidatesTokenCount, u.eval_count, t.out);
     t.cached = number(u.prompt_tokens_details?.cached_tokens, u.cache_read_input_tokens, u.cachedContentTokenCount, t.cached);
   }
   call(place, name, args, id) {
@@ -269,6 +269,15 @@ class Answer {
       }
       this.finish = one?.finishReason ?? this.finish;
     }
+    return true;
+  }
+  ofOllama(e) {
+    if (typeof e.done !== "boolean" || !isObject(e.message)) return false;
+    this.text += textOf(e.message.content);
+    this.thought += textOf(e.message.thinking);
+    for (const c of e.message.tool_calls ?? []) this.call(this.calls.size, c?.function?.name, c?.function?.arguments);
+    this.finish = textOf(e.done_reason) || this.finish;
+    if (typeof e.eval_count === "number") this.count(e);
     return true;
   }
   // words are the answer on a line.
