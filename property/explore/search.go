@@ -899,10 +899,10 @@ func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 	a, _ := e.workers[0].run(n, false, true)
 	for _, p := range s.Order {
 		if p.Choice > len(a.order.choices) {
-			return candidate{}, fmt.Errorf("%s@%d=%d: strands had a choice %d times only", turn.PickName, p.Choice, p.Strand, len(a.order.choices))
+			return candidate{}, fmt.Errorf("%s: strands had a choice %d times only", p, len(a.order.choices))
 		}
 		if c := a.order.choices[p.Choice-1]; c.chosen != p.Strand {
-			return candidate{}, fmt.Errorf("%s@%d=%d: the strands that could go on were %v", turn.PickName, p.Choice, p.Strand, c.runnable)
+			return candidate{}, fmt.Errorf("%s: the strands that could go on were %v", p, c.runnable)
 		}
 	}
 	return n, nil
