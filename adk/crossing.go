@@ -162,7 +162,7 @@ const (
 	kindEnd
 )
 
-// Class groups the kinds as the house does.
+// Class is the broad category of a Kind: call, operation, event or fact.
 type Class uint8
 
 // The classes of kinds.

@@ -38,10 +38,10 @@ func (h Handle) TurnID() string { return h.call.run.turnID }
 func (h Handle) SystemPrompt() *Tokenizable { return h.call.visible.prompt }
 
 // Tools is the registry of tools.
-func (h Handle) Tools() ToolSet { return ToolSet{h.call} }
+func (h Handle) Tools() ToolSet { return ToolSet(h) }
 
 // Stash is the stash.
-func (h Handle) Stash() Stash { return Stash{h.call} }
+func (h Handle) Stash() Stash { return Stash(h) }
 
 // Aborted reports whether the turn is aborted.
 func (h Handle) Aborted() bool { return h.call.run.ctx.Err() != nil }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/samples"
 )
 
 func message(t *testing.T, id, text string) *adk.Message {
@@ -133,5 +135,23 @@ func TestStorageThatIgnoresContexts(t *testing.T) {
 	}
 	if calls := s.Calls(); len(calls) != 2 || calls[0].Err != nil {
 		t.Errorf("the log is %v", calls)
+	}
+}
+
+// RUN-2: each record that a storage begins with is in the collection of its type.
+func TestStorageHoldsByType(t *testing.T) {
+	var seed []adk.Record
+	want := map[adk.CollectionName]string{adk.Tools: samples.Tools[0].Key()}
+	for _, of := range samples.Collections {
+		seed = append(seed, samples.Records[of][0])
+		want[of] = samples.Records[of][0].Key()
+	}
+	s := fakes.NewStorage(append(seed, samples.Tools[0])...)
+	got := map[adk.CollectionName]string{
+		adk.Messages: keys(s.Messages()), adk.Memories: keys(s.Memories()), adk.Retrievables: keys(s.Retrievables()), adk.Thoughts: keys(s.Thoughts()),
+		adk.ToolCalls: keys(s.ToolCalls()), adk.Instructions: keys(s.Instructions()), adk.Tools: keys(s.Tools()),
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("holds %v, want %v", got, want)
 	}
 }

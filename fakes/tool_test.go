@@ -3,6 +3,7 @@ package fakes_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,4 +61,22 @@ func TestToolRefusesNonsense(t *testing.T) {
 		}
 	}()
 	fakes.NewTool("", "").Tool()
+}
+
+// HLP-3: a call that is not stored is done and told all the same, alone and beside others.
+func TestCallsThatAreNotStored(t *testing.T) {
+	tool := fakes.NewTool("toss", "tosses a coin", "heads", "tails", "heads")
+	storage := fakes.NewStorage()
+	h := play(t, t.Context(), config(fakes.Script{{
+		fakes.Call("toss", nil).As("alone").NotStored(),
+		fakes.Parallel(fakes.Call("toss", nil).As("kept"), fakes.Call("toss", nil).As("beside").NotStored()), fakes.Ack(),
+	}}, storage, tool.Tool()))
+	if got := keys(storage.ToolCalls()); got != "kept" || tool.Count() != 3 {
+		t.Errorf("stored %q and counted %d, want kept and 3", got, tool.Count())
+	}
+	for _, id := range []string{"alone", "kept", "beside"} {
+		if !slices.Contains(h.events, id+" toss false true") {
+			t.Errorf("%s is not told as complete: %q", id, h.events)
+		}
+	}
 }

@@ -66,7 +66,7 @@ var aborts = []Scenario{
 		Must:  Ending{Dispatch: adk.StatusAborted, Iterations: 1, Said: []string{"Too late."}},
 		Build: func(Outside) (adk.Config, adk.RawTurn) {
 			config := agent(fakes.Script{{fakes.Say("Too late.")}}, "Are you there?")
-			config.DispatchOutput = []adk.DispatchMiddleware{cleanUpDispatch("clean-up"), {Name: "deadline", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+			config.DispatchOutput = []adk.DispatchMiddleware{cleanUpDispatch(), {Name: "deadline", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 				if err := dc.Abort(errLeft); err != nil {
 					return err
 				}

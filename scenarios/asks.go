@@ -152,7 +152,7 @@ var errBusy = errors.New("the service is busy")
 // forecasts is a handler that asks a service, and once more where that fails. Whether it
 // does is said of each time.
 func forecasts(failures ...error) adk.ToolHandler {
-	service := func(_ context.Context, city string) (float64, error) {
+	service := func(context.Context, string) (float64, error) {
 		failure := failures[0]
 		if len(failures) > 1 {
 			failures = failures[1:]

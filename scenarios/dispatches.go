@@ -20,7 +20,7 @@ var dispatches = []Scenario{
 			config.TurnInput = append(config.TurnInput, calls(adk.DispatchInput{
 				Name:     "planner",
 				Executor: fakes.Script{{fakes.Say("First the map, then the tent.").As("plan"), fakes.Ack()}}.Executor("planner-model"),
-				Input:    []adk.DispatchMiddleware{cleanUpDispatch("clean-up")},
+				Input:    []adk.DispatchMiddleware{cleanUpDispatch()},
 			}))
 			return config, adk.RawTurn{SystemPrompt: prompt}
 		},

@@ -88,8 +88,8 @@ func cleanUpTurn(name string) adk.TurnMiddleware {
 	}}
 }
 
-func cleanUpDispatch(name string) adk.DispatchMiddleware {
-	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
+func cleanUpDispatch() adk.DispatchMiddleware {
+	return adk.DispatchMiddleware{Name: "clean-up", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		next(ctx)
 		return dc.Stash().Set("cleaned", true)
 	}}

@@ -70,7 +70,7 @@ var failures = []Scenario{
 		Must:  Ending{Dispatch: adk.StatusNack, Iterations: 1, Errors: []adk.Code{adk.E_DISPATCH_PIPELINE_ERROR}},
 		Build: func(Outside) (adk.Config, adk.RawTurn) {
 			config := agent(answer("Never said."), "Hello?")
-			config.DispatchInput = []adk.DispatchMiddleware{cleanUpDispatch("clean-up"), dispatchStep("retrieve", func(*adk.DispatchContext) error { return errBroken })}
+			config.DispatchInput = []adk.DispatchMiddleware{cleanUpDispatch(), dispatchStep("retrieve", func(*adk.DispatchContext) error { return errBroken })}
 			return config, adk.RawTurn{SystemPrompt: prompt}
 		},
 	},
@@ -80,7 +80,7 @@ var failures = []Scenario{
 		Must:  Ending{Dispatch: adk.StatusNack, Iterations: 1, Errors: []adk.Code{adk.E_DISPATCH_PIPELINE_ERROR}, Said: []string{"Said in vain."}},
 		Build: func(Outside) (adk.Config, adk.RawTurn) {
 			config := agent(fakes.Script{{fakes.Say("Said in vain.")}}, "Hello?")
-			config.DispatchOutput = []adk.DispatchMiddleware{cleanUpDispatch("clean-up"), dispatchStep("review", func(*adk.DispatchContext) error { return errBroken })}
+			config.DispatchOutput = []adk.DispatchMiddleware{cleanUpDispatch(), dispatchStep("review", func(*adk.DispatchContext) error { return errBroken })}
 			return config, adk.RawTurn{SystemPrompt: prompt}
 		},
 	},

@@ -235,15 +235,16 @@ const maxDescriptions = 1024
 func described(offer Offer, args json.RawMessage, ids []string) (*adk.Tool, error) {
 	key := fmt.Sprintf("%q %q %q %q", offer.Name, offer.Description, args, ids)
 	descriptions.Lock()
-	defer descriptions.Unlock()
-	if tool, met := descriptions.tools[key]; met {
+	tool, met := descriptions.tools[key]
+	descriptions.Unlock()
+	if met { // else it is made, while others have theirs
 		return tool, nil
 	}
 	schema, err := forgedSchema(args, ids)
 	if err != nil {
 		return nil, err
 	}
-	tool, err := newTool(adk.ToolInit{
+	tool, err = newTool(adk.ToolInit{
 		Name: offer.Name, Description: offer.Description, InputSchema: schema, Ephemeral: true, OnCollision: adk.CollisionReplace, Effect: adk.EffectReads,
 		Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 			return nil, errNoHandler
@@ -252,6 +253,8 @@ func described(offer Offer, args json.RawMessage, ids []string) (*adk.Tool, erro
 	if err != nil {
 		return nil, err
 	}
+	descriptions.Lock()
+	defer descriptions.Unlock()
 	if len(descriptions.tools) >= maxDescriptions {
 		clear(descriptions.tools)
 	}
@@ -302,14 +305,12 @@ func cut(text string, most int) string {
 	if most <= 0 || len(text) <= most {
 		return text
 	}
-	kept := text[:most]
-	if at := strings.LastIndexByte(text[:most+1], '\n'); at > 0 {
-		kept = text[:at]
-	} else {
-		for len(kept) > 0 && !utf8.ValidString(kept) {
-			kept = kept[:len(kept)-1]
+	at := strings.LastIndexByte(text[:most+1], '\n')
+	if at <= 0 {
+		for at = most; at > 0 && !utf8.RuneStart(text[at]); at-- {
 		}
 	}
+	kept := text[:at]
 	return fmt.Sprintf("%s\n(cut: %d of %d bytes; ask for less)", kept, len(kept), len(text))
 }
 

@@ -78,24 +78,30 @@ func (a *Artifact) JSON() JSONQuestions { return JSONQuestions{a} }
 
 // ask asks of the document, which is read once for an Artifact.
 func (q JSONQuestions) ask(ctx context.Context, method string, args map[string]any, run func(d *document) (any, error)) (any, error) {
-	q.a.mu.Lock()
-	known := q.a.document
-	q.a.mu.Unlock()
-	if known != nil {
-		answer, err := known.ask(run)
-		return answer, q.a.named(err)
+	return askRead(ctx, q.a, "json_"+method, args, &q.a.document, q.a.read, func(d *document) (any, error) { return d.ask(run) })
+}
+
+// askRead asks of what a body is read as, which stays known where the body is in memory: a large
+// one is read again for each question, so that it crosses.
+func askRead[D any](ctx context.Context, a *Artifact, method string, args map[string]any, known **D, read func(context.Context, body) (*D, error), run func(*D) (any, error)) (any, error) {
+	a.mu.Lock()
+	found := *known
+	a.mu.Unlock()
+	if found != nil {
+		answer, err := run(found)
+		return answer, a.named(err)
 	}
-	return q.a.ask(ctx, "json_"+method, args, func(ctx context.Context, b body) (any, error) {
-		read, err := q.a.read(ctx, b)
+	return a.ask(ctx, method, args, func(ctx context.Context, b body) (any, error) {
+		found, err := read(ctx, b)
 		if err != nil {
 			return nil, err
 		}
-		if _, inMemory := b.(memoryBody); inMemory { // a large one is asked again, so that it crosses
-			q.a.mu.Lock()
-			q.a.document = read
-			q.a.mu.Unlock()
+		if _, inMemory := b.(memoryBody); inMemory {
+			a.mu.Lock()
+			*known = found
+			a.mu.Unlock()
 		}
-		return read.ask(run)
+		return run(found)
 	})
 }
 

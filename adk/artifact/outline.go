@@ -228,25 +228,7 @@ func (a *Artifact) Markdown() MarkdownQuestions { return MarkdownQuestions{a} }
 
 // ask asks of the outline, which is made once for an Artifact.
 func (q MarkdownQuestions) ask(ctx context.Context, method string, args map[string]any, run func(o *outline) (any, error)) (any, error) {
-	q.a.mu.Lock()
-	known := q.a.outline
-	q.a.mu.Unlock()
-	if known != nil {
-		answer, err := run(known)
-		return answer, q.a.named(err)
-	}
-	return q.a.ask(ctx, "md_"+method, args, func(ctx context.Context, b body) (any, error) {
-		o, err := q.a.outlineOf(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		if _, inMemory := b.(memoryBody); inMemory {
-			q.a.mu.Lock()
-			q.a.outline = o
-			q.a.mu.Unlock()
-		}
-		return run(o)
-	})
+	return askRead(ctx, q.a, "md_"+method, args, &q.a.outline, q.a.outlineOf, run)
 }
 
 // marks asks of all headings and blocks.

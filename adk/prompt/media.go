@@ -141,7 +141,7 @@ func (with Setting) instead(ctx context.Context, media *adk.Media, at envelope.C
 func (with Setting) stashed(ctx context.Context, media *adk.Media, at envelope.Content) ([]Block, error) {
 	for _, key := range with.Media.StashKeys {
 		entry, _ := media.Stashed(key)
-		found, is := textOf(entry.Value)
+		found, is := stashText(entry.Value)
 		if !is {
 			continue
 		}
@@ -157,8 +157,8 @@ func (with Setting) stashed(ctx context.Context, media *adk.Media, at envelope.C
 	return with.description(ctx, media, at)
 }
 
-// textOf is a value of a stash that is text.
-func textOf(value any) (text string, is bool) {
+// stashText is a value of a stash that is text.
+func stashText(value any) (text string, is bool) {
 	switch v := value.(type) {
 	case string:
 		return v, true

@@ -13,6 +13,7 @@ import (
 // IDN-1, IDN-2, IDN-3: who is named how, and what of it a model reads.
 func TestWhoSpeaks(t *testing.T) {
 	k := kit{t}
+	roles := map[adk.Role]prompt.Role{adk.RoleUser: prompt.RoleUser, adk.RoleAssistant: prompt.RoleAssistant}
 	const user, peer, own = "<message_m ", "<peer_agent_output_m ", "Hi."
 	for name, c := range map[string]struct {
 		role             adk.Role
@@ -37,7 +38,7 @@ func TestWhoSpeaks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, _ := render(t, prompt.View{Messages: []*adk.Message{k.message(c.role, "m", "Hi.", 0, c.by)}}, prompt.Options{Self: c.self})
 			m := p.Messages[0]
-			assert.Equal(t, []any{prompt.Role(c.role), c.name}, []any{m.Role, m.Name})
+			assert.Equal(t, []any{roles[c.role], c.name}, []any{m.Role, m.Name})
 			assert.True(t, strings.HasPrefix(m.Content.Text, c.open), m.Content.Text)
 			if c.from != "" {
 				assert.Contains(t, m.Content.Text, ` from="`+c.from+`"`)

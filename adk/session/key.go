@@ -124,16 +124,15 @@ func (k *keyInfo) durable() *keyInfo { return k }
 func (k *keyInfo) path() string { return stashContext + "." + k.name }
 
 // Get is the value, for the caller to keep. Where there is none it is E_SESSION_KEY_ABSENT.
-func (k *Key[T]) Get(h Stasher) (T, error) {
-	value, found, err := k.Find(h)
+func (k *Key[T]) Get(h Stasher) (T, error) { return get(k.name, h, k.Find) }
+
+// get is the value that find finds, and an error where there is none.
+func get[T any](name string, h Stasher, find func(Stasher) (T, bool, error)) (T, error) {
+	value, found, err := find(h)
 	if err == nil && !found {
-		err = absent(k.name)
+		err = &adk.Error{Code: adk.E_SESSION_KEY_ABSENT, Message: fmt.Sprintf("nobody has set %q: ask with Find, or set it with Ensure", name)}
 	}
 	return value, err
-}
-
-func absent(name string) error {
-	return &adk.Error{Code: adk.E_SESSION_KEY_ABSENT, Message: fmt.Sprintf("nobody has set %q: ask with Find, or set it with Ensure", name)}
 }
 
 // Find is the value, for the caller to keep; found reports whether there is one. One of an
@@ -305,13 +304,7 @@ func (k *RuntimeKey[T]) durable() *keyInfo { return nil }
 func (k *RuntimeKey[T]) path() string { return stashRuntime + "." + k.name }
 
 // Get is the value. Where there is none it is E_SESSION_KEY_ABSENT.
-func (k *RuntimeKey[T]) Get(h Stasher) (T, error) {
-	value, found, err := k.Find(h)
-	if err == nil && !found {
-		err = absent(k.name)
-	}
-	return value, err
-}
+func (k *RuntimeKey[T]) Get(h Stasher) (T, error) { return get(k.name, h, k.Find) }
 
 // Find is the value; found reports whether there is one. In a replay of a recorded value
 // there is none.

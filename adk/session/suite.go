@@ -126,11 +126,11 @@ func (c *storeCheck) begin(claim Claim, id string) int {
 	return n
 }
 
-// pending reports whether a session is pending at a time.
-func (c *storeCheck) pending(session string, now time.Time) bool {
+// pending reports whether the session "one" is pending at a time.
+func (c *storeCheck) pending(now time.Time) bool {
 	ids, err := c.store.Pending(c.ctx, now, 1_000_000)
 	c.must(err)
-	return slices.Contains(ids, SessionID{c.tenant, session})
+	return slices.Contains(ids, SessionID{c.tenant, "one"})
 }
 
 func (c *storeCheck) accepts() {
@@ -178,14 +178,14 @@ func (c *storeCheck) accepts() {
 }
 
 // start starts a delivery for an hour.
-func (c *storeCheck) start(session, id string) Started {
-	s, err := c.store.Start(c.ctx, c.delivery(session, id), "owner", c.now, c.now.Add(time.Hour))
+func (c *storeCheck) start(id string) Started {
+	s, err := c.store.Start(c.ctx, c.delivery("one", id), "owner", c.now, c.now.Add(time.Hour))
 	c.must(err)
 	return s
 }
 
 func (c *storeCheck) starts() {
-	first := c.start("one", "a")
+	first := c.start("a")
 	if !first.Begun { // which a store may leave to others
 		c.equal("Seq of a delivery that is new", int64(1), first.Seq)
 		c.equal("an attempt at it", 1, c.begin(c.claim("one"), "a"))
@@ -197,24 +197,24 @@ func (c *storeCheck) starts() {
 	c.equal("the state of the channel", `{"room":1}`, string(first.Loaded.ChannelState))
 	c.equal("the initiator", `"ada"`, string(first.Loaded.Initiator))
 	c.equal("the payload", `{"say":"a"}`, string(first.Payload))
-	second := c.start("one", "b")
+	second := c.start("b")
 	c.equal("begun while a host has the session", false, second.Begun)
 	c.equal("Seq of the second", int64(2), second.Seq)
 	c.must(c.store.Commit(c.ctx, first.Claim, Commit{Delivery: "a", Attempt: 1, At: c.now, Puts: map[string]Value{"k": valueOf(1, `1`)}, Snapshots: map[string]json.RawMessage{"p": json.RawMessage(`1`)}, Told: true, Release: true}))
 	_, err := c.store.Load(c.ctx, first.Claim)
 	c.refused("a load after the release", err, adk.E_SESSION_LEASE_LOST)
-	c.equal("begun while another delivery waits", false, c.start("one", "c").Begun)
+	c.equal("begun while another delivery waits", false, c.start("c").Begun)
 	claim := c.claim("one")
 	for i, id := range []string{"b", "c"} {
 		c.must(c.store.Commit(c.ctx, claim, Commit{Delivery: id, Attempt: c.begin(claim, id), Revision: int64(i + 1), At: c.now, Told: id == "b"}))
 	}
 	c.must(c.store.Release(c.ctx, claim))
-	c.equal("begun while an outcome is to be told", false, c.start("one", "d").Begun)
+	c.equal("begun while an outcome is to be told", false, c.start("d").Begun)
 	c.must(c.store.Notified(c.ctx, claim, Notice{Delivery: "c", Release: true, At: c.now}))
 	claim = c.claim("one")
 	c.must(c.store.Commit(c.ctx, claim, Commit{Delivery: "d", Attempt: c.begin(claim, "d"), Revision: 3, At: c.now}))
 	c.must(c.store.Notified(c.ctx, Claim{SessionID: claim.SessionID, Owner: "owner", Epoch: claim.Epoch - 1}, Notice{Delivery: "d", Release: true, At: c.now}))
-	c.equal("pending in a claim that another could not end", false, c.pending("one", c.now))
+	c.equal("pending in a claim that another could not end", false, c.pending(c.now))
 	c.load(claim)
 	c.must(c.store.Notified(c.ctx, claim, Notice{Delivery: "d", Release: true, At: c.now}))
 	c.startsAgain(claim)
@@ -222,7 +222,7 @@ func (c *storeCheck) starts() {
 
 // startsAgain goes on with a session of which four deliveries are settled.
 func (c *storeCheck) startsAgain(before Claim) {
-	again := c.start("one", "d")
+	again := c.start("d")
 	c.equal("known", true, again.Known)
 	c.equal("begun of what is settled", false, again.Begun)
 	other := c.delivery("one", "e")
@@ -261,7 +261,7 @@ func (c *storeCheck) manyStarters() {
 	var mu sync.Mutex
 	begun := 0
 	c.together(func(i int) {
-		if c.start("one", fmt.Sprint(i)).Begun {
+		if c.start(fmt.Sprint(i)).Begun {
 			mu.Lock()
 			defer mu.Unlock()
 			begun++
@@ -306,13 +306,13 @@ func (c *storeCheck) manySenders() {
 func (c *storeCheck) claims() {
 	id := SessionID{c.tenant, "one"}
 	c.accept("one", "a")
-	c.equal("pending before the claim", true, c.pending("one", c.now))
+	c.equal("pending before the claim", true, c.pending(c.now))
 	first := c.claim("one")
-	c.equal("pending in the claim", false, c.pending("one", c.now))
+	c.equal("pending in the claim", false, c.pending(c.now))
 	_, err := c.store.Claim(c.ctx, id, "other", c.now, c.now.Add(time.Hour))
 	c.refused("a second claim", err, adk.E_SESSION_BUSY)
 	c.must(c.store.Renew(c.ctx, first, c.now, c.now.Add(-time.Hour)))
-	c.equal("pending when the lease is over", true, c.pending("one", c.now))
+	c.equal("pending when the lease is over", true, c.pending(c.now))
 	second, err := c.store.Claim(c.ctx, id, "other", c.now, c.now.Add(time.Hour))
 	c.must(err)
 	if second.Epoch <= first.Epoch {
@@ -440,9 +440,9 @@ func (c *storeCheck) fails() {
 	c.equal("the code of the last attempt", adk.E_INPUT_PIPELINE_ERROR, next.Outcome.Code)
 	c.equal("when the next is due", asMillis(c.now.Add(time.Minute)), next.NotBefore.UTC())
 	c.must(c.store.Release(c.ctx, claim))
-	c.equal("pending before it is due", false, c.pending("one", c.now.Add(time.Second)))
-	c.equal("pending when it is due", true, c.pending("one", c.now.Add(2*time.Minute)))
-	c.equal("pending when the clock has run back", true, c.pending("one", c.now.Add(-2*MaxRetryPause)))
+	c.equal("pending before it is due", false, c.pending(c.now.Add(time.Second)))
+	c.equal("pending when it is due", true, c.pending(c.now.Add(2*time.Minute)))
+	c.equal("pending when the clock has run back", true, c.pending(c.now.Add(-2*MaxRetryPause)))
 	claim = c.claim("one")
 	attempt := c.begin(claim, "a")
 	c.equal("the code of an attempt that is under way", adk.Code(""), c.load(claim).Next.Outcome.Code)
@@ -472,11 +472,11 @@ func (c *storeCheck) leaves() {
 	}
 	c.equal("the writes", writes, l.Unapplied[0].Writes)
 	c.must(c.store.Release(c.ctx, claim))
-	c.equal("pending with writes", true, c.pending("one", c.now))
+	c.equal("pending with writes", true, c.pending(c.now))
 	c.must(c.store.Applied(c.ctx, id, c.now))
-	c.equal("pending with an outcome to tell", true, c.pending("one", c.now))
+	c.equal("pending with an outcome to tell", true, c.pending(c.now))
 	c.must(c.store.Notified(c.ctx, claim, Notice{Delivery: "a", At: c.now}))
-	c.equal("pending with nothing left", false, c.pending("one", c.now))
+	c.equal("pending with nothing left", false, c.pending(c.now))
 	a, _, err := c.store.Find(c.ctx, id)
 	c.must(err)
 	c.equal("how many writes are left", 0, len(a.Writes))
@@ -582,7 +582,7 @@ func (c *storeCheck) forgets() {
 	page, err := c.store.History(c.ctx, claim.SessionID, 0, 10)
 	c.must(err)
 	c.equal("the history after the erasing", 0, len(page))
-	c.equal("pending after the erasing", false, c.pending("one", c.now.Add(2*time.Hour)))
+	c.equal("pending after the erasing", false, c.pending(c.now.Add(2*time.Hour)))
 	left, err := c.store.Sessions(c.ctx, c.tenant, "", 10)
 	c.must(err)
 	c.equal("the sessions that are left", []SessionID{{c.tenant, "two"}}, left)

@@ -173,7 +173,7 @@ func orderText(want, got any) string {
 // named is what names an element that has moved, with a blank behind it; empty where nothing
 // does.
 func named(tree any) string {
-	if text, is := textOf(tree); is && text != "" {
+	if text, is := textOrName(tree); is && text != "" {
 		return safetext.Said(text, longestMoved) + " "
 	}
 	return ""
@@ -273,8 +273,8 @@ func isLong(tree any) bool {
 // excerpts are the two values where they differ, in at most width characters each. An
 // object beside nothing is told by what names it.
 func (f FieldDiff) excerpts(a, b any, width int) (want, got string) {
-	w, wantText := textOf(a)
-	g, gotText := textOf(b)
+	w, wantText := textOrName(a)
+	g, gotText := textOrName(b)
 	switch {
 	case wantText && gotText:
 		return safetext.Excerpts(w, g, width)
@@ -289,8 +289,14 @@ func (f FieldDiff) excerpts(a, b any, width int) (want, got string) {
 	return OrNothing(want), OrNothing(got)
 }
 
-// textOf is a text, or what names an object.
-func textOf(tree any) (text string, is bool) {
+// LastMember is the last member of a path, such as Anywhere and AnyElement are.
+func LastMember(path string) string {
+	path = strings.TrimSuffix(path, "[]")
+	return path[strings.LastIndexByte(path, '.')+1:]
+}
+
+// textOrName is a text, or what names an object.
+func textOrName(tree any) (text string, is bool) {
 	switch v := tree.(type) {
 	case string:
 		return v, true

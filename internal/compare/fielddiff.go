@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
@@ -135,4 +136,15 @@ func PiecesText(want, got string) string {
 		pieces = " piece"
 	}
 	return "said in " + got + pieces + " instead of " + want + ", the same text"
+}
+
+// DifferInTimes reports whether fields differ in nothing but times: each was one, and is another.
+func DifferInTimes(fields []FieldDiff) bool {
+	return len(fields) > 0 && !slices.ContainsFunc(fields, func(f FieldDiff) bool { return !isTime(f.Want) || !isTime(f.Got) })
+}
+
+// isTime reports whether a value is a time, as a trace writes it.
+func isTime(value string) bool {
+	var at time.Time
+	return at.UnmarshalJSON([]byte(value)) == nil && value != "null"
 }

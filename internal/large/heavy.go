@@ -78,22 +78,7 @@ func texts(megabytes int) adk.Config {
 func depth(megabytes int) adk.Config {
 	const levels, ofOne = 9_900, 740 // the bytes of a level that says nothing
 	said := strings.Repeat("going down ", max(0, megabytes*1_000_000/levels-ofOne)/11)
-	var level func(left int) execution
-	level = func(left int) execution {
-		return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-			if _, err := h.ReportMessage("m"+strconv.Itoa(left), said, true); err != nil {
-				return err
-			}
-			if left > 0 {
-				in := adk.DispatchInput{Name: "agent", Executor: adk.Executor{Name: "model", Run: level(left - 1)}, Source: dc}
-				if _, err := adk.Dispatch(ctx, in); err != nil {
-					return err
-				}
-			}
-			return dc.Ack()
-		}
-	}
-	return agent(level(levels))
+	return nested(levels, said)
 }
 
 // strands are ten thousand strands at once, and again.

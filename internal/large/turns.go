@@ -100,10 +100,15 @@ func streams(crossings int) adk.Config {
 // nesting is an agent that calls an agent, and so on.
 func nesting(crossings int) adk.Config {
 	const ofOne = 15 // the crossings of a level
+	return nested(crossings/ofOne, "going down")
+}
+
+// nested is an agent that says something and calls an agent that does the same, so deep.
+func nested(levels int, said string) adk.Config {
 	var level func(left int) execution
 	level = func(left int) execution {
 		return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-			if _, err := h.ReportMessage("m"+strconv.Itoa(left), "going down", true); err != nil {
+			if _, err := h.ReportMessage("m"+strconv.Itoa(left), said, true); err != nil {
 				return err
 			}
 			if left > 0 {
@@ -115,7 +120,7 @@ func nesting(crossings int) adk.Config {
 			return dc.Ack()
 		}
 	}
-	return agent(level(crossings / ofOne))
+	return agent(level(levels))
 }
 
 // history is a conversation of many iterations, in each of which a message and a call

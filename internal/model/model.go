@@ -13,6 +13,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/samples"
+	"github.com/adkreplay/adkreplay/internal/turntext"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -583,7 +584,7 @@ func (m *model) onDispatch(h *modelHandle, op *turn.Op) (err error, known bool) 
 	case "report-tool-call":
 		return m.reportToolCall(d, op), true
 	case turn.OpRead:
-		m.emit(`log Level="debug" Kind="read" Message=%q Payload=%#v of %q`, turn.ReadText(op), m.read(d, op), d.name)
+		m.emit(`log Level="debug" Kind="read" Message=%q Payload=%#v of %q`, turntext.Read(op.Key, op.Name), m.read(d, op), d.name)
 		return nil, true
 	}
 	return nil, false
@@ -604,7 +605,7 @@ func (m *model) read(d *modelDispatch, op *turn.Op) any {
 	case turn.ReadAll:
 		return d.world.stash
 	case turn.ReadSignal:
-		return turn.SignalText(d.signalled(), d.acked, d.nacked)
+		return turntext.Signal(d.signalled(), d.acked, d.nacked)
 	}
 	if call, ok := op.Record.Get().(*adk.ToolCall); ok {
 		n := 0
@@ -819,7 +820,7 @@ func settled(s *turn.Settlement) error {
 
 // oblige makes a call of the storage: RUN-2, RUN-13.
 func (m *model) oblige(of adk.CollectionName, verb string, work func()) error {
-	body := m.root.enter(turn.StoragePath(of, verb), &modelHandle{ended: true})
+	body := m.root.enter(turntext.StoragePath(of, verb), &modelHandle{ended: true})
 	if body == nil {
 		work()
 		return nil

@@ -80,9 +80,9 @@ func (a *Answer) Take(raw json.RawMessage) bool {
 		a.isDone = a.isDone || done
 		return done
 	}
-	for _, at := range []map[string]any{event, objectIn(event, "message"), objectIn(event, "response")} {
-		a.count(objectIn(at, "usage"))
-		a.count(objectIn(at, "usageMetadata"))
+	for _, at := range []map[string]any{event, ObjectIn(event, "message"), ObjectIn(event, "response")} {
+		a.count(ObjectIn(at, "usage"))
+		a.count(ObjectIn(at, "usageMetadata"))
 		a.ID = cmp.Or(firstText(at, "id", "responseId"), a.ID)
 		a.Model = cmp.Or(firstText(at, "model", "modelVersion"), a.Model)
 	}
@@ -140,7 +140,7 @@ func isLast(event map[string]any) bool {
 // the last.
 func ofOllama(event map[string]any) (message map[string]any, isLast bool) {
 	if done, is := event["done"].(bool); is {
-		message = objectIn(event, "message")
+		message = ObjectIn(event, "message")
 		return message, done && message != nil
 	}
 	return nil, false
@@ -166,13 +166,13 @@ func (a *Answer) count(usage map[string]any) {
 		t.Out, t.Thought = n+thoughts, thoughts
 	}
 	for _, name := range []string{"completion_tokens_details", "output_tokens_details"} {
-		if n, is := firstNumber(objectIn(usage, name), "reasoning_tokens"); is {
+		if n, is := firstNumber(ObjectIn(usage, name), "reasoning_tokens"); is {
 			t.Thought = n
 		}
 	}
-	cached, isWithin := firstNumber(objectIn(usage, "prompt_tokens_details"), "cached_tokens")
+	cached, isWithin := firstNumber(ObjectIn(usage, "prompt_tokens_details"), "cached_tokens")
 	if !isWithin {
-		cached, isWithin = firstNumber(objectIn(usage, "input_tokens_details"), "cached_tokens")
+		cached, isWithin = firstNumber(ObjectIn(usage, "input_tokens_details"), "cached_tokens")
 	}
 	if !isWithin {
 		cached, isWithin = firstNumber(usage, "cachedContentTokenCount")
@@ -201,7 +201,7 @@ func stopIn(event map[string]any) string {
 			}
 		}
 	}
-	for _, at := range []map[string]any{event, objectIn(event, "delta"), objectIn(event, "message")} {
+	for _, at := range []map[string]any{event, ObjectIn(event, "delta"), ObjectIn(event, "message")} {
 		if stop := firstText(at, "stop_reason"); stop != "" {
 			return stop
 		}
@@ -210,7 +210,7 @@ func stopIn(event map[string]any) string {
 		return firstText(event, "status")
 	}
 	if kind := firstText(event, "type"); kind == "response.completed" || kind == "response.incomplete" || kind == "response.failed" {
-		return firstText(objectIn(event, "response"), "status")
+		return firstText(ObjectIn(event, "response"), "status")
 	}
 	if _, done := ofOllama(event); done {
 		return firstText(event, "done_reason")
@@ -260,7 +260,8 @@ func (a *Answer) speak(name string, v any, depth int) {
 	}
 }
 
-func objectIn(v map[string]any, name string) map[string]any {
+// ObjectIn is the member of a name where that is an object, and else nil.
+func ObjectIn(v map[string]any, name string) map[string]any {
 	object, _ := v[name].(map[string]any)
 	return object
 }

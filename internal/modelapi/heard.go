@@ -164,11 +164,11 @@ func (h *heard) take(event map[string]any) bool {
 func (h *heard) ofCompletions(event map[string]any) bool {
 	_, saysChoices := event["choices"].([]any)
 	_, saysUsage := event["usage"].(map[string]any)
-	for _, part := range objectsIn(event, "choices") {
+	for _, part := range ObjectsIn(event, "choices") {
 		at, _ := firstNumber(part, "index")
 		c := h.choice(at)
-		c.add(objectIn(part, "message"))
-		c.add(objectIn(part, "delta"))
+		c.add(ObjectIn(part, "message"))
+		c.add(ObjectIn(part, "delta"))
 		if finish := firstText(part, "finish_reason"); finish != "" {
 			c.finish = finish
 		}
@@ -185,11 +185,11 @@ func (c *heardChoice) add(members map[string]any) {
 		switch {
 		case name == "role" || v == nil || isList && len(list) == 0 || isObject && len(object) == 0:
 		case name == "tool_calls" && isList:
-			for i, called := range objectsIn(members, name) {
-				function := objectIn(called, "function")
+			for i, called := range ObjectsIn(members, name) {
+				function := ObjectIn(called, "function")
 				if at, is := firstNumber(called, "index"); is {
 					i = at
-				} else if objectIn(function, "arguments") != nil { // each comes as a whole
+				} else if ObjectIn(function, "arguments") != nil { // each comes as a whole
 					i = len(c.calls)
 				}
 				c.call(i, firstText(called, "id"), firstText(function, "name"), function["arguments"])
@@ -206,18 +206,18 @@ func (h *heard) ofMessages(event map[string]any) bool {
 	at, _ := firstNumber(event, "index")
 	switch firstText(event, "type") {
 	case "message":
-		for i, block := range objectsIn(event, "content") {
+		for i, block := range ObjectsIn(event, "content") {
 			h.block(i, block, block["input"])
 		}
 		h.stopped(firstText(event, "stop_reason"))
 	case "message_start":
 		h.choice(0)
 	case "content_block_start":
-		h.block(at, objectIn(event, "content_block"), nil)
+		h.block(at, ObjectIn(event, "content_block"), nil)
 	case "content_block_delta":
-		h.blockDelta(at, objectIn(event, "delta"))
+		h.blockDelta(at, ObjectIn(event, "delta"))
 	case "message_delta":
-		h.stopped(firstText(objectIn(event, "delta"), "stop_reason"))
+		h.stopped(firstText(ObjectIn(event, "delta"), "stop_reason"))
 	case "content_block_stop", "message_stop", "ping":
 	default:
 		return false
@@ -269,7 +269,7 @@ func (h *heard) blockDelta(at int, delta map[string]any) {
 
 func (h *heard) ofResponses(event map[string]any) bool {
 	if event["object"] == "response" {
-		for i, item := range objectsIn(event, "output") {
+		for i, item := range ObjectsIn(event, "output") {
 			h.item(i, item)
 		}
 		h.ended(event)
@@ -287,11 +287,11 @@ func (h *heard) ofResponses(event map[string]any) bool {
 	case "response.function_call_arguments.delta":
 		h.choice(0).call(at, "", "", firstText(event, "delta"))
 	case "response.output_item.added":
-		if item := objectIn(event, "item"); firstText(item, "type") == "function_call" {
+		if item := ObjectIn(event, "item"); firstText(item, "type") == "function_call" {
 			h.choice(0).call(at, firstText(item, "call_id"), firstText(item, "name"), nil)
 		}
 	case "response.completed", "response.incomplete", "response.failed":
-		h.ended(objectIn(event, "response"))
+		h.ended(ObjectIn(event, "response"))
 	}
 	return strings.HasPrefix(kind, "response.")
 }
@@ -300,7 +300,7 @@ func (h *heard) ofResponses(event map[string]any) bool {
 func (h *heard) ended(response map[string]any) {
 	h.stopped(firstText(response, "status"))
 	for _, name := range []string{"error", "incomplete_details"} {
-		if why := objectIn(response, name); why != nil {
+		if why := ObjectIn(response, name); why != nil {
 			h.choice(0).value(name, why)
 		}
 	}
@@ -313,7 +313,7 @@ func (h *heard) item(at int, item map[string]any) {
 	case "function_call":
 		c.call(at, firstText(item, "call_id"), firstText(item, "name"), item["arguments"])
 	case "message":
-		for _, part := range objectsIn(item, "content") {
+		for _, part := range ObjectsIn(item, "content") {
 			if text := firstText(part, "text"); text != "" {
 				c.say(saidContent, text)
 			}
@@ -323,7 +323,7 @@ func (h *heard) item(at int, item map[string]any) {
 		}
 	case "reasoning":
 		for _, list := range []string{"summary", "content"} {
-			for _, part := range objectsIn(item, list) {
+			for _, part := range ObjectsIn(item, list) {
 				c.say("reasoning", firstText(part, "text"))
 			}
 		}
@@ -334,7 +334,7 @@ func (h *heard) item(at int, item map[string]any) {
 
 func (h *heard) ofGemini(event map[string]any) bool {
 	_, says := event["candidates"].([]any)
-	for i, one := range objectsIn(event, "candidates") {
+	for i, one := range ObjectsIn(event, "candidates") {
 		if at, is := firstNumber(one, "index"); is {
 			i = at
 		}
@@ -342,21 +342,21 @@ func (h *heard) ofGemini(event map[string]any) bool {
 		if finish := firstText(one, "finishReason"); finish != "" {
 			c.finish = finish
 		}
-		for _, part := range objectsIn(objectIn(one, "content"), "parts") {
+		for _, part := range ObjectsIn(ObjectIn(one, "content"), "parts") {
 			c.part(part)
 		}
 	}
-	if feedback := objectIn(event, "promptFeedback"); feedback != nil {
+	if feedback := ObjectIn(event, "promptFeedback"); feedback != nil {
 		h.choice(0).value("promptFeedback", feedback)
 		return true
 	}
-	return says || objectIn(event, "usageMetadata") != nil
+	return says || ObjectIn(event, "usageMetadata") != nil
 }
 
 // part takes in a part of a candidate.
 func (c *heardChoice) part(part map[string]any) {
 	text, isText := part["text"].(string)
-	called := objectIn(part, "functionCall")
+	called := ObjectIn(part, "functionCall")
 	switch {
 	case called != nil:
 		c.call(len(c.calls), firstText(called, "id"), firstText(called, "name"), called["args"])
@@ -383,8 +383,8 @@ func (h *heard) ofOllama(event map[string]any) bool {
 	return true
 }
 
-// objectsIn are the objects of a list; what else is in it is an empty one.
-func objectsIn(v map[string]any, name string) (objects []map[string]any) {
+// ObjectsIn are the objects of a list; what else is in it is an empty one.
+func ObjectsIn(v map[string]any, name string) (objects []map[string]any) {
 	for _, one := range listIn(v, name) {
 		object, _ := one.(map[string]any)
 		objects = append(objects, object)

@@ -71,7 +71,7 @@ func (r *Request) System() (parts []Part) {
 func (r *Request) Tools() (all []any) {
 	for _, given := range listIn(r.Body, "tools") {
 		one, _ := given.(map[string]any)
-		switch function, declared := objectIn(one, "function"), declaredIn(one); {
+		switch function, declared := ObjectIn(one, "function"), declaredIn(one); {
 		case function != nil:
 			all = append(all, toolOf(function))
 		case declared != nil: // Gemini has them in lists
@@ -88,10 +88,10 @@ func (r *Request) Tools() (all []any) {
 }
 
 func declaredIn(tool map[string]any) []map[string]any {
-	if declared := objectsIn(tool, "functionDeclarations"); declared != nil {
+	if declared := ObjectsIn(tool, "functionDeclarations"); declared != nil {
 		return declared
 	}
-	return objectsIn(tool, "function_declarations")
+	return ObjectsIn(tool, "function_declarations")
 }
 
 // toolOf is the definition of a function.
@@ -148,7 +148,7 @@ func appendParts(parts []Part, v any, depth int) []Part {
 
 func appendObject(parts []Part, v map[string]any, depth int) []Part {
 	kind := firstText(v, "type")
-	switch function, called := objectIn(v, "function"), objectIn(v, "functionCall"); {
+	switch function, called := ObjectIn(v, "function"), ObjectIn(v, "functionCall"); {
 	case function != nil:
 		return append(parts, callPart(firstText(v, "id"), firstText(function, "name"), function["arguments"]))
 	case called != nil:
@@ -157,8 +157,8 @@ func appendObject(parts []Part, v map[string]any, depth int) []Part {
 		return append(parts, callPart(firstText(v, "id"), firstText(v, "name"), v["input"]))
 	case kind == "function_call":
 		return append(parts, callPart(firstText(v, "call_id", "id"), firstText(v, "name"), v["arguments"]))
-	case objectIn(v, "functionResponse") != nil:
-		response := objectIn(v, "functionResponse")
+	case ObjectIn(v, "functionResponse") != nil:
+		response := ObjectIn(v, "functionResponse")
 		return append(parts, responsePart(firstText(response, "id", "name"), response["response"]))
 	case kind == "tool_result" || kind == "function_call_output":
 		return append(parts, responsePart(firstText(v, "tool_use_id", "call_id"), cmp.Or(v["content"], v["output"])))

@@ -77,33 +77,23 @@ func Each(s adk.Storage) map[adk.CollectionName]Obligations {
 		untyped[*adk.Thought]{s.Thoughts}, untyped[*adk.ToolCall]{s.ToolCalls}, untyped[*adk.Tokenizable]{s.Instructions}, source{s.Tools},
 	}
 	all := make(map[adk.CollectionName]Obligations, len(adk.StateDigest{}.Lists))
-	for _, of := range adk.Collections() {
-		if o := p.of(of); o != nil {
-			all[of] = o
-		}
+	put(all, adk.Messages, &p.messages)
+	put(all, adk.Memories, &p.memories)
+	put(all, adk.Retrievables, &p.retrievables)
+	put(all, adk.Thoughts, &p.thoughts)
+	put(all, adk.ToolCalls, &p.toolCalls)
+	put(all, adk.Instructions, &p.instructions)
+	if p.tools.inner != nil {
+		all[adk.Tools] = &p.tools
 	}
 	return all
 }
 
-// of are the obligations of a collection, nil where it is missing.
-func (p *parts) of(of adk.CollectionName) Obligations {
-	switch {
-	case of == adk.Messages && p.messages.inner != nil:
-		return &p.messages
-	case of == adk.Memories && p.memories.inner != nil:
-		return &p.memories
-	case of == adk.Retrievables && p.retrievables.inner != nil:
-		return &p.retrievables
-	case of == adk.Thoughts && p.thoughts.inner != nil:
-		return &p.thoughts
-	case of == adk.ToolCalls && p.toolCalls.inner != nil:
-		return &p.toolCalls
-	case of == adk.Instructions && p.instructions.inner != nil:
-		return &p.instructions
-	case of == adk.Tools && p.tools.inner != nil:
-		return &p.tools
+// put is for a collection, unless it is missing.
+func put[T adk.Record](all map[adk.CollectionName]Obligations, of adk.CollectionName, c *untyped[T]) {
+	if c.inner != nil {
+		all[of] = c
 	}
-	return nil
 }
 
 // parts are the collections of a storage, made at once.
@@ -124,32 +114,22 @@ type Guard interface {
 	Guard(scope adk.Scope, of adk.CollectionName, record adk.Record, key string, do func() error) error
 }
 
-// Guarded is a storage with a guard before each obligation. One that lacks a collection is
-// left as it is, for the engine to complain of.
+// Guarded is a storage with a guard before each obligation. One that lacks a collection
+// lacks it still, for the engine to complain of.
 func Guarded(s adk.Storage, by Guard) adk.Storage {
-	if s.Messages == nil || s.Memories == nil || s.Retrievables == nil || s.Thoughts == nil || s.ToolCalls == nil || s.Instructions == nil || s.Tools == nil {
-		return s
+	s.Messages, s.Memories, s.Retrievables = guard(s.Messages, by, adk.Messages), guard(s.Memories, by, adk.Memories), guard(s.Retrievables, by, adk.Retrievables)
+	s.Thoughts, s.ToolCalls, s.Instructions = guard(s.Thoughts, by, adk.Thoughts), guard(s.ToolCalls, by, adk.ToolCalls), guard(s.Instructions, by, adk.Instructions)
+	if s.Tools != nil {
+		s.Tools = &guardedTools{s.Tools, by}
 	}
-	g := &allGuarded{
-		guarded[*adk.Message]{s.Messages, by, adk.Messages}, guarded[*adk.Memory]{s.Memories, by, adk.Memories},
-		guarded[*adk.Retrievable]{s.Retrievables, by, adk.Retrievables}, guarded[*adk.Thought]{s.Thoughts, by, adk.Thoughts},
-		guarded[*adk.ToolCall]{s.ToolCalls, by, adk.ToolCalls}, guarded[*adk.Tokenizable]{s.Instructions, by, adk.Instructions},
-		guardedTools{s.Tools, by},
-	}
-	return adk.Storage{Messages: &g.messages, Memories: &g.memories, Retrievables: &g.retrievables, Thoughts: &g.thoughts,
-		ToolCalls: &g.toolCalls, Instructions: &g.instructions, Tools: &g.tools}
+	return s
 }
 
-// allGuarded is a storage that Guarded made, all of it at once: whoever runs turns by the
-// thousand makes one for each.
-type allGuarded struct {
-	messages     guarded[*adk.Message]
-	memories     guarded[*adk.Memory]
-	retrievables guarded[*adk.Retrievable]
-	thoughts     guarded[*adk.Thought]
-	toolCalls    guarded[*adk.ToolCall]
-	instructions guarded[*adk.Tokenizable]
-	tools        guardedTools
+func guard[T adk.Record](c adk.Collection[T], by Guard, of adk.CollectionName) adk.Collection[T] {
+	if c == nil {
+		return nil
+	}
+	return &guarded[T]{c, by, of}
 }
 
 // guarded is one collection of Guarded.

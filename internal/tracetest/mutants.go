@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/thorough"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -79,7 +80,7 @@ func mutants(f Fixture, of int, yield func(Mutant)) {
 				return Sealed(f, lines)
 			}
 			isCause := line.Kind == adk.KindSleep && e.field == "err" // of the context that ended it
-			yield(Mutant{f, edited, i + 1, i, lineName(&line.Crossing), e.field, e.what, e.input || isCause})
+			yield(Mutant{f, edited, i + 1, i, compare.KindText(&line.Crossing), e.field, e.what, e.input || isCause})
 		}
 	}
 	structuralMutants(f, func(m Mutant) {
@@ -126,7 +127,7 @@ func structuralMutants(f Fixture, yield func(Mutant)) {
 	lines := f.Trace.Lines()
 	give := func(i, at int, what string, edit func(lines []trace.Line) []trace.Line) {
 		edited := func() *trace.Trace { return Sealed(f, edit(slices.Clone(lines))) }
-		yield(Mutant{f, edited, at, i, lineName(&lines[i].Crossing), "", what, madeByUser(lines[i:], what)})
+		yield(Mutant{f, edited, at, i, compare.KindText(&lines[i].Crossing), "", what, madeByUser(lines[i:], what)})
 	}
 	for i := range lines {
 		last := lastLike(lines, i)
@@ -156,14 +157,6 @@ func fromOutside(x *adk.Crossing) bool {
 		return true
 	}
 	return x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done
-}
-
-// lineName is the kind of a line, with its phase.
-func lineName(x *adk.Crossing) string {
-	if x.Phase == adk.Whole {
-		return x.Kind.String()
-	}
-	return x.Kind.String() + " " + x.Phase.String()
 }
 
 // Sealed is a trace of other lines under the header of a fixture.

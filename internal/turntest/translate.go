@@ -10,6 +10,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/model"
+	"github.com/adkreplay/adkreplay/internal/turntext"
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
 	"github.com/adkreplay/adkreplay/replay/trace"
@@ -35,11 +36,11 @@ func TextOf(err error) string {
 
 // DiffersFrom says where a trace differs from what it has to be.
 func DiffersFrom(want, got []byte) string {
-	at := turn.DiffersAt(want, got)
-	if at < 0 {
+	n, wanted, is := turntext.FirstDifference(want, got)
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("line %d:\nwant %s\ngot  %s", at+1, turn.Line(want, at), turn.Line(got, at))
+	return fmt.Sprintf("line %d:\nwant %s\ngot  %s", n, wanted, is)
 }
 
 // Translated is the turn of a trace.

@@ -78,15 +78,7 @@ func conditionOf(g Goroutine) Condition {
 // waitsForOnce reports whether the goroutine waits until something was made that is made
 // once: by whoever asked first, who may be of another run and take a while.
 func (g Goroutine) waitsForOnce() bool {
-	for _, f := range g.Stack {
-		if f.Function == "sync.(*Once).doSlow" {
-			return true
-		}
-		if !isRuntime(f.Function) {
-			return false
-		}
-	}
-	return false
+	return g.waitsIn(func(function string) bool { return function == "sync.(*Once).doSlow" })
 }
 
 // idleFunctions are those in which servers, connections and pools wait for somebody to ask. Who
@@ -115,27 +107,22 @@ func isIdle(g Goroutine) bool {
 }
 
 // isHeld reports whether the goroutine waits in the engine or at its scheduler.
-func (g Goroutine) isHeld() bool {
-	for _, f := range g.Stack {
-		if isOurs(f.Function) {
-			return true
-		}
-		if !isRuntime(f.Function) {
-			return false
-		}
-	}
-	return false
-}
+func (g Goroutine) isHeld() bool { return g.waitsIn(isOurs) }
 
 // poolOfConnections is where one waits for a connection that another goroutine has.
 const poolOfConnections = "database/sql.(*DB).conn"
 
 func (g Goroutine) waitsForSystem() bool {
+	return g.waitsIn(func(function string) bool {
+		return function != poolOfConnections && slices.ContainsFunc(systemPackages, func(p string) bool { return strings.HasPrefix(function, p) })
+	})
+}
+
+// waitsIn reports whether the goroutine waits in such a function: one of those by which
+// goroutines wait, or the one that has called them.
+func (g Goroutine) waitsIn(such func(function string) bool) bool {
 	for _, f := range g.Stack {
-		if f.Function == poolOfConnections {
-			return false
-		}
-		if slices.ContainsFunc(systemPackages, func(p string) bool { return strings.HasPrefix(f.Function, p) }) {
+		if such(f.Function) {
 			return true
 		}
 		if !isRuntime(f.Function) {

@@ -137,12 +137,12 @@ func (g Goroutine) has(labels []Label) bool {
 	return g.run != "" && slices.ContainsFunc(labels, func(l Label) bool { return l.run == g.run })
 }
 
-// cutLast is strings.Cut around the last separator.
-func cutLast(text, separator string) (before, after string, found bool) {
-	if at := strings.LastIndex(text, separator); at >= 0 {
-		return text[:at], text[at+len(separator):], true
+// beforeLast is what stands before the last of a character, or the whole text where it is not in it.
+func beforeLast(text string, c byte) string {
+	if at := strings.LastIndexByte(text, c); at >= 0 {
+		return text[:at]
 	}
-	return text, "", false
+	return text
 }
 
 // All are all goroutines of the program, the present one first.
@@ -267,8 +267,7 @@ func readTraceback(text string) (g Goroutine) {
 			g.Origin = frameOf(creator, place)
 			continue
 		}
-		function, _, _ := cutLast(lines[i], "(")
-		g.Stack = append(g.Stack, frameOf(function, place))
+		g.Stack = append(g.Stack, frameOf(beforeLast(lines[i], '('), place))
 	}
 	return g
 }
@@ -276,8 +275,7 @@ func readTraceback(text string) (g Goroutine) {
 // frameOf is a call as a trace has it, which names a closure by who called the function that it
 // stands in: so a library's would pass for user code.
 func frameOf(function, place string) Frame {
-	file, _, _ := cutLast(place, ":")
-	return Frame{codeplace.Named(function, file), place}
+	return Frame{codeplace.Named(function, beforeLast(place, ':')), place}
 }
 
 // Of are the goroutines that have one of the labels, but for the present one.

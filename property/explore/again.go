@@ -178,7 +178,7 @@ func (e *exploring) again(n candidate, v property.Violation) (shown bool) {
 		if e.over() {
 			return false
 		}
-		e.workers[0].runAnd(n, nil, false, false, func(a *attempt, s *stall) {
+		e.workers[0].runAnd(n, false, false, func(a *attempt, s *stall) {
 			if s != nil && s.kind != crashed {
 				e.gaveUp(e.workers[0], n, s)
 			}
@@ -195,14 +195,14 @@ func (e *exploring) again(n candidate, v property.Violation) (shown bool) {
 // until it comes, and takes over at which crossing it then shows.
 func (e *exploring) runShowing(n candidate, v *property.Violation) (a *attempt, s *stall) {
 	if !e.loose.Load() {
-		return e.workers[0].run(n, nil, true, false)
+		return e.workers[0].run(n, true, false)
 	}
 	for at := range longestRun(e.workers[0].usual.crossings) {
 		n.lines = append(n.lines, at)
 	}
 	shown := false
 	for range mostByChance {
-		a, s = e.workers[0].runAnd(n, nil, true, false, func(a *attempt, s *stall) {
+		a, s = e.workers[0].runAnd(n, true, false, func(a *attempt, s *stall) {
 			t := e.judge(a, n, s)
 			all := append(t.violations, t.hints...)
 			if at := slices.IndexFunc(all, func(o property.Violation) bool { return groupOf(o) == groupOf(*v) }); at >= 0 {
@@ -223,7 +223,7 @@ const mostResolved = 64
 // resolveFault is resolve for a fault, behind those that a schedule has.
 func (e *exploring) resolveFault(n candidate, f turn.Fault) (found planned, err error) {
 	for range mostResolved {
-		a, _ := e.workers[0].run(n, nil, true, false)
+		a, _ := e.workers[0].run(n, true, false)
 		if found, err = a.resolve(f); err == nil || !e.loose.Load() || e.over() {
 			return found, err
 		}

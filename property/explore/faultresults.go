@@ -100,7 +100,7 @@ func (e *exploring) doubtChecks() {
 		n := b.from
 		n.plain = true
 		var t tried
-		e.workers[0].runAnd(n, nil, false, false, func(a *attempt, s *stall) {
+		e.workers[0].runAnd(n, false, false, func(a *attempt, s *stall) {
 			if s == nil || s.kind == crashed {
 				t = e.judge(a, n, s)
 			}

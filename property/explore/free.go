@@ -26,7 +26,7 @@ func (e *exploring) runFree() {
 			return
 		}
 		n := candidate{free: true}
-		if _, s := e.workers[0].run(n, nil, false, false); s != nil {
+		if _, s := e.workers[0].run(n, false, false); s != nil {
 			e.gaveUp(e.workers[0], n, s)
 			return
 		}

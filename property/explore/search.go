@@ -297,7 +297,7 @@ func (e *exploring) strandsOf(n candidate, ordered []adk.Crossing, around []int)
 		return ""
 	}
 	ordered = slices.Clone(ordered)
-	usual, _ := e.workers[0].run(n, nil, false, false)
+	usual, _ := e.workers[0].run(n, false, false)
 	return columns.Of(usual.crossings, ordered, reportColumns-len(setIn), around...)
 }
 
@@ -734,7 +734,7 @@ func (e *exploring) lookBehind(results [][]tried) {
 				return
 			}
 			before, broken := e.strays.Now(), e.brokenClients()
-			e.workers[0].run(all[i].candidate, nil, false, false)
+			e.workers[0].run(all[i].candidate, false, false)
 			before = append(before, e.strays.OfClients(e.brokenClients()-broken)...)
 			if left := e.strays.Beyond(before); len(left) > 0 {
 				all[i].violations = append(all[i].violations, property.Violation{Invariant: leftBehind, Seam: adk.LabelRun, Text: strays.Text(left)})
@@ -828,7 +828,7 @@ func (e *exploring) measure() error {
 		return true
 	})
 	defer besides.End() // where user code ends the test
-	a, s := e.workers[0].run(candidate{askers: true}, nil, false, true)
+	a, s := e.workers[0].run(candidate{askers: true}, false, true)
 	besides.End()
 	e.beside = slices.Sorted(maps.Values(asked))
 	e.isLoose(a)
@@ -879,7 +879,7 @@ func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 	}
 	if !s.Input.IsZero() {
 		n.cost++
-		if a, _ := e.workers[0].run(candidate{}, nil, false, false); !a.history.allows(s.Input) {
+		if a, _ := e.workers[0].run(candidate{}, false, false); !a.history.allows(s.Input) {
 			return candidate{}, fmt.Errorf("%s cannot happen: %s", s.Input, a.history.why(s.Input))
 		}
 	}
@@ -896,13 +896,13 @@ func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 	if len(s.Order) == 0 {
 		return n, nil
 	}
-	a, _ := e.workers[0].run(n, nil, false, true)
+	a, _ := e.workers[0].run(n, false, true)
 	for _, p := range s.Order {
 		if p.Choice > len(a.order.choices) {
-			return candidate{}, fmt.Errorf("%s@%d=%d: strands had a choice %d times only", turn.PickName, p.Choice, p.Strand, len(a.order.choices))
+			return candidate{}, fmt.Errorf("%s: strands had a choice %d times only", p, len(a.order.choices))
 		}
 		if c := a.order.choices[p.Choice-1]; c.chosen != p.Strand {
-			return candidate{}, fmt.Errorf("%s@%d=%d: the strands that could go on were %v", turn.PickName, p.Choice, p.Strand, c.runnable)
+			return candidate{}, fmt.Errorf("%s: the strands that could go on were %v", p, c.runnable)
 		}
 	}
 	return n, nil

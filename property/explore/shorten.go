@@ -48,7 +48,7 @@ func (s *shortening) try(shorter turn.Schedule) bool {
 		return false
 	}
 	var violations []property.Violation
-	s.e.workers[0].runAnd(n, nil, false, false, func(a *attempt, stalled *stall) {
+	s.e.workers[0].runAnd(n, false, false, func(a *attempt, stalled *stall) {
 		if stalled == nil || stalled.kind == crashed {
 			violations = s.e.judge(a, n, stalled).violations
 		}
@@ -129,7 +129,7 @@ func (s *shortening) length(of turn.Schedule) int {
 	if err != nil || s.e.over() {
 		return 0
 	}
-	a, _ := s.e.workers[0].run(n, nil, false, false)
+	a, _ := s.e.workers[0].run(n, false, false)
 	return len(a.crossings)
 }
 
@@ -180,7 +180,7 @@ func (s *shortening) single() bool {
 	if err != nil {
 		return false
 	}
-	a, _ := s.e.workers[0].run(n, nil, false, true)
+	a, _ := s.e.workers[0].run(n, false, true)
 	tried := 0
 	for at, c := range slices.Clone(a.order.choices) {
 		for _, strand := range slices.Clone(c.runnable) {

@@ -109,7 +109,7 @@ func (e *exploring) gaveUp(w *worker, n candidate, s *stall) {
 	e.stalls.mu.Unlock()
 	keeps := false
 	if probe {
-		_, again := w.run(candidate{}, nil, false, false)
+		_, again := w.run(candidate{}, false, false)
 		keeps = again != nil && again.kind != overtime
 	}
 	e.stalls.mu.Lock()

@@ -111,18 +111,18 @@ func (f *followed) keep(b *attempt) {
 
 // run runs one attempt and says how it was given up, if it did not come to an end. What it was made of
 // is closed then: who asks a check about it takes runAnd.
-func (w *worker) run(n candidate, asleep []sleeper, collect, record bool) (a *attempt, s *stall) {
-	return w.runAnd(n, asleep, collect, record, func(*attempt, *stall) {})
+func (w *worker) run(n candidate, collect, record bool) (a *attempt, s *stall) {
+	return w.runAnd(n, collect, record, func(*attempt, *stall) {})
 }
 
 // runAnd is run, with a look at the attempt while what it was made of is open.
-func (w *worker) runAnd(n candidate, asleep []sleeper, collect, record bool, look func(*attempt, *stall)) (a *attempt, s *stall) {
+func (w *worker) runAnd(n candidate, collect, record bool, look func(*attempt, *stall)) (a *attempt, s *stall) {
 	w.each(func(one *attempt) bool {
 		if a != nil {
 			return false
 		}
 		a = one
-		a.reset(n, asleep, collect, record)
+		a.reset(n, nil, collect, record)
 		return true
 	}, func(a *attempt, came *stall) {
 		s = came

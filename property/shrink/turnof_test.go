@@ -49,9 +49,7 @@ func TestTurnOfFixtures(t *testing.T) {
 			}
 			got, _, err := one.Trace()
 			require.NoError(t, err)
-			if at := turn.DiffersAt(want, got); at >= 0 {
-				assert.Fail(t, "another trace", "line %d:\nwant %s\ngot  %s\n%#v", at+1, turn.Line(want, at), turn.Line(got, at), one)
-			}
+			assert.Empty(t, turntest.DiffersFrom(want, got), "%#v", one)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/safetext"
+	"github.com/adkreplay/adkreplay/internal/turntext"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
@@ -334,7 +335,7 @@ func (g *goWriter) op(ops []turn.Op, at int, context string, results func(err st
 func (g *goWriter) read(op *turn.Op, on string) {
 	answer := g.answered(op, on)
 	log := func(answer string) {
-		g.line("%s.Helpers().Log(adk.LevelDebug, \"read\", %q, %s)", on, turn.ReadText(op), answer)
+		g.line("%s.Helpers().Log(adk.LevelDebug, \"read\", %q, %s)", on, turntext.Read(op.Key, op.Name), answer)
 	}
 	if !op.Flag {
 		log(answer)

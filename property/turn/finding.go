@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/internal/turntext"
 	"github.com/adkreplay/adkreplay/property"
 	"github.com/adkreplay/adkreplay/property/internal/steady"
 	"github.com/adkreplay/adkreplay/replay"
@@ -75,8 +75,8 @@ func (s Subject) findings(inside func() answers) []Finding {
 		findings = append(findings, Finding{Wrong, got.wrong.Error()})
 	}
 	findings = append(findings, replayed(trace)...)
-	if at := DiffersAt(trace, again); at >= 0 && !bySystem(read, again) {
-		findings = append(findings, Finding{Unsteady, fmt.Sprintf("two runs differ at line %d of their traces:\n%s\n%s", at+1, Line(trace, at), Line(again, at))})
+	if n, first, second := turntext.FirstDifference(trace, again); n > 0 && !bySystem(read, again) {
+		findings = append(findings, Finding{Unsteady, fmt.Sprintf("two runs differ at line %d of their traces:\n%s\n%s", n, first, second)})
 	}
 	return findings
 }
@@ -143,25 +143,4 @@ func crossingsOf(t *trace.Trace) []adk.Crossing {
 		all[i] = line.Crossing
 	}
 	return all
-}
-
-// DiffersAt is the first line in which two traces differ, or -1.
-func DiffersAt(a, b []byte) int {
-	if bytes.Equal(a, b) {
-		return -1
-	}
-	for at := 0; ; at++ {
-		if Line(a, at) != Line(b, at) {
-			return at
-		}
-	}
-}
-
-// Line is a line of a trace, by its index; empty behind the last.
-func Line(trace []byte, at int) string {
-	all := strings.Split(string(trace), "\n")
-	if at < len(all) {
-		return all[at]
-	}
-	return ""
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/perform"
+	"github.com/adkreplay/adkreplay/internal/turntext"
 )
 
 // This file makes the operations of a script through the handle that user code
@@ -249,14 +250,11 @@ func (s *interpreter) inside(label string, op *Op, a *actor) error {
 // read asks for what no crossing tells, and logs the answer.
 func (s *interpreter) read(dc *adk.DispatchContext, op *Op) {
 	answer := readOf(dc, op)
-	dc.Helpers().Log(adk.LevelDebug, "read", ReadText(op), answer)
+	dc.Helpers().Log(adk.LevelDebug, "read", turntext.Read(op.Key, op.Name), answer)
 	if op.Flag {
 		changeOwn(answer)
 	}
 }
-
-// ReadText is how what was read is logged.
-func ReadText(op *Op) string { return strings.TrimSuffix(op.Key+" "+op.Name, " ") }
 
 func readOf(dc *adk.DispatchContext, op *Op) any {
 	switch op.Key {
@@ -269,18 +267,13 @@ func readOf(dc *adk.DispatchContext, op *Op) any {
 	case ReadAll:
 		return dc.Stash().All()
 	case ReadSignal:
-		return SignalText(dc.IsSignalled(), dc.IsAcked(), dc.NackError() != nil)
+		return turntext.Signal(dc.IsSignalled(), dc.IsAcked(), dc.NackError() != nil)
 	case ReadCount:
 		if call, ok := op.Record.Get().(*adk.ToolCall); ok {
 			return dc.ToolCallCount(call.Checksum())
 		}
 	}
 	return nil
-}
-
-// SignalText is how it is logged whether a dispatch was signalled.
-func SignalText(signalled, acked, nacked bool) string {
-	return fmt.Sprintf("signalled=%t acked=%t nacked=%t", signalled, acked, nacked)
 }
 
 // changeOwn changes a list or a map that user code has given or was given.

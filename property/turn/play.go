@@ -71,7 +71,8 @@ func (s Subject) judgeTrace(i Instance, recorded []byte) error {
 	return s.Judge(i, Run{Config: i.Config, Info: read.Info, Crossings: crossings(read)})
 }
 
-// InOrder is the usual order of strands, but for the picks.
+// InOrder is the usual order of strands, but for the picks: what code asks for that package shrink
+// has written.
 func InOrder(picks []Decision) fakes.Order {
 	strands := map[int][]int{} // by choice
 	for _, p := range picks {

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/turntext"
 )
 
-// FaultKind is a way to break a turn at a crossing.
+// FaultKind is a way to break a turn at a crossing. Which of them can be tried at one, package
+// explore knows.
 type FaultKind uint8
 
-// The kinds of faults. What a kind of fault can be tried at stands in
-// faultTable.
+// The kinds of faults.
 const (
 	// Cancel ends the run's context just before the crossing: the caller gives up.
 	Cancel FaultKind = iota + 1
@@ -248,9 +250,6 @@ const (
 	toEach   = "-each"
 )
 
-// IsMember reports whether a path can be written as Fault.Member.
-func IsMember(path string) bool { return path != "" && !strings.ContainsAny(path, ",=@* \n") }
-
 // readFault reads what stands behind the @ of a fault of a kind.
 func readFault(kind FaultKind, part, place string) (f Fault, err error) {
 	place, member, ofOne := strings.Cut(place, "=")
@@ -261,7 +260,7 @@ func readFault(kind FaultKind, part, place string) (f Fault, err error) {
 		return f, fmt.Errorf("%q: want the number of a crossing after @", part)
 	}
 	switch {
-	case ofOne && (!kind.OfOne() || !IsMember(member)):
+	case ofOne && (!kind.OfOne() || !turntext.IsMember(member)):
 		return f, fmt.Errorf("%q: want the path of a member after =, and down-one or ask-down-one before it", part)
 	case f.Each && !kind.OfEach():
 		return f, fmt.Errorf("%q: want flaky or ask-refused before what happens to each", part)
@@ -309,8 +308,13 @@ const undisturbed = "undisturbed"
 // withoutName is what an answer that is left out is called in the text of a schedule.
 const withoutName = "without"
 
-// PickName is what a decision is called in the text of a schedule.
-const PickName = "order"
+// pickName is what a decision is called in the text of a schedule.
+const pickName = "order"
+
+// String is the decision in the text of a schedule.
+func (d Decision) String() string {
+	return pickName + "@" + strconv.Itoa(d.Choice) + "=" + strconv.Itoa(d.Strand)
+}
 
 // String is the schedule as ParseSchedule reads it, such as
 // older@3,cancel@7,panic@12,order@3=2: three older messages, a cancel before
@@ -328,7 +332,7 @@ func (s Schedule) String() string {
 		parts = append(parts, f.String())
 	}
 	for _, p := range s.Order {
-		parts = append(parts, PickName+"@"+strconv.Itoa(p.Choice)+"="+strconv.Itoa(p.Strand))
+		parts = append(parts, p.String())
 	}
 	if len(parts) == 0 {
 		return undisturbed
@@ -375,7 +379,7 @@ func (s *Schedule) read(part string) error {
 	if !found {
 		return fmt.Errorf("%q: want a kind of fault and the number of a crossing, as in cancel@7, or order@3=2", part)
 	}
-	if name == PickName {
+	if name == pickName {
 		return s.readPick(part, place)
 	}
 	if name == withoutName {

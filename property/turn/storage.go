@@ -2,10 +2,10 @@ package turn
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/storages"
+	"github.com/adkreplay/adkreplay/internal/turntext"
 )
 
 // storage is the storage of a stage: it does what the scripts of its seams say,
@@ -17,7 +17,7 @@ func (s *interpreter) storage() adk.Storage {
 // oblige makes a call of an obligation: work is what is usual.
 func (s *interpreter) oblige(ctx context.Context, of adk.CollectionName, verb string, work func(*Body) error) error {
 	a := &actor{scope: s.root, ctx: ctx}
-	body := s.enter(StoragePath(of, verb), a)
+	body := s.enter(turntext.StoragePath(of, verb), a)
 	if body == nil {
 		return work(nil)
 	}
@@ -28,11 +28,6 @@ func (s *interpreter) oblige(ctx context.Context, of adk.CollectionName, verb st
 		}
 	}
 	return s.play(a, body)
-}
-
-// StoragePath is the path of the seam of an obligation: messages.store, say.
-func StoragePath(of adk.CollectionName, verb string) string {
-	return adk.Seam{Label: adk.LabelStorage, Name: fmt.Sprintf("%s.%s", of, verb)}.String()
 }
 
 // obligations are those of the storage. What it keeps it keeps although the context has

@@ -170,8 +170,8 @@ func allChanges(fields []replay.FieldDiff) (changes []Change) {
 	for _, f := range fields {
 		switch other, is := renamed(f, fields); {
 		case is && f.Want == "":
-			of := strings.TrimSuffix(f.Anywhere(), "."+lastMember(f.Field))
-			changes = append(changes, Change{Field: of, Removed: lastMember(other.Field), Added: lastMember(f.Field)})
+			of := strings.TrimSuffix(f.Anywhere(), "."+compare.LastMember(f.Field))
+			changes = append(changes, Change{Field: of, Removed: compare.LastMember(other.Field), Added: compare.LastMember(f.Field)})
 		case is: // it is said with its new name
 		default:
 			changes = append(changes, fieldChanges(f, fields)...)
@@ -338,7 +338,7 @@ func renamed(f replay.FieldDiff, all []replay.FieldDiff) (other replay.FieldDiff
 // isRenamed reports whether a member that is gone is in its object by another name.
 func isRenamed(gone, came replay.FieldDiff) bool {
 	return gone.Got == "" && came.Want == "" && gone.Want == came.Got && strings.HasPrefix(gone.Want, "{") &&
-		strings.TrimSuffix(gone.Field, lastMember(gone.Field)) == strings.TrimSuffix(came.Field, lastMember(came.Field))
+		strings.TrimSuffix(gone.Field, compare.LastMember(gone.Field)) == strings.TrimSuffix(came.Field, compare.LastMember(came.Field))
 }
 
 // isText reports whether a value, as JSON, is a text, or there is none.
@@ -500,7 +500,7 @@ var volatile = map[string]bool{
 // there are no others they stay.
 func telling(all []Change) []Change {
 	kept := slices.DeleteFunc(slices.Clone(all), func(c Change) bool {
-		return volatile[lastMember(c.Field)] && !strings.HasPrefix(c.Field, "request.body.") // there the agent says them
+		return volatile[compare.LastMember(c.Field)] && !strings.HasPrefix(c.Field, "request.body.") // there the agent says them
 	})
 	if len(kept) == 0 {
 		kept = nil
@@ -519,11 +519,6 @@ func telling(all []Change) []Change {
 // key is the whole change.
 func (c Change) key() string {
 	return fmt.Sprintf("%q", []string{c.Field, c.Removed, c.Added, c.Left, c.Right})
-}
-
-func lastMember(path string) string {
-	path = strings.TrimSuffix(path, "[]")
-	return path[strings.LastIndexByte(path, '.')+1:]
 }
 
 // withoutIteration is the path of a seam without its iteration.

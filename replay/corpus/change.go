@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/replay"
@@ -235,7 +236,7 @@ func tokensBetween(text string, behind bool) (tokens []token) {
 
 // isOfAnID reports whether a member is an id, by its name.
 func isOfAnID(field string) bool {
-	name := lastMember(field)
+	name := compare.LastMember(field)
 	return name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "Id")
 }
 

@@ -40,16 +40,8 @@ type (
 // parseExpression reads an expression. It binds, from the loosest: comparison, + -,
 // * / %, implicit product, signs, ^ from the right, and !.
 func parseExpression(text string) (tree node, err error) {
-	p := &expressionParser{text: text}
-	defer func() {
-		switch fault := recover().(type) {
-		case nil:
-		case *expressionFault:
-			tree, err = nil, fault
-		default:
-			panic(fault)
-		}
-	}()
+	p := &expressionParser{scanner{text: text}}
+	defer catch(&err)
 	if p.space(); p.at == len(text) {
 		return nil, fmt.Errorf("the expression is empty")
 	}
@@ -60,63 +52,20 @@ func parseExpression(text string) (tree node, err error) {
 	return tree, nil
 }
 
-// expressionFault stops a parser.
-type expressionFault struct {
-	column int
-	what   string
-	named  bool // what is wrong is no matter of syntax
-}
-
-func (f *expressionFault) Error() string {
-	if f.named {
-		return fmt.Sprintf("%s at column %d", f.what, f.column)
-	}
-	return fmt.Sprintf("Syntax error at column %d: %s", f.column, f.what)
-}
-
-type expressionParser struct {
-	text  string
-	at    int
-	depth int
-}
-
-func (p *expressionParser) fail(format string, args ...any) {
-	panic(&expressionFault{utf8.RuneCountInString(p.text[:p.at]) + 1, fmt.Sprintf(format, args...), false})
-}
+type expressionParser struct{ scanner }
 
 func (p *expressionParser) unexpected(want string) {
 	if p.at >= len(p.text) {
 		p.fail("the expression ends, want %s", want)
 	}
-	c, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	c, _ := utf8.DecodeRuneInString(p.rest())
 	p.fail("found %q, want %s", c, want)
-}
-
-// maxDepth is how deep an expression is nested at most.
-const maxDepth = 100
-
-// nest enters a bracket, or what a sign, a power or a factorial is of.
-func (p *expressionParser) nest() (leave func()) {
-	if p.depth++; p.depth > maxDepth {
-		p.fail("nested more than %d deep", maxDepth)
-	}
-	return func() { p.depth-- }
-}
-
-func (p *expressionParser) space() {
-	for p.at < len(p.text) {
-		c, size := utf8.DecodeRuneInString(p.text[p.at:])
-		if !unicode.IsSpace(c) {
-			return
-		}
-		p.at += size
-	}
 }
 
 func (p *expressionParser) take(words ...string) string {
 	p.space()
 	for _, word := range words {
-		if strings.HasPrefix(p.text[p.at:], word) {
+		if strings.HasPrefix(p.rest(), word) {
 			p.at += len(word)
 			return word
 		}
@@ -126,7 +75,7 @@ func (p *expressionParser) take(words ...string) string {
 
 func (p *expressionParser) peek() rune {
 	p.space()
-	c, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	c, _ := utf8.DecodeRuneInString(p.rest())
 	return c
 }
 
@@ -171,15 +120,15 @@ func (p *expressionParser) divided(operator string, left node) node {
 	}
 	right := p.signed()
 	if _, plain := right.(number); !plain {
-		return binary{operator, left, p.rest(right)}
+		return binary{operator, left, p.multiplied(right)}
 	}
-	return p.rest(binary{operator, left, right})
+	return p.multiplied(binary{operator, left, right})
 }
 
-func (p *expressionParser) implicit() node { return p.rest(p.signed()) }
+func (p *expressionParser) implicit() node { return p.multiplied(p.signed()) }
 
-// rest takes what a factor is multiplied with without a sign.
-func (p *expressionParser) rest(left node) node {
+// multiplied takes what a factor is multiplied with without a sign.
+func (p *expressionParser) multiplied(left node) node {
 	for {
 		c := p.peek()
 		if _, afterNumber := left.(number); !isLetter(c) && c != '(' && c != '[' && (!isDigit(c) || afterNumber) {
@@ -226,7 +175,7 @@ func (p *expressionParser) power() node {
 
 func (p *expressionParser) postfix() node {
 	n := p.primary()
-	for p.peek() == '!' && !strings.HasPrefix(p.text[p.at:], "!=") {
+	for p.peek() == '!' && !strings.HasPrefix(p.rest(), "!=") {
 		defer p.nest()()
 		p.at++
 		n = factorial{n}
@@ -295,7 +244,7 @@ func (p *expressionParser) number() node {
 func (p *expressionParser) name() node {
 	start := p.at
 	for p.at < len(p.text) {
-		c, size := utf8.DecodeRuneInString(p.text[p.at:])
+		c, size := utf8.DecodeRuneInString(p.rest())
 		if !isLetter(c) && !isDigit(c) {
 			break
 		}

@@ -1,9 +1,7 @@
 package numbers
 
 import (
-	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -11,16 +9,8 @@ import (
 // parsed, so that brackets belong together; what the expression means is left to
 // calculate.
 func fromKatex(katex string) (expression string, err error) {
-	p := &katexParser{text: katex}
-	defer func() {
-		switch fault := recover().(type) {
-		case nil:
-		case *expressionFault:
-			expression, err = "", fault
-		default:
-			panic(fault)
-		}
-	}()
+	p := &katexParser{scanner: scanner{text: katex}}
+	defer catch(&err)
 	p.until("")
 	return tidy(p.out.String()), nil
 }
@@ -32,32 +22,17 @@ func tidy(text string) string {
 }
 
 type katexParser struct {
-	text  string
-	at    int
-	depth int
-	out   strings.Builder
-}
-
-func (p *katexParser) fail(format string, args ...any) {
-	panic(&expressionFault{utf8.RuneCountInString(p.text[:p.at]) + 1, fmt.Sprintf(format, args...), false})
-}
-
-func (p *katexParser) rest() string { return p.text[p.at:] }
-
-func (p *katexParser) space() {
-	p.at = len(p.text) - len(strings.TrimLeftFunc(p.rest(), unicode.IsSpace))
+	scanner
+	out strings.Builder
 }
 
 // until takes everything up to the end that closes it; "" is the end of the text.
 func (p *katexParser) until(end string) {
-	if p.depth++; p.depth > maxDepth {
-		p.fail("nested more than %d deep", maxDepth)
-	}
+	defer p.nest()()
 	for {
 		switch {
 		case end != "" && strings.HasPrefix(p.rest(), end):
 			p.at += len(end)
-			p.depth--
 			return
 		case p.at == len(p.text) && end == "":
 			return

@@ -374,21 +374,6 @@ func messageIn(events []*event) *message {
 	return nil
 }
 
-func objectIn(in map[string]any, member string) map[string]any {
-	object, _ := in[member].(map[string]any)
-	return object
-}
-
-// objectsIn are the objects of a list; what else is in it is an empty one.
-func objectsIn(in map[string]any, member string) (all []map[string]any) {
-	list, _ := in[member].([]any)
-	for _, one := range list {
-		object, _ := one.(map[string]any)
-		all = append(all, object)
-	}
-	return all
-}
-
 func textIn(in map[string]any, member string) string {
 	text, _ := in[member].(string)
 	return text

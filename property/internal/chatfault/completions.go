@@ -1,6 +1,10 @@
 package chatfault
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/adkreplay/adkreplay/internal/modelapi"
+)
 
 // completion is the message of a chat completion, whole or in deltas.
 func completion(events []*event) *message {
@@ -8,21 +12,21 @@ func completion(events []*event) *message {
 	var choices []map[string]any
 	text := &words{}
 	for _, e := range events {
-		all := objectsIn(e.tree, "choices")
+		all := modelapi.ObjectsIn(e.tree, "choices")
 		if len(all) == 0 {
 			continue
 		}
-		part := objectIn(all[0], "delta")
+		part := modelapi.ObjectIn(all[0], "delta")
 		if part == nil {
-			part = objectIn(all[0], "message")
+			part = modelapi.ObjectIn(all[0], "message")
 		}
 		if part == nil {
 			continue
 		}
 		choices, said = append(choices, all[0]), append(said, part)
 		text.bits = some(text.bits, place{part, "content"})
-		for i, called := range objectsIn(part, "tool_calls") {
-			function := objectIn(called, "function")
+		for i, called := range modelapi.ObjectsIn(part, "tool_calls") {
+			function := modelapi.ObjectIn(called, "function")
 			if function == nil {
 				continue
 			}
@@ -51,7 +55,7 @@ func completion(events []*event) *message {
 	m.double = func(c *call, id string) {
 		for _, part := range said {
 			all, _ := part["tool_calls"].([]any)
-			for i, called := range objectsIn(part, "tool_calls") {
+			for i, called := range modelapi.ObjectsIn(part, "tool_calls") {
 				at, streamed := numberIn(called, "index")
 				if streamed {
 					i = at

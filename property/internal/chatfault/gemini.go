@@ -1,6 +1,10 @@
 package chatfault
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/adkreplay/adkreplay/internal/modelapi"
+)
 
 // ofGemini is the message of an answer in the form of Gemini. A stream has whole calls, and the
 // text bit by bit.
@@ -9,14 +13,14 @@ func ofGemini(events []*event) *message {
 	var candidates []map[string]any
 	contents := map[*call]map[string]any{}
 	for _, e := range events {
-		all := objectsIn(e.tree, "candidates")
+		all := modelapi.ObjectsIn(e.tree, "candidates")
 		if len(all) == 0 || all[0] == nil {
 			continue
 		}
 		candidates = append(candidates, all[0])
-		content := objectIn(all[0], "content")
-		for _, part := range objectsIn(content, "parts") {
-			called := objectIn(part, "functionCall")
+		content := modelapi.ObjectIn(all[0], "content")
+		for _, part := range modelapi.ObjectsIn(content, "parts") {
+			called := modelapi.ObjectIn(part, "functionCall")
 			switch {
 			case called != nil:
 				c := m.callAt(len(m.calls))
@@ -42,11 +46,11 @@ func ofGemini(events []*event) *message {
 	m.double = func(c *call, id string) {
 		twin := cloneOf(c.whole)
 		if len(c.ids) > 0 {
-			objectIn(twin, "functionCall")["id"] = id
+			modelapi.ObjectIn(twin, "functionCall")["id"] = id
 		}
 		parts := contents[c]["parts"].([]any)
-		at := slices.IndexFunc(objectsIn(contents[c], "parts"), func(part map[string]any) bool {
-			return objectIn(part, "functionCall") != nil
+		at := slices.IndexFunc(modelapi.ObjectsIn(contents[c], "parts"), func(part map[string]any) bool {
+			return modelapi.ObjectIn(part, "functionCall") != nil
 		})
 		contents[c]["parts"] = slices.Insert(slices.Clone(parts), at+1, any(twin))
 	}

@@ -1,6 +1,10 @@
 package chatfault
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/modelapi"
+)
 
 // ofMessages is the message of an answer in the form of Messages, whole or in events of blocks.
 func ofMessages(events []*event) *message {
@@ -17,13 +21,13 @@ func ofMessages(events []*event) *message {
 		case kind == "message":
 			return wholeMessage(e.tree)
 		case kind == "message_delta":
-			ends = append(ends, objectIn(e.tree, "delta"))
+			ends = append(ends, modelapi.ObjectIn(e.tree, "delta"))
 		case strings.HasPrefix(kind, "content_block_"):
 			blocks[at], last, latest = append(blocks[at], e), max(last, at), e
 		}
 		is = is || kind == "message_start" || kind == "message_delta"
-		delta := objectIn(e.tree, "delta")
-		switch block := objectIn(e.tree, "content_block"); {
+		delta := modelapi.ObjectIn(e.tree, "delta")
+		switch block := modelapi.ObjectIn(e.tree, "content_block"); {
 		case kind == "content_block_start" && textIn(block, "type") == "tool_use":
 			c := m.callAt(at)
 			c.ids, c.names = some(c.ids, place{block, "id"}), some(c.names, place{block, "name"})
@@ -52,7 +56,7 @@ func ofMessages(events []*event) *message {
 		for _, e := range blocks[c.at] {
 			twin := e.clone()
 			twin.tree["index"] = last + 1
-			if block := objectIn(twin.tree, "content_block"); block != nil {
+			if block := modelapi.ObjectIn(twin.tree, "content_block"); block != nil {
 				block["id"] = id
 			}
 			latest.behind = append(latest.behind, twin)
@@ -72,7 +76,7 @@ func ofMessages(events []*event) *message {
 
 func wholeMessage(said map[string]any) *message {
 	m := &message{}
-	for i, block := range objectsIn(said, "content") {
+	for i, block := range modelapi.ObjectsIn(said, "content") {
 		switch textIn(block, "type") {
 		case "tool_use":
 			m.calls = append(m.calls, &call{at: i, ids: some(nil, place{block, "id"}), names: some(nil, place{block, "name"}), object: &place{block, "input"}, whole: block})

@@ -1,6 +1,10 @@
 package chatfault
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/adkreplay/adkreplay/internal/modelapi"
+)
 
 // ofResponses is the message of an answer in the form of Responses: of one that is whole, or of
 // events, the last of which tells all of it again.
@@ -42,7 +46,7 @@ func (r *responses) take(e *event) {
 	part, _ := numberIn(e.tree, "content_index")
 	switch kind {
 	case "response.output_item.added", "response.output_item.done":
-		r.item(at, objectIn(e.tree, "item"))
+		r.item(at, modelapi.ObjectIn(e.tree, "item"))
 	case "response.function_call_arguments.delta":
 		c := r.callAt(at)
 		c.arguments.bits = some(c.arguments.bits, place{e.tree, "delta"})
@@ -57,10 +61,10 @@ func (r *responses) take(e *event) {
 		w.again = some(w.again, place{e.tree, "text"})
 	case "response.content_part.done":
 		w := r.text(at, part)
-		w.again = some(w.again, place{objectIn(e.tree, "part"), "text"})
+		w.again = some(w.again, place{modelapi.ObjectIn(e.tree, "part"), "text"})
 	case "response.completed", "response.incomplete":
 		r.ends = e
-		r.response(objectIn(e.tree, "response"))
+		r.response(modelapi.ObjectIn(e.tree, "response"))
 	}
 	if e.tree["object"] == "response" {
 		r.response(e.tree)
@@ -69,7 +73,7 @@ func (r *responses) take(e *event) {
 
 func (r *responses) response(whole map[string]any) {
 	r.whole = whole
-	for i, item := range objectsIn(whole, "output") {
+	for i, item := range modelapi.ObjectsIn(whole, "output") {
 		r.last = max(r.last, i)
 		r.item(i, item)
 	}
@@ -83,7 +87,7 @@ func (r *responses) item(at int, item map[string]any) {
 		c.arguments.again = some(c.arguments.again, place{item, "arguments"})
 		c.whole = item
 	case "message":
-		for j, part := range objectsIn(item, "content") {
+		for j, part := range modelapi.ObjectsIn(item, "content") {
 			if text := (place{part, "text"}); text.text() != "" {
 				w := r.text(at, j)
 				w.again = append(w.again, text)
@@ -106,7 +110,7 @@ func (r *responses) doubleCall(c *call, id string) {
 	for _, e := range r.items[c.at] {
 		twin := e.clone()
 		twin.tree["output_index"] = r.last + 1
-		if item := objectIn(twin.tree, "item"); item != nil {
+		if item := modelapi.ObjectIn(twin.tree, "item"); item != nil {
 			item["call_id"] = id
 		}
 		twins = append(twins, twin)

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
-	"github.com/adkreplay/adkreplay/property/turn"
+	"github.com/adkreplay/adkreplay/internal/turntext"
 )
 
 // What is what a storage, a tool or the world is called for: a record or its key,
@@ -106,7 +106,7 @@ func gatherMembers(all map[string]string, path string, value any, depth int) {
 }
 
 func putMember(all map[string]string, path, text string) {
-	if turn.IsMember(path) {
+	if turntext.IsMember(path) {
 		all[path] = text
 	}
 }

@@ -47,10 +47,15 @@ func (m *Matcher) Match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 			matched[g], taken[was[i]] = was[i], true
 		}
 	}
+	asks := make(map[int]*calls.Step) // by their Seq
+	for _, w := range want {
+		if w.IsAsk() {
+			asks[w.X.Seq] = w
+		}
+	}
 	for _, g := range got {
-		if at := slices.IndexFunc(want, func(w *calls.Step) bool { return w.IsAsk() && w.X.Seq == m.Asks[g.X.Seq] }); at >= 0 {
-			matched[g] = want[at]
-			taken[want[at]] = true
+		if w := asks[m.Asks[g.X.Seq]]; w != nil {
+			matched[g], taken[w] = w, true
 		}
 	}
 	m.readings(want, got, matched, taken)
@@ -123,13 +128,13 @@ func (m *Matcher) endAlike(w, g *calls.Step) bool {
 // siblings are the recorded dispatches of those that goroutines began at once, as far as what was
 // done in them shows it.
 func (m *Matcher) siblings(want, got []*calls.Step) map[*calls.Step]*calls.Step {
-	var new, recorded []*calls.Step
+	var begun, recorded []*calls.Step
 	for _, g := range got {
 		if wire.IsDispatched(g.X) && m.Callers.IsApart(g.X) {
-			new = append(new, g)
+			begun = append(begun, g)
 		}
 	}
-	if len(new) == 0 || m.NewSeq == nil { // a run in the recorded order has them in that
+	if len(begun) == 0 || m.NewSeq == nil { // a run in the recorded order has them in that
 		return nil
 	}
 	for _, w := range want {
@@ -137,7 +142,7 @@ func (m *Matcher) siblings(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 			recorded = append(recorded, w)
 		}
 	}
-	return siblings.Pair(m.Known, recorded, new, m.NewSeq)
+	return siblings.Pair(m.Known, recorded, begun, m.NewSeq)
 }
 
 // IsUnanswered reports whether a step asks what got no recorded answer: it stands for no

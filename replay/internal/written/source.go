@@ -24,6 +24,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/adkreplay/adkreplay/internal/codeplace"
+	"github.com/adkreplay/adkreplay/internal/compare"
 	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
@@ -688,7 +689,7 @@ func isOption(key, field string) bool {
 	if is && !strings.ContainsAny(member, ".[") && strings.EqualFold(key, strings.ReplaceAll(member, "_", "")) {
 		return true
 	}
-	return is && strings.EqualFold(key, strings.ReplaceAll(lastOf(member), "_", "")+"s")
+	return is && strings.EqualFold(key, strings.ReplaceAll(compare.LastMember(member), "_", "")+"s")
 }
 
 // Member is the line in which a member of what describes a tool is given its value, by its path there:
@@ -745,7 +746,7 @@ func (s *Source) Cancel(said codeplace.Place) codeplace.Place {
 		return said
 	}
 	near := Near{Dir: path.Dir(said.File), Test: strings.HasSuffix(said.File, "_test.go")}
-	return near.one(s.cancels[lastOf(said.Func)])
+	return near.one(s.cancels[compare.LastMember(said.Func)])
 }
 
 // only are those that are meant, as a copy.

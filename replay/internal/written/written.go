@@ -100,7 +100,7 @@ func Made(config adk.Config, seam adk.Seam) string {
 // inItsPlace is the one member that is new where the first thing that differs is gone: another name for
 // it, whose line says what differs.
 func inItsPlace(fields []compare.FieldDiff) (in compare.FieldDiff, is bool) {
-	parent := func(f compare.FieldDiff) string { return strings.TrimSuffix(f.Field, "."+lastOf(f.Field)) }
+	parent := func(f compare.FieldDiff) string { return strings.TrimSuffix(f.Field, "."+compare.LastMember(f.Field)) }
 	if fields[0].Got != "" || parent(fields[0]) == fields[0].Field {
 		return in, false
 	}
@@ -120,8 +120,8 @@ func inItsPlace(fields []compare.FieldDiff) (in compare.FieldDiff, is bool) {
 func (s *Source) of(f compare.FieldDiff, config adk.Config) (p codeplace.Place) {
 	want, got, _ := f.Trees()
 	near := nearOf(config)
-	was, _ := textOf(want)
-	now, isText := textOf(got)
+	was, _ := textOrError(want)
+	now, isText := textOrError(got)
 	tool, member := toolOf(f.Field, config)
 	switch {
 	case slices.Contains(pipelines, f.Field):
@@ -166,8 +166,8 @@ func toolOf(field string, config adk.Config) (of *adk.Tool, member string) {
 	return of, member
 }
 
-// textOf is a value that is a text, or an error that says one.
-func textOf(tree any) (text string, is bool) {
+// textOrError is a value that is a text, or an error that says one.
+func textOrError(tree any) (text string, is bool) {
 	if text, is = tree.(string); !is {
 		text, is = compare.ErrorWords(tree)
 	}
@@ -211,8 +211,8 @@ func Option(fields []compare.FieldDiff, config adk.Config, seam adk.Seam, tool, 
 // isPutTogether reports whether a field is of a text that is asked, or of a list of such.
 func isPutTogether(f compare.FieldDiff) bool {
 	want, got, _ := f.Trees()
-	_, was := textOf(want)
-	_, is := textOf(got)
+	_, was := textOrError(want)
+	_, is := textOrError(got)
 	return strings.HasPrefix(f.Field, "request.body.") && strings.Contains(f.Field, "[") && (was || is)
 }
 
@@ -249,9 +249,6 @@ func nearTo(p codeplace.Place) Near {
 
 // nearTool is where a tool is made.
 func nearTool(t *adk.Tool) Near { return nearTo(codeplace.OfCaller(t.Made())) }
-
-// lastOf is the last member of a path.
-func lastOf(field string) string { return field[strings.LastIndexByte(field, '.')+1:] }
 
 // texts are the elements of a list that are texts.
 func texts(tree any) (all []string) {
