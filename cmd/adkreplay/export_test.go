@@ -19,17 +19,18 @@ import (
 
 // asked is a conversation of one question.
 var asked = fakes.Conversation{Interactions: []fakes.Interaction{{
-	Request:  fakes.ProviderRequest{Method: "POST", URL: "https://api.example.com/v1/chat/completions", Body: `{"model":"m"}`},
+	Request:  fakes.ProviderRequest{Method: "POST", URL: "https://api.example.com/v1/chat/completions", Body: `{"model":"m","stream":true}`},
 	Response: fakes.StreamReply("It is ", "cold."),
 }}}
 
 // CAS-4: what a trace holds of a provider is written as the conversation that it was.
 func TestExport(t *testing.T) {
-	want := asked
 	var written bytes.Buffer
-	require.NoError(t, cassette.WriteTrace(&written, want))
+	require.NoError(t, cassette.WriteTrace(&written, asked))
 	turn, conversation := put(t, "turn.jsonl", written.Bytes()), filepath.Join(t.TempDir(), "turn.json")
-	want.Source = turn
+	reply := asked.Interactions[0].Response
+	want := fakes.Conversation{Source: turn, Interactions: []fakes.Interaction{{Request: asked.Interactions[0].Request,
+		Response: fakes.Reply{Status: reply.Status, ContentType: reply.ContentType, Body: reply.Body}}}}
 
 	o := adkreplay("export", turn)
 	assert.Zero(t, o.code, o.err)
