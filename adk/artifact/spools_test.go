@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -132,6 +133,26 @@ func TestDirSpoolOutlivesAProcess(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, files, 4, "an entry, its body, and what the crash left")
 }
+
+// SPL-2: a body whose reader fails or panics is not there, and nothing of it is left.
+func TestBodyThatPanics(t *testing.T) {
+	dir := t.TempDir()
+	spool, err := artifact.NewDirSpool(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, spool.Close()) })
+	assert.Panics(t, func() {
+		_, _ = spool.Write(t.Context(), "k", io.MultiReader(strings.NewReader("half"), panicking{}))
+	})
+	_, err = spool.Write(t.Context(), "k", io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrClosedPipe)))
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("gone") }
 
 // SPL-6: a negative threshold is refused, and a pass that failed is made again.
 func TestLineReader(t *testing.T) {
