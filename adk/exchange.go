@@ -326,6 +326,15 @@ func (x *Exchange) line(make func() (json.RawMessage, error)) json.RawMessage {
 // come in pieces, and else nil. Only the first call counts.
 func (x *Exchange) Done(answer json.RawMessage, err error) { x.conclude(given(answer), err) }
 
+// Release lets go of Context, which an Exchange with limits keeps until the turn ends: what was
+// asked with it has ended, and nothing of an answer is read any more. Done does not, as bytes may
+// still come of which nothing is told.
+func (x *Exchange) Release() {
+	if x != nil {
+		x.limits.Release()
+	}
+}
+
 // given makes a JSON that there is.
 func given(told json.RawMessage) func() (json.RawMessage, error) {
 	return func() (json.RawMessage, error) { return told, nil }
