@@ -395,6 +395,33 @@ func TestSpoolIsBounded(t *testing.T) {
 	assert.NoError(t, db.Close())
 }
 
+// STO-11: a list of bodies is asked for again where others are busy, as a body is.
+func TestSpoolIsAskedAgain(t *testing.T) {
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	require.NoError(t, open(t, path, database.Config{}).Close())
+	writer, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	reader, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	asked, refused := 0, false
+	db, err := database.Open(t.Context(), database.Source{Dialect: database.SQLite, Writer: writer, Reader: reader, Busy: func(error) bool {
+		asked++
+		return refused
+	}}, database.Config{})
+	require.NoError(t, err)
+	require.NoError(t, reader.Close()) // every question fails, and is told to be of others
+	refused, asked = true, 0
+	_, _, err = db.Spool().Read(t.Context(), "k")
+	assert.ErrorIs(t, err, adk.E_STORAGE_BUSY)
+	reads := asked
+	asked = 0
+	for _, err := range db.Spool().List(t.Context(), "") {
+		assert.ErrorIs(t, err, adk.E_STORAGE_BUSY)
+	}
+	assert.Equal(t, reads, asked)
+	assert.NoError(t, db.Close())
+}
+
 func body(t *testing.T, db *database.DB, key string) string {
 	reader, found, err := db.Spool().Read(t.Context(), key)
 	require.NoError(t, err)

@@ -168,6 +168,14 @@ func (s spool) List(ctx context.Context, prefix string) iter.Seq2[artifact.Entry
 
 // page are entries from a prefix on, behind a key.
 func (s spool) page(ctx context.Context, prefix, after string) (page []artifact.Entry, err error) {
+	err = s.db.retry(ctx, func() (err error) {
+		page, err = s.entries(ctx, prefix, after)
+		return err
+	})
+	return page, err
+}
+
+func (s spool) entries(ctx context.Context, prefix, after string) (page []artifact.Entry, err error) {
 	rows, err := s.db.source.Reader.QueryContext(ctx, s.sql(selectEntries), prefix, after, pageEntries)
 	if err != nil {
 		return nil, err
