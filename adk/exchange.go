@@ -162,6 +162,9 @@ func OpenUpload(ctx context.Context, of string, options ...AskOptions) *Exchange
 // Only the first call counts. Where the turn was aborted or the seam call has returned
 // meanwhile, it is told as OpenExchange would, and nothing of its answer.
 func (x *Exchange) Asked(request json.RawMessage, err error) {
+	if x == nil {
+		return
+	}
 	asked := x.question(true)
 	asked.Request = unheld.Line(request, err)
 	_ = x.begin(x.ctx, &asked)
@@ -239,6 +242,9 @@ func (x *Exchange) Answered() bool { return x != nil && x.answer != nil }
 // come; ok is false behind the last, or where a limit passes first, and err is then what
 // the asking ends with. Piece tells that it is handed out.
 func (x *Exchange) Next() (given Piece, ok bool, err error) {
+	if !x.Answered() {
+		return Piece{}, false, nil
+	}
 	after := x.answer.After
 	if x.answer.Next != nil {
 		if given, ok = x.answer.Next(); ok {
@@ -278,8 +284,12 @@ func (x *Exchange) Touch() {
 
 // Refused says that what comes is not what was asked for, such as a page that says why: the
 // limit of the beginning holds for all of it, as nobody waits for more (WLD-8). It is called
-// before the first Piece, and of an Exchange that is one.
-func (x *Exchange) Refused() { x.limits.Bound() }
+// before the first Piece.
+func (x *Exchange) Refused() {
+	if x != nil {
+		x.limits.Bound()
+	}
+}
 
 // Piece tells that a piece of the answer is handed out, or with open as much of it as
 // came; the caller hands it out afterwards (WLD-4). piece is JSON. After Done, and
@@ -315,6 +325,15 @@ func (x *Exchange) line(make func() (json.RawMessage, error)) json.RawMessage {
 // E_ASK_STOPPED where the reader had enough. answer is the JSON of an answer that did not
 // come in pieces, and else nil. Only the first call counts.
 func (x *Exchange) Done(answer json.RawMessage, err error) { x.conclude(given(answer), err) }
+
+// Release lets go of Context, which an Exchange with limits keeps until the turn ends: what was
+// asked with it has ended, and nothing of an answer is read any more. Done does not, as bytes may
+// still come of which nothing is told.
+func (x *Exchange) Release() {
+	if x != nil {
+		x.limits.Release()
+	}
+}
 
 // given makes a JSON that there is.
 func given(told json.RawMessage) func() (json.RawMessage, error) {

@@ -114,7 +114,7 @@ func (w *flushInOrder) ends(s *history, d *dispatching, what string) {
 	case d.above != nil:
 		d.above.unkept = append(d.above.unkept, d.unkept...)
 	default:
-		s.breaks(since(d.unkept[0].at), "%s, and %d of its changes was not persisted", what, n)
+		s.breaks(since(d.unkept[0].at), "%s, with %d of its changes not persisted", what, n)
 	}
 }
 

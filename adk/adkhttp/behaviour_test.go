@@ -646,3 +646,41 @@ func TestResponsesMadeByHand(t *testing.T) {
 		assert.Nil(t, report.Divergence, "%s: %s", name, report)
 	}
 }
+
+// WLD-8: who asks with limits keeps nothing of the context of an answer that has ended, though the
+// turn goes on; what is still read has it.
+func TestLimitsLetGo(t *testing.T) {
+	for name, answer := range map[string]func() (*http.Response, error){
+		"read":    func() (*http.Response, error) { return answerOf(http.StatusOK, "all"), nil },
+		"no body": func() (*http.Response, error) { return answerOf(http.StatusNoContent, ""), nil },
+		"failed":  func() (*http.Response, error) { return nil, io.ErrUnexpectedEOF },
+	} {
+		recorded(t, func(ctx context.Context) {
+			var asked context.Context
+			base := roundTrip(func(req *http.Request) (*http.Response, error) {
+				asked = req.Context()
+				resp, err := answer()
+				if resp != nil {
+					resp.Request = req
+				}
+				return resp, err
+			})
+			resp, err := adkhttp.NewTransport(base, adkhttp.Limits(adk.AskLimits{Whole: time.Hour})).RoundTrip(get(ctx, "http://a.example/"))
+			if name == "read" {
+				require.NoError(t, asked.Err(), "it is read yet")
+				said, err := io.ReadAll(resp.Body)
+				require.NoError(t, err)
+				assert.Equal(t, "all", string(said))
+			}
+			if err == nil {
+				assert.NoError(t, resp.Body.Close())
+			}
+			assert.ErrorIs(t, asked.Err(), context.Canceled, name)
+			assert.NoError(t, ctx.Err())
+		})
+	}
+}
+
+func answerOf(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body))}
+}

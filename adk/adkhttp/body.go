@@ -166,5 +166,6 @@ func (b *body) Close() error {
 	b.mu.Lock()
 	b.tellEnd(errStopped)
 	b.mu.Unlock()
+	defer b.x.Release()
 	return b.from.Close()
 }

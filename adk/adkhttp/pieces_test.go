@@ -80,7 +80,7 @@ func TestSecretNames(t *testing.T) {
 	}
 	assert.Equal(t, "https://x.example/p?a=1&token=left+out", withoutSecrets("https://user:pw@x.example/p?token=abc&a=1"))
 	assert.Equal(t, "/p?a=b%20c", withoutSecrets("/p?a=b%20c"))
-	assert.Equal(t, leftOut, withoutSecrets("http://[::1"))
+	assert.Equal(t, httpform.LeftOut, withoutSecrets("http://[::1"))
 	assert.Equal(t, "grant_type=a%3Ab&client%5fsecret=…&scope=x&&%zz=…&token=…&q=a=b", formWithoutSecrets("grant_type=a%3Ab&client%5fsecret=s3cr3t&scope=x&&%zz=1&token&q=a=b"))
 	assert.True(t, unheldRequestHeader("openai-api-key"))
 	assert.True(t, unheldRequestHeader("idempotency-key"))

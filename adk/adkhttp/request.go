@@ -175,7 +175,7 @@ func queryOf(raw string) toldValues {
 	values, _ := url.ParseQuery(raw) // what of it can be read
 	for name := range values {
 		if httpform.IsSecretParameter(name) {
-			values[name] = []string{leftOut}
+			values[name] = []string{httpform.LeftOut}
 		}
 	}
 	return sortedValues(values)

@@ -11,9 +11,6 @@ import (
 
 // This file says what of a request or an answer is never told.
 
-// leftOut stands for a value that is never told.
-const leftOut = "left out"
-
 // unheldRequestHeader reports whether a header, in small letters, is none to tell: a
 // secret, what is another one on each machine and each time, and what follows from the
 // body, whose hash is another one too where an id in it is.
@@ -58,14 +55,14 @@ func unheldAnswerHeader(name string) bool {
 func withoutSecrets(text string) string {
 	to, err := url.Parse(text)
 	if err != nil {
-		return leftOut
+		return httpform.LeftOut
 	}
 	to.User = nil
 	query, err := url.ParseQuery(to.RawQuery)
 	changed := err != nil
 	for name := range query {
 		if httpform.IsSecretParameter(name) {
-			query[name], changed = []string{leftOut}, true
+			query[name], changed = []string{httpform.LeftOut}, true
 		}
 	}
 	if changed {
@@ -80,7 +77,7 @@ func isForm(req *http.Request) bool {
 	return strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded")
 }
 
-// leftOutOfForm is leftOut within a text, in which the patterns of a redaction look for values
+// leftOutOfForm is httpform.LeftOut within a text, in which the patterns of a redaction look for values
 // behind such names: it is too short to be one.
 const leftOutOfForm = "…"
 

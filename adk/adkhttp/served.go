@@ -25,6 +25,7 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 	}
 	if err != nil {
 		x.Done(nil, err)
+		x.Release()
 		return nil, err
 	}
 	resp := responseOf(status, headers, req)
@@ -37,6 +38,7 @@ func (t *transport) served(x *adk.Exchange, req *http.Request) (*http.Response, 
 	if hasNoBody(resp) {
 		resp.Body = http.NoBody
 		x.Done(nil, nil)
+		x.Release()
 		return resp, nil
 	}
 	resp.Body = newBody(x, resp, t.maxBody)

@@ -141,6 +141,7 @@ func (t *transport) ask(x *adk.Exchange, req, out *http.Request) (*http.Response
 func (t *transport) answered(x *adk.Exchange, req *http.Request, resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		x.Done(nil, asClientSays(req, err, awaitingHead))
+		x.Release()
 		return resp, x.Failure(err)
 	}
 	if resp.Request != nil {
@@ -159,6 +160,9 @@ func (t *transport) told(x *adk.Exchange, resp *http.Response) *http.Response {
 	x.Piece(headJSON(resp), false)
 	if hasNoBody(resp) || resp.StatusCode == http.StatusSwitchingProtocols {
 		x.Done(nil, nil)
+		if resp.StatusCode != http.StatusSwitchingProtocols { // whose connection goes on
+			x.Release()
+		}
 		return resp
 	}
 	resp.Body = newBody(x, resp, t.maxBody)

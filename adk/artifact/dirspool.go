@@ -132,15 +132,17 @@ func (s *DirSpool) put(name, ending string, content io.Reader) (file string, err
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(f, content)
-	if err == nil {
-		err = f.Sync()
+	whole := false
+	defer func() { // content may also have panicked
+		if err = errors.Join(err, f.Close()); err != nil || !whole {
+			_ = s.root.Remove(file)
+		}
+	}()
+	if _, err := io.Copy(f, content); err != nil {
+		return file, err
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = s.root.Remove(file)
-		return "", err
-	}
-	return file, nil
+	whole = true
+	return file, f.Sync()
 }
 
 // replace puts a file in the place of one, at once.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
-	"sync"
+	"sync/atomic"
 
 	"github.com/adkreplay/adkreplay/adk"
 )
@@ -40,7 +40,7 @@ func NewLineReader(reader adk.MediaReader, threshold int64) (Reader, error) {
 	if threshold < 0 {
 		return nil, &adk.Error{Code: adk.E_INVALID_ARTIFACT_CONFIG, Message: "threshold: is negative, want 0 or more"}
 	}
-	return &lineReader{reader: reader, threshold: threshold}, nil
+	return &lineReader{reader: reader, threshold: threshold, passing: make(chan struct{}, 1)}, nil
 }
 
 // lineReader knows nothing until its first pass.
@@ -48,8 +48,8 @@ type lineReader struct {
 	reader    adk.MediaReader
 	threshold int64
 
-	mu    sync.Mutex
-	known *lineIndex
+	passing chan struct{} // has one who makes the pass
+	known   atomic.Pointer[lineIndex]
 }
 
 // lineIndex is what a pass found out.
@@ -61,12 +61,19 @@ type lineIndex struct {
 	lines   int
 }
 
-// index makes the pass, once.
+// index makes the pass, once. Who waits for that of another waits within his own context.
 func (r *lineReader) index(ctx context.Context) (*lineIndex, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known != nil {
-		return r.known, nil
+	if known := r.known.Load(); known != nil {
+		return known, nil
+	}
+	select {
+	case r.passing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-r.passing }()
+	if known := r.known.Load(); known != nil {
+		return known, nil
 	}
 	stream, err := open(ctx, r.reader)
 	if err != nil {
@@ -80,8 +87,8 @@ func (r *lineReader) index(ctx context.Context) (*lineIndex, error) {
 	if pass.bytes > 0 {
 		pass.lines++
 	}
-	r.known = &pass.lineIndex
-	return r.known, nil
+	r.known.Store(&pass.lineIndex)
+	return &pass.lineIndex, nil
 }
 
 // indexing is a pass: it is written the body.

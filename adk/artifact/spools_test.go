@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -16,6 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
 	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/internal/patience"
 	"github.com/adkreplay/adkreplay/internal/thorough"
 )
 
@@ -133,6 +136,26 @@ func TestDirSpoolOutlivesAProcess(t *testing.T) {
 	assert.Len(t, files, 4, "an entry, its body, and what the crash left")
 }
 
+// SPL-2: a body whose reader fails or panics is not there, and nothing of it is left.
+func TestBodyThatPanics(t *testing.T) {
+	dir := t.TempDir()
+	spool, err := artifact.NewDirSpool(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, spool.Close()) })
+	assert.Panics(t, func() {
+		_, _ = spool.Write(t.Context(), "k", io.MultiReader(strings.NewReader("half"), panicking{}))
+	})
+	_, err = spool.Write(t.Context(), "k", io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrClosedPipe)))
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("gone") }
+
 // SPL-6: a negative threshold is refused, and a pass that failed is made again.
 func TestLineReader(t *testing.T) {
 	_, err := artifact.NewLineReader(artifact.MemoryReader(nil), -1)
@@ -153,6 +176,44 @@ func TestLineReader(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []any{"c", true}, []any{line, ok})
 	assert.Equal(t, 3, opened, "one pass, and the line from the beginning, as there are no ranges")
+}
+
+// SPL-6: who waits for the pass of another leaves when his own context ends, and the pass goes on;
+// what is known needs none.
+func TestLineReaderWaitsWithinTheContext(t *testing.T) {
+	gone, begun, goOn := errors.New("left"), make(chan struct{}), make(chan struct{})
+	lines, err := artifact.NewLineReader(adk.MediaFunc(func(ctx context.Context) (io.ReadCloser, error) {
+		close(begun)
+		<-goOn
+		return artifact.MemoryReader([]byte("a\nb")).Open(ctx)
+	}), math.MaxInt64)
+	require.NoError(t, err)
+	counted, left := make(chan int, 1), make(chan error, 1)
+	go func() {
+		n, err := lines.LineCount(t.Context())
+		assert.NoError(t, err)
+		counted <- n
+	}()
+	<-begun
+	ctx, leave := context.WithCancelCause(t.Context())
+	go func() {
+		_, err := lines.LineCount(ctx)
+		left <- err
+	}()
+	leave(gone)
+	select {
+	case err := <-left:
+		assert.ErrorIs(t, err, gone)
+	case <-time.After(patience.Long / 10):
+		t.Error("it waits for the pass of another")
+	}
+	close(goOn)
+	assert.Equal(t, 2, <-counted)
+	for range 20 { // whatever a select would choose
+		n, err := lines.LineCount(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, 2, n)
+	}
 }
 
 // SPL-9: what nobody uses and is old enough is swept.

@@ -140,7 +140,7 @@ func NewHost(c Config) (*Host, error) {
 		c.Name = adk.UUIDs().NewID()
 	}
 	h := &Host{config: c, keys: map[string]*keyInfo{}, turns: map[string]*turn{}, places: map[SessionID]*place{},
-		refused: map[SessionID]bool{}, stalled: map[SessionID]int64{}, acceptances: map[DeliveryID]acceptance{}}
+		refused: map[SessionID]time.Time{}, stalled: map[SessionID]int64{}, acceptances: map[DeliveryID]acceptance{}}
 	for _, key := range c.Keys {
 		if info := key.durable(); info != nil {
 			h.keys[info.name] = info

@@ -31,7 +31,7 @@ type Host struct {
 	mu      sync.Mutex
 	turns   map[string]*turn // under way, by their ids
 	places  map[SessionID]*place
-	refused map[SessionID]bool // another release has to settle them
+	refused map[SessionID]time.Time // another release has to settle them, since when
 	// stalled are sessions at which the last visit got nowhere, by when that was: by the number
 	// of such visits. resumed is how many visits Resume has made.
 	stalled         map[SessionID]int64
@@ -350,8 +350,22 @@ func (h *Host) Resume(ctx context.Context, limit int) (settled int, err error) {
 	return settled, errors.Join(failures...)
 }
 
-// mostStalled bounds what is remembered of sessions that get nowhere.
-const mostStalled = 10_000
+// mostStalled and mostRefused bound what is remembered of sessions that get nowhere.
+const mostStalled, mostRefused = 10_000, 10_000
+
+// refuses notes whether a session is one that another release has to settle.
+func (h *Host) refuses(id SessionID, is bool) {
+	now := h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !is {
+		delete(h.refused, id)
+		return
+	}
+	if _, known := h.refused[id]; known || len(h.refused) < mostRefused {
+		h.refused[id] = now
+	}
+}
 
 // stall notes that a visit to a session got nowhere, the latest of all.
 func (h *Host) stall(id SessionID) {
@@ -390,8 +404,9 @@ func (h *Host) inTurn(pending []SessionID, whole bool, visited map[SessionID]boo
 	var others, stalled []SessionID
 	known := make(map[SessionID]int64, len(h.stalled))
 	for _, id := range pending {
+		_, refused := h.refused[id]
 		switch {
-		case visited[id] || h.refused[id]:
+		case visited[id] || refused:
 		case h.stalled[id] > 0:
 			stalled = append(stalled, id)
 			known[id] = h.stalled[id]
@@ -413,10 +428,16 @@ func (h *Host) inTurn(pending []SessionID, whole bool, visited map[SessionID]boo
 	return all
 }
 
-// setBack is how many sessions there may be before those that Resume goes to first.
+// setBack is how many sessions there may be before those that Resume goes to first. Those that were
+// refused long ago are none any more: they may be well again, though nobody has said so.
 func (h *Host) setBack() int {
+	now := h.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	maps.DeleteFunc(h.refused, func(_ SessionID, since time.Time) bool {
+		age := now.Sub(since)
+		return age < 0 || age >= MaxRetryPause // clocks run back
+	})
 	return len(h.refused) + len(h.stalled)
 }
 

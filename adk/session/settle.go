@@ -76,18 +76,17 @@ func (v *visit) run(ctx context.Context, l Loaded, number int) error {
 var errLeaseLost = &adk.Error{Code: adk.E_SESSION_LEASE_LOST, Message: "another host has claimed the session"}
 
 // knows is why the host cannot run a session's turns, before any user code: it lacks the
-// channel, or values are of a later release (SES-13). Resume leaves such a session to others.
+// channel, or values are of a later release (SES-13). Resume leaves such a session to others for a
+// while.
 func (h *Host) knows(l Loaded) error {
 	err := h.knowsValues(l)
 	if h.config.Channels[l.Kind] == nil {
 		err = unknownChannel(l.Kind)
 	}
+	h.refuses(l.SessionID, err != nil)
 	if err == nil {
 		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.refused[l.SessionID] = true
 	return fmt.Errorf("%s: %w", l.SessionID, err)
 }
 

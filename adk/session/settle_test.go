@@ -1560,3 +1560,91 @@ func TestDeliveryFromWithinItsSession(t *testing.T) {
 	assert.Equal(t, "3", w.counted(h, "one"))
 	assert.Equal(t, "1", w.counted(h, "two"))
 }
+
+// SES-13, SES-24: Resume leaves a session to others that its host cannot work with, and takes it up
+// when that has changed: as it sees by a delivery, or after a while.
+func TestRefusedSessionThatIsWellAgain(t *testing.T) {
+	for name, well := range map[string]func(w *world, h *session.Host, settle func(id string, version int), asks func(limit, settles int)){
+		"it has delivered": func(w *world, h *session.Host, settle func(string, int), asks func(int, int)) {
+			asks(11, 0)
+			settle("b", 1)
+			deliver(t, h, delivery("one", "c"))
+		},
+		"later": func(w *world, _ *session.Host, settle func(string, int), asks func(int, int)) {
+			settle("b", 1)
+			w.clock.Advance(session.MaxRetryPause - time.Millisecond)
+			asks(11, 0)
+			w.clock.Advance(time.Millisecond)
+			asks(10, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			store, c := w.kept.Sessions(), w.config(counting)
+			limits := &limitsOfPending{Store: store}
+			c.Store = limits
+			h := w.host(c)
+			accept := func(id string) {
+				_, err := store.Accept(t.Context(), delivery("one", id), w.clock.Now())
+				require.NoError(t, err)
+			}
+			revision := int64(0)
+			settle := func(id string, version int) {
+				claim, err := store.Claim(t.Context(), delivery("one", id).SessionID(), "by hand", w.clock.Now(), w.clock.Now().Add(time.Hour))
+				require.NoError(t, err)
+				attempt, err := store.Begin(t.Context(), claim, id)
+				require.NoError(t, err)
+				values := map[string]session.Value{"test.count": {Version: version, Body: json.RawMessage(`1`)}}
+				require.NoError(t, store.Commit(t.Context(), claim, session.Commit{Delivery: id, Attempt: attempt, Revision: revision, Puts: values, Told: true, At: w.clock.Now()}))
+				require.NoError(t, store.Release(t.Context(), claim))
+				revision++
+			}
+			asks := func(limit, settles int) {
+				t.Helper()
+				limits.asked = nil
+				n, err := h.Resume(t.Context(), 10)
+				require.NoError(t, err)
+				assert.Equal(t, settles, n)
+				assert.Equal(t, limit, limits.asked[0], "one more for each that it leaves to others")
+			}
+			accept("a")
+			settle("a", 9)
+			accept("b")
+			accept("c")
+			_, err := h.Deliver(t.Context(), delivery("one", "b"))
+			require.ErrorIs(t, err, adk.E_SESSION_STATE_NEWER)
+			well(w, h, settle, asks)
+			accept("d")
+			asks(10, 1)
+		})
+	}
+}
+
+// limitsOfPending are what a store is asked for that is pending.
+type limitsOfPending struct {
+	session.Store
+	asked []int
+}
+
+func (l *limitsOfPending) Pending(ctx context.Context, now time.Time, limit int) ([]session.SessionID, error) {
+	l.asked = append(l.asked, limit)
+	return l.Store.Pending(ctx, now, limit)
+}
+
+// SES-25: what is remembered of sessions that were refused is bounded, and so is what a store is asked for.
+func TestRefusedSessionsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(counting)
+	limits := &limitsOfPending{Store: c.Store}
+	c.Store, c.Journal = limits, nil
+	c.Channels = map[string]func(json.RawMessage) (session.Channel, error){"mail": newChatChannel}
+	h := w.host(c)
+	const most = 10_000
+	for n := range most + 1 {
+		_, err := h.Deliver(t.Context(), delivery(fmt.Sprint("of", n), "a"))
+		require.ErrorIs(t, err, adk.E_SESSION_UNKNOWN_CHANNEL)
+	}
+	_, err := h.Resume(t.Context(), 1)
+	require.ErrorIs(t, err, adk.E_SESSION_UNKNOWN_CHANNEL, "of the last one")
+	assert.Equal(t, most+1, limits.asked[0])
+}

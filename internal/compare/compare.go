@@ -50,14 +50,14 @@ func (f FieldDiff) AnyElement() string { return elements.ReplaceAllString(f.Anyw
 
 var elements = regexp.MustCompile(`\[\d+\]`)
 
-// Trees are what Want and Got are the JSON of, with numbers as they are spelled; of what
-// is absent it is nil. It is false where one of them is no JSON.
+// Trees are what Want and Got are the JSON of, each number spelled in one way; of what is
+// absent it is nil. It is false where one of them is no JSON.
 func (f FieldDiff) Trees() (want, got any, ok bool) {
 	if f.decoded {
 		return f.tree(f.want), f.tree(f.got), true
 	}
-	want, wantOK := jsondiff.Decode(f.Want)
-	got, gotOK := jsondiff.Decode(f.Got)
+	want, wantOK := decode(f.Want)
+	got, gotOK := decode(f.Got)
 	return want, got, (wantOK || f.Want == "") && (gotOK || f.Got == "")
 }
 

@@ -283,3 +283,29 @@ func TestZeroIsAValue(t *testing.T) {
 		assert.Len(t, Common(&pair[0], &pair[1]), 1)
 	}
 }
+
+// Numbers are compared by their decimals, also where a float has no such number; how one is
+// written is no difference, but that of whole numbers and others.
+func TestNumbersAreExact(t *testing.T) {
+	for pair, lines := range map[[2]string][]string{
+		{`{"id":18446744073709551615,"n":1}`, `{"id":18446744073709551614,"n":2}`}: {"request.id: expected 18446744073709551615, got 18446744073709551614", "request.n: expected 1, got 2"},
+		{`{"id":18446744073709551615}`, `{"id":18446744073709551614}`}:             {"request.id: expected 18446744073709551615, got 18446744073709551614"},
+		{`{"x":[0.1,0]}`, `{"x":[0.10000000000000001,0]}`}:                         {"request.x[0]: expected 0.1, got 0.10000000000000001"},
+		{`{"x":[1,2.000000000000000001]}`, `{"x":[1]}`}:                            {"request.x[1]: expected 2.000000000000000001, got nothing"},
+		{`[1e400]`, `[2e400]`}:                    {"request[0]: expected 1e400, got 2e400"},
+		{`[1e-400]`, `[12e-9999999999999999999]`}: {"request[0]: expected 1e-400, got 12e-9999999999999999999"},
+		{`[7]`, `[7.0]`}:                          {"request[0]: expected 7, got 7.0"},
+		{`[-0.0]`, `[0.0]`}:                       {"request[0]: expected -0.0, got 0.0"},
+		{`[1e2,1.50,-0,0.10000000000000001,18446744073709551615,1e400]`, `[100.0,15e-1,0,1.0000000000000001e-1,18446744073709551615.0,0.1e401]`}: nil,
+		{`[100000000000000000000]`, `[1e20]`}: nil,
+	} {
+		var said []string
+		for _, f := range JSONDiff("request", pair[0], pair[1]) {
+			said = append(said, f.String())
+			want, got, _ := f.Trees()
+			readWant, readGot, _ := FieldDiff{Field: f.Field, Want: f.Want, Got: f.Got}.Trees()
+			assert.Equal(t, []any{readWant, readGot}, []any{want, got}, "of %s", f.Field)
+		}
+		assert.Equal(t, lines, said, "%s and %s", pair[0], pair[1])
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -140,8 +139,8 @@ func JSONDiff(label, want, got string) []FieldDiff {
 }
 
 func jsonDiff(at jsondiff.Place, want, got string) []FieldDiff {
-	w, wantJSON := jsondiff.Decode(want)
-	g, gotJSON := jsondiff.Decode(got)
+	w, wantJSON := decode(want)
+	g, gotJSON := decode(got)
 	if !wantJSON || !gotJSON {
 		return []FieldDiff{{Field: at.Path, Want: want, Got: got, anywhere: at.Any}}
 	}
@@ -171,7 +170,7 @@ func saying(at jsondiff.Place, tree any) any {
 		}
 	}
 	if text, is := request["text"].(string); is && isContainer(text) {
-		if body, isJSON := jsondiff.Decode(text); isJSON {
+		if body, isJSON := decode(text); isJSON {
 			delete(request, "text")
 			request["body"] = body
 		}
@@ -186,9 +185,7 @@ func isMostlyText(data []byte) bool {
 
 // treeDiff lists the paths at which two trees of plain data differ.
 func treeDiff(at jsondiff.Place, want, got any) (diffs []FieldDiff) {
-	plainly := jsondiff.Rules{Same: func(a, b any) bool {
-		return !isAbsent(a) && !isAbsent(b) && plain.Equal(withNumbers(a), withNumbers(b))
-	}, Pairs: pairedMiddle}
+	plainly := jsondiff.Rules{Same: func(a, b any) bool { return !isAbsent(a) && !isAbsent(b) && sameTree(a, b) }, Pairs: pairedMiddle}
 	plainly.Walk(at, want, got, func(at jsondiff.Place, w, g any) {
 		if inside := insideTexts(at, w, g); len(inside) > 0 {
 			diffs = append(diffs, inside...)
@@ -209,7 +206,7 @@ func pairedMiddle(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	if len(a) == len(b) {
 		return jsondiff.ByPlace(a, b)
 	}
-	same := func(i, j int) bool { return plain.Equal(withNumbers(a[i]), withNumbers(b[j])) }
+	same := func(i, j int) bool { return sameTree(a[i], b[j]) }
 	head, tail, shorter := 0, 0, min(len(a), len(b))
 	for head < shorter && same(head, head) {
 		head++
@@ -237,8 +234,8 @@ func insideTexts(at jsondiff.Place, want, got any) []FieldDiff {
 	if !wantText || !gotText || !isContainer(w) || !isContainer(g) {
 		return nil
 	}
-	a, wantJSON := jsondiff.Decode(w)
-	b, gotJSON := jsondiff.Decode(g)
+	a, wantJSON := decode(w)
+	b, gotJSON := decode(g)
 	if !wantJSON || !gotJSON {
 		return nil
 	}
@@ -256,36 +253,19 @@ func treeText(v any) string {
 	if isAbsent(v) {
 		return ""
 	}
-	return string(plain.AppendJSON(nil, withNumbers(v)))
+	return string(plain.AppendTree(nil, v))
+}
+
+// sameTree reports whether two trees of plain data, or of JSON that was decoded, are the same.
+func sameTree(a, b any) bool {
+	switch a := a.(type) {
+	case string, json.Number, bool:
+		return a == b
+	}
+	return treeText(a) == treeText(b)
 }
 
 func isAbsent(v any) bool { return v == jsondiff.Absent{} }
-
-// withNumbers puts numbers in the place of what JSON says of them, which tells
-// 7 and 7.0 apart.
-func withNumbers(value any) any {
-	switch v := value.(type) {
-	case json.Number:
-		if n, err := strconv.Atoi(v.String()); err == nil {
-			return n
-		}
-		f, _ := v.Float64() // beyond its range it is infinite
-		return f
-	case map[string]any:
-		tree := make(map[string]any, len(v))
-		for key, member := range v {
-			tree[key] = withNumbers(member)
-		}
-		return tree
-	case []any:
-		list := make([]any, len(v))
-		for i, element := range v {
-			list[i] = withNumbers(element)
-		}
-		return list
-	}
-	return value
-}
 
 // QuotedJSON is a text as a JSON string.
 func QuotedJSON(text string) string { return string(canonical.AppendString(nil, text)) }

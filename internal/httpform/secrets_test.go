@@ -8,6 +8,31 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
+// WLD-7: the words of a name say whether it is a secret's, whether marks or capitals divide them.
+func TestIsSecretParameter(t *testing.T) {
+	for _, name := range []string{"key", "api_key", "api-key", "apiKey", "APIKey", "X-Goog-Signature", "sig", "access_token", "code", "client.secret", "client_assertion",
+		"accessToken", "clientSecret", "sessionToken", "authToken", "OAuthToken", "subscriptionKey", "subscription-key", "refreshToken", "userPassword", "passwordConfirmation",
+		"passwd", "passphrase", "pwd", "credentials", "user[newPassword]", "accesstoken", "ACCESSTOKEN", "access2Token", "authCode", "code_verifier",
+		"page_token", "country_code", "sort_key"} { // which are no secrets, but no traces hold them
+		assert.True(t, httpform.IsSecretParameter(name), name)
+	}
+	for _, name := range []string{"keyword", "q", "monkey", "encoding", "authority", "tokens", "max_tokens", "maxTokens", "tokenCount", "keyName", "authType",
+		"pageToken", "nextPageToken", "nextToken", "continuationToken", "syncToken", "sortKey", "exclusiveStartKey", "partitionKey", "languageCode", "statusCode",
+		"secretary", "passwordless", "compass", "unauthorized", "design", ""} {
+		assert.False(t, httpform.IsSecretParameter(name), name)
+	}
+}
+
+// REQ-22: a header is a secret's that has a word of one anywhere in its name.
+func TestIsSecretHeader(t *testing.T) {
+	for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "openai-api-key", "X-Auth-Token", "X-Password", "X-Pwd", "X-Passwd", "Passphrase", "Credential", "X-Amz-Credentials"} {
+		assert.True(t, httpform.IsSecretHeader(name), name)
+	}
+	for _, name := range []string{"Accept", "Content-Type", "Access-Control-Allow-Credentials", "Upgrade-Insecure-Requests"} {
+		assert.False(t, httpform.IsSecretHeader(name), name)
+	}
+}
+
 // A request is known again by a member that says so by its name; who asks is none.
 func TestHasKey(t *testing.T) {
 	for member, want := range map[string]bool{"Idempotency-Key": true, "request_id": true, "requestId": true, "key": true, "dedup": true, "monkey": false, "keyboard": false, "to": false} {

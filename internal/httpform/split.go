@@ -2,13 +2,13 @@ package httpform
 
 import (
 	"bytes"
-	"mime"
+	"strings"
 )
 
 // FormOf is the form of a body with this header Content-Type.
 func FormOf(contentType string) Form {
-	kind, _, _ := mime.ParseMediaType(contentType)
-	switch kind {
+	kind, _, _ := strings.Cut(contentType, ";") // what stands behind it may be no parameter
+	switch strings.ToLower(strings.TrimSpace(kind)) {
 	case "text/event-stream":
 		return Events
 	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines", "application/stream+json":

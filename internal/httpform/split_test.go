@@ -40,6 +40,17 @@ func TestEndsOfEvents(t *testing.T) {
 	assert.Nil(t, ends(httpform.Whole, "a\n\nb"))
 }
 
+// A body has the form of its type, whatever parameters stand behind that, also ones that are none.
+func TestFormOf(t *testing.T) {
+	for header, want := range map[string]httpform.Form{
+		"text/event-stream": httpform.Events, "Text/Event-Stream ; charset=utf-8": httpform.Events, "text/event-stream; charset": httpform.Events,
+		"text/event-stream; charset=utf-8; charset=latin1": httpform.Events, "application/jsonl;": httpform.Lines,
+		"": httpform.Whole, ";": httpform.Whole, "text/event-streams": httpform.Whole, "text/plain, text/event-stream": httpform.Whole,
+	} {
+		assert.Equal(t, want, httpform.FormOf(header), "%q", header)
+	}
+}
+
 // The splitter reads far faster than anything reads what it has split.
 func BenchmarkSplitter(b *testing.B) {
 	for name, event := range map[string]string{"small": "data: {\"choices\":[{\"delta\":{\"content\":\" cold\"}}]}\n\n", "large": "data: " + strings.Repeat("x", 4000) + "\n\n"} {

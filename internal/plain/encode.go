@@ -24,6 +24,14 @@ func AppendJSON(dst []byte, v any) []byte {
 	return e.out
 }
 
+// AppendTree appends v as AppendJSON does, with each json.Number as it is spelled: a tree that was
+// read of JSON.
+func AppendTree(dst []byte, v any) []byte {
+	e := encoder{out: dst, spelled: true}
+	e.value(v)
+	return e.out
+}
+
 // AppendSaid appends v as AppendJSON does, for people: a value that is JSON stands there as that,
 // and not as a text in which each quote is escaped. Nobody can read its type back.
 func AppendSaid(dst []byte, v any) []byte {
@@ -36,6 +44,8 @@ func AppendSaid(dst []byte, v any) []byte {
 type encoder struct {
 	out  []byte
 	said bool // for people
+	// spelled says that a json.Number stands as it is.
+	spelled bool
 	// open are the maps and slices being written, from the outside in.
 	open []ref
 	// failed says that a place that can hold one type only could not be written;
@@ -67,6 +77,12 @@ func (e *encoder) value(v any) {
 		e.opaqueType(v.Type)
 	case Marked:
 		e.marked(v)
+	case json.Number:
+		if !e.spelled {
+			e.typed(reflect.ValueOf(v))
+			return
+		}
+		e.raw(v.String())
 	default:
 		e.typed(reflect.ValueOf(v))
 	}

@@ -4,6 +4,7 @@
 package postgrestest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -106,8 +107,16 @@ func binaries() string {
 	if err != nil || len(installed) == 0 {
 		return ""
 	}
-	slices.Sort(installed)
-	return filepath.Dir(installed[len(installed)-1])
+	return filepath.Dir(newest(installed))
+}
+
+// newest is the server of the latest version, which its folder is named by: 9.6, 16.
+func newest(installed []string) string {
+	version := func(path string) float64 {
+		number, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(path))), 64) // what is none is the oldest
+		return number
+	}
+	return slices.MaxFunc(installed, func(a, b string) int { return cmp.Compare(version(a), version(b)) })
 }
 
 // cluster is the server that was begun here.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/adkreplay/adkreplay/internal/httpform"
 	"github.com/adkreplay/adkreplay/internal/redacting"
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
@@ -76,6 +77,21 @@ func TestUsualPaths(t *testing.T) {
 	assert.NoError(t, err)
 	assert.Equal(t, `{"kind":"report-log","payload":{"headers":{"Authorization":"[redacted:authorization:1]","Cookie":["[redacted:cookie:2]","[redacted:cookie:3]"],"Accept":"json"},`+
 		`"login":{"user":"ann","Password":0,"passwords":"two"}}}`, string(got))
+}
+
+// WLD-7: what redact.UsualSecrets finds by its name in a body is left out of a header and a query,
+// whatever their spelling: who asks with it in another place tells it no more.
+func TestUsualPathsAreSecretsOverHTTP(t *testing.T) {
+	for _, path := range redact.UsualSecrets().Paths {
+		if path == "session.auth" { // of a turn
+			continue
+		}
+		assert.True(t, httpform.IsSecretHeader(path), path)
+		assert.True(t, httpform.IsSecretParameter(path) || strings.Contains(path, "cookie"), path)
+	}
+	for _, name := range []string{"sessionToken", "session_token", "authToken", "subscriptionKey"} {
+		assert.Contains(t, redact.UsualSecrets().Paths, name)
+	}
 }
 
 // Redacting takes linear time, also of a stream that is made to begin secrets

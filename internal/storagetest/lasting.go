@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/stretchr/testify/require"
@@ -106,7 +107,7 @@ func (b breakable) Write(ctx context.Context, changes ...storage.Change) error {
 	if !b.of.isBroken() {
 		return b.Rows.Write(ctx, changes...)
 	}
-	if err := b.Rows.Write(ctx, append(changes, Refused(changes[0].Place))...); err != nil {
+	if err := b.Rows.Write(ctx, append(slices.Clip(changes), Refused(changes[0].Place))...); err != nil {
 		return err
 	}
 	return errors.New("storagetest: what nobody takes was taken")

@@ -11,7 +11,8 @@ func UsualSecrets() *Rules {
 			"api_key", "apiKey", "api-key", "x-api-key",
 			"authorization", "proxy-authorization", "cookie", "set-cookie",
 			"access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
-			"private_key", "privateKey",
+			"session_token", "sessionToken", "auth_token", "authToken",
+			"private_key", "privateKey", "subscription_key", "subscriptionKey", "subscription-key",
 			"session.auth",
 		},
 		Patterns: []Pattern{

@@ -98,7 +98,6 @@ func (s *Spool) Write(ctx context.Context, key string, body io.Reader) (artifact
 		return artifact.Entry{}, err
 	}
 	if err := s.name(ctx, entry{key, object, found.Bytes, found.Lines, found.SHA256}); err != nil {
-		s.forget(ctx, object)
 		return artifact.Entry{}, err
 	}
 	return found, nil
@@ -112,28 +111,36 @@ func (s *Spool) put(ctx context.Context, object, key string, body io.Reader) (ar
 	if err != nil {
 		return artifact.Entry{}, err
 	}
+	whole := false
+	defer func() { // body may also have panicked
+		if !whole {
+			abandon() // so that closing keeps nothing
+			_ = w.Close()
+		}
+	}()
 	found, err := artifact.CopyBody(ctx, w, key, body, s.MaxBytes)
 	if err != nil {
-		abandon() // so that closing keeps nothing
-		_ = w.Close()
 		return artifact.Entry{}, err
 	}
+	whole = true
 	return found, w.Close()
 }
 
-// name makes a body the one of its key, and forgets the one before.
+// name makes a body the one of its key, and forgets the one before; or the new one, where it fails.
 func (s *Spool) name(ctx context.Context, now entry) error {
 	s.naming.Lock()
 	defer s.naming.Unlock()
 	before, known, err := s.entry(ctx, now.Key)
-	if err != nil {
-		return err
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(now)
 	}
-	text, err := json.Marshal(now)
 	if err != nil {
+		s.forget(ctx, now.Object)
 		return err
 	}
 	if err := s.bucket.WriteAll(ctx, entryName(now.Key), text, &blob.WriterOptions{ContentType: "application/json"}); err != nil {
+		s.forgetUnnamed(ctx, now)
 		return err
 	}
 	if known {
@@ -146,6 +153,17 @@ func (s *Spool) name(ctx context.Context, now entry) error {
 // that is left is no harm.
 func (s *Spool) forget(ctx context.Context, object string) {
 	_ = s.bucket.Delete(context.WithoutCancel(ctx), object)
+}
+
+// forgetUnnamed forgets a body whose entry was not written. A store may have kept that though it
+// failed, and may yet keep it where nobody has waited for it: the body stays then.
+func (s *Spool) forgetUnnamed(ctx context.Context, failed entry) {
+	if ctx.Err() != nil {
+		return
+	}
+	if counts, _, err := s.entry(ctx, failed.Key); err == nil && counts.Object != failed.Object {
+		s.forget(ctx, failed.Object)
+	}
 }
 
 // entry reads the entry of a key.

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gocloud.dev/blob"
+	"gocloud.dev/blob/driver"
 	"gocloud.dev/blob/fileblob"
 	"gocloud.dev/blob/memblob"
+	"gocloud.dev/gcerrors"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/artifact"
@@ -81,6 +84,111 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			assert.Empty(t, objects(t, bucket))
 		})
 	}
+}
+
+// SPL-2: a write whose entry the store has kept, though it did not say so, leaves the new body
+// there, and one whose entry it may yet keep too.
+func TestEntryThatNobodyAnswersFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		kept, left bool
+		body       string
+		objects    int
+	}{
+		// The old one is left to nobody, which is no harm.
+		"kept":                {true, false, "new", 3},
+		"kept, caller gone":   {true, true, "new", 3},
+		"lost":                {false, false, "old", 2},
+		"on the way for long": {false, true, "old", 3}, // and may yet come, as nobody has waited
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			driven := &unanswered{in: memblob.OpenBucket(nil), kept: c.kept}
+			bucket := blob.NewBucket(driven)
+			defer bucket.Close()
+			spool := adkblob.NewSpool(bucket)
+			_, err := spool.Write(ctx, "k", strings.NewReader("old"))
+			require.NoError(t, err)
+			driven.leave = func() {}
+			if c.left {
+				driven.leave = leave
+			}
+			_, err = spool.Write(ctx, "k", strings.NewReader("new"))
+			require.ErrorIs(t, err, errBroken)
+			assert.Equal(t, c.body, body(t, spool, "k"))
+			assert.Len(t, objects(t, driven.in), c.objects)
+		})
+	}
+}
+
+// SPL-2: nothing is left of a body whose reader panics.
+func TestBodyThatPanics(t *testing.T) {
+	dir := t.TempDir()
+	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	require.NoError(t, err)
+	defer bucket.Close()
+	assert.Panics(t, func() {
+		_, _ = adkblob.NewSpool(bucket).Write(t.Context(), "k", io.MultiReader(strings.NewReader("half"), panicking{}))
+	})
+	left, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("gone") }
+
+// unanswered is a bucket whose writes of entries fail, as soon as there is somebody to leave: when
+// they were kept, or before.
+type unanswered struct {
+	driver.Bucket
+	in    *blob.Bucket
+	kept  bool
+	leave func()
+}
+
+func (u *unanswered) ErrorCode(err error) gcerrors.ErrorCode { return gcerrors.Code(err) }
+func (u *unanswered) Delete(ctx context.Context, key string, _ *driver.DeleteOptions) error {
+	return u.in.Delete(ctx, key)
+}
+func (u *unanswered) Close() error { return u.in.Close() }
+
+func (u *unanswered) NewRangeReader(ctx context.Context, key string, offset, length int64, _ *driver.ReaderOptions) (driver.Reader, error) {
+	r, err := u.in.NewRangeReader(ctx, key, offset, length, nil)
+	if err != nil {
+		return nil, err
+	}
+	return reading{r}, nil
+}
+
+type reading struct{ *blob.Reader }
+
+func (r reading) Attributes() *driver.ReaderAttributes {
+	return &driver.ReaderAttributes{Size: r.Size()}
+}
+
+func (u *unanswered) NewTypedWriter(ctx context.Context, key, contentType string, _ *driver.WriterOptions) (driver.Writer, error) {
+	w, err := u.in.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType})
+	if err != nil || u.leave == nil || !strings.HasPrefix(key, "entries/") {
+		return w, err
+	}
+	return leaving{w, u}, nil
+}
+
+type leaving struct {
+	*blob.Writer
+	of *unanswered
+}
+
+func (l leaving) Close() error {
+	if l.of.kept {
+		if err := l.Writer.Close(); err != nil {
+			return err
+		}
+	}
+	l.of.leave()
+	return errBroken
 }
 
 // SPL-4, SPL-5: keys whose names would be too long for a store are kept, listed by any part

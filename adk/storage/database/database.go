@@ -182,8 +182,8 @@ func (db *DB) transactOn(ctx context.Context, pool *sql.DB, f func(*sql.Tx) erro
 		if err != nil {
 			return err
 		}
+		defer func() { _ = tx.Rollback() }() // also where f does not return; behind a commit it does nothing
 		if err := f(tx); err != nil {
-			_ = tx.Rollback() // what went wrong before says more
 			return err
 		}
 		return tx.Commit()

@@ -11,7 +11,9 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -281,6 +283,65 @@ func TestTx(t *testing.T) {
 	assert.NoError(t, errors.Join(raw.Close(), db.Close()))
 }
 
+// STO-18: a function of the caller's that does not return leaves no transaction open, which would
+// lock out all others, and no file.
+func TestTxOfWhatDoesNotReturn(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	t.Setenv("TMP", temporary) // where Windows looks
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	db := open(t, path, database.Config{})
+	change(t, path, "create table mine (n integer)")
+	for name, leave := range map[string]func(){"panic": func() { panic("gone") }, "Goexit": runtime.Goexit} {
+		for what, gather := range map[string]func(*database.Writes) error{
+			"by hand": func(w *database.Writes) error {
+				_, err := w.Body(t.Context(), "k", strings.NewReader("whole"))
+				w.Do(func(ctx context.Context, tx *sql.Tx) error {
+					_, err := tx.ExecContext(ctx, "insert into mine values (1)")
+					assert.NoError(t, err)
+					leave()
+					return nil
+				})
+				return err
+			},
+			"a body": func(w *database.Writes) error {
+				_, err := w.Body(t.Context(), "k", io.MultiReader(strings.NewReader("half"), leaving(leave)))
+				return err
+			},
+		} {
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				defer func() { _ = recover() }()
+				assert.NoError(t, db.Tx(t.Context(), gather))
+				t.Errorf("%s, %s: it returned", name, what)
+			})
+			wg.Wait()
+			change(t, path, "insert into mine values (2)") // which waits for nobody
+			left, err := filepath.Glob(filepath.Join(temporary, "adkreplay-body-*"))
+			require.NoError(t, err)
+			assert.Empty(t, left, "%s, %s", name, what)
+		}
+	}
+	require.NoError(t, db.Tx(t.Context(), func(w *database.Writes) error {
+		w.Do(func(ctx context.Context, tx *sql.Tx) error {
+			var ones int
+			assert.NoError(t, tx.QueryRowContext(ctx, "select count(*) from mine where n = 1").Scan(&ones))
+			assert.Zero(t, ones)
+			return nil
+		})
+		return nil
+	}))
+	assert.NoError(t, db.Close())
+}
+
+// leaving is a reader that does not return.
+type leaving func()
+
+func (l leaving) Read([]byte) (int, error) {
+	l()
+	return 0, io.EOF
+}
+
 // STO-14: transactions that touch the same collections in any order do not wait for one
 // another.
 func TestTransactionsInEveryOrder(t *testing.T) {
@@ -331,6 +392,33 @@ func TestSpoolIsBounded(t *testing.T) {
 	_, err = db.Spool().Write(t.Context(), "k", strings.NewReader("0123456789a"))
 	assert.ErrorIs(t, err, adk.E_SPOOL_TOO_LARGE)
 	assert.Equal(t, "0123456789", body(t, db, "k"))
+	assert.NoError(t, db.Close())
+}
+
+// STO-11: a list of bodies is asked for again where others are busy, as a body is.
+func TestSpoolIsAskedAgain(t *testing.T) {
+	path := filepath.Join(storagetest.TempDir(t), "a.db")
+	require.NoError(t, open(t, path, database.Config{}).Close())
+	writer, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	reader, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	asked, refused := 0, false
+	db, err := database.Open(t.Context(), database.Source{Dialect: database.SQLite, Writer: writer, Reader: reader, Busy: func(error) bool {
+		asked++
+		return refused
+	}}, database.Config{})
+	require.NoError(t, err)
+	require.NoError(t, reader.Close()) // every question fails, and is told to be of others
+	refused, asked = true, 0
+	_, _, err = db.Spool().Read(t.Context(), "k")
+	assert.ErrorIs(t, err, adk.E_STORAGE_BUSY)
+	reads := asked
+	asked = 0
+	for _, err := range db.Spool().List(t.Context(), "") {
+		assert.ErrorIs(t, err, adk.E_STORAGE_BUSY)
+	}
+	assert.Equal(t, reads, asked)
 	assert.NoError(t, db.Close())
 }
 

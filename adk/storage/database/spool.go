@@ -39,7 +39,7 @@ type spilled struct {
 func (s *spilled) remove() error { return errors.Join(s.file.Close(), os.Remove(s.file.Name())) }
 
 // spill reads a body to its end.
-func (s spool) spill(ctx context.Context, key string, body io.Reader) (*spilled, error) {
+func (s spool) spill(ctx context.Context, key string, body io.Reader) (_ *spilled, err error) {
 	if err := artifact.CheckKey(key); err != nil {
 		return nil, err
 	}
@@ -47,10 +47,16 @@ func (s spool) spill(ctx context.Context, key string, body io.Reader) (*spilled,
 	if err != nil {
 		return nil, err
 	}
-	all := &spilled{file: file}
+	all, whole := &spilled{file: file}, false
+	defer func() {
+		if !whole { // body may also have panicked
+			err = errors.Join(err, all.remove())
+		}
+	}()
 	if all.entry, err = artifact.CopyBody(ctx, file, key, body, s.db.mostBody); err != nil {
-		return nil, errors.Join(err, all.remove())
+		return nil, err
 	}
+	whole = true
 	return all, nil
 }
 
@@ -162,6 +168,14 @@ func (s spool) List(ctx context.Context, prefix string) iter.Seq2[artifact.Entry
 
 // page are entries from a prefix on, behind a key.
 func (s spool) page(ctx context.Context, prefix, after string) (page []artifact.Entry, err error) {
+	err = s.db.retry(ctx, func() (err error) {
+		page, err = s.entries(ctx, prefix, after)
+		return err
+	})
+	return page, err
+}
+
+func (s spool) entries(ctx context.Context, prefix, after string) (page []artifact.Entry, err error) {
 	rows, err := s.db.source.Reader.QueryContext(ctx, s.sql(selectEntries), prefix, after, pageEntries)
 	if err != nil {
 		return nil, err
