@@ -418,6 +418,33 @@ func TestTheCheckGivenAToSession1ADeliver1(t *testing.T) {
 `, text)
 }
 
+// Of the schedules that show the same the shortest is made shorter, and not the first that came.
+func TestShortestOfThoseThatShowIt(t *testing.T) {
+	s := listener()
+	s.Check = func(r sessions.Run) error {
+		if text := r.Schedule.String(); strings.HasPrefix(text, "a:deliver@1+turn-cancel@1") || text == "a:deliver@1+crash-after@1,expire,b:resume" {
+			return errNotNow
+		}
+		return nil
+	}
+	found := explored(t, s, sessions.Options{Schedules: 10})
+	require.Len(t, found.Violations, 1)
+	b := found.Violations[0]
+	assert.Equal(t, "a:deliver@1+turn-cancel@1", b.Schedule.String())
+	assert.Equal(t, []int{2, 2}, []int{b.Found, b.Schedules})
+	assert.Contains(t, b.Test, b.Schedule.String())
+
+	s.Check = func(r sessions.Run) error {
+		if text := r.Schedule.String(); strings.HasPrefix(text, "a:deliver@1+crash@1") || strings.HasPrefix(text, "a:deliver@1+stand@1,") {
+			return errNotNow
+		}
+		return nil
+	}
+	found = explored(t, s, sessions.Options{Schedules: 5})
+	require.Len(t, found.Violations, 1)
+	assert.Equal(t, "a:deliver@1+crash@1", found.Violations[0].Schedule.String(), "what stands, and is overtaken, is simpler where it crashes")
+}
+
 // subtests is a test that keeps what its subtests fail with.
 type subtests struct {
 	quiet
