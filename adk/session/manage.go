@@ -136,7 +136,8 @@ func (h *Host) Purge(ctx context.Context, before time.Time) (purged int, err err
 // erased is kept, so that nothing of it comes again: a turn under way does not commit, and
 // later deliveries are E_SESSION_ERASED. What that turn writes at once, with Direct, its host
 // erases when it is over; where that is gone by then, who erases the session again does. The
-// journal is told, for who keeps one. It can be called again where it failed.
+// journal is told, for who keeps one. It can be called again where it failed. Nobody who asks
+// the storage finds any of it; how long the bytes stay on its disk docs/sessions.md says.
 func (h *Host) EraseSession(ctx context.Context, tenant, session string) error {
 	id := SessionID{tenant, session}
 	epoch, err := h.config.Store.Erase(ctx, id, asMillis(h.now()))
