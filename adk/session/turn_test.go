@@ -61,11 +61,14 @@ func TestDeliveriesThatAreNone(t *testing.T) {
 	w := newWorld(t)
 	h := w.host(w.config(counting))
 	for says, change := range map[string]func(*session.Delivery){
-		"Session is missing":                        func(d *session.Delivery) { d.Session = "" },
-		"ID is missing":                             func(d *session.Delivery) { d.ID = "" },
-		"Kind is missing":                           func(d *session.Delivery) { d.Kind = "" },
-		"Payload is missing":                        func(d *session.Delivery) { d.Payload = nil },
-		"Payload is not JSON":                       func(d *session.Delivery) { d.Payload = json.RawMessage(`{`) },
+		"Session is missing":  func(d *session.Delivery) { d.Session = "" },
+		"ID is missing":       func(d *session.Delivery) { d.ID = "" },
+		"Kind is missing":     func(d *session.Delivery) { d.Kind = "" },
+		"Payload is missing":  func(d *session.Delivery) { d.Payload = nil },
+		"Payload is not JSON": func(d *session.Delivery) { d.Payload = json.RawMessage(`{`) },
+		"Payload is JSON nested deeper than": func(d *session.Delivery) {
+			d.Payload = json.RawMessage(strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001))
+		},
 		"Payload has 1048577 bytes":                 func(d *session.Delivery) { d.Payload = json.RawMessage(`"` + strings.Repeat("x", 1<<20-1) + `"`) },
 		"Auth is not JSON":                          func(d *session.Delivery) { d.Auth = json.RawMessage("\"\xff\"") },
 		"Tenant is not UTF-8 without NUL":           func(d *session.Delivery) { d.Tenant = "a\x00b" },
