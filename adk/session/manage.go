@@ -80,6 +80,15 @@ type State struct {
 	Deliveries []Accepted
 }
 
+// String says what is there, and none of the values, payloads and auths.
+func (s State) String() string {
+	names := make([]string, len(s.Keys))
+	for i, key := range s.Keys {
+		names[i] = key.Name
+	}
+	return fmt.Sprintf("%s: kind %.64q, revision %d, keys %q, the latest %d of its deliveries", s.SessionID, s.Kind, s.Revision, names, len(s.Deliveries))
+}
+
 // KeyState is a value of a session.
 type KeyState struct {
 	Name    string
