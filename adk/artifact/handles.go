@@ -13,7 +13,8 @@ const HandlesName = "artifact-handles"
 // HandleOptions say which results a prompt shows by a handle.
 type HandleOptions struct {
 	// From is how many bytes an artifact has at least that is shown by a handle; 0 is every
-	// artifact.
+	// artifact. A handle takes some 2 KB of the prompt itself, and that of JSON or Markdown
+	// more than 3 KB, since it says what can be asked: below 8 KB it saves little.
 	From int64
 }
 

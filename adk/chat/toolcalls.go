@@ -146,15 +146,31 @@ func readArguments(text string, brokeOff bool) (args *adk.Arguments, unread *adk
 		}
 		return args, nil
 	}
-	why := "The arguments of this call are not valid JSON."
-	var value any
-	if json.Unmarshal([]byte(text), &value) == nil {
-		if kind := jsonKind(value); kind != "object" {
-			why = "The arguments of this call must be a JSON object, but are " + kind + "."
-		}
-	}
-	return none, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, why+" They were: "+text, nil)
+	return none, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, "The arguments of this call "+whyUnread(text), nil)
 }
+
+// mostBegun is how much is told of arguments that are JSON, and are too much of it.
+const mostBegun = 200
+
+// whyUnread says what is wrong with a text that is no arguments.
+func whyUnread(text string) string {
+	var value any
+	err := json.Unmarshal([]byte(text), &value)
+	beyond, is := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case is:
+		return fmt.Sprintf("have the %.*s, which is beyond what an argument can hold. They began: %.*s", mostBegun, beyond.Value, mostBegun, text)
+	case err != nil && !strings.HasSuffix(err.Error(), "exceeded max depth"):
+		return "are not valid JSON. They were: " + text
+	}
+	if kind := jsonKind(value); err == nil && kind != "object" {
+		return "must be a JSON object, but are " + kind + ". They were: " + text
+	}
+	return fmt.Sprintf("are nested too deep: lists and objects can stand %d deep in one another. They began: %.*s", mostNested, mostBegun, text)
+}
+
+// mostNested is how deep the values of arguments are nested at most.
+const mostNested = 1000
 
 // jsonKind is what JSON calls a value.
 func jsonKind(value any) string {

@@ -70,7 +70,8 @@ type Config struct {
 	Channels map[string]func(state json.RawMessage) (Channel, error)
 	// Providers are asked in this order, after the channel.
 	Providers []Provider
-	// Prompt gives an attempt its prompt and its standing instructions; required.
+	// Prompt gives an attempt its prompt and its standing instructions; required. With an empty
+	// prompt the attempt fails, with E_INVALID_TURN_CONTEXT.
 	Prompt func(Seed) (prompt string, instructions []string, err error)
 	// Listen gives the listeners of one attempt's turn, for streaming; optional.
 	Listen func(Seed) (adk.Functional, adk.Observability)

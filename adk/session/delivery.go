@@ -112,7 +112,12 @@ func (d Delivery) Check() error {
 		case len(one.raw) > one.most:
 			f.add(one.field, "has %d bytes, want at most %d", len(one.raw), one.most)
 		case len(one.raw) > 0 && !(json.Valid(one.raw) && utf8.Valid(one.raw)):
-			f.add(one.field, "is not JSON in UTF-8")
+			why := "is not JSON in UTF-8"
+			var value json.RawMessage
+			if err := json.Unmarshal(one.raw, &value); err != nil && strings.HasSuffix(err.Error(), "exceeded max depth") {
+				why = "is JSON nested deeper than package encoding/json reads"
+			}
+			f.add(one.field, "%s", why)
 		}
 	}
 	return f.err()

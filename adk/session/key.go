@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/adk/internal/unheld"
 	"github.com/adkreplay/adkreplay/adk/storage"
 	"github.com/adkreplay/adkreplay/internal/schema"
 	"github.com/adkreplay/adkreplay/internal/unescaped"
@@ -212,6 +213,9 @@ func (k *Key[T]) Set(h Stasher, value T) error {
 	body, err := unescaped.Marshal(value)
 	if err != nil {
 		return &adk.Error{Code: adk.E_INVALID_SESSION_VALUE, Message: fmt.Sprintf("the value of %q has no JSON", k.name), Cause: err}
+	}
+	if !unheld.Holds(body, value) {
+		return &adk.Error{Code: adk.E_INVALID_SESSION_VALUE, Message: fmt.Sprintf("the value of %q has a text that is no UTF-8, which JSON would hold as another one: keep it as []byte", k.name)}
 	}
 	if err := k.check(body); err != nil {
 		return err

@@ -122,6 +122,26 @@ func TestKeyMethods(t *testing.T) {
 	assert.Equal(t, session.Committed, deliver(t, w.host(c), delivery("one", "a")).State)
 }
 
+// SES-4: what JSON would hold as another text is no value: two names of a map would become one.
+func TestTextsOfOtherBytesAreNoValues(t *testing.T) {
+	w := newWorld(t)
+	text, names := must(session.NewKey[string](session.KeyInit{Name: "test.text"})), must(session.NewKey[map[string]int](session.KeyInit{Name: "test.names"}))
+	raw := must(session.NewKey[any](session.KeyInit{Name: "test.raw"}))
+	c := w.config(func(_ context.Context, dc *adk.DispatchContext) error {
+		err := text.Set(dc, "a\xff")
+		assert.ErrorIs(t, err, adk.E_INVALID_SESSION_VALUE)
+		assert.ErrorContains(t, err, `the value of "test.text" has a text that is no UTF-8`)
+		assert.ErrorIs(t, names.Set(dc, map[string]int{"\xff": 1, "\xfe": 2}), adk.E_INVALID_SESSION_VALUE)
+		assert.ErrorIs(t, raw.Set(dc, map[string]any{"a": []any{"\xff"}}), adk.E_INVALID_SESSION_VALUE)
+		assert.False(t, text.Has(dc) || names.Has(dc) || raw.Has(dc))
+		require.NoError(t, text.Set(dc, "\ufffd"))
+		require.NoError(t, raw.Set(dc, json.RawMessage(`"\ufffd"`)))
+		return nil
+	})
+	c.Keys = append(c.Keys, text, names, raw)
+	assert.Equal(t, session.Committed, deliver(t, w.host(c), delivery("one", "a")).State)
+}
+
 // SES-4, SES-3: outside of a host's turn there are no values.
 func TestOutsideOfAHost(t *testing.T) {
 	script := fakes.Script{{fakes.Do(func(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {

@@ -80,6 +80,15 @@ type State struct {
 	Deliveries []Accepted
 }
 
+// String says what is there, and none of the values, payloads and auths.
+func (s State) String() string {
+	names := make([]string, len(s.Keys))
+	for i, key := range s.Keys {
+		names[i] = key.Name
+	}
+	return fmt.Sprintf("%s: kind %.64q, revision %d, keys %q, the latest %d of its deliveries", s.SessionID, s.Kind, s.Revision, names, len(s.Deliveries))
+}
+
 // KeyState is a value of a session.
 type KeyState struct {
 	Name    string
@@ -136,7 +145,8 @@ func (h *Host) Purge(ctx context.Context, before time.Time) (purged int, err err
 // erased is kept, so that nothing of it comes again: a turn under way does not commit, and
 // later deliveries are E_SESSION_ERASED. What that turn writes at once, with Direct, its host
 // erases when it is over; where that is gone by then, who erases the session again does. The
-// journal is told, for who keeps one. It can be called again where it failed.
+// journal is told, for who keeps one. It can be called again where it failed. Nobody who asks
+// the storage finds any of it; how long the bytes stay on its disk docs/sessions.md says.
 func (h *Host) EraseSession(ctx context.Context, tenant, session string) error {
 	id := SessionID{tenant, session}
 	epoch, err := h.config.Store.Erase(ctx, id, asMillis(h.now()))

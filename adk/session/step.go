@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -56,6 +57,15 @@ type Step struct {
 	Keys     []string `json:"keys,omitempty"`    // that were changed
 	Records  []string `json:"records,omitempty"` // that were written
 	Code     adk.Code `json:"code,omitempty"`
+}
+
+// String is the step as its line in a journal.
+func (s Step) String() string {
+	line, err := unescaped.Marshal(s)
+	if err != nil { // a time that JSON has not
+		return fmt.Sprintf("%s of %s", s.Kind, s.SessionID)
+	}
+	return string(line)
 }
 
 // Digest is the SHA-256 of a session's values, in lowercase hexadecimal: of the canonical

@@ -3,6 +3,9 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/adkreplay/adkreplay/adk"
@@ -100,6 +103,11 @@ type Claim struct {
 	Lease time.Duration
 }
 
+// String is the claim as messages show it.
+func (c Claim) String() string {
+	return fmt.Sprintf("claim of %s: owner %.64q, epoch %d, lease %s", c.SessionID, c.Owner, c.Epoch, c.Lease)
+}
+
 // Value is what a session holds under a key.
 type Value struct {
 	// Version is that of the value's shape, and Body the value as JSON.
@@ -162,6 +170,16 @@ type Loaded struct {
 	// Unapplied are committed deliveries with writes to apply, and Untold settled ones of
 	// whose outcome nobody was told, in order.
 	Unapplied, Untold []Accepted
+}
+
+// String says what is there, and none of the values, payloads and auths.
+func (l Loaded) String() string {
+	next := "none"
+	if l.Next != nil {
+		next = fmt.Sprintf("%.64q", l.Next.ID)
+	}
+	return fmt.Sprintf("%s: kind %.64q, revision %d, keys %q, next %s, unapplied %d, untold %d",
+		l.SessionID, l.Kind, l.Revision, slices.Sorted(maps.Keys(l.Values)), next, len(l.Unapplied), len(l.Untold))
 }
 
 // Write is what an attempt stored, mutated or deleted.

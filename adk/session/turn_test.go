@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,11 +62,14 @@ func TestDeliveriesThatAreNone(t *testing.T) {
 	w := newWorld(t)
 	h := w.host(w.config(counting))
 	for says, change := range map[string]func(*session.Delivery){
-		"Session is missing":                        func(d *session.Delivery) { d.Session = "" },
-		"ID is missing":                             func(d *session.Delivery) { d.ID = "" },
-		"Kind is missing":                           func(d *session.Delivery) { d.Kind = "" },
-		"Payload is missing":                        func(d *session.Delivery) { d.Payload = nil },
-		"Payload is not JSON":                       func(d *session.Delivery) { d.Payload = json.RawMessage(`{`) },
+		"Session is missing":  func(d *session.Delivery) { d.Session = "" },
+		"ID is missing":       func(d *session.Delivery) { d.ID = "" },
+		"Kind is missing":     func(d *session.Delivery) { d.Kind = "" },
+		"Payload is missing":  func(d *session.Delivery) { d.Payload = nil },
+		"Payload is not JSON": func(d *session.Delivery) { d.Payload = json.RawMessage(`{`) },
+		"Payload is JSON nested deeper than": func(d *session.Delivery) {
+			d.Payload = json.RawMessage(strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001))
+		},
 		"Payload has 1048577 bytes":                 func(d *session.Delivery) { d.Payload = json.RawMessage(`"` + strings.Repeat("x", 1<<20-1) + `"`) },
 		"Auth is not JSON":                          func(d *session.Delivery) { d.Auth = json.RawMessage("\"\xff\"") },
 		"Tenant is not UTF-8 without NUL":           func(d *session.Delivery) { d.Tenant = "a\x00b" },
@@ -79,6 +83,28 @@ func TestDeliveriesThatAreNone(t *testing.T) {
 		assert.ErrorContains(t, err, says)
 	}
 	assert.Empty(t, w.kinds())
+}
+
+// What has the name of a session in it prints more than that name, and none of what users have said.
+func TestWhatIsPrinted(t *testing.T) {
+	id := session.SessionID{Tenant: "shop", Session: "one"}
+	of := `session "one" of tenant "shop"`
+	secret := json.RawMessage(`"SECRET"`)
+	next := session.Accepted{Delivery: session.Delivery{ID: "d", Payload: secret, Auth: secret}}
+	for want, v := range map[string]any{
+		of + `: kind "chat", revision 7, keys ["a" "b"], the latest 1 of its deliveries`: session.State{SessionID: id, Kind: "chat", ChannelState: secret, Revision: 7,
+			Keys: []session.KeyState{{Name: "a", Value: secret}, {Name: "b"}}, Deliveries: []session.Accepted{next}},
+		of + `: kind "chat", revision 7, keys ["a" "b"], next "d", unapplied 0, untold 1`: session.Loaded{SessionID: id, Kind: "chat", Initiator: secret, Revision: 7,
+			Values: map[string]session.Value{"b": {}, "a": {Body: secret}}, Next: &next, Untold: []session.Accepted{next}},
+		of + `: kind "", revision 0, keys [], next none, unapplied 0, untold 0`: session.Loaded{SessionID: id},
+		"claim of " + of + `: owner "h", epoch 3, lease 1m0s`:                   session.Claim{SessionID: id, Owner: "h", Epoch: 3, Lease: time.Minute},
+		`{"step":"claimed","n":2,"at":"1970-01-01T00:00:01Z","host":"h","tenant":"shop","session":"one","epoch":3}`: session.Step{Kind: session.StepClaimed, N: 2,
+			At: time.Unix(1, 0).UTC(), Host: "h", SessionID: id, Epoch: 3},
+		`claimed of ` + of: session.Step{Kind: session.StepClaimed, SessionID: id, At: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)},
+	} {
+		assert.Equal(t, want, fmt.Sprint(v))
+		assert.Equal(t, want, fmt.Sprintf("%+v", v))
+	}
 }
 
 // SES-9: where the storage keeps no record without a tenant, a delivery without one is none,

@@ -17,7 +17,8 @@ prints the rule, what breaks for users, and the shortest stretch of the
 transcript that shows it. Of a folder it takes all files that end in .jsonl or
 .jsonl.zst, at any depth. Without arguments it takes the traces that are part of
 this command.
-A trace that breaks off is checked as far as it goes; the command then fails.
+A trace that breaks off is checked as far as it goes; the command then fails, but
+where a journal says that its host was killed.
 ` + exits("no invariant is violated", "a violation", traceWords, ""),
 		Example: "  adkreplay check\n  adkreplay check testdata/turns\n  adkreplay check --json turn.jsonl",
 	})

@@ -20,7 +20,7 @@ trace, with other ids and names, is counted, and shown in full with --verbose; -
 has all of it. Of a folder it takes all files that end in .jsonl or .jsonl.zst, at any
 depth. Without arguments it takes the traces that are part of
 this command. A trace that breaks off is looked at as far as it goes; the
-command then fails.
+command then fails, but where a journal says that its host was killed.
 ` + exits("there is no hint", "a hint", traceWords, ""),
 		Example: "  adkreplay lint turn.jsonl\n  adkreplay lint testdata/turns\n  adkreplay lint --json turn.jsonl",
 	})

@@ -44,8 +44,9 @@ It holds the traces, so it is as private as they are. A link such as
 adkreplay.html#23 leads to a crossing. In the page ? shows the keys.
 
 Of a trace that breaks off the page shows what there is and says so, and view
-fails. Where all traces together are beyond ` + mostInPage + ` when they are compressed, the
-last ones are listed without what is in them.
+fails, but where a journal says that its host was killed. Where all traces
+together are beyond ` + mostInPage + ` when they are compressed, the last ones are listed
+without what is in them.
 ` + watchHelp + `A browser in which the page is open loads it again while one works elsewhere, and
 when it comes into view, and stays where it was.
 ` + spansHelp + exits("the page is written", "", traceWords, ""),

@@ -131,7 +131,7 @@ var rooms = []room{
 	{name: "adk/storage", ours: []string{"adk", "adk/artifact", "internal/plain", "internal/stash", "internal/storages"},
 		others:  []string{"github.com/hashicorp/golang-lru/v2"}, // records that were read lately
 		because: "it makes obligations of rows, whoever keeps them; media get their readers of a spool"},
-	{name: "adk/session", ours: []string{"adk", "adk/storage", "internal/ordered", "internal/schema", "internal/stash", "internal/storages", "internal/unescaped"},
+	{name: "adk/session", ours: []string{"adk", "adk/internal/unheld", "adk/storage", "internal/ordered", "internal/schema", "internal/stash", "internal/storages", "internal/unescaped"},
 		because: "it runs turns and knows what a storage would write, whoever keeps the sessions"},
 	{name: "adk/storage/internal/sessionrows", ours: []string{"adk", "adk/session", "adk/storage"},
 		because: "the rules of sessions stand once, over tables that keep rows"},

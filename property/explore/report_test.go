@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,10 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/adkhttp"
+	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/adk/storage"
+	inmemory "github.com/adkreplay/adkreplay/adk/storage/memory"
+	"github.com/adkreplay/adkreplay/internal/samples"
 	"github.com/adkreplay/adkreplay/property/explore"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
@@ -39,6 +44,37 @@ func TestOneEntryForOneLine(t *testing.T) {
 	assert.Len(t, hints, 2)
 	assert.Equal(t, []string{`memory "m0" was stored`, `memory "other" was stored`}, hints)
 }
+
+// A turn of a session that failed has stored nothing, whatever it was answered: its host writes with
+// the commit.
+func TestMemoriesOfSessionsAreWrittenWithTheCommit(t *testing.T) {
+	s := turn.Subject{Name: "shop", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		kept := samples.Must(inmemory.New(storage.Config{}))
+		host := samples.Must(session.NewHost(session.Config{
+			Agent: adk.Config{Storage: kept.Storage(), Executor: adk.Executor{Name: "remembers", Run: func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+				if err := dc.Memories().Store(ctx, noted("m", "x")); err != nil {
+					return err
+				}
+				return dc.Ack()
+			}}},
+			Store:    kept.Sessions(),
+			Channels: map[string]func(json.RawMessage) (session.Channel, error){"till": func(json.RawMessage) (session.Channel, error) { return till{}, nil }},
+			Prompt:   func(session.Seed) (string, []string, error) { return "You sell.", nil, nil },
+		}))
+		next := session.Accepted{Delivery: session.Delivery{Tenant: "shop", Session: "one", ID: "d", Kind: "till", Payload: json.RawMessage("1")}}
+		return host.Agent(), samples.Must(host.Begin(session.Seed{Tenant: "shop", Session: "one", Delivery: "d", Kind: "till", ChannelState: json.RawMessage("null"), Seq: 1, Attempt: 1, Epoch: 1}, session.Loaded{Next: &next}))
+	}}
+	found := explored(t, s, explore.Options{Faults: []turn.FaultKind{turn.Cancel}})
+	assert.Empty(t, found.Violations)
+	assert.Empty(t, found.Hints)
+}
+
+// till is a channel that keeps nothing of what it is told.
+type till struct{}
+
+func (till) State() (json.RawMessage, error) { return nil, nil }
+
+func (till) Deliver(context.Context, *adk.TurnContext, session.Delivery) error { return nil }
 
 // A report says where in user code something crashed, also where that is the engine's code
 // that was called, from the root of the module; and of what is left behind no crossing.

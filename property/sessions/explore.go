@@ -20,7 +20,8 @@ import (
 // Options say how far to explore. The zero value is 1000 schedules.
 type Options struct {
 	// Schedules is how many schedules to run at most; zero means 1000. Those with one thing
-	// wrong come first, and then ones that are drawn.
+	// wrong take turns with ones that are drawn; how many of the former were not run
+	// Exploration.NotCovered says.
 	Schedules int
 	// Length is how many actions a drawn schedule has at most; zero means 10.
 	Length int
@@ -76,7 +77,8 @@ func RunSchedule(ctx context.Context, subject Subject, s Schedule) (*Exploration
 }
 
 // Test explores a subject in go test. Each violation fails a subtest that is called for the
-// schedule that shows it; the log has the summary, and what was not covered.
+// schedule that shows it; the log has the summary, what was not covered, and the table of what went
+// wrong where.
 //
 //	func TestSessions(t *testing.T) { sessions.Test(t, subject, sessions.Options{}) }
 func Test[Self property.T[Self]](t Self, subject Subject, options Options) {
@@ -88,7 +90,7 @@ func Test[Self property.T[Self]](t Self, subject Subject, options Options) {
 		t.Errorf("%v", err)
 		return
 	}
-	t.Logf("%s", result.brief())
+	t.Logf("%s%s", result.brief(), result.Table)
 	for _, b := range result.Violations {
 		subtests.Fail(t, b.Schedule.String(), b)
 	}

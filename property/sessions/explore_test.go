@@ -187,7 +187,7 @@ func TestNothingIsCommitted(t *testing.T) {
 	s := doing("broken", func(context.Context, *adk.DispatchContext) error { return errNotNow })
 	found := explored(t, s, sessions.Options{Schedules: 5})
 	assert.Empty(t, found.Violations, "%s", found)
-	assert.Equal(t, []string{"what a commit leads to: no delivery was committed in the undisturbed run: E_LLM_EXECUTION_EXECUTOR_ERROR"}, found.NotCovered)
+	assert.Equal(t, "what a commit leads to: no delivery was committed in the undisturbed run: E_LLM_EXECUTION_EXECUTOR_ERROR", found.NotCovered[0])
 	assert.Contains(t, found.Summary(), "not all of it")
 
 	s = doing("broken at times", func(ctx context.Context, dc *adk.DispatchContext) error {
@@ -196,7 +196,26 @@ func TestNothingIsCommitted(t *testing.T) {
 		}
 		return hears(ctx, dc)
 	})
-	assert.Empty(t, explored(t, s, sessions.Options{Schedules: 1}).NotCovered)
+	assert.NotContains(t, strings.Join(explored(t, s, sessions.Options{Schedules: 1}).NotCovered, "\n"), "no delivery was committed")
+}
+
+// The ways in which schedules are made take turns: none waits until all of another were run, of
+// which there are more than anybody asks for where much is delivered. What is left of them is told.
+func TestWaysTakeTurns(t *testing.T) {
+	left := explored(t, listener(), sessions.Options{Schedules: 30})
+	require.Len(t, left.NotCovered, 6, "each but what is drawn: %s", left)
+	for _, note := range left.NotCovered {
+		var n, of int
+		_, err := fmt.Sscanf(note, "%d of %d schedules with ", &n, &of)
+		require.NoError(t, err, note)
+		require.Contains(t, []int{4, 5}, of-n, note)
+		assert.Contains(t, note, ": the limit of 30 schedules was reached")
+	}
+	assert.Contains(t, left.Summary(), ", not all of it")
+	one := explored(t, listener(), sessions.Options{Schedules: 1}).NotCovered
+	assert.Contains(t, one[len(one)-1], "schedules with many things wrong, which are drawn: the limit of 1 schedule was reached")
+	thorough.Long(t)
+	assert.Empty(t, explored(t, listener(), sessions.Options{}).NotCovered, "the usual number has room for all with one thing wrong of two deliveries")
 }
 
 // DET-6: a turn that waits for nothing is told with where it waits, and an exploration ends.
@@ -399,6 +418,33 @@ func TestTheCheckGivenAToSession1ADeliver1(t *testing.T) {
 `, text)
 }
 
+// Of the schedules that show the same the shortest is made shorter, and not the first that came.
+func TestShortestOfThoseThatShowIt(t *testing.T) {
+	s := listener()
+	s.Check = func(r sessions.Run) error {
+		if text := r.Schedule.String(); strings.HasPrefix(text, "a:deliver@1+turn-cancel@1") || text == "a:deliver@1+crash-after@1,expire,b:resume" {
+			return errNotNow
+		}
+		return nil
+	}
+	found := explored(t, s, sessions.Options{Schedules: 10})
+	require.Len(t, found.Violations, 1)
+	b := found.Violations[0]
+	assert.Equal(t, "a:deliver@1+turn-cancel@1", b.Schedule.String())
+	assert.Equal(t, []int{2, 2}, []int{b.Found, b.Schedules})
+	assert.Contains(t, b.Test, b.Schedule.String())
+
+	s.Check = func(r sessions.Run) error {
+		if text := r.Schedule.String(); strings.HasPrefix(text, "a:deliver@1+crash@1") || strings.HasPrefix(text, "a:deliver@1+stand@1,") {
+			return errNotNow
+		}
+		return nil
+	}
+	found = explored(t, s, sessions.Options{Schedules: 5})
+	require.Len(t, found.Violations, 1)
+	assert.Equal(t, "a:deliver@1+crash@1", found.Violations[0].Schedule.String(), "what stands, and is overtaken, is simpler where it crashes")
+}
+
 // subtests is a test that keeps what its subtests fail with.
 type subtests struct {
 	quiet
@@ -423,6 +469,8 @@ func TestTest(t *testing.T) {
 	require.Len(t, test.names, 1)
 	require.Len(t, test.failures, 1)
 	assert.Contains(t, test.failures[0], "go test -run '^TestShop$'")
+	require.NotEmpty(t, test.logs)
+	assert.Contains(t, test.logs[0], "within turns", "the table")
 }
 
 // SES-24: attempts at a delivery write the same twice, and whoever is asked can know only by a
@@ -446,7 +494,7 @@ func TestWritesInEachAttempt(t *testing.T) {
 	}
 	const invariant = "what writes is done once"
 	of := func(s sessions.Subject) (all []string) {
-		found, err := sessions.Explore(t.Context(), s, sessions.Options{Schedules: 60, First: true})
+		found, err := sessions.Explore(t.Context(), s, sessions.Options{Schedules: 100, First: true})
 		require.NoError(t, err)
 		for _, b := range found.Violations {
 			all = append(all, b.Invariant+": "+b.Text)

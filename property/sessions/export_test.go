@@ -22,8 +22,8 @@ func Planned(s Subject) (tried map[string]map[FaultKind]bool, schedules int) {
 	base, left := e.base(), e.abandoned()
 	undisturbed, settled := e.run(base), e.run(left)
 	tried = map[string]map[FaultKind]bool{}
-	for _, way := range append(e.ordinary(base, undisturbed), e.stands(left, settled), e.atCalls(left, settled)) {
-		for s := range way {
+	for _, way := range append(e.ordinary(base, undisturbed), e.behind(left, settled)...) {
+		for s := range way.all {
 			schedules++
 			for i, a := range s {
 				for _, f := range a.Faults {

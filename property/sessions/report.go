@@ -47,13 +47,17 @@ type Breach struct {
 	last int // the number of the last schedule that shows it
 }
 
-// add takes a violation of a run in.
+// add takes a violation of a run in: of those that say the same, that of the shortest schedule.
 func (x *Exploration) add(r *run, v Violation) {
 	key := groupOf(v)
 	if at, known := x.groups[key]; known {
-		if b := &x.Violations[at]; b.last != x.Schedules {
+		b := &x.Violations[at]
+		if b.last != x.Schedules {
 			b.Schedules++
 			b.last = x.Schedules
+		}
+		if r.schedule.size() < b.Schedule.size() {
+			x.shows(b, r, v)
 		}
 		return
 	}
@@ -64,6 +68,13 @@ func (x *Exploration) add(r *run, v Violation) {
 func (x *Exploration) breach(r *run, v Violation) Breach {
 	return Breach{Schedule: r.schedule, Found: x.Schedules, Schedules: 1, Violation: v, Story: r.story(), Journal: r.told(),
 		Test: fmt.Sprintf("sessions.Reproduce(t, subject, %q)", r.schedule), last: x.Schedules}
+}
+
+// shows has a breach be shown by another run, which violates the same.
+func (x *Exploration) shows(b *Breach, r *run, v Violation) {
+	found := x.breach(r, v)
+	found.Found, found.Schedules, found.last = b.Found, b.Schedules, b.last
+	*b = found
 }
 
 // groupOf is what violations have in common that are one: the invariant, and what is said but

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -9,11 +10,19 @@ import (
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/adk/session"
+	"github.com/adkreplay/adkreplay/internal/safetext"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// explore runs schedules until there are enough: with one thing wrong, in all places, and
-// then with many, in places that are drawn.
+// way is one of the ways in which schedules are made of a run.
+type way struct {
+	says string // what goes wrong in them
+	all  iter.Seq[Schedule]
+}
+
+// explore runs schedules until there are enough: with one thing wrong, in all places, and ones
+// that are drawn, in which many are. The ways take turns, so that each is reached, however many
+// schedules there are of another.
 func (e *exploring) explore() {
 	base := e.base()
 	undisturbed := e.try(base, true)
@@ -22,74 +31,85 @@ func (e *exploring) explore() {
 		return
 	}
 	e.noteCommits(undisturbed)
-	abandoned := e.abandoned()
-	if e.isCut(undisturbed) || !e.interleaved(e.ordinary(base, undisturbed)...) || !e.goes(abandoned) || e.isCut(e.latest) ||
-		!e.interleaved(e.stands(abandoned, e.latest), e.atCalls(abandoned, e.latest)) {
-		return
+	abandoned, ways := e.abandoned(), e.ordinary(base, undisturbed)
+	if e.goes(abandoned) && !e.latest.isLeft {
+		ways = append(ways, e.behind(abandoned, e.latest)...)
 	}
-	for n := uint64(0); ; n++ {
-		chance := rand.New(rand.NewPCG(e.options.Seed, n))
-		if !e.goes(e.draw(chance)) {
+	e.takeTurns(append(ways, way{"many things wrong, which are drawn", e.drawn()}))
+}
+
+// drawnEvery is how often the ways with one thing wrong take turns for one schedule that is drawn,
+// as long as there are any of them.
+const drawnEvery = 4
+
+// takeTurns runs the schedules of several ways, one of each at a time, and notes what is left of
+// them. The last way is what is drawn, and has no end.
+func (e *exploring) takeTurns(ways []way) {
+	tried := make([]int, len(ways))
+	nexts := make([]func() (Schedule, bool), len(ways))
+	for i, w := range ways {
+		next, stop := iter.Pull(w.all)
+		defer stop()
+		nexts[i] = next
+	}
+	for round, ran := 1, true; e.isGoing(); round++ {
+		drawn := !ran || round%drawnEvery == 0
+		ran = false
+		for at, next := range nexts {
+			if at == len(ways)-1 && !drawn || !e.isGoing() {
+				break
+			}
+			if s, more := next(); more {
+				e.goes(s)
+				tried[at]++
+				ran = ran || at < len(ways)-1
+			}
+		}
+	}
+	switch {
+	case e.over():
+		e.note("schedules that follow: " + e.stopped)
+	case e.isFull():
+		e.noteLeft(ways, tried, nexts)
+	}
+}
+
+// noteLeft notes how many schedules of each way were not run, since there were enough.
+func (e *exploring) noteLeft(ways []way, tried []int, nexts []func() (Schedule, bool)) {
+	limit := fmt.Sprintf(": the limit of %s was reached", safetext.Counted(e.options.Schedules, "schedule"))
+	for i, w := range ways {
+		if i == len(ways)-1 {
+			if tried[i] == 0 {
+				e.note("schedules with " + w.says + limit)
+			}
 			return
 		}
-	}
-}
-
-// interleaved runs the schedules of several ways, one of each at a time, and reports whether others
-// may follow.
-func (e *exploring) interleaved(ways ...iter.Seq[Schedule]) bool {
-	var all []func() (Schedule, bool)
-	for _, way := range ways {
-		next, stop := iter.Pull(way)
-		defer stop()
-		all = append(all, next)
-	}
-	for len(all) > 0 {
-		left := all[:0]
-		for _, next := range all {
-			s, more := next()
-			if !more {
-				continue
-			}
-			if !e.goes(s) {
-				return false
-			}
-			left = append(left, next)
+		left := 0
+		for _, more := nexts[i](); more; _, more = nexts[i]() {
+			left++
 		}
-		all = left
+		if left > 0 {
+			e.note(fmt.Sprintf("%d of %s with %s%s", left, safetext.Counted(tried[i]+left, "schedule"), w.says, limit))
+		}
 	}
-	return true
 }
 
-// goes runs a schedule, and reports whether others may follow.
+// goes runs a schedule if there is to be one more, and reports whether there was.
 func (e *exploring) goes(s Schedule) bool {
-	if e.ends() {
-		return false
-	}
-	if e.result.Schedules >= e.options.Schedules || e.options.First && len(e.result.Violations) > 0 {
+	if !e.isGoing() {
 		return false
 	}
 	e.latest = e.try(s, e.result.Schedules%steadyEvery == 0)
 	return true
 }
 
-// ends reports whether the exploration is over, and notes what it does not cover then.
-func (e *exploring) ends() bool {
-	if e.over() {
-		e.note("schedules that follow: " + e.stopped)
-		return true
-	}
-	return false
+// isGoing reports whether another schedule is to be run.
+func (e *exploring) isGoing() bool {
+	return !e.over() && !e.isFull() && !(e.options.First && len(e.result.Violations) > 0)
 }
 
-// isCut reports whether a run from which others are made did not come to its end: it hangs, which
-// is a violation, or the exploration was over, which is noted.
-func (e *exploring) isCut(r *run) bool {
-	if r.isLeft {
-		e.ends()
-	}
-	return r.isLeft
-}
+// isFull reports whether as many schedules were run as are to be.
+func (e *exploring) isFull() bool { return e.result.Schedules >= e.options.Schedules }
 
 func (e *exploring) note(text string) { e.result.NotCovered = append(e.result.NotCovered, text) }
 
@@ -128,8 +148,21 @@ func (e *exploring) abandoned() Schedule {
 
 // ordinary are the schedules with one thing wrong, made of one in which nothing is, and of what
 // it did.
-func (e *exploring) ordinary(base Schedule, undisturbed *run) []iter.Seq[Schedule] {
-	return []iter.Seq[Schedule]{e.around(base), e.stands(base, undisturbed), e.atCalls(base, undisturbed), e.inTurns(base, undisturbed)}
+func (e *exploring) ordinary(base Schedule, undisturbed *run) []way {
+	return []way{
+		{"a delivery that comes again, or an older release", e.around(base)},
+		{"a second host while the first one stands", e.stands(base, undisturbed)},
+		{"a fault at a call of a host", e.atCalls(base, undisturbed)},
+		{"a fault within a turn", e.inTurns(base, undisturbed)},
+	}
+}
+
+// behind are the schedules with one thing more wrong, made of one whose first host has died.
+func (e *exploring) behind(abandoned Schedule, settled *run) []way {
+	return []way{
+		{"a second host while one stands that resumes", e.stands(abandoned, settled)},
+		{"a fault at a call of a host that resumes", e.atCalls(abandoned, settled)},
+	}
 }
 
 // with is a schedule with a fault in an action, and more actions behind that.
@@ -278,6 +311,15 @@ var weights = []struct {
 	verb   Verb
 	weight int
 }{{Deliver, 40}, {Resume, 14}, {ToSession, 7}, {ToTenant, 7}, {OtherPayload, 3}, {OtherChannel, 3}, {GoOn, 8}, {Expire, 5}, {Wait, 4}, {Back, 2}, {Erase, 2}, {Restart, 3}, {ToRelease, 2}}
+
+// drawn are schedules that are drawn, without end.
+func (e *exploring) drawn() iter.Seq[Schedule] {
+	return func(yield func(Schedule) bool) {
+		for n := uint64(0); yield(e.draw(rand.New(rand.NewPCG(e.options.Seed, n)))); n++ {
+			continue
+		}
+	}
+}
 
 // draw draws a schedule.
 func (e *exploring) draw(chance *rand.Rand) (s Schedule) {

@@ -1,5 +1,7 @@
 package sessions
 
+import "slices"
+
 // This file makes the schedules of violations as short as they get, on the live subject.
 
 // mostTries is how many schedules are run to make one shorter.
@@ -17,6 +19,15 @@ func (e *exploring) shorten() {
 			continue
 		}
 	}
+}
+
+// size is how much there is in a schedule: its actions, and what goes wrong in them.
+func (s Schedule) size() int {
+	n := len(s)
+	for _, a := range s {
+		n += len(a.Faults)
+	}
+	return n
 }
 
 // shortening is the search for a shorter schedule of one violation.
@@ -73,6 +84,14 @@ func (a Action) simpler() (all []Action) {
 		first.Verb = Deliver
 		all = append(all, first)
 	}
+	for at, f := range a.Faults {
+		if f.Kind == Stand { // what crashes needs nobody who comes meanwhile
+			first := a
+			first.Faults = slices.Clone(a.Faults)
+			first.Faults[at].Kind = Crash
+			all = append(all, first)
+		}
+	}
 	return all
 }
 
@@ -84,9 +103,7 @@ func (s *shortening) try(shorter Schedule) bool {
 	r := s.e.run(shorter)
 	for _, v := range r.violations() {
 		if groupOf(v) == s.key {
-			found := s.e.result.breach(r, v)
-			found.Found, found.Schedules, found.last = s.best.Found, s.best.Schedules, s.best.last
-			*s.best = found
+			s.e.result.shows(s.best, r, v)
 			return true
 		}
 	}

@@ -266,6 +266,32 @@ func TestChangedTurns(t *testing.T) {
 	assert.Contains(t, report.Divergences[0].Says, "another prompt")
 }
 
+// What today's host begins a turn with otherwise is named: the line of the prompt, the instruction,
+// the places in the stash; and nothing of what stands there, in which a secret may.
+func TestBeginningsThatDiffer(t *testing.T) {
+	saying := func(prompt string, instructions ...string) func(*session.Config) {
+		return func(c *session.Config) {
+			c.Prompt = func(session.Seed) (string, []string, error) { return prompt, instructions, nil }
+		}
+	}
+	var recorded session.Config
+	r := record(t, "", saying("Collect.\nWords.", "one", "two"), func(c *session.Config) { recorded = *c })
+	for says, change := range map[string]func(*session.Config){
+		"today's host has another prompt, from line 2 on":                                         saying("Collect.\nSECRET", "one", "two"),
+		"today's host has other instructions, from number 2 on: 2 in the place of 2":              saying("Collect.\nWords.", "one", "SECRET"),
+		"today's host has other instructions, from number 3 on: 3 in the place of 2":              saying("Collect.\nWords.", "one", "two", "SECRET"),
+		"today's host begins with another stash, which differs at \"session.context.test.words\"": func(c *session.Config) { c.Keys = nil },
+	} {
+		config := recorded
+		change(&config)
+		host, err := session.NewHost(config)
+		require.NoError(t, err)
+		report := r.verify(t, r.read(t), sessions.Options{Host: host})
+		require.NotEmpty(t, report.Divergences, says)
+		assert.Equal(t, says, report.Divergences[0].Says)
+	}
+}
+
 // SES-34: without the trace of a turn its attempt is not compared, and the report says so.
 func TestMissingTraces(t *testing.T) {
 	r := record(t, "Collect.")

@@ -522,13 +522,42 @@ func (p *player) beginsToday(b beginning) *Divergence {
 	case err != nil:
 		return diverged(Hydrate, "today's host does not begin the turn: %s", safetext.Bare(safetext.ErrorWords(err)))
 	case today.SystemPrompt != b.raw.SystemPrompt:
-		return diverged(Hydrate, "today's host has another prompt")
+		return diverged(Hydrate, "today's host has another prompt, from line %d on", firstOther(strings.Split(today.SystemPrompt, "\n"), strings.Split(b.raw.SystemPrompt, "\n")))
 	case !slices.Equal(today.Instructions, b.raw.Instructions):
-		return diverged(Hydrate, "today's host has other instructions")
+		return diverged(Hydrate, "today's host has other instructions, from number %d on: %d in the place of %d",
+			firstOther(today.Instructions, b.raw.Instructions), len(today.Instructions), len(b.raw.Instructions))
 	case !reflect.DeepEqual(today.Stash, b.raw.Stash):
-		return diverged(Hydrate, "today's host begins with another stash")
+		return diverged(Hydrate, "today's host begins with another stash, which differs at %s", listed(otherLeaves(today.Stash, b.raw.Stash)))
 	}
 	return nil
+}
+
+// firstOther is the number, from 1, of the first text in which two lists differ.
+func firstOther(a, b []string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n + 1
+}
+
+// otherLeaves are the paths, sorted, at which two stashes differ.
+func otherLeaves(a, b map[string]any) (paths []string) {
+	names := map[string]any{}
+	maps.Copy(names, a)
+	maps.Copy(names, b)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		below, is := a[name].(map[string]any)
+		other, too := b[name].(map[string]any)
+		switch {
+		case is || too:
+			for _, path := range otherLeaves(below, other) {
+				paths = append(paths, name+"."+path)
+			}
+		case !reflect.DeepEqual(a[name], b[name]):
+			paths = append(paths, name)
+		}
+	}
+	return paths
 }
 
 // leftBy folds a trace to its end.

@@ -31,15 +31,26 @@ var replaced = []byte(`\ufffd`)
 // escapes; a name in an object that is none stands for all of the value.
 func JSON(value any) (json.RawMessage, error) {
 	line, err := unescaped.Marshal(value)
-	if err != nil || !bytes.Contains(line, replaced) {
+	if err != nil {
 		return line, err
 	}
-	found := texts{}
-	found.in(reflect.ValueOf(value))
-	if len(found) == 0 {
-		return line, nil // it says U+FFFD itself
+	if found := textsOf(value, line); len(found) > 0 {
+		return found.told(line), nil
 	}
-	return found.told(line), nil
+	return line, nil
+}
+
+// Holds reports whether what encoding/json has made of a value holds the texts of it: all are UTF-8.
+func Holds(line json.RawMessage, value any) bool { return len(textsOf(value, line)) == 0 }
+
+// textsOf are the texts that are no UTF-8 of a value that encoding/json made a line of.
+func textsOf(value any, line []byte) texts {
+	if !bytes.Contains(line, replaced) {
+		return nil
+	}
+	found := texts{} // and none where the value says U+FFFD itself
+	found.in(reflect.ValueOf(value))
+	return found
 }
 
 // texts are those of a value that are no UTF-8, in their order, by what encoding/json makes

@@ -37,7 +37,9 @@ const (
 // while it is open, and the lock of the migrations stays there for good.
 //
 // What a write has stored survives a crash of the machine: SQLite waits for the disk each
-// time. A file on a network's file system is not safe with several machines.
+// time. A file on a network's file system is not safe with several machines. What is deleted
+// is overwritten in the file; the file of SQLite's log beside it may hold it until the last
+// process has closed the storage.
 func Open(ctx context.Context, path string, config database.Config) (*database.DB, error) {
 	whole, err := filepath.Abs(path)
 	if err != nil || path == "" || path == ":memory:" {
@@ -70,7 +72,7 @@ func Open(ctx context.Context, path string, config database.Config) (*database.D
 
 // dsn names a file to the driver, with how its connections begin.
 func dsn(path, transactions string, pragmas ...string) string {
-	query := url.Values{"_txlock": {transactions}, "_pragma": append([]string{"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)"}, pragmas...)}
+	query := url.Values{"_txlock": {transactions}, "_pragma": append([]string{"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "secure_delete(1)"}, pragmas...)}
 	name := filepath.ToSlash(path)
 	if !strings.HasPrefix(name, "/") {
 		name = "/" + name // else the drive of C:/data is taken for a host

@@ -188,7 +188,7 @@ func TestPragmas(t *testing.T) {
 	db := open(t, filepath.Join(storagetest.TempDir(t), "a.db"), storage.Config{})
 	require.NoError(t, db.Tx(t.Context(), func(w *database.Writes) error {
 		w.Do(func(ctx context.Context, tx *sql.Tx) error {
-			for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "5000"} {
+			for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "5000", "secure_delete": "1"} {
 				var got string
 				if err := tx.QueryRowContext(ctx, "pragma "+pragma).Scan(&got); err != nil {
 					return err
@@ -200,6 +200,32 @@ func TestPragmas(t *testing.T) {
 		return nil
 	}))
 	assert.NoError(t, db.Close())
+}
+
+func said(id, text string) *adk.Message {
+	return samples.Must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch}))
+}
+
+// What was deleted, or written over, is in no file when the last process has closed it.
+func TestDeletedBytes(t *testing.T) {
+	dir, scope := storagetest.TempDir(t), storagetest.ScopeOf("shop", "one")
+	db := open(t, filepath.Join(dir, "a.db"), storage.Config{})
+	long := strings.Repeat("the secret word ", 1000) // which takes pages of its own
+	for i, text := range []string{"the secret word", long, "the secret word again"} {
+		require.NoError(t, db.Storage().Messages.Store(t.Context(), scope, said(fmt.Sprint("m", i), text)))
+	}
+	require.NoError(t, db.Storage().Messages.Mutate(t.Context(), scope, said("m0", "nothing")))
+	for i := range 2 {
+		require.NoError(t, db.Storage().Messages.Delete(t.Context(), scope, fmt.Sprint("m", i+1)))
+	}
+	require.NoError(t, db.Close())
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		require.NoError(t, err)
+		assert.NotContains(t, string(data), "the secret word", e.Name())
+	}
 }
 
 // STO-6: a disk that is full takes nothing more, and loses nothing.

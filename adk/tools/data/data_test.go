@@ -49,6 +49,8 @@ func TestJSONTransform(t *testing.T) {
 		{"B-094", `nope`, `[{"op":"count"}]`, `Error: Invalid JSON: line 1…`}, {"B-094", `{"a":1}`, `[{"op":"sort"}]`, `Error in operation 1 ("sort"): want a list`}, {"second", `[1]`, `[{"op":"sum"},{"op":"sum"}]`, `Error in operation 2 ("sum"): want a list`},
 		{"unknown", `[1]`, `[{"op":"rumba"}]`, `Error in operation 1 ("rumba"): unknown operation`}, {"operator", `[1]`, `[{"op":"filter","operator":"like"}]`, `Error in operation 1…`}, {"size", `[1]`, `[{"op":"chunk","size":0}]`, `Error in operation 1…`}, {"size", `[1]`, `[{"op":"chunk"}]`, `Error in operation 1…`}, {"key", `[1]`, `[{"op":"pluck"}]`, `Error in operation 1…`},
 		{"order kept", `{"b":1,"a":2}`, `[]`, `{"b":1,"a":2}`}, {"a text", `"hello"`, `[]`, `hello`}, {"digits", `[9007199254740993]`, `[]`, `[9007199254740993]`}, {"exact", `[9007199254740993,9007199254740992]`, `[{"op":"filter","operator":"gt","value":9007199254740992}]`, `[9007199254740993]`},
+		{"exact", `[9007199254740993,9007199254740992]`, `[{"op":"max"}]`, `9007199254740993`}, {"exact", `[9007199254740995,9007199254740993]`, `[{"op":"min"}]`, `9007199254740993`}, {"exact", `[9007199254740993,-1,1e1]`, `[{"op":"sum"}]`, `9007199254741002`}, {"sum", `[9007199254740993,0.5]`, `[{"op":"sum"}]`, `9007199254740992`},
+		{"sum", `["1",null]`, `[{"op":"sum"}]`, `0`}, {"long", `[1` + strings.Repeat("0", 2000) + `]`, `[{"op":"sum"},{"op":"count"}]`, `Error in operation…`},
 	} {
 		cases = append(cases, trial.Case{c.id, `{"data":` + trial.Object("d", c.data)[5:len(trial.Object("d", c.data))-1] + `,"operations":` + c.operations + `}`, flat(c.want)})
 	}

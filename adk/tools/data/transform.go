@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -459,27 +460,56 @@ func (s step) chunk(list []any) (any, error) {
 }
 
 // numbers are those that items have at the key; what is none is left out.
-func (s step) numbers(list []any) (numbers []float64) {
+func (s step) numbers(list []any) (numbers []any) {
 	for _, item := range list {
 		value, _ := at(item, s.text("key"))
-		if n, is := jsontree.Number(value); is {
-			numbers = append(numbers, n)
+		if _, is := jsontree.Number(value); is {
+			numbers = append(numbers, value)
 		}
 	}
 	return numbers
 }
 
+// floats are the float64s nearest to the numbers that items have at the key.
+func (s step) floats(list []any) (floats []float64) {
+	for _, number := range s.numbers(list) {
+		n, _ := jsontree.Number(number)
+		floats = append(floats, n)
+	}
+	return floats
+}
+
+// sum is exact where all numbers are whole.
 func (s step) sum(list []any) (any, error) {
+	if total, whole := wholeSum(s.numbers(list)); whole {
+		return total, nil
+	}
 	total := 0.0
-	for _, n := range s.numbers(list) {
+	for _, n := range s.floats(list) {
 		total += n
 	}
 	return total, nil
 }
 
+// mostWhole is how many digits a whole number has that is added up as one.
+const mostWhole = 1000
+
+// wholeSum is the sum of numbers that are whole, and are written with digits alone.
+func wholeSum(numbers []any) (total any, whole bool) {
+	var sum, one big.Int
+	for _, number := range numbers {
+		text := jsontree.Text(number)
+		if _, is := one.SetString(text, 10); len(text) > mostWhole || !is {
+			return nil, false
+		}
+		sum.Add(&sum, &one)
+	}
+	return jsontree.NumberOf(sum.String()), true
+}
+
 // of is a number made of numbers, null where there are none.
 func (s step) of(list []any, made func(numbers []float64) float64) (any, error) {
-	numbers := s.numbers(list)
+	numbers := s.floats(list)
 	if len(numbers) == 0 {
 		return nil, nil
 	}
@@ -503,8 +533,17 @@ func (s step) median(list []any) (any, error) {
 	})
 }
 
-func (s step) least(list []any) (any, error) { return s.of(list, slices.Min[[]float64]) }
-func (s step) most(list []any) (any, error)  { return s.of(list, slices.Max[[]float64]) }
+func (s step) least(list []any) (any, error) { return s.extreme(list, slices.MinFunc[[]any]) }
+func (s step) most(list []any) (any, error)  { return s.extreme(list, slices.MaxFunc[[]any]) }
+
+// extreme is the one of the numbers that a function finds, null where there are none.
+func (s step) extreme(list []any, of func(numbers []any, compare func(a, b any) int) any) (any, error) {
+	numbers := s.numbers(list)
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	return of(numbers, jsontree.CompareNumbers), nil
+}
 
 var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 

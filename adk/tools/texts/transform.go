@@ -29,9 +29,9 @@ func StringTransform() *adk.Tool {
 	return spec.Tool{
 		Name: "string_transform",
 		Description: "Runs a chain of operations over a text: uppercase lowercase titlecase sentence_case capitalize camel_case pascal_case snake_case kebab_case train_case constant_case " +
-			"trim trim_start trim_end normalize_whitespace reverse slug strip_html count_words count_chars count_lines repeat(count) pad_start pad_end (length, char) slice(start, end) " +
+			"trim trim_start trim_end normalize_whitespace reverse slug strip_html count_words count_chars count_lines repeat(count, 0 to 100) pad_start pad_end (length, 10000 at most, char) slice(start, end) " +
 			"truncate(length, suffix) replace replace_all (from, to) regex_replace(pattern, replacement, flags) split(delimiter) indent(size, char) dedent. " +
-			"A count or a split has to be the last. Patterns are RE2.",
+			"A count or a split has to be the last. A number beyond its bounds is taken as the nearest of these. Patterns are RE2.",
 		Args: []spec.Arg{
 			spec.Text("text", "the text").Required(),
 			spec.Chain("operations", `the operations, such as [{"op":"trim"},{"op":"truncate","length":80}]`).Required(),

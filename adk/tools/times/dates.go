@@ -273,7 +273,14 @@ func ConvertTime(o Options) *adk.Tool {
 			}
 			today := c.DC.Now().In(source)
 			t := in(source, time.Date(today.Year(), today.Month(), today.Day(), hour, minute, 0, 0, time.UTC))
-			return fmt.Sprintf("%02d:%02d %s = %s %s", hour, minute, c.Text("source_timezone"), t.In(target).Format("15:04"), c.Text("target_timezone")), nil
+			answer := fmt.Sprintf("%02d:%02d %s = %s %s", hour, minute, c.Text("source_timezone"), t.In(target).Format("15:04"), c.Text("target_timezone"))
+			switch day := t.In(target).YearDay() - t.YearDay(); {
+			case day == 1 || day < -1: // or a year later
+				answer += " the next day"
+			case day != 0:
+				answer += " the day before"
+			}
+			return answer, nil
 		},
 	}.Make()
 }

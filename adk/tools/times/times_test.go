@@ -130,6 +130,7 @@ func TestClocks(t *testing.T) {
 	})
 	trial.Check(t, times.ConvertTime(none), []trial.Case{
 		{"B-175", `{"source_timezone":"UTC","time":"12:00","target_timezone":"UTC"}`, "12:00 UTC = 12:00 UTC"}, {"B-175", `{"source_timezone":"UTC","time":"12:00","target_timezone":"America/New_York"}`, "12:00 UTC = 07:00 America/New_York"}, {"B-175", `{"source_timezone":"Asia/Tokyo","time":"09:00"}`, "09:00 Asia/Tokyo = 00:00 UTC"},
+		{"another day", `{"source_timezone":"Asia/Tokyo","time":"08:59"}`, "08:59 Asia/Tokyo = 23:59 UTC the day before"}, {"another day", `{"source_timezone":"America/New_York","time":"19:00"}`, "19:00 America/New_York = 00:00 UTC the next day"}, {"another day", `{"source_timezone":"Asia/Tokyo","time":"15:00","target_timezone":"America/New_York"}`, "15:00 Asia/Tokyo = 01:00 America/New_York"},
 		{"B-176", `{"source_timezone":"X","time":"09:00"}`, "Error: Invalid source_timezone…"}, {"B-176", `{"source_timezone":"UTC","time":"09:00","target_timezone":"X"}`, "Error: Invalid target_timezone…"}, {"B-176", `{"source_timezone":"UTC","time":"25:99"}`, "Error: Invalid time…"}, {"time", `{"source_timezone":"UTC","time":"9"}`, "Error: Invalid time…"}, {"time", `{"source_timezone":"UTC","time":""}`, "Error: Invalid time…"},
 	})
 }

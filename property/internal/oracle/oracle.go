@@ -610,9 +610,9 @@ func stoodOutside(r, undisturbed *Run) []exhibit {
 
 // memoryOfFailure: a memory was stored in a dispatch that was not acked, and is still
 // there. It is silent about what is stored before the dispatch, about what the
-// undisturbed turn does not keep, and where that one fails too.
+// undisturbed turn does not keep, where that one fails too, and about a turn of a session.
 func memoryOfFailure(r, undisturbed *Run) (found []exhibit) {
-	if r.status == "" || r.status == adk.StatusAck || undisturbed.status != adk.StatusAck {
+	if r.status == "" || r.status == adk.StatusAck || undisturbed.status != adk.StatusAck || undisturbed.isOfSession() {
 		return nil
 	}
 	_, deleted := undisturbed.memories()
@@ -623,6 +623,14 @@ func memoryOfFailure(r, undisturbed *Run) (found []exhibit) {
 		}
 	}
 	return found
+}
+
+// isOfSession reports whether the turn is one of a host of package session, whose middlewares are
+// named so: the host writes what it stores with its commit, and nothing where it fails (SES-23).
+func (r *Run) isOfSession() bool {
+	return slices.ContainsFunc(r.calls, func(c calling) bool {
+		return c.seam.Label == adk.LabelTurnInput && strings.HasPrefix(c.seam.Name, "session-")
+	})
 }
 
 // memories are those that dispatches have stored and not deleted, and those that were
