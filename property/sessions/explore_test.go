@@ -212,8 +212,22 @@ func TestWaysTakeTurns(t *testing.T) {
 		assert.Contains(t, note, ": the limit of 30 schedules was reached")
 	}
 	assert.Contains(t, left.Summary(), ", not all of it")
+	stood := 0
+	for _, row := range left.Table.Rows {
+		stood += row.Faults[sessions.Stand]
+	}
+	require.Positive(t, stood)
 	one := explored(t, listener(), sessions.Options{Schedules: 1}).NotCovered
+	assert.Equal(t, "schedules with a host that resumes delivery 1 or a later one: the limit of 1 schedule was reached", one[0])
 	assert.Contains(t, one[len(one)-1], "schedules with many things wrong, which are drawn: the limit of 1 schedule was reached")
+	second := listener() // what only the second delivery does wrong when it is resumed
+	second.Check = func(r sessions.Run) error {
+		if strings.HasPrefix(r.Schedule.String(), "a:deliver@2+crash-after@1,expire,b:resume+crash@") {
+			return errNotNow
+		}
+		return nil
+	}
+	assert.Len(t, explored(t, second, sessions.Options{First: true}).Violations, 1)
 	thorough.Long(t)
 	assert.Empty(t, explored(t, listener(), sessions.Options{}).NotCovered, "the usual number has room for all with one thing wrong of two deliveries")
 }

@@ -19,10 +19,13 @@ func WithMutant(s Subject, mutant func(s session.Store, told func(session.Outcom
 // drawn, and how many schedules that takes.
 func Planned(s Subject) (tried map[string]map[FaultKind]bool, schedules int) {
 	e := newExploring(context.Background(), s, Options{})
-	base, left := e.base(), e.abandoned()
-	undisturbed, settled := e.run(base), e.run(left)
+	base, left := e.base(), abandoned(1)
+	undisturbed, settled := e.run(base), []*run{e.run(left)}
+	for i := range s.Deliveries[1:] {
+		settled = append(settled, e.run(abandoned(i+2)))
+	}
 	tried = map[string]map[FaultKind]bool{}
-	for _, way := range append(e.ordinary(base, undisturbed), e.behind(left, settled)...) {
+	for _, way := range append(e.ordinary(base, undisturbed), e.behind(settled)...) {
 		for s := range way.all {
 			schedules++
 			for i, a := range s {
@@ -31,7 +34,7 @@ func Planned(s Subject) (tried map[string]map[FaultKind]bool, schedules int) {
 					if !isInTurn(f.Kind) {
 						of := undisturbed
 						if s[0].Faults != nil && s[0].Faults[0] == left[0].Faults[0] && len(s) > 1 && s[1].Verb == Expire {
-							of = settled
+							of = settled[s[0].Arg-1]
 						}
 						name = of.calls[i].calls[f.At-1]
 					}

@@ -31,10 +31,19 @@ func (e *exploring) explore() {
 		return
 	}
 	e.noteCommits(undisturbed)
-	abandoned, ways := e.abandoned(), e.ordinary(base, undisturbed)
-	if e.goes(abandoned) && !e.latest.isLeft {
-		ways = append(ways, e.behind(abandoned, e.latest)...)
+	ways, settled := e.ordinary(base, undisturbed), []*run{}
+	for i := range e.subject.Deliveries {
+		if !e.goes(abandoned(i + 1)) {
+			if e.isFull() {
+				e.note(fmt.Sprintf("schedules with a host that resumes delivery %d or a later one%s", i+1, e.limit()))
+			}
+			break
+		}
+		if !e.latest.isLeft {
+			settled = append(settled, e.latest)
+		}
 	}
+	ways = append(ways, e.behind(settled)...)
 	e.takeTurns(append(ways, way{"many things wrong, which are drawn", e.drawn()}))
 }
 
@@ -76,11 +85,10 @@ func (e *exploring) takeTurns(ways []way) {
 
 // noteLeft notes how many schedules of each way were not run, since there were enough.
 func (e *exploring) noteLeft(ways []way, tried []int, nexts []func() (Schedule, bool)) {
-	limit := fmt.Sprintf(": the limit of %s was reached", safetext.Counted(e.options.Schedules, "schedule"))
 	for i, w := range ways {
 		if i == len(ways)-1 {
 			if tried[i] == 0 {
-				e.note("schedules with " + w.says + limit)
+				e.note("schedules with " + w.says + e.limit())
 			}
 			return
 		}
@@ -89,9 +97,14 @@ func (e *exploring) noteLeft(ways []way, tried []int, nexts []func() (Schedule, 
 			left++
 		}
 		if left > 0 {
-			e.note(fmt.Sprintf("%d of %s with %s%s", left, safetext.Counted(tried[i]+left, "schedule"), w.says, limit))
+			e.note(fmt.Sprintf("%d of %s with %s%s", left, safetext.Counted(tried[i]+left, "schedule"), w.says, e.limit()))
 		}
 	}
+}
+
+// limit says why schedules were not run, where there were enough.
+func (e *exploring) limit() string {
+	return fmt.Sprintf(": the limit of %s was reached", safetext.Counted(e.options.Schedules, "schedule"))
 }
 
 // goes runs a schedule if there is to be one more, and reports whether there was.
@@ -142,8 +155,8 @@ func (e *exploring) base() (s Schedule) {
 
 // abandoned is a delivery whose host has died when it had accepted it, and another host
 // that settles it: by calls that the ordinary way of a delivery may not need.
-func (e *exploring) abandoned() Schedule {
-	return Schedule{{Host: "a", Verb: Deliver, Arg: 1, Faults: []Fault{{CrashAfter, 1}}}, {Verb: Expire}, {Host: "b", Verb: Resume}}
+func abandoned(delivery int) Schedule {
+	return Schedule{{Host: "a", Verb: Deliver, Arg: delivery, Faults: []Fault{{CrashAfter, 1}}}, {Verb: Expire}, {Host: "b", Verb: Resume}}
 }
 
 // ordinary are the schedules with one thing wrong, made of one in which nothing is, and of what
@@ -157,11 +170,23 @@ func (e *exploring) ordinary(base Schedule, undisturbed *run) []way {
 	}
 }
 
-// behind are the schedules with one thing more wrong, made of one whose first host has died.
-func (e *exploring) behind(abandoned Schedule, settled *run) []way {
+// behind are the schedules with one thing more wrong, made of those whose first host has died, one
+// after the other.
+func (e *exploring) behind(settled []*run) []way {
+	of := func(made func(Schedule, *run) iter.Seq[Schedule]) iter.Seq[Schedule] {
+		return func(yield func(Schedule) bool) {
+			for _, r := range settled {
+				for s := range made(r.schedule, r) {
+					if !yield(s) {
+						return
+					}
+				}
+			}
+		}
+	}
 	return []way{
-		{"a second host while one stands that resumes", e.stands(abandoned, settled)},
-		{"a fault at a call of a host that resumes", e.atCalls(abandoned, settled)},
+		{"a second host while one stands that resumes", of(e.stands)},
+		{"a fault at a call of a host that resumes", of(e.atCalls)},
 	}
 }
 
