@@ -336,6 +336,9 @@ func (e *exploring) notCovered() (all []string) {
 	if len(e.beside) > 0 {
 		all = append(all, fmt.Sprintf("what %s is asked with a context that is no call's: nothing of that crosses, and nothing breaks it. Hand on the call's", strings.Join(e.beside, ", ")))
 	}
+	if e.astray {
+		all = append(all, "what is asked with a context that is no call's: see the hints")
+	}
 	if e.first != "" && !e.unsteady && !e.loose.Load() && !e.ownAsks.Load() {
 		all = append(all, "what the first run alone did, which left something to all others, as in a variable of a package: have Open make what a run changes\n"+e.first)
 	}
