@@ -176,6 +176,9 @@ func TestAsksBesideTheCall(t *testing.T) {
 			said := line.ReplaceAllString(result.Hints[0].Text, ".go:LINE")
 			assert.Equal(t, "a call asks with its context", result.Hints[0].Invariant)
 			assert.True(t, strings.HasPrefix(said, c.hint) && strings.HasSuffix(said, asked), "%s: %s", name, said)
+			log := &recorder{T: t}
+			explore.Test(log, s, explore.Options{Workers: 1})
+			assert.Contains(t, log.logs[0], "\n  hint: undisturbed: a call asks with its context: ", "the log of a test has it")
 		}
 	}
 }

@@ -473,6 +473,9 @@ var faultWords = [turn.FaultKindEnd]string{
 // conclude fills in the result.
 func (e *exploring) conclude() {
 	e.result.withoutEchoes()
+	if e.loose.Load() && e.looseAt.Load() != nil && !e.reproducing { // what was not covered says it, with the line
+		e.result.Hints = slices.DeleteFunc(e.result.Hints, func(b Breach) bool { return b.Invariant == unsteadyRun && strings.HasSuffix(b.Text, looseOrder) })
+	}
 	e.doubtChecks()
 	e.shorten()
 	e.show()
