@@ -115,12 +115,14 @@ type Group struct {
 
 // Labelled are the goroutines that have one of the labels, by their stacks, the present one
 // among them.
-func Labelled(labels ...Label) (all []Group) {
+func Labelled(labels ...Label) []Group {
+	return Grouped(slices.DeleteFunc(All(), func(g Goroutine) bool { return !g.has(labels) }))
+}
+
+// Grouped are goroutines by their stacks.
+func Grouped(each []Goroutine) (all []Group) {
 	at := map[string]int{}
-	for _, g := range All() {
-		if !g.has(labels) {
-			continue
-		}
+	for _, g := range each {
 		key := g.Key()
 		i, known := at[key]
 		if !known {

@@ -46,6 +46,7 @@ type attempt struct {
 	forever bool // a world that always says the same is what goes wrong
 	script  *playing
 	endings bool   // whether transactions and rows have ended is wanted, which takes a look at all goroutines
+	earlier []int  // what earlier runs had left open as this one began: the goroutines' numbers
 	usual   extent // the undisturbed run's; zero while that is not known
 
 	scheduler *fakes.Scheduler
@@ -181,6 +182,9 @@ func (a *attempt) run(subject turn.Subject) {
 		runtime.Goexit()
 	}
 	a.label.SetFor(a.name)
+	if a.earlier = nil; a.endings {
+		a.earlier = strays.Open(a.label, nil)
+	}
 	config := a.instance.Config
 	clock, ok := config.Clock.(*fakes.Clock)
 	if !ok {
@@ -601,7 +605,7 @@ func (a *attempt) Tell(x *adk.Crossing) {
 		a.noteOpened(x)
 	}
 	if a.endings && wire.EndsTurn(x) && a.phase.Load() != givenUp { // while its context goes on
-		if open := strays.Unended(a.label); open != "" {
+		if open := strays.Unended(a.label, a.earlier); open != "" {
 			a.find(property.Violation{Invariant: leftBehind, Text: open})
 		}
 	}

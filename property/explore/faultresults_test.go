@@ -129,28 +129,68 @@ func TestSaid(t *testing.T) {
 	assert.ErrorContains(t, err, "said@99 cannot happen")
 }
 
-// What is asked with a context that is no call's is broken by nobody, which is told.
+// What is asked with a context that is no call's is broken by nobody, which is told; as a hint where a call asks
+// so, itself or by a goroutine that it waits for, and not where a service asks for itself.
 func TestAsksBesideTheCall(t *testing.T) {
-	for beside, want := range map[bool][]string{
-		false: nil,
-		true:  {"what model.example, in explore_test.post at property/explore/world_test.go:LINE, called by explore_test.TestAsksBesideTheCall.func1 at property/explore/faultresults_test.go:LINE, is asked with a context that is no call's: nothing of that crosses, and nothing breaks it. Hand on the call's"},
+	const asked = ", is asked with a context that is no call's: nothing of that crosses, and nothing breaks it. Hand on the call's"
+	const within = "model.example, in explore_test.post at property/explore/world_test.go:LINE, called by explore_test.TestAsksBesideTheCall."
+	for name, c := range map[string]struct {
+		ask        func(ctx context.Context, ask func(context.Context) error) error
+		notCovered string
+		hint       string
+	}{
+		"with its context": {func(ctx context.Context, ask func(context.Context) error) error { return ask(ctx) }, "", ""},
+		"with another":     {func(_ context.Context, ask func(context.Context) error) error { return ask(context.Background()) }, "what is asked with a context that is no call's: see the hints", within},
+		"beside": {func(_ context.Context, ask func(context.Context) error) error {
+			done := make(chan error)
+			go func() { done <- ask(context.Background()) }()
+			return <-done
+		}, "what is asked with a context that is no call's: see the hints", within},
+		"by a service": {func(_ context.Context, ask func(context.Context) error) error {
+			s := service{ask, make(chan error)}
+			s.begin()
+			return <-s.done
+		}, "what " + within, ""},
 	} {
 		s := executing("asks", func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
-			if beside {
-				ctx = context.Background()
-			}
-			if _, err := post(ctx, &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: completion})))}); err != nil {
+			if err := c.ask(ctx, func(ctx context.Context) error {
+				_, err := post(ctx, &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(fakes.Reply{ContentType: "application/json", Body: completion})))})
+				return err
+			}); err != nil {
 				return err
 			}
 			return dc.Ack()
 		})
-		all := explored(t, s, explore.Options{}).NotCovered
-		for i := range all {
-			all[i] = regexp.MustCompile(`\.go:\d+`).ReplaceAllString(all[i], ".go:LINE")
+		result := explored(t, s, explore.Options{})
+		line := regexp.MustCompile(`\.go:\d+`)
+		if c.notCovered == "" {
+			assert.Empty(t, result.NotCovered, name)
+		} else if assert.Len(t, result.NotCovered, 1, name) {
+			said := line.ReplaceAllString(result.NotCovered[0], ".go:LINE")
+			assert.True(t, strings.HasPrefix(said, c.notCovered), "%s: %s", name, said)
+			assert.Equal(t, c.hint == "", strings.HasSuffix(said, asked), "%s: %s", name, said)
 		}
-		assert.Equal(t, want, all)
+		if c.hint == "" {
+			assert.Empty(t, result.Hints, name)
+		} else if assert.Len(t, result.Hints, 1, name) {
+			said := line.ReplaceAllString(result.Hints[0].Text, ".go:LINE")
+			assert.Equal(t, "a call asks with its context", result.Hints[0].Invariant)
+			assert.True(t, strings.HasPrefix(said, c.hint) && strings.HasSuffix(said, asked), "%s: %s", name, said)
+			log := &recorder{T: t}
+			explore.Test(log, s, explore.Options{Workers: 1})
+			assert.Contains(t, log.logs[0], "\n  hint: undisturbed: a call asks with its context: ", "the log of a test has it")
+		}
 	}
 }
+
+// service asks for itself, on a goroutine of its own.
+type service struct {
+	ask  func(context.Context) error
+	done chan error
+}
+
+func (s service) begin() { go s.serve() }
+func (s service) serve() { s.done <- s.ask(context.Background()) }
 
 // A body that nobody closes is found where nothing goes wrong, too.
 func TestABodyThatIsNotClosed(t *testing.T) {

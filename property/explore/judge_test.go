@@ -114,3 +114,19 @@ func TestChecksOfOneBug(t *testing.T) {
 		assert.Equal(t, c.same, key(c.one) == key(c.other), c.one)
 	}
 }
+
+// Code that hands on to each of its tools what is wrong is wrong once, and the tools are named.
+func TestOneEntryForAllTools(t *testing.T) {
+	breach := func(tool string, code ...string) Breach {
+		return Breach{Violation: property.Violation{Invariant: "a tool is given what the model wanted", Seam: "tool/" + tool + "#0",
+			Text: `what model wanted was cut, and tool/` + tool + " ran with `{}`\nIt does something else."}, Code: code}
+	}
+	x := &Exploration{Violations: []Breach{breach("look", "met by a", "shows in b"), breach("pay", "met by c", "shows in b"), breach("look", "met by a", "shows in b"),
+		breach("note", "met by a", "shows in b"), breach("pay", "met by a", "shows in d"), breach("look"), breach("pay")}}
+	x.withoutTwins()
+	require.Len(t, x.Violations, 4)
+	assert.Equal(t, "what model wanted was cut, and tool/look ran with `{}`\nIt does something else.\nso it is with tool/pay, tool/note", x.Violations[0].Text)
+	for _, b := range x.Violations[1:] {
+		assert.NotContains(t, b.Text, "so it is with")
+	}
+}

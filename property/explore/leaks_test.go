@@ -327,3 +327,36 @@ func TestTransactionsAndRowsThatTheContextEnds(t *testing.T) {
 	require.Len(t, found[0].Where, 1)
 	assert.Contains(t, found[0].Where[0], `"fault point within"`)
 }
+
+// A transaction that a run has left open for good is that run's: those that follow on the same worker, and
+// leave nothing, are accused of nothing, and do not wait for it.
+func TestTransactionsThatEarlierRunsHaveLeftOpen(t *testing.T) {
+	thorough.Long(t)
+	t.Parallel() // it waits
+	s := turn.Subject{Name: "keeps books", Open: func(context.CancelCauseFunc) turn.Instance {
+		db := sql.OpenDB(books{})
+		run := asks(func(seam context.Context) error {
+			_, err := adk.Ask(seam, "db", "book", func(ctx context.Context, _ string) (bool, error) {
+				tx, err := db.BeginTx(context.WithoutCancel(ctx), nil)
+				if err != nil {
+					return false, err
+				}
+				if err := adk.FaultPoint(seam, "within"); err != nil {
+					return false, err
+				}
+				return true, tx.Commit()
+			})
+			return errors.Join(err, adk.FaultPoint(seam, "behind"))
+		})
+		return turn.Instance{Config: adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()},
+			Raw: adk.RawTurn{SystemPrompt: "Help."}, Close: func() { _ = db.Close() }}
+	}}
+	found := explored(t, s, explore.Options{Workers: 1, UsualInput: true, Faults: []turn.FaultKind{turn.Fail}}).Violations
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0].Where[0], `"fault point within"`)
+	assert.True(t, strings.HasPrefix(found[0].Text, "1 goroutine had not ended"), found[0].Text)
+	require.NotEmpty(t, found[0].Code)
+	for _, line := range found[0].Code {
+		assert.NotEqual(t, "opened before crossing 1", line)
+	}
+}

@@ -31,7 +31,7 @@ func (a *attempt) noteOpened(x *adk.Crossing) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	o := a.ofSQL
-	o.open = strays.Open(a.label)
+	o.open = strays.Open(a.label, a.earlier)
 	for _, id := range o.open {
 		if o.at[id] != "" {
 			continue

@@ -117,15 +117,16 @@ func (x *Exploration) withoutEchoes() {
 }
 
 // withoutTwins takes out what says the same of the same line of user code as an entry before
-// it, but for names and numbers: a helper that writes three records is wrong once. What a run
+// it, but for names and numbers: a helper that writes three records is wrong once, and so is one that runs three
+// tools, which are named. What a run
 // was doing that does not end is told by more than that line, and a body that nobody closes by no more
 // than where it was asked for.
 func (x *Exploration) withoutTwins() {
 	for _, list := range []*[]Breach{&x.Violations, &x.Hints} {
-		seen := map[string]bool{}
-		*list = slices.DeleteFunc(*list, func(b Breach) bool {
+		tools := map[string][]string{} // that are the same, by what is said; the first is that of the entry
+		keyOf := func(b Breach) (key, tool string) {
 			if len(b.Code) == 0 || b.Invariant == hangs || b.Invariant == unbounded {
-				return false
+				return "", ""
 			}
 			code := b.Code
 			if last := code[len(code)-1]; strings.HasPrefix(last, showsIn) {
@@ -136,13 +137,29 @@ func (x *Exploration) withoutTwins() {
 				code = []string{innermost}
 			}
 			said, _, _ := strings.Cut(b.Text, "\n")
-			key := b.Invariant + "\n" + numbers.ReplaceAllString(quoted.ReplaceAllString(said, "#"), "#") + "\n" + strings.Join(code, "\n")
-			had := seen[key]
-			seen[key] = true
+			tool = toolSeam.FindString(said)
+			said = toolSeam.ReplaceAllString(quoted.ReplaceAllString(said, "#"), "tool")
+			return b.Invariant + "\n" + numbers.ReplaceAllString(said, "#") + "\n" + strings.Join(code, "\n"), tool
+		}
+		*list = slices.DeleteFunc(*list, func(b Breach) bool {
+			key, tool := keyOf(b)
+			had := tools[key] != nil
+			if key != "" && !slices.Contains(tools[key], tool) {
+				tools[key] = append(tools[key], tool)
+			}
 			return had
 		})
+		for i := range *list {
+			b := &(*list)[i]
+			if key, _ := keyOf(*b); len(tools[key]) > 1 {
+				b.Text += "\nso it is with " + strings.Join(tools[key][1:], ", ")
+			}
+		}
 	}
 }
+
+// toolSeam is a tool as a seam.
+var toolSeam = regexp.MustCompile(`\btool/[^\s#]+`)
 
 // calledBy stands between a function of user code and the one that called it.
 const calledBy = ", called by "
@@ -335,6 +352,9 @@ func (e *exploring) notCovered() (all []string) {
 	}
 	if len(e.beside) > 0 {
 		all = append(all, fmt.Sprintf("what %s is asked with a context that is no call's: nothing of that crosses, and nothing breaks it. Hand on the call's", strings.Join(e.beside, ", ")))
+	}
+	if e.astray {
+		all = append(all, "what is asked with a context that is no call's: see the hints")
 	}
 	if e.first != "" && !e.unsteady && !e.loose.Load() && !e.ownAsks.Load() {
 		all = append(all, "what the first run alone did, which left something to all others, as in a variable of a package: have Open make what a run changes\n"+e.first)

@@ -170,6 +170,7 @@ type exploring struct {
 	outside  atomic.Int64 // runs in which strands went on while one waited by the machine's time
 	looseIn  sync.Map     // the seams in which it does
 	beside   []string     // who is asked in the undisturbed turn with a context that is no call's
+	astray   bool         // some of that is asked within a call, and is a hint
 	swayed   int          // schedules of which a run went another way than the one that they were made of
 	once     int          // violations that one run of their schedule showed, and no more
 	stopped  string
@@ -472,6 +473,9 @@ var faultWords = [turn.FaultKindEnd]string{
 // conclude fills in the result.
 func (e *exploring) conclude() {
 	e.result.withoutEchoes()
+	if e.loose.Load() && e.looseAt.Load() != nil && !e.reproducing { // what was not covered says it, with the line
+		e.result.Hints = slices.DeleteFunc(e.result.Hints, func(b Breach) bool { return b.Invariant == unsteadyRun && strings.HasSuffix(b.Text, looseOrder) })
+	}
 	e.doubtChecks()
 	e.shorten()
 	e.show()
@@ -815,9 +819,16 @@ func (e *exploring) commit(t *tried) {
 	e.table.commit(t)
 }
 
+// besideCall is what a call breaks that asks with another context than its own, and seamCall the function of the
+// engine that calls user code.
+const (
+	besideCall = "a call asks with its context"
+	seamCall   = "github.com/adkreplay/adkreplay/adk.(*call).invoke"
+)
+
 // measure runs the turn undisturbed, to know how long it is.
 func (e *exploring) measure() error {
-	asked := map[string]string{} // and where in user code
+	asked, astray := map[string]string{}, map[string]bool{} // and where in user code; who is asked within a call
 	besides := beside.Begin(func(of string) bool {
 		if asked[of] == "" { // a look is dear
 			asked[of] = of
@@ -825,12 +836,21 @@ func (e *exploring) measure() error {
 				asked[of] += ", in " + where + ","
 			}
 		}
+		astray[of] = astray[of] || watchdog.Within(seamCall)
 		return true
 	})
 	defer besides.End() // where user code ends the test
 	a, s := e.workers[0].run(candidate{askers: true}, false, true)
 	besides.End()
-	e.beside = slices.Sorted(maps.Values(asked))
+	for _, of := range slices.Sorted(maps.Keys(asked)) {
+		if !astray[of] {
+			e.beside = append(e.beside, asked[of])
+			continue
+		}
+		e.astray = true
+		e.result.add(&e.result.Hints, candidate{}, property.Violation{Invariant: besideCall, Seam: adk.LabelRun,
+			Text: asked[of] + " is asked with a context that is no call's: nothing of that crosses, and nothing breaks it. Hand on the call's"})
+	}
 	e.isLoose(a)
 	e.unanswered = a.unanswered()
 	if s != nil { // it may still go on

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -125,6 +126,9 @@ func changedMembers(before, now json.RawMessage) []string {
 	return middleOut(differences(was, is), mostChanges, "change")
 }
 
+// elements are the numbers of elements in a path.
+var elements = regexp.MustCompile(`\[\d+\]`)
+
 func objectIn(raw json.RawMessage) (map[string]any, bool) {
 	tree, ok := jsondiff.Decode(string(raw))
 	object, is := tree.(map[string]any)
@@ -132,11 +136,12 @@ func objectIn(raw json.RawMessage) (map[string]any, bool) {
 }
 
 // differences are the places at which two objects differ, a line each. Elements of lists
-// are held against each other by their names where all have one.
+// are held against each other by their names where all have one, and those that changed in the same way have one line.
 func differences(before, now map[string]any) (lines []string) {
 	rules := jsondiff.Rules{Pairs: pairsByName, Deepest: 12,
 		Same: func(a, b any) bool { return jsonWords(a) == jsonWords(b) }}
-	var gone, come []any // tools, of which the names say enough
+	var gone, come []any        // tools, of which the names say enough
+	alike := map[string][]int{} // the lines of changes, and how many more are like each, by what changed in any element
 	rules.Walk(jsondiff.Place{}, before, now, func(at jsondiff.Place, was, is any) {
 		path := safetext.Bare(strings.TrimPrefix(at.Path, "."))
 		switch ofTools := strings.HasPrefix(path, "tools["); { // or in a list of one of them, as Gemini has it
@@ -149,9 +154,21 @@ func differences(before, now map[string]any) (lines []string) {
 		case is == jsondiff.Absent{}:
 			lines = append(lines, "- "+path+" "+safetext.BareJSON(jsonWords(was)))
 		default:
-			lines = append(lines, fmt.Sprintf("%s: now %s, before %s", path, safetext.BareJSON(jsonWords(is)), safetext.BareJSON(jsonWords(was))))
+			change := fmt.Sprintf(": now %s, before %s", safetext.BareJSON(jsonWords(is)), safetext.BareJSON(jsonWords(was)))
+			what := elements.ReplaceAllString(path, "[]") + change
+			if known := alike[what]; known != nil {
+				known[1]++
+				return
+			}
+			alike[what] = []int{len(lines), 0}
+			lines = append(lines, path+change)
 		}
 	})
+	for _, one := range alike {
+		if line, more := one[0], one[1]; more > 0 {
+			lines[line] += ", and so in " + safetext.Counted(more, "more element")
+		}
+	}
 	if len(gone) > 0 {
 		lines = append(lines, "- tools "+safetext.Short(gone, toolWords))
 	}

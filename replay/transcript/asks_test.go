@@ -280,6 +280,8 @@ func TestAsksOfOthers(t *testing.T) {
 		want                []string
 	}{
 		{"a member", of("/a", "1"), of("/a", "2"), []string{"body.days: now 2, before 1"}},
+		{"what is alike", of("/a", `[{"n":1},{"n":1},{"n":1},{"n":5}]`), of("/a", `[{"n":2},{"n":2},{"n":2},{"n":6}]`),
+			[]string{"body.days[0].n: now 2, before 1, and so in 2 more elements", "body.days[3].n: now 6, before 5"}},
 		{"nothing", of("/a", "1"), of("/a", "1"), nil},
 		{"another path", of("/a", "1"), of("/b", "2"), nil},
 		{"shown whole", of("/a", "1"), `{"method":"POST","path":"/a","body":{"days":2}}`, nil},

@@ -62,6 +62,11 @@ func partTold(r, undisturbed *Run) []exhibit {
 				return []exhibit{r.exhibit(x, "%s failed, and %s gives what is left as if that were all: nobody was told\nit gives %s, %s in the place of %s", f.Of, r.calls[tool].seam, with,
 					safetext.Said(Text(mine), longestClip), safetext.Said(Text(usual), longestClip))}
 			}
+		} else if tool == 0 {
+			if mine, usual, with := r.heardLess(x, undisturbed); mine != nil {
+				return []exhibit{r.exhibit(x, "%s failed, and the tool %s gives what is left as if that were all: nobody was told\nit gives %s, %s in the place of %s", f.Of, mine.Tool, with,
+					safetext.Said(mine.Text, longestClip), safetext.Said(usual.Text, longestClip))}
+			}
 		}
 		switch said, usual := r.said(), undisturbed.said(); {
 		case said == usual:
@@ -425,7 +430,7 @@ func (r *Run) gave(tool int, undisturbed *Run) (mine, usual adk.ToolResult, both
 
 // isNothing reports whether a tool's result says nothing.
 func isNothing(result adk.ToolResult) bool {
-	return result == nil || slices.Contains([]string{"", "null", "[]", "{}"}, strings.TrimSpace(Text(result)))
+	return result == nil || saysNothing(Text(result))
 }
 
 // isWrite reports whether an operation begins that writes.

@@ -48,6 +48,7 @@ type usual struct {
 	refused []exhibit
 	written map[string][]*adk.Crossing
 	told    map[string]int
+	heard   []heardOf
 }
 
 // refused are the conversations that providers refuse: of the run, and of the one that

@@ -59,6 +59,7 @@ var oracles = []oracle{
 	{"half an answer is not kept as a whole", "The reader, and the next turn, take it for all there is.", halfKept, false},
 	{"what is said is as it was meant", "Whoever reads it, a model or a person, reads what nobody has written.", mangled, false},
 	{"a tool is given what the model wanted", "It does something else than was asked for, or does it to everything.", ranOnHalf, false},
+	{"a tool is given what the model wanted", "It does something else than was asked for, or does it to everything.", askedOnHalf, true},
 	{"a panic is no success", "Whoever called it goes on as if it had been done, and nobody looks for the cause.", panicHidden, false},
 	{"what failed is not told as done", "The reader takes it for all there is, and nobody knows better.", partTold, false},
 	{"a sub-agent that failed is heard of", "Whoever asked takes what is left for all there is, and nobody knows better.", unheardOf, false},
@@ -153,7 +154,7 @@ func (o *Reader) Read(run Run) *Run {
 
 // Keep makes the run the undisturbed one: what it is asked for again and again is made once.
 func (r *Run) Keep() {
-	r.usual, r.asked = usual{r.refused(), r.written(), r.told(0, tellsOfFailure)}, r.collectAsks()
+	r.usual, r.asked = usual{r.refused(), r.written(), r.told(0, tellsOfFailure), r.heard()}, r.collectAsks()
 }
 
 // isOwn reports whether a call is the turn's own dispatch.

@@ -149,30 +149,34 @@ var held = map[string]string{
 	"database/sql.(*Rows).awaitDone": "rows were neither read to their end nor closed",
 }
 
-// Unended says what package sql keeps open for goroutines with a label, once what is about to end has had
-// the time to; empty where that is nothing. The end of their context ends it, and hides who has
-// forgotten to.
-func Unended(label watchdog.Label) string {
+// Unended says what package sql keeps open for goroutines with a label beyond what there was before, once what
+// is about to end has had the time to; empty where that is nothing. The end of their context ends it, and hides
+// who has forgotten to.
+func Unended(label watchdog.Label, before []int) string {
 	for rest := (watchdog.Rest{}); ; rest.Pause() {
 		over := rest.IsOver()
-		open := slices.DeleteFunc(watchdog.Labelled(label), func(s Stray) bool { return !isOpen(s.Goroutine) })
+		open := opened(label, before)
 		switch {
 		case len(open) == 0:
 			return ""
 		case over:
-			return Text(open)
+			return Text(watchdog.Grouped(open))
 		}
 	}
 }
 
-func isOpen(g watchdog.Goroutine) bool { return slices.Contains(openers, g.Origin.Function) }
+// opened are the goroutines of Unended at this moment, those that are about to end too.
+func opened(label watchdog.Label, before []int) []watchdog.Goroutine {
+	return slices.DeleteFunc(watchdog.Of(label), func(g watchdog.Goroutine) bool {
+		return !slices.Contains(openers, g.Origin.Function) || slices.Contains(before, g.ID)
+	})
+}
 
-// Open are the goroutines of Unended at this moment, by their numbers, those that are about to end too.
-func Open(label watchdog.Label) (ids []int) {
-	for _, g := range watchdog.Of(label) {
-		if isOpen(g) {
-			ids = append(ids, g.ID)
-		}
+// Open are the numbers of the goroutines that keep something open at this moment, beyond those that there were
+// before.
+func Open(label watchdog.Label, before []int) (ids []int) {
+	for _, g := range opened(label, before) {
+		ids = append(ids, g.ID)
 	}
 	return ids
 }

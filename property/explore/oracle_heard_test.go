@@ -1,0 +1,184 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/adkreplay/adkreplay/adk"
+	"github.com/adkreplay/adkreplay/fakes"
+	"github.com/adkreplay/adkreplay/property/turn"
+)
+
+// talkRequest is one of Chat Completions.
+type talkRequest struct {
+	Messages []sentence `json:"messages"`
+}
+
+type sentence struct {
+	Role    string       `json:"role"`
+	Content string       `json:"content"`
+	Calls   []wantedCall `json:"tool_calls,omitempty"`
+	Answers string       `json:"tool_call_id,omitempty"`
+}
+
+type wantedCall struct {
+	ID       string `json:"id"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+type talkAnswer struct {
+	Choices []talkChoice `json:"choices"`
+}
+
+type talkChoice struct {
+	Message sentence `json:"message"`
+	Finish  string   `json:"finish_reason"`
+}
+
+// framed is an agent whose tool is a function that the engine knows nothing of: it asks for as many pages as
+// the model wants, and says what they cost.
+func framed(tool func(ctx context.Context, args string, page func(n int) (int, error)) (string, error)) turn.Subject {
+	model := func(_ context.Context, q talkRequest) (talkAnswer, error) {
+		if last := q.Messages[len(q.Messages)-1]; last.Role == "tool" {
+			return talkAnswer{[]talkChoice{{sentence{Role: "assistant", Content: "There you are."}, "stop"}}}, nil
+		}
+		w := wantedCall{ID: "call_1"}
+		w.Function.Name, w.Function.Arguments = "cost", `{"pages":2}`
+		return talkAnswer{[]talkChoice{{sentence{Role: "assistant", Calls: []wantedCall{w}}, "tool_calls"}}}, nil
+	}
+	run := func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+		said := []sentence{{Role: "user", Content: "What does it cost?"}}
+		for range 4 {
+			got, err := adk.Ask(ctx, "model", talkRequest{said}, model)
+			switch {
+			case err != nil:
+				return err
+			case len(got.Choices) == 0 || len(got.Choices[0].Message.Calls) == 0 && got.Choices[0].Finish != "stop":
+				return errors.New("the model says nothing")
+			case len(got.Choices[0].Message.Calls) == 0:
+				return saysAndAcks(ctx, dc, got.Choices[0].Message.Content)
+			}
+			answer := got.Choices[0].Message
+			said = append(said, answer)
+			for _, call := range answer.Calls {
+				text, err := tool(ctx, call.Function.Arguments, func(n int) (int, error) {
+					return adk.Ask(ctx, "pages", n, func(context.Context, int) (int, error) { return 10 * n, nil })
+				})
+				if err != nil {
+					return err
+				}
+				said = append(said, sentence{Role: "tool", Answers: call.ID, Content: text})
+			}
+		}
+		return errors.New("the model comes to no end")
+	}
+	return turn.Subject{Name: "framed", Build: func(context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
+		return adk.Config{Executor: adk.Executor{Name: "model", Run: run}, Storage: fakes.NewStorage().Storage()}, adk.RawTurn{SystemPrompt: "Help."}
+	}}
+}
+
+// What a plain function gives stands in the next request to its model, and is held against what failed
+// meanwhile, as what a tool of the engine gives is.
+func TestPartToldByPlainFunctions(t *testing.T) {
+	const oracle = "what failed is not told as done"
+	for name, c := range map[string]struct {
+		failed func(page func(int) (int, error), err error) (costs string, handedOn error)
+		says   string
+	}{
+		"without it": {func(func(int) (int, error), error) (string, error) { return "", nil }, "it gives the usual words with other figures"},
+		"handed on":  {func(_ func(int) (int, error), err error) (string, error) { return "", err }, ""},
+		"said":       {func(func(int) (int, error), error) (string, error) { return "unknown", nil }, ""},
+		"asked again": {func(page func(int) (int, error), _ error) (string, error) {
+			n, err := page(1)
+			return fmt.Sprint(n), err
+		}, ""},
+		"asked for less": {func(page func(int) (int, error), _ error) (string, error) {
+			n, err := page(3)
+			return fmt.Sprint(n), err
+		}, ""},
+	} {
+		result := exploredAll(t, framed(func(_ context.Context, _ string, page func(int) (int, error)) (string, error) {
+			first, err := page(1)
+			costs := fmt.Sprint(first)
+			if err != nil {
+				if costs, err = c.failed(page, err); err != nil {
+					return "", err
+				}
+				if costs == "" {
+					costs = "0"
+				}
+			}
+			second, err := page(2)
+			return strings.Join([]string{"It costs", costs, "and", fmt.Sprint(second)}, " "), err
+		}))
+		found := breaches(result.Violations, oracle)
+		if c.says == "" {
+			assert.Empty(t, found, "%s: %s", name, result)
+			continue
+		}
+		if assert.Len(t, found, 1, "%s: %s", name, result) {
+			assert.Contains(t, found[0], "pages failed, and the tool cost gives what is left")
+			assert.Contains(t, found[0], c.says)
+		}
+	}
+	for name, c := range map[string]struct{ failed, says string }{
+		"nothing":  {"", "it gives nothing"},
+		"a part":   {"the lamp", "it gives a part of the usual words"},
+		"a letter": {"x", ""},
+	} {
+		result := exploredAll(t, framed(func(_ context.Context, _ string, page func(int) (int, error)) (string, error) {
+			if _, err := page(1); err != nil {
+				return c.failed, nil
+			}
+			return "the lamp and the bulb", nil
+		}))
+		found := breaches(result.Violations, oracle)
+		assert.Equal(t, c.says != "", len(found) == 1, "%s: %s", name, result)
+		if len(found) == 1 {
+			assert.Contains(t, found[0], c.says)
+		}
+	}
+}
+
+// What a plain function was given is not seen, and what it asks is: other things than ever behind an answer of
+// its model that was cut are a hint.
+func TestPlainFunctionsThatRunOnHalf(t *testing.T) {
+	const oracle = "a tool is given what the model wanted"
+	for name, c := range map[string]struct {
+		unread func(args string) (pages int, says string, handedOn error)
+		hinted bool
+	}{
+		"none in their place": {func(string) (int, string, error) { return 0, "", nil }, true},
+		"the usual ones":      {func(string) (int, string, error) { return 2, "", nil }, false},
+		"said":                {func(string) (int, string, error) { return 0, "these are no arguments", nil }, false},
+		"handed on":           {func(args string) (int, string, error) { return 0, "", errors.New(args) }, false},
+	} {
+		result := exploredAll(t, framed(func(_ context.Context, args string, page func(n int) (int, error)) (string, error) {
+			var wants struct{ Pages int }
+			if json.Unmarshal([]byte(args), &wants) != nil {
+				pages, says, err := c.unread(args)
+				if err != nil || says != "" {
+					return says, err
+				}
+				wants.Pages = pages
+			}
+			n, err := page(wants.Pages)
+			return fmt.Sprint("It costs ", n), err
+		}))
+		assert.Empty(t, breaches(result.Violations, oracle), "%s: %s", name, result)
+		hints := breaches(result.Hints, oracle)
+		assert.Equal(t, c.hinted, len(hints) == 1, "%s: %s", name, result)
+		if len(hints) == 1 {
+			assert.Contains(t, hints[0], "what model wanted was cut, and pages is asked for what it never is")
+		}
+	}
+}
