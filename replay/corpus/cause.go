@@ -125,7 +125,7 @@ func newCause(d *replay.Divergence) *Cause {
 		c.Also += " again"
 	}
 	c.inPlaces(d, e, x)
-	again := d.Class == replay.Unanswered && e.Recorded == nil // its field says how often
+	again := d.Class == replay.Unanswered && (e.Recorded == nil || c.Gone != "" && describe.Gist(x) != c.Gone) // its field says how often
 	if x != nil && (len(d.Fields) == 0 || e.Beside != nil || again) {
 		c.Kind = describe.Gist(x)
 		if words, authored := describe.Authored(x); authored {

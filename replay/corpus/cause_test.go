@@ -531,9 +531,13 @@ func TestOneLineIsOneCause(t *testing.T) {
 func TestAsksOnceMoreAreOneCause(t *testing.T) {
 	d := func(fields ...compare.FieldDiff) *replay.Divergence {
 		return &replay.Divergence{Class: replay.Unanswered, Seam: "tool/forecast", Fields: fields,
-			Evidence: &replay.Evidence{Replayed: &adk.Crossing{Kind: adk.KindAsk, Name: "forecasts", JSON: []byte(`{"city":"Oslo"}`)}}}
+			Evidence: &replay.Evidence{Replayed: &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Name: "forecasts", JSON: []byte(`{"city":"Oslo"}`)}}}
 	}
-	assert.Equal(t, 1, corpus.CountCauses([]*replay.Divergence{d(), d(compare.FieldDiff{Field: "asked 3 times", Want: "an answer", Got: "none"})}))
+	often := compare.FieldDiff{Field: "asked 3 times", Want: "an answer", Got: "none"}
+	assert.Equal(t, 1, corpus.CountCauses([]*replay.Divergence{d(), d(often)}))
+	other := d(often) // what it is, and not how often, tells it from what was recorded there
+	other.Evidence.Recorded = &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Name: "alerts", JSON: []byte(`{"city":"Oslo"}`)}
+	assert.Equal(t, "unanswered in tool/forecast: ask forecasts", corpus.CauseOf(other).String())
 }
 
 // What one line computes otherwise is one cause, whatever stands beside it: in a result, and at one
