@@ -79,6 +79,7 @@ func (c *comparison) compare() []*difference {
 	c.moreNotMoved()
 	leadToTheAct(c.found)
 	leadToTheUse(c.found)
+	c.leadToTheUnanswered()
 	leadToThePanic(c.found)
 	c.countTheMade()
 	return c.found
@@ -224,6 +225,32 @@ func leadToTheAct(found []*difference) {
 	if act > 0 {
 		lead(found, act)
 	}
+}
+
+// leadToTheUnanswered puts an ask of a goroutine without an answer before what is missing of what
+// came at once with it: that follows, where the goroutine did not go on.
+func (c *comparison) leadToTheUnanswered() {
+	if len(c.found) == 0 || c.found[0].class != Missing || c.found[0].got != nil {
+		return
+	}
+	first := c.found[0]
+	for i, d := range c.found {
+		if d.class == Unanswered && d.call == first.call && c.callers.IsApart(d.got) && first.at > c.lastOwn(d.call, d.got.Seq) {
+			lead(c.found, i)
+			return
+		}
+	}
+}
+
+// lastOwn is the recorded counterpart of what the code of a call did last before a crossing of the
+// new run, but for what goroutines did.
+func (c *comparison) lastOwn(in *calls.Call, before int) (last int) {
+	for _, s := range in.Steps {
+		if now := c.counterparts[s.X.Seq-1]; now > 0 && now < before && !c.callers.IsApart(c.got.Lines[now-1]) {
+			last = max(last, s.X.Seq)
+		}
+	}
+	return last
 }
 
 // lead puts one difference before all others.

@@ -93,3 +93,50 @@ func TestAnotherRunThatIsAsRecorded(t *testing.T) {
 		})
 	}
 }
+
+// What a goroutine asks that has no answer leads to what is missing of it, wherever the others have
+// come to by then: not to what the call itself left out before.
+func TestAnAskOfAGoroutineLeadsToWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	agent := func(own, first, then []string) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			all := func(asks []string) {
+				for _, what := range asks {
+					if _, err := adk.Ask(ctx, "shop", what, func(context.Context, string) (string, error) { return "Well.", nil }); err != nil {
+						return
+					}
+				}
+			}
+			all(own)
+			began, spent := make(chan bool), make(chan bool)
+			var both sync.WaitGroup
+			both.Go(func() {
+				all(first)
+				close(began)
+				<-spent
+				all(then)
+			})
+			both.Go(func() {
+				<-began
+				defer close(spent)
+				all([]string{"spend"})
+			})
+			both.Wait()
+			return dc.Ack()
+		})
+	}
+	recorded := turnOf(t, agent([]string{"look", "plan"}, []string{"book"}, []string{"send"}), adk.RawTurn{})
+	for name, c := range map[string]struct {
+		own, then []string
+		class     replay.Class
+		said      string
+	}{
+		"one more, before what was recorded": {[]string{"look", "plan"}, []string{"quote", "book", "send"}, replay.Unanswered, `"quote"`},
+		"the call left out another before":   {[]string{"plan"}, []string{"quote", "book", "send"}, replay.Missing, `"look"`},
+	} {
+		d := divergenceOf(t, recorded, replay.Live{Config: agent(c.own, nil, c.then), Seams: []string{replay.Executor}, Strict: true})
+		require.NotNil(t, d, name)
+		assert.Equal(t, c.class, d.Class, "%s: %s", name, d)
+		assert.Contains(t, d.Expected+d.Got, c.said, "%s: %s", name, d)
+	}
+}
