@@ -125,9 +125,15 @@ func (r *replayed) unseen() []string {
 	return said
 }
 
-// refused are those who were asked beside the context and were not to be, with how often.
+// refused are those who were asked beside the context and were not to be, with how often where that
+// is known.
 func (r *replayed) refused() []string {
-	return safetext.Each(r.outcome.Refused, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) })
+	return safetext.Each(r.outcome.Refused, func(a beside.Ask) string {
+		if a.Times == 0 {
+			return a.Of
+		}
+		return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time"))
+	})
 }
 
 // notCompared says what this replay could not hold against the recording. Of a pipeline and of

@@ -363,7 +363,7 @@ func newError(fields []replay.FieldDiff, data map[string]bool) *Change {
 
 // besides says what is no part of a cause: of an operation at another place which that
 // is in this trace, and of one that nothing but its number keeps from an answer that it was
-// recorded once less.
+// recorded once less; of an error that code asked with a context of its own.
 func besides(d *replay.Divergence, e *replay.Evidence) string {
 	if e.Beside != nil {
 		side := "after"
@@ -375,6 +375,9 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 			other = "that of " + safetext.Shortened(safetext.Arguments(e.Beside.Args), longestExample)
 		}
 		return side + " " + other
+	}
+	if d.Class == replay.ChangedError && len(d.Refused) > 0 {
+		return "after asking with a context that is no call's (hand on the call's)"
 	}
 	if d.Times > 0 {
 		return fmt.Sprintf("%d times", d.Times)

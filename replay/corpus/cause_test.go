@@ -540,6 +540,17 @@ func TestAsksOnceMoreAreOneCause(t *testing.T) {
 	assert.Equal(t, "unanswered in tool/forecast: ask forecasts", corpus.CauseOf(other).String())
 }
 
+// Of an error that came of an ask beside the call the headline says so: what it wraps does not.
+func TestAnErrorOfAnAskBesideTheCallSaysSo(t *testing.T) {
+	for _, refused := range [][]string{nil, {"shop"}} {
+		d := &replay.Divergence{Class: replay.ChangedError, Seam: "executor/desk", Refused: refused,
+			Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindReturn}, Replayed: &adk.Crossing{Kind: adk.KindReturn}}}
+		r := &corpus.Report{Traces: []*corpus.TraceReport{{Trace: "a", Number: 1, Report: replay.Report{Divergence: d}, Cause: corpus.CauseOf(d)}}}
+		said := corpus.Regrouped(r).Causes[0].Text
+		assert.Equal(t, refused != nil, strings.Contains(said, ", after asking with a context that is no call's"), said)
+	}
+}
+
 // What one line computes otherwise is one cause, whatever stands beside it: in a result, and at one
 // line. What somebody says is not computed.
 func TestWhatALineComputesIsOneCause(t *testing.T) {
