@@ -551,6 +551,29 @@ func TestAnErrorOfAnAskBesideTheCallSaysSo(t *testing.T) {
 	}
 }
 
+// Values that have changed their places among the elements of a list are exchanged, and of no trace in
+// words; two others are not.
+func TestExchangedValues(t *testing.T) {
+	d := func(results ...string) *replay.Divergence {
+		d := &replay.Divergence{Class: replay.ChangedInput, Seam: "executor/trips", Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindAsk, Name: "model"}}}
+		for i := 0; i < len(results); i += 2 {
+			want, got, _ := strings.Cut(results[i+1], "→")
+			of := func(text string) string {
+				return fmt.Sprintf(`{"body":{"input":[{"call":%q,"output":%q}]}}`, results[i], text)
+			}
+			fields := compare.InDetail(&adk.Crossing{Kind: adk.KindAsk, JSON: []byte(of(want))}, &adk.Crossing{Kind: adk.KindAsk, JSON: []byte(of(got))},
+				[]compare.FieldDiff{{Field: "request", Want: of(want), Got: of(got), Input: true, Of: adk.FieldJSON}})
+			d.Fields = append(d.Fields, fields...)
+		}
+		return d
+	}
+	const said = "changed input in executor/trips: ask, request.body.input[].output: "
+	assert.Equal(t, said+"exchanged", corpus.CauseOf(d("a", "Rome: 90→Bonn: 60", "b", "Bonn: 60→Rome: 90")).String())
+	assert.Equal(t, 1, corpus.CountCauses([]*replay.Divergence{d("a", "Rome: 90→Bonn: 60", "b", "Bonn: 60→Rome: 90"), d("c", "Oslo: 5→Rome: 1", "b", "Rome: 1→Oslo: 5")}))
+	assert.NotContains(t, corpus.CauseOf(d("a", "Rome: 90→Bonn: 60", "b", "Bonn: 60→Paris: 90")).String(), "exchanged")
+	assert.NotContains(t, corpus.CauseOf(d("a", "Rome: 90→Bonn: 60")).String(), "exchanged")
+}
+
 // What one line computes otherwise is one cause, whatever stands beside it: in a result, and at one
 // line. What somebody says is not computed.
 func TestWhatALineComputesIsOneCause(t *testing.T) {
