@@ -76,8 +76,10 @@ func (c *comparison) compare() []*difference {
 	})
 	c.endWhereTheyDid()
 	slices.SortStableFunc(c.found, func(a, b *difference) int { return cmp.Compare(a.place(), b.place()) })
+	c.moreNotMoved()
 	leadToTheAct(c.found)
 	leadToTheUse(c.found)
+	c.leadToTheUnanswered()
 	leadToThePanic(c.found)
 	c.countTheMade()
 	return c.found
@@ -127,6 +129,50 @@ func (c *comparison) lastDone(in *calls.Call) int {
 		}
 	}
 	return last
+}
+
+// moreNotMoved has one id or time that is made more, or less, stand for what came in another order by
+// that: each new one was given the next that was recorded, and none of them changed its place.
+func (c *comparison) moreNotMoved() {
+	for i, d := range c.found {
+		made := c.madeOf(d)
+		if made == nil {
+			continue
+		}
+		at := slices.IndexFunc(c.found, func(other *difference) bool {
+			gone := other.class == Missing && other.got == nil && other.want.Kind == made.Kind
+			return other.call == d.call && (gone || other.class == Extra && other.want == nil && other.got.Kind == made.Kind && made == d.got)
+		})
+		if at < 0 {
+			continue
+		}
+		one := &difference{class: Extra, got: made, call: d.call, at: d.at - 1, behind: true, lines: 1}
+		if c.found[at].class == Missing {
+			was := c.want.Lines[d.at-1]
+			if made == d.got {
+				was = d.want
+			}
+			one = &difference{class: Missing, want: was, call: d.call, at: was.Seq, lines: 1}
+		}
+		c.found[i], c.found[at] = one, nil
+		c.found = slices.DeleteFunc(c.found, func(other *difference) bool {
+			return other == nil || other.class == Order && other.call == d.call && wire.OnlyMakes(other.got) && other.got.Kind == made.Kind
+		})
+		return
+	}
+}
+
+// madeOf is, of steps in another order, the id or the time that one of them makes: the one that comes
+// elsewhere now, or the recorded one that another step comes before; nil where there is none.
+func (c *comparison) madeOf(d *difference) *adk.Crossing {
+	switch {
+	case d.class != Order:
+	case wire.OnlyMakes(d.got):
+		return d.got
+	case wire.OnlyMakes(c.want.Lines[d.at-1]):
+		return c.want.Lines[d.at-1]
+	}
+	return nil
 }
 
 // countTheMade has the first difference stand for all of its like in its call where that only
@@ -179,6 +225,32 @@ func leadToTheAct(found []*difference) {
 	if act > 0 {
 		lead(found, act)
 	}
+}
+
+// leadToTheUnanswered puts an ask of a goroutine without an answer before what is missing of what
+// came at once with it: that follows, where the goroutine did not go on.
+func (c *comparison) leadToTheUnanswered() {
+	if len(c.found) == 0 || c.found[0].class != Missing || c.found[0].got != nil {
+		return
+	}
+	first := c.found[0]
+	for i, d := range c.found {
+		if d.class == Unanswered && d.call == first.call && c.callers.IsApart(d.got) && first.at > c.lastOwn(d.call, d.got.Seq) {
+			lead(c.found, i)
+			return
+		}
+	}
+}
+
+// lastOwn is the recorded counterpart of what the code of a call did last before a crossing of the
+// new run, but for what goroutines did.
+func (c *comparison) lastOwn(in *calls.Call, before int) (last int) {
+	for _, s := range in.Steps {
+		if now := c.counterparts[s.X.Seq-1]; now > 0 && now < before && !c.callers.IsApart(c.got.Lines[now-1]) {
+			last = max(last, s.X.Seq)
+		}
+	}
+	return last
 }
 
 // lead puts one difference before all others.

@@ -20,6 +20,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/asks"
 	"github.com/adkreplay/adkreplay/replay/internal/bycause"
+	"github.com/adkreplay/adkreplay/replay/internal/moved"
 	"github.com/adkreplay/adkreplay/replay/internal/nearest"
 	"github.com/adkreplay/adkreplay/replay/internal/siblings"
 	"github.com/adkreplay/adkreplay/replay/internal/unfed"
@@ -124,9 +125,15 @@ func (r *replayed) unseen() []string {
 	return said
 }
 
-// refused are those who were asked beside the context and were not to be, with how often.
+// refused are those who were asked beside the context and were not to be, with how often where that
+// is known.
 func (r *replayed) refused() []string {
-	return safetext.Each(r.outcome.Refused, func(a beside.Ask) string { return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time")) })
+	return safetext.Each(r.outcome.Refused, func(a beside.Ask) string {
+		if a.Times == 0 {
+			return a.Of
+		}
+		return fmt.Sprintf("%s (%s)", a.Of, safetext.Counted(a.Times, "time"))
+	})
 }
 
 // notCompared says what this replay could not hold against the recording. Of a pipeline and of
@@ -430,6 +437,9 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 		return
 	}
 	last, next := r.around(in, first)
+	if first.got == nil && r.callers.IsApart(last) { // of another goroutine, it may be
+		last, next = r.heard(first.want), nil
+	}
 	switch lines := r.callers.Of(last); {
 	case says != "":
 		d.Place, d.Written = says, written.Constant(first.fields, says)
@@ -494,6 +504,30 @@ func (r *replayed) around(in *calls.Call, first *difference) (last, next *adk.Cr
 		}
 	}
 	return last, nil
+}
+
+// heard is the operation of a goroutine of the new run whose recorded counterpart was over just before
+// a recorded crossing, which is what the goroutine did next; nil where there is none, and where that of
+// another goroutine was over at the same moment.
+func (r *replayed) heard(want *adk.Crossing) (heard *adk.Crossing) {
+	for _, x := range slices.Backward(r.want.Lines[:want.Seq-1]) {
+		op := r.want.OperationOf(x)
+		if x.Phase != adk.Done || op == nil || wire.DoneIn(x) != wire.DoneIn(want) || r.counterparts[op.Seq-1] == 0 {
+			if heard == nil || want.At.Sub(x.At) > moved.Moment {
+				return heard
+			}
+			continue
+		}
+		switch now := r.got.Lines[r.counterparts[op.Seq-1]-1]; {
+		case !r.callers.IsApart(now), heard != nil && want.At.Sub(x.At) > moved.Moment:
+			return heard
+		case heard != nil:
+			return nil
+		default:
+			heard = now
+		}
+	}
+	return heard
 }
 
 // newBefore is the crossing of the new run behind which a difference is.

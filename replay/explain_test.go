@@ -521,3 +521,57 @@ func TestAToolThatFailsOfWhatItAsks(t *testing.T) {
 	assert.Equal(t, replay.ChangedInput, d.Class, d)
 	assert.Contains(t, d.String(), `    ask files "/repo/main.go"`)
 }
+
+// Where a goroutine did no more is said of the one that heard last before what is missing, and not of
+// the one that has done the last of all; of none where two heard at once.
+func TestWhatAGoroutineDoesNoMoreIsPlacedInIt(t *testing.T) {
+	t.Parallel()
+	agent := func(tries int, paysMeanwhile bool) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
+			ask := func(of string, do func()) {
+				_, err := adk.Ask(ctx, of, "now", func(context.Context, string) (string, error) { do(); return "Well.", nil })
+				assert.NoError(t, err)
+			}
+			ask("model", func() {})
+			pays, booked, tried, paid := make(chan bool), make(chan bool), make(chan bool), make(chan bool)
+			var both started
+			both.Go(func() (err error) {
+				ask("hotels", func() {
+					if paysMeanwhile {
+						<-pays
+					}
+				})
+				close(booked)
+				if !paysMeanwhile {
+					<-paid
+				}
+				if tries > 1 {
+					err = adk.Sleep(ctx, time.Millisecond)
+				}
+				close(tried)
+				return err
+			})
+			both.Go(func() error {
+				defer close(paid)
+				if !paysMeanwhile {
+					<-booked
+				}
+				ask("bank", func() {
+					if close(pays); paysMeanwhile {
+						<-tried
+					}
+				})
+				return nil
+			})
+			return errors.Join(both.Wait(), dc.Ack())
+		})
+	}
+	for paysMeanwhile, callers := range map[bool]int{true: 2, false: 0} {
+		d := divergenceOf(t, turnOf(t, agent(2, paysMeanwhile), adk.RawTurn{}), replay.Live{Config: agent(1, paysMeanwhile), Seams: []string{replay.Executor}})
+		require.NotNil(t, d)
+		require.Equal(t, replay.Missing, d.Class, "%s", d)
+		assert.Contains(t, d.Expected, "sleep", "%s", d)
+		require.Len(t, d.Callers, callers, "%s", d)
+		assert.True(t, callers == 0 || strings.HasSuffix(d.Callers[0], ".func3.3)"), "%s", d)
+	}
+}

@@ -89,3 +89,44 @@ func TestFarOperationsAreNotNear(t *testing.T) {
 		assert.Len(t, d.Candidates, near, "a strand %s more", name)
 	}
 }
+
+// One id more, or less, is that, wherever in the turn: those behind it, which are given the next
+// recorded ones, have not changed their places.
+func TestOneIDMoreIsNoOrder(t *testing.T) {
+	paying := func(ids int) adk.Config {
+		return executing(func(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) (err error) {
+			ask := func(of, what string) {
+				_, failed := adk.Ask(ctx, of, what, func(context.Context, string) (string, error) { return "Well.", nil })
+				err = errors.Join(err, failed)
+			}
+			for range ids {
+				dc.NewID()
+			}
+			ask("pay", "now")
+			ask("note", "of "+dc.NewID())
+			return errors.Join(err, dc.Ack())
+		})
+	}
+	for name, c := range map[string]struct {
+		was, is int
+		class   replay.Class
+		line    string
+		times   int
+		at      int
+	}{
+		"one more":  {1, 2, replay.Extra, "new-id → id2", 0, 9},
+		"two more":  {1, 3, replay.Extra, "new-id → id2", 2, 9},
+		"one less":  {2, 1, replay.Missing, "new-id → id2", 0, 9},
+		"two less":  {3, 1, replay.Missing, "new-id → id2", 2, 9},
+		"no longer": {1, 0, replay.Missing, "new-id → id1", 0, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := divergenceOf(t, turnOf(t, paying(c.was), adk.RawTurn{}), replay.Live{Config: paying(c.is), Seams: []string{replay.Executor}})
+			require.NotNil(t, d)
+			assert.Equal(t, c.class, d.Class, "%s", d)
+			assert.Contains(t, d.Expected+d.Got, c.line, "%s", d)
+			assert.Equal(t, c.times, d.Times, "%s", d)
+			assert.Equal(t, c.at, d.Crossing, "%s", d)
+		})
+	}
+}

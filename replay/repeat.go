@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
@@ -10,6 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/wire"
 	"github.com/adkreplay/adkreplay/replay/internal/bycause"
+	"github.com/adkreplay/adkreplay/replay/internal/ties"
 )
 
 // An order that depends on nothing is another one in half of the runs, where two things come
@@ -71,15 +73,53 @@ func (d *Divergence) comesOtherwise(came string) bool {
 
 // otherwise is what another run, of the same live code, did otherwise first; empty for nothing.
 func (r *replayed) otherwise(next *replayed) string {
+	return r.otherwiseBut(next, func(*difference) bool { return false })
+}
+
+// unordered is otherwise but for what comes of the order of goroutines: that the same is said in
+// another order, and what goroutines do or leave out. What is in the state follows from what was done.
+func (r *replayed) unordered(next *replayed) string {
+	return r.otherwiseBut(next, func(d *difference) bool {
+		switch {
+		case d.class == Order || d.class == ChangedState || d.class == ChangedOutput:
+			return true
+		case d.got == nil:
+			return d.want.Kind.Class() != adk.ClassOperation || r.callers.IsApart(d.want)
+		case d.want == nil:
+			return d.got.Kind.Class() != adk.ClassOperation || next.callers.IsApart(d.got)
+		case wire.Asks(d.want) && wire.Asks(d.got):
+			return d.want.Name == d.got.Name && ties.SameWords(string(d.want.JSON), string(d.got.JSON))
+		}
+		var want, got strings.Builder
+		for _, f := range d.fields {
+			want.WriteString(f.Want + "\n")
+			got.WriteString(f.Got + "\n")
+		}
+		return ties.SameWords(want.String(), got.String())
+	})
+}
+
+// otherwiseBut is otherwise without the differences that are no news.
+func (r *replayed) otherwiseBut(next *replayed, isNone func(*difference) bool) string {
 	again := newComparison(r.known, r.live, r.got, next.got, next.callers)
 	again.paired = bycause.Pairing{NewSeq: r.toThe(next), Unanswered: next.paired.Unanswered, Unasked: next.paired.Unasked}
 	follows := r.sinceUnanswered(next)
 	for _, d := range again.compare() {
-		if !sameButForIDs(d.want, d.got) && !follows(d) {
+		if !sameButForIDs(d.want, d.got) && !follows(d) && !isNone(d) {
 			return (&replayed{comparison: again}).whatCame(d)
 		}
 	}
 	return ""
+}
+
+// differsAhead reports whether a run differs from the recording in what a call has done before
+// goroutines have asked anything in it.
+func (r *replayed) differsAhead(in *calls.Call) bool {
+	if len(r.found) == 0 || r.found[0].call != in || r.found[0].got == nil || r.pairs[in] == nil {
+		return false
+	}
+	at := r.found[0].got.Seq
+	return !slices.ContainsFunc(r.pairs[in].Script, func(s *calls.Step) bool { return s.X.Seq <= at && r.callers.IsApart(s.X) })
 }
 
 // unanswered is where the first ask of a run was over that got no recorded answer; 0 is nowhere.

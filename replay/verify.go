@@ -150,16 +150,11 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 // take their steps in the recorded order: where code of the user's waits at a lock, or for a place
 // among a few, each has its turn when it had it. Goroutines come as chance has it, and then have the
 // answers that came together the other way round. some is what may be run again. It is nil where
-// nothing goes on at once, where all runs make a difference, and where goroutines that ask in one
-// order do not do the same each time, which d says then.
+// nothing goes on at once, where all runs make a difference, and where they differ in what no order
+// explains, which d says then: such a run is as recorded by chance, unless an order decides it.
 func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded *calls.Tree, some Live, may bool, options trace.Options) (*replayed, *Report) {
 	if !may || some.only != "" && r.ranBeside(some.only) {
 		return nil, nil
-	}
-	type order struct {
-		byChance bool
-		steps    []int
-		late     map[int]int
 	}
 	var orders []order
 	if len(recorded.Strands) > 1 {
@@ -174,28 +169,74 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 			orders = append(orders, order{late: late})
 		}
 	}
-	for began, i := time.Now(), 0; i < len(orders) && time.Since(began) < triedFor; i++ {
-		o, tree := orders[i], *recorded
+	ordered := func(o order) (*replayed, *Report) {
+		tree := *recorded
 		tree.Order, some.late = o.steps, o.late
 		run, err := rerun(ctx, &tree, r.known.Sentinels, some.anew(), options)
 		if err != nil || run.outcome.Endless != nil {
-			continue
+			return nil, nil
 		}
 		run.live.only = "" // of all that is live nothing else has run
-		switch report := run.report(); {
-		case o.byChance && slices.Equal(ties.Asked(r.pairs[in]), ties.Asked(run.pairs[in])) && d.comesOtherwise(r.otherwise(run)):
+		return run, run.report()
+	}
+	ahead := 0
+	if r.differsAhead(in) {
+		ahead++
+	}
+	for began, i := time.Now(), 0; i < len(orders) && ahead < mostAhead && time.Since(began) < triedFor; i++ {
+		run, report := ordered(orders[i])
+		if run == nil {
+			continue
+		}
+		if run.differsAhead(in) {
+			ahead++
+		}
+		came := r.unordered(run)
+		if came != "" && report.Divergence == nil && !orders[i].byChance && r.decides(orders[i], ordered) {
+			came = ""
+		}
+		switch {
+		case came != "" && (orders[i].byChance || report.Divergence == nil):
+			d.comesOtherwise(came)
 			return nil, nil
 		case report.Divergence == nil:
+			report.NotCompared = append(report.NotCompared, fmt.Sprintf("run 1 of today's code, which came in another order: run %d is as recorded", i+2))
 			return run, report
 		}
 	}
 	return nil, nil
 }
 
-// runsByChance is how often goroutines are run again whose order is that of chance, and triedFor how
-// long a turn is run in other orders: one that sleeps is not worth all of them.
+// order is one in which a turn is run once more: that of chance, or of the steps of strands, or
+// of answers of which some come late.
+type order struct {
+	byChance bool
+	steps    []int
+	late     map[int]int
+}
+
+// decides reports whether an order decides what live code does, and no chance: each of a few more
+// runs in it is as recorded, and each without it as the first one.
+func (r *replayed) decides(o order, ordered func(order) (*replayed, *Report)) bool {
+	for range runsToDecide {
+		if run, report := ordered(o); run == nil || report.Divergence != nil {
+			return false
+		}
+		if run, _ := ordered(order{}); run == nil || r.unordered(run) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// runsByChance is how often goroutines are run again whose order is that of chance, mostAhead how many
+// runs may differ before they have begun, in an order that they cannot have brought about, as that of a
+// map, runsToDecide how many tell what an order decides from chance, and triedFor how long a turn is run
+// in other orders: one that sleeps is not worth all of them.
 const (
 	runsByChance = 2
+	mostAhead    = 4
+	runsToDecide = 3
 	triedFor     = 5 * time.Second
 )
 

@@ -13,10 +13,11 @@ import (
 // Replay is a replay that is under way.
 type Replay struct {
 	allows func(of string) bool
-	asked  map[string]int // who was to be asked, and how often
+	asked  map[string]int // who was to be asked, and how often; 0 is not known
 }
 
-// Ask is who was to be asked, and how often that was refused.
+// Ask is who was to be asked, and how often that was refused: 0 where another replay was under
+// way, whose code it may have been.
 type Ask struct {
 	Of    string
 	Times int
@@ -53,7 +54,8 @@ func (r *Replay) End() (refused []Ask) {
 }
 
 // Refuses reports whether a replay that is under way refuses that somebody is asked beside
-// every handle. Whose code it is that asks nobody can know: each that refuses counts it.
+// every handle. Whose code it is that asks nobody can know: each that refuses notes it, and counts it
+// where it is alone.
 func Refuses(who func() string) (refused bool) {
 	if !some.Load() {
 		return false
@@ -63,7 +65,10 @@ func Refuses(who func() string) (refused bool) {
 	defer mu.Unlock()
 	for r := range underWay {
 		if !r.allows(of) {
-			r.asked[of]++
+			times, before := r.asked[of]
+			if r.asked[of] = 0; len(underWay) == 1 && (times > 0 || !before) {
+				r.asked[of] = times + 1
+			}
 			refused = true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Who is asked beside every handle is asked while no replay is under way, and else
-// where all that are allow it; each that does not counts what it refused.
+// where all that are allow it; each that does not notes what it refused, and how often where it was alone.
 func TestRefuses(t *testing.T) {
 	asks := func(of string) bool { return beside.Refuses(func() string { return of }) }
 	assert.False(t, asks("model"))
@@ -18,10 +18,12 @@ func TestRefuses(t *testing.T) {
 	model := beside.Begin(func(of string) bool { return of == "model" })
 	assert.True(t, asks("model"))
 	assert.True(t, asks("index"))
-	assert.Equal(t, []beside.Ask{{"index", 1}, {"model", 2}}, none.End())
+	assert.Equal(t, []beside.Ask{{"index", 0}, {"model", 0}}, none.End())
 	assert.False(t, asks("model"))
 	assert.True(t, asks("index"))
-	assert.Equal(t, []beside.Ask{{"index", 2}}, model.End())
-	assert.Equal(t, []beside.Ask{{"index", 2}}, model.End())
+	assert.True(t, asks("tokens"))
+	assert.True(t, asks("tokens"))
+	assert.Equal(t, []beside.Ask{{"index", 0}, {"tokens", 2}}, model.End())
+	assert.Equal(t, []beside.Ask{{"index", 0}, {"tokens", 2}}, model.End())
 	assert.False(t, asks("index"))
 }

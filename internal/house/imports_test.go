@@ -205,7 +205,7 @@ var rooms = []room{
 	{name: "replay/internal/nearest", ours: []string{"adk", "internal/calls", "internal/compare", "internal/likeness", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/unfed", ours: []string{"adk", "internal/calls", "internal/compare", "internal/wire"}, because: "it reads two runs that are over"},
 	{name: "replay/internal/streams", ours: []string{"internal/calls", "internal/wire", "replay/internal/subjects"}, because: "it reads steps, and compares no runs"},
-	{name: "replay/internal/ties", ours: []string{"adk", "internal/calls", "internal/wire"}, because: "it reads a run that is over"},
+	{name: "replay/internal/ties", ours: []string{"adk", "internal/calls", "internal/likeness", "internal/wire"}, because: "it reads a run that is over"},
 	{name: "replay/internal/withhold", ours: []string{"adk", "internal/forging", "internal/redacting", "internal/state", "internal/wire", "replay/internal/encoded", "replay/internal/ownsecrets", "replay/redact", "replay/trace"}, because: "it knows the texts of two runs, and not how they are made"},
 	{name: "replay/internal/atrest", ours: []string{"adk", "internal/state", "internal/watchdog"}, because: "it holds answers back, and knows neither who asks nor what came before"},
 	{name: "replay/internal/unmade", ours: []string{"adk", "internal/calls", "internal/wire"}, because: "it knows a recording, and of strands how far they are"},

@@ -87,6 +87,8 @@ type Change struct {
 	// without the words that stand nearby in the recording: they are data. It is
 	// empty where there are none.
 	Template string `json:"template,omitempty"`
+	// Exchanged tells that values have changed their places among the elements of a list.
+	Exchanged bool `json:"exchanged,omitempty"`
 	// Various tells that the pieces are others in every trace.
 	Various bool `json:"various,omitempty"`
 	// Was and Now are what the recording has and what today's code says, where the
@@ -125,7 +127,7 @@ func newCause(d *replay.Divergence) *Cause {
 		c.Also += " again"
 	}
 	c.inPlaces(d, e, x)
-	again := d.Class == replay.Unanswered && e.Recorded == nil // its field says how often
+	again := d.Class == replay.Unanswered && (e.Recorded == nil || c.Gone != "" && describe.Gist(x) != c.Gone) // its field says how often
 	if x != nil && (len(d.Fields) == 0 || e.Beside != nil || again) {
 		c.Kind = describe.Gist(x)
 		if words, authored := describe.Authored(x); authored {
@@ -169,6 +171,8 @@ func (c *Cause) inPlaces(d *replay.Divergence, e *replay.Evidence, about *adk.Cr
 func allChanges(fields []replay.FieldDiff) (changes []Change) {
 	for _, f := range fields {
 		switch other, is := renamed(f, fields); {
+		case exchanged(f, fields):
+			changes = append(changes, Change{Field: f.Anywhere(), Exchanged: true}) // once, as telling has it
 		case is && f.Want == "":
 			of := strings.TrimSuffix(f.Anywhere(), "."+compare.LastMember(f.Field))
 			changes = append(changes, Change{Field: of, Removed: compare.LastMember(other.Field), Added: compare.LastMember(f.Field)})
@@ -178,6 +182,20 @@ func allChanges(fields []replay.FieldDiff) (changes []Change) {
 		}
 	}
 	return changes
+}
+
+// exchanged reports whether a field is one of several in the elements of a list whose values have only
+// changed places, such as results that are given to each other's calls.
+func exchanged(f replay.FieldDiff, all []replay.FieldDiff) bool {
+	var want, got []string
+	for _, other := range all {
+		if other.Anywhere() == f.Anywhere() {
+			want, got = append(want, other.Want), append(got, other.Got)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	return len(want) > 1 && slices.Equal(want, got)
 }
 
 // panicked is the cause of a panic.
@@ -363,7 +381,7 @@ func newError(fields []replay.FieldDiff, data map[string]bool) *Change {
 
 // besides says what is no part of a cause: of an operation at another place which that
 // is in this trace, and of one that nothing but its number keeps from an answer that it was
-// recorded once less.
+// recorded once less; of an error that code asked with a context of its own.
 func besides(d *replay.Divergence, e *replay.Evidence) string {
 	if e.Beside != nil {
 		side := "after"
@@ -375,6 +393,9 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 			other = "that of " + safetext.Shortened(safetext.Arguments(e.Beside.Args), longestExample)
 		}
 		return side + " " + other
+	}
+	if d.Class == replay.ChangedError && len(d.Refused) > 0 {
+		return "after asking with a context that is no call's (hand on the call's)"
 	}
 	if d.Times > 0 {
 		return fmt.Sprintf("%d times", d.Times)
@@ -508,7 +529,7 @@ func telling(all []Change) []Change {
 			kept = append(kept, Change{Field: c.Field})
 		}
 	}
-	worded := slices.DeleteFunc(slices.Clone(kept), func(c Change) bool { return c.Removed == c.Added })
+	worded := slices.DeleteFunc(slices.Clone(kept), func(c Change) bool { return c.Removed == c.Added && !c.Exchanged })
 	if len(worded) > 0 {
 		kept = worded
 	}
@@ -713,6 +734,8 @@ func (c Change) String() string {
 		field = "middlewares"
 	}
 	switch {
+	case c.Exchanged:
+		return field + ": exchanged"
 	case c.Behind:
 		return field + ": " + endsWith(safetext.BareJSON(c.Removed), safetext.BareJSON(c.Added))
 	case c.Field == compare.FieldPieces:

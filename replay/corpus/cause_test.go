@@ -531,9 +531,47 @@ func TestOneLineIsOneCause(t *testing.T) {
 func TestAsksOnceMoreAreOneCause(t *testing.T) {
 	d := func(fields ...compare.FieldDiff) *replay.Divergence {
 		return &replay.Divergence{Class: replay.Unanswered, Seam: "tool/forecast", Fields: fields,
-			Evidence: &replay.Evidence{Replayed: &adk.Crossing{Kind: adk.KindAsk, Name: "forecasts", JSON: []byte(`{"city":"Oslo"}`)}}}
+			Evidence: &replay.Evidence{Replayed: &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Name: "forecasts", JSON: []byte(`{"city":"Oslo"}`)}}}
 	}
-	assert.Equal(t, 1, corpus.CountCauses([]*replay.Divergence{d(), d(compare.FieldDiff{Field: "asked 3 times", Want: "an answer", Got: "none"})}))
+	often := compare.FieldDiff{Field: "asked 3 times", Want: "an answer", Got: "none"}
+	assert.Equal(t, 1, corpus.CountCauses([]*replay.Divergence{d(), d(often)}))
+	other := d(often) // what it is, and not how often, tells it from what was recorded there
+	other.Evidence.Recorded = &adk.Crossing{Kind: adk.KindAsk, Phase: adk.Begin, Name: "alerts", JSON: []byte(`{"city":"Oslo"}`)}
+	assert.Equal(t, "unanswered in tool/forecast: ask forecasts", corpus.CauseOf(other).String())
+}
+
+// Of an error that came of an ask beside the call the headline says so: what it wraps does not.
+func TestAnErrorOfAnAskBesideTheCallSaysSo(t *testing.T) {
+	for _, refused := range [][]string{nil, {"shop"}} {
+		d := &replay.Divergence{Class: replay.ChangedError, Seam: "executor/desk", Refused: refused,
+			Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindReturn}, Replayed: &adk.Crossing{Kind: adk.KindReturn}}}
+		r := &corpus.Report{Traces: []*corpus.TraceReport{{Trace: "a", Number: 1, Report: replay.Report{Divergence: d}, Cause: corpus.CauseOf(d)}}}
+		said := corpus.Regrouped(r).Causes[0].Text
+		assert.Equal(t, refused != nil, strings.Contains(said, ", after asking with a context that is no call's"), said)
+	}
+}
+
+// Values that have changed their places among the elements of a list are exchanged, and of no trace in
+// words; two others are not.
+func TestExchangedValues(t *testing.T) {
+	d := func(results ...string) *replay.Divergence {
+		d := &replay.Divergence{Class: replay.ChangedInput, Seam: "executor/trips", Evidence: &replay.Evidence{Recorded: &adk.Crossing{Kind: adk.KindAsk, Name: "model"}}}
+		for i := 0; i < len(results); i += 2 {
+			want, got, _ := strings.Cut(results[i+1], "→")
+			of := func(text string) string {
+				return fmt.Sprintf(`{"body":{"input":[{"call":%q,"output":%q}]}}`, results[i], text)
+			}
+			fields := compare.InDetail(&adk.Crossing{Kind: adk.KindAsk, JSON: []byte(of(want))}, &adk.Crossing{Kind: adk.KindAsk, JSON: []byte(of(got))},
+				[]compare.FieldDiff{{Field: "request", Want: of(want), Got: of(got), Input: true, Of: adk.FieldJSON}})
+			d.Fields = append(d.Fields, fields...)
+		}
+		return d
+	}
+	const said = "changed input in executor/trips: ask, request.body.input[].output: "
+	assert.Equal(t, said+"exchanged", corpus.CauseOf(d("a", "Rome: 90→Bonn: 60", "b", "Bonn: 60→Rome: 90")).String())
+	assert.Equal(t, 1, corpus.CountCauses([]*replay.Divergence{d("a", "Rome: 90→Bonn: 60", "b", "Bonn: 60→Rome: 90"), d("c", "Oslo: 5→Rome: 1", "b", "Rome: 1→Oslo: 5")}))
+	assert.NotContains(t, corpus.CauseOf(d("a", "Rome: 90→Bonn: 60", "b", "Bonn: 60→Paris: 90")).String(), "exchanged")
+	assert.NotContains(t, corpus.CauseOf(d("a", "Rome: 90→Bonn: 60")).String(), "exchanged")
 }
 
 // What one line computes otherwise is one cause, whatever stands beside it: in a result, and at one

@@ -142,9 +142,9 @@ func (o *Order) aheadOfGates(steps []*calls.Step, matched map[*calls.Step]*calls
 	return ahead
 }
 
-// moment is how far apart goroutines do something at once, at most: as long as one may wait for a
+// Moment is how far apart goroutines do something at once, at most: as long as one may wait for a
 // processor.
-const moment = 10 * time.Millisecond
+const Moment = 10 * time.Millisecond
 
 // withoutAtOnce leaves out the asks of goroutines that have changed places with nothing but what
 // the call itself did at the same moment of the recording, without having heard anything between
@@ -175,7 +175,7 @@ func (o *Order) withoutAtOnce(steps []*calls.Step, places []int, matched map[*ca
 				continue
 			}
 			apart := matched[steps[i]].X.At.Sub(matched[steps[g]].X.At).Abs()
-			if changed = true; apart > moment || hearsBetween(places[i], places[g]) {
+			if changed = true; apart > Moment || hearsBetween(places[i], places[g]) {
 				return false
 			}
 		}

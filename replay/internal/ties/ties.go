@@ -6,10 +6,13 @@ package ties
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/adkreplay/adkreplay/adk"
 	"github.com/adkreplay/adkreplay/internal/calls"
+	"github.com/adkreplay/adkreplay/internal/likeness"
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
@@ -49,16 +52,24 @@ func Orders(in *calls.Call) []map[int]int {
 	return late
 }
 
-// Asked is what a call asks, whom and what, in the order of that. A nil call asks nothing.
-func Asked(in *calls.Call) (all []string) {
-	if in == nil {
-		return nil
-	}
-	for _, s := range in.Script {
-		if wire.Asks(s.X) {
-			all = append(all, s.X.Name+" "+string(s.X.JSON))
+// SameWords reports whether two texts say the same words, in whatever order: what was joined from
+// several answers is another text where these came in another order. Ids that are made at random are
+// words of no text.
+func SameWords(a, b string) bool { return slices.Equal(words(a), words(b)) }
+
+// spaces are how JSON writes what stands between words.
+var spaces = strings.NewReplacer(`\n`, " ", `\r`, " ", `\t`, " ")
+
+func words(text string) (all []string) {
+	text = likeness.RandomID.ReplaceAllString(spaces.Replace(text), " ")
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-.", r)
+	}) {
+		if word = strings.TrimRight(word, "-."); word != "" { // the end of a sentence is no part of a word, and a sign is
+			all = append(all, word)
 		}
 	}
+	slices.Sort(all)
 	return all
 }
 

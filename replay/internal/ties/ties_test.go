@@ -31,12 +31,22 @@ func TestOrders(t *testing.T) {
 	assert.Empty(t, ties.Orders(&calls.Call{Script: []*calls.Step{asked(10, 0), asked(20, time.Second)}}))
 }
 
-// What is asked is told in its order.
-func TestAsked(t *testing.T) {
-	first, second := asked(4, 0), asked(3, 0)
-	first.X.Name, second.X.Name, second.X.JSON = "a", "b", []byte(`1`)
-	assert.Equal(t, []string{"a ", "b 1"}, ties.Asked(&calls.Call{Script: []*calls.Step{first, {X: &adk.Crossing{Kind: adk.KindNow}}, second}}))
-	assert.Empty(t, ties.Asked(nil))
+// What is said in another order are the same words, and what is another number, or one word more, is not.
+func TestSameWords(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{`{"tools":["a","b"]}`, `{"tools":["b","a"]}`, true},
+		{`{"text":"nut: 6\nbolt: 8. Well."}`, `{"text":"bolt: 8. Well.\nnut: 6"}`, true},
+		{`{"text":"{\"of\":\"nut\\nbolt\"}"}`, `{"text":"{\"of\":\"bolt\\nnut\"}"}`, true},
+		{`{"id":"01a22c54-282c-7aeb-8f84-ffbf96aaa47a"}`, `{"id":"01a22c54-282c-4aeb-8f84-000000000000"}`, true},
+		{`{"temperature":0}`, `{"temperature":1}`, false},
+		{`{"temperature":0.5}`, `{"temperature":-0.5}`, false},
+		{`{"tools":["a","b"]}`, `{"tools":["a","b","b"]}`, false},
+	} {
+		assert.Equal(t, c.same, ties.SameWords(c.a, c.b), "%s %s", c.a, c.b)
+	}
 }
 
 // Of many that came together some orders are enough.
