@@ -33,7 +33,7 @@ func NewArguments(raw any) (*Arguments, error) {
 		return args, nil
 	}
 	a := &Arguments{given: data, data: data}
-	if text, is := canonical.TextOf(raw); is {
+	if text, ok := canonical.TextOf(raw); ok {
 		a.given = text
 	}
 	return a, nil

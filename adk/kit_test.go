@@ -300,7 +300,7 @@ func code(err error) string {
 	if err == nil {
 		return ""
 	}
-	if ours, is := errors.AsType[*adk.Error](err); is {
+	if ours, ok := errors.AsType[*adk.Error](err); ok {
 		return string(ours.Code)
 	}
 	return err.Error()

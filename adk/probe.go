@@ -156,7 +156,7 @@ func (m multiObserver) Context(call int, beneath context.Context) context.Contex
 
 // tellSleep tells an observer of a sleep, and one that does not know of sleeps as of any wait.
 func tellSleep(o Observer, n int, ready func() bool, own, run context.Context) {
-	if s, is := o.(SleepObserver); is {
+	if s, ok := o.(SleepObserver); ok {
 		s.Sleep(n, ready, own, run)
 	} else {
 		o.Park(n, ready)
@@ -165,7 +165,7 @@ func tellSleep(o Observer, n int, ready func() bool, own, run context.Context) {
 
 // tellWake tells an observer that knows of sleeps that one may be over.
 func tellWake(o Observer, n int) {
-	if s, is := o.(SleepObserver); is {
+	if s, ok := o.(SleepObserver); ok {
 		s.Wake(n)
 	}
 }

@@ -72,9 +72,9 @@ func NewToolCall(init ToolCallInit) (*ToolCall, error) {
 
 // args checks arguments and gives them as pure JSON data of their own.
 func (c *fieldCheck) args(field string, args any) map[string]any {
-	read, is := args.(*Arguments)
+	read, ok := args.(*Arguments)
 	switch {
-	case !is:
+	case !ok:
 		return c.Object(field, args)
 	case read != nil && read.data != nil:
 		return read.data

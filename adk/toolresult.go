@@ -35,7 +35,7 @@ func (l MediaList) isToolResult()    {}
 // written to has nil ones. It is the one gate of the union, whose unexported method embedding
 // passes on: a stranger is an error, and so is a zero media.
 func checkedResult(r ToolResult) (ToolResult, error) {
-	if b, is := r.(Bytes); is && b == nil {
+	if b, ok := r.(Bytes); ok && b == nil {
 		return Bytes{}, nil
 	}
 	empty := r == nil

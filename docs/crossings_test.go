@@ -75,7 +75,7 @@ func constants(t *testing.T) (names []string) {
 	require.NoError(t, err)
 	kind := regexp.MustCompile(`^Kind[A-Z]`)
 	ast.Inspect(file, func(n ast.Node) bool {
-		if group, is := n.(*ast.GenDecl); is && group.Tok == token.CONST {
+		if group, ok := n.(*ast.GenDecl); ok && group.Tok == token.CONST {
 			for _, spec := range group.Specs {
 				if name := spec.(*ast.ValueSpec).Names[0].Name; kind.MatchString(name) {
 					names = append(names, name)

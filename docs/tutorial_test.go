@@ -34,8 +34,8 @@ type block struct {
 func blocksOf(page []byte) (blocks []block) {
 	root := goldmark.DefaultParser().Parse(text.NewReader(page))
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
-		code, is := n.(*ast.FencedCodeBlock)
-		if !is || code.Lines().Len() == 0 {
+		code, ok := n.(*ast.FencedCodeBlock)
+		if !ok || code.Lines().Len() == 0 {
 			continue
 		}
 		language, file, _ := strings.Cut(string(code.Info.Segment.Value(page)), " ")
@@ -84,7 +84,7 @@ func (b block) ran(t *testing.T, dir string) string {
 	t.Helper()
 	var out strings.Builder
 	for _, line := range strings.Split(b.content, "\n") {
-		if command, is := strings.CutPrefix(line, "$ "); is {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
 			out.WriteString(line + "\n" + run(t, dir, command))
 		}
 	}

@@ -75,7 +75,7 @@ type ran struct {
 func command(ctx context.Context, argv ...string) (ran, error) {
 	return adk.Ask(ctx, "exec: "+argv[0], argv, func(ctx context.Context, argv []string) (ran, error) {
 		out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
-		if exit, is := errors.AsType[*exec.ExitError](err); is && exit.Exited() {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
 			return ran{out, exit.ExitCode()}, nil
 		}
 		return ran{Stdout: out}, err // one that was killed, or never began

@@ -61,7 +61,7 @@ func answered(r turn.Run) error {
 		case x.Kind == adk.KindIterationStart:
 			said = ""
 		case x.Kind == adk.KindStore:
-			if m, is := x.Record.(*adk.Message); is {
+			if m, ok := x.Record.(*adk.Message); ok {
 				stored = m
 			}
 		case x.Kind == adk.KindDispatchEnd && x.Status == adk.StatusAck:

@@ -26,7 +26,7 @@ type Order func() func(Choice) int
 func RunInOrder() Order {
 	return func() func(Choice) int {
 		return func(c Choice) int {
-			if at, is := slices.BinarySearch(c.Runnable, c.Current); is {
+			if at, ok := slices.BinarySearch(c.Runnable, c.Current); ok {
 				return at
 			}
 			return 0

@@ -20,9 +20,9 @@ type runnable struct {
 // numbers, or are the lowest, which waits for the others.
 func (r *runnable) add(number int) {
 	r.work++
-	at, is := slices.BinarySearch(r.numbers[r.first:], number)
+	at, ok := slices.BinarySearch(r.numbers[r.first:], number)
 	switch {
-	case is:
+	case ok:
 	case at == 0 && r.first > 0:
 		r.first--
 		r.numbers[r.first] = number
@@ -37,9 +37,9 @@ func (r *runnable) add(number int) {
 // they were forked.
 func (r *runnable) remove(number int) {
 	r.work++
-	at, is := slices.BinarySearch(r.numbers[r.first:], number)
+	at, ok := slices.BinarySearch(r.numbers[r.first:], number)
 	switch {
-	case !is:
+	case !ok:
 	case at == 0:
 		r.first++
 	default:

@@ -130,7 +130,7 @@ func (s *storageSuite) inTurns(stashes []map[string]any, scopes []adk.Scope) err
 	if err := runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "suite", Stash: stashes[0]}); err != nil {
 		return fmt.Errorf("the stash given: %w", err)
 	}
-	if cause, is := errors.AsType[*adk.Error](failed); is && cause.Stage == "turn-input" {
+	if cause, ok := errors.AsType[*adk.Error](failed); ok && cause.Stage == "turn-input" {
 		return cause.Cause
 	}
 	return nil

@@ -138,12 +138,12 @@ func (l *lookedThrough) is(request []byte, look func([]byte) bool) bool {
 		return look(request)
 	}
 	digest := sha256.Sum256(request)
-	is, known := l.found[digest]
+	ok, known := l.found[digest]
 	if !known {
-		is = look(request)
-		put(&l.found, digest, is)
+		ok = look(request)
+		put(&l.found, digest, ok)
 	}
-	return is
+	return ok
 }
 
 // unclosedAnswer: of an answer over HTTP the head came, and when the seam call returned nobody

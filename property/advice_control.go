@@ -323,7 +323,7 @@ func (w *emptyAnswer) see(s *history, x *adk.Crossing) {
 	case adk.KindIterationStart:
 		delete(w.empty, d)
 	case adk.KindDispatchEnd:
-		if was, is := w.empty[d]; is && d.acked > 0 {
+		if was, ok := w.empty[d]; ok && d.acked > 0 {
 			s.hint(was.n, was.at, nil, "the model answered nothing, and the dispatch is acked as after an answer")
 		}
 		delete(w.empty, d)

@@ -27,11 +27,11 @@ func (w *refusedTool) see(s *history, x *adk.Crossing) {
 	if x.Kind == adk.KindCall {
 		at = s.called
 	}
-	if tool, is := x.Record.(*adk.Tool); is && x.Kind == adk.KindRegister {
+	if tool, ok := x.Record.(*adk.Tool); ok && x.Kind == adk.KindRegister {
 		w.look(s, at, tool)
 	}
 	for _, record := range x.Records {
-		if tool, is := record.(*adk.Tool); is {
+		if tool, ok := record.(*adk.Tool); ok {
 			w.look(s, at, tool)
 		}
 	}

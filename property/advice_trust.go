@@ -64,7 +64,7 @@ func (o *outsideTexts) addAll(data any, from string, at int) {
 
 // copied is what of it a text is a copy of, or a part, or has in it, unless what both have is
 // the first party's own.
-func (o *outsideTexts) copied(text string, own *ownTexts) (from outsideText, is bool) {
+func (o *outsideTexts) copied(text string, own *ownTexts) (from outsideText, ok bool) {
 	text = strings.TrimSpace(text)
 	if len(text) < leastCopied {
 		return from, false
@@ -117,7 +117,7 @@ func (o *ownTexts) has(text string) bool {
 
 // seeRecord notes whose the artifact of a tool call is.
 func (o *ownTexts) seeRecord(record adk.Record) {
-	if call, is := record.(*adk.ToolCall); is {
+	if call, ok := record.(*adk.ToolCall); ok {
 		media, _ := call.Results().(*adk.Media)
 		put(&o.artifacts, call.ID(), media != nil && media.TrustTier() == adk.TrustFirstParty)
 	}
@@ -165,7 +165,7 @@ func (o *outsideTexts) seeRecord(record adk.Record, at int) {
 type executedTools map[int]*adk.Tool
 
 func (e *executedTools) see(x *adk.Crossing) {
-	if tool, is := x.Record.(*adk.Tool); is && x.Kind == adk.KindExecute && x.Phase == adk.Begin {
+	if tool, ok := x.Record.(*adk.Tool); ok && x.Kind == adk.KindExecute && x.Phase == adk.Begin {
 		if *e == nil {
 			*e = executedTools{}
 		}
@@ -234,7 +234,7 @@ func (w *raisedTrust) see(s *history, x *adk.Crossing) {
 		}
 		text := resultText(x.Result)
 		if tool.Trusted() {
-			if _, is := w.outside.copied(text, &w.own); is {
+			if _, ok := w.outside.copied(text, &w.own); ok {
 				return // it has it from others
 			}
 		}
@@ -257,7 +257,7 @@ func (w *raisedTrust) look(s *history, x *adk.Crossing) {
 	if as == "" || w.fetched[x.Record.Key()] {
 		return
 	}
-	if from, is := w.outside.copied(text, &w.own); is {
+	if from, ok := w.outside.copied(text, &w.own); ok {
 		s.hint(s.n, s.at, since(from.at), "%s is a text of %s", as, from.from)
 	}
 }
@@ -337,15 +337,15 @@ func (w *needlessTrust) answer(s *history, c *seamCall, x *adk.Crossing) {
 
 // look reports whether a trusted tool gives a text of others.
 func (w *needlessTrust) look(s *history, text string, heard *outsideTexts) bool {
-	from, is := heard.copied(text, &w.own)
-	if !is {
-		from, is = w.outside.copied(text, &w.own)
+	from, ok := heard.copied(text, &w.own)
+	if !ok {
+		from, ok = w.outside.copied(text, &w.own)
 	}
-	if is {
+	if ok {
 		s.hint(s.n, s.called, since(from.at), "%s is trusted, and gives a text of %s", s.called.seam, from.from)
 	}
 	delete(w.asked, s.called)
-	return is
+	return ok
 }
 
 // uncountedBudget: an executor asks over HTTP although a stash of chat's options bounds
@@ -373,7 +373,7 @@ func (w *uncountedBudget) see(s *history, x *adk.Crossing) {
 	}
 	switch x.Kind {
 	case adk.KindCall:
-		if all, is := x.Value.(map[string]any); is {
+		if all, ok := x.Value.(map[string]any); ok {
 			w.bound(s, all[chatOptions])
 		}
 	case adk.KindStash:

@@ -52,7 +52,7 @@ func Examine(r io.Reader, options ...trace.Options) (*Examination, error) {
 	if err == nil {
 		story.end()
 	}
-	if fault, is := errors.AsType[*trace.FormatError](err); is && fault.Fault == trace.FaultTruncated {
+	if fault, ok := errors.AsType[*trace.FormatError](err); ok && fault.Fault == trace.FaultTruncated {
 		e.Cut, err = err, nil
 	}
 	e.Violations, e.Hints = story.inOrder(), story.hintsInOrder()

@@ -38,7 +38,7 @@ func (w *toolsSettled) see(s *history, x *adk.Crossing) {
 		}
 	case x.Phase == adk.Begin:
 		w.open = append(w.open, s.op)
-		if tool, is := x.Record.(*adk.Tool); is {
+		if tool, ok := x.Record.(*adk.Tool); ok {
 			if w.keys == nil {
 				w.keys = map[*openOp]string{}
 			}
@@ -206,7 +206,7 @@ func (w *callIDs) see(s *history, x *adk.Crossing) {
 	case x.Kind == adk.KindToolExecutionStart:
 		w.starts(s, x)
 	case x.Phase == adk.Begin:
-		if tool, is := x.Record.(*adk.Tool); is {
+		if tool, ok := x.Record.(*adk.Tool); ok {
 			if _, id, err := s.fold.Called(tool.Name(), x.Args); err == nil {
 				w.open = append(w.open, &openExecution{s.op, id})
 			}

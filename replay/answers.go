@@ -27,8 +27,8 @@ func (p *player) Wrong(x *adk.Crossing, field string, want, got any) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	fields := []compare.FieldDiff{{Field: field, Want: safetext.Shortly(want), Got: safetext.Shortly(got)}}
-	if w, is := want.(error); is && fields[0].Want == fields[0].Got { // two chains with the same words
-		if g, is := got.(error); is {
+	if w, ok := want.(error); ok && fields[0].Want == fields[0].Got { // two chains with the same words
+		if g, ok := got.(error); ok {
 			fields = compare.JSONDiff(field, p.comparer.Text(adk.FieldErr, &adk.Crossing{Err: w}), p.comparer.Text(adk.FieldErr, &adk.Crossing{Err: g}))
 		}
 	}

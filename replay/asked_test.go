@@ -527,8 +527,8 @@ func TestServedErrorsHaveTheirTypes(t *testing.T) {
 			asked++
 			return "", &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 		})
-		op, is := errors.AsType[*net.OpError](err)
-		if !is || !errors.Is(err, syscall.ECONNREFUSED) {
+		op, ok := errors.AsType[*net.OpError](err)
+		if !ok || !errors.Is(err, syscall.ECONNREFUSED) {
 			return fmt.Errorf("another error: %#v", err)
 		}
 		_ = tracetest.Must(h.ReportMessage("m", op.Op+" failed", true))

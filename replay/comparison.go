@@ -359,7 +359,7 @@ func (c *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int
 			continue
 		}
 		taken[w] = true
-		if move, is := displaced[g]; is {
+		if move, ok := displaced[g]; ok {
 			c.add(&difference{class: Order, want: w.X, got: g.X, move: move, call: in, at: move.At, lines: 1, fields: c.pipelines(g)})
 		}
 		reached = max(reached, c.pair(in, w, g))

@@ -206,7 +206,7 @@ func (d *Divergence) Panic() string {
 	}
 	for _, f := range d.Fields {
 		_, got, _ := f.Trees()
-		if words, is := compare.ErrorWords(got); is {
+		if words, ok := compare.ErrorWords(got); ok {
 			return strings.TrimPrefix(words, "panic: ")
 		}
 	}

@@ -90,8 +90,8 @@ func TestClassesAreAll(t *testing.T) {
 	require.NoError(t, err)
 	var declared []Class
 	ast.Inspect(file, func(n ast.Node) bool {
-		spec, is := n.(*ast.ValueSpec)
-		if !is {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
 			return true
 		}
 		if name, of := spec.Type.(*ast.Ident); of && name.Name == "Class" {

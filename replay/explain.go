@@ -103,8 +103,8 @@ func (r *replayed) brought() (seams []string) {
 		called[c.Begin.Seam.Label+"/"+c.Begin.Seam.Name] = true
 	}
 	for _, x := range r.got.Lines {
-		tool, is := x.Record.(*adk.Tool)
-		if !is || tool == nil || x.Kind.LeadsTo() != adk.LabelTool || !r.live.mayRun(tool) {
+		tool, ok := x.Record.(*adk.Tool)
+		if !ok || tool == nil || x.Kind.LeadsTo() != adk.LabelTool || !r.live.mayRun(tool) {
 			continue
 		}
 		seam := adk.LabelTool + "/" + tool.Name()
@@ -551,13 +551,13 @@ func (r *replayed) newBefore(first *difference) (seq int) {
 // the replay.
 func (r *replayed) made(first *difference) string {
 	for _, f := range first.fields {
-		name, is := strings.CutPrefix(f.Field, "tool ")
+		name, ok := strings.CutPrefix(f.Field, "tool ")
 		if name, _, _ = strings.Cut(name, "."); f.Field == "tool" {
 			_, got, _ := f.Trees()
 			object, _ := got.(map[string]any)
-			name, is = compare.NameOf(object)
+			name, ok = compare.NameOf(object)
 		}
-		if is {
+		if ok {
 			if p := codeplace.OfTool(r.live.Config, name); p != "" {
 				return p
 			}

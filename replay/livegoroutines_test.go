@@ -759,7 +759,7 @@ func TestTheTimeGoesOnBehindGoroutinesThatHaveChanged(t *testing.T) {
 // keptAt is the time of the message that a recorded turn keeps.
 func keptAt(t *testing.T, recorded []byte) (at time.Time) {
 	for _, line := range tracetest.Must(trace.Read(bytes.NewReader(recorded))).Lines() {
-		if m, is := line.Record.(*adk.Message); is && line.Kind == adk.KindStore {
+		if m, ok := line.Record.(*adk.Message); ok && line.Kind == adk.KindStore {
 			at = m.CreatedAt()
 		}
 	}

@@ -46,7 +46,7 @@ func reading(path string, report func(h *adk.Helpers, line string) error) adk.Co
 		defer res.Body.Close()
 		lines := bufio.NewScanner(res.Body)
 		for lines.Scan() {
-			if line, is := strings.CutPrefix(lines.Text(), "data: "); is {
+			if line, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
 				if err := report(h, line); err != nil {
 					return err
 				}

@@ -25,7 +25,7 @@ func TestShortRequestsThatChanged(t *testing.T) {
 		return doing(func(ctx context.Context, _ *adk.DispatchContext) error {
 			for _, request := range requests {
 				answer, err := adk.Ask(ctx, "redis", request, func(_ context.Context, request any) (string, error) {
-					if _, is := request.(lock); is {
+					if _, ok := request.(lock); ok {
 						return "locked", nil
 					}
 					return fmt.Sprint("answer to ", request), nil

@@ -37,8 +37,8 @@ func TestErrorsThatCodeAsksTheTypeOf(t *testing.T) {
 		})
 	}
 	isTaken := func(err error) bool {
-		refused, is := errors.AsType[*coded](err)
-		return is && refused.Code == 23505
+		refused, ok := errors.AsType[*coded](err)
+		return ok && refused.Code == 23505
 	}
 	types := map[string]trace.ErrorType{"people.coded": trace.ErrorOf[*coded]()}
 	for name, c := range map[string]struct {

@@ -66,7 +66,7 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 		}
 		report.NotCompared = append(report.NotCompared, notes...)
 	}
-	if format, is := errors.AsType[*trace.FormatError](err); is && format.File == "" {
+	if format, ok := errors.AsType[*trace.FormatError](err); ok && format.File == "" {
 		format.File = r.Options().File
 	}
 	return report, err
@@ -243,8 +243,8 @@ const (
 // isTooLarge reports whether a recording goes on behind where it was read to: live code, which
 // does not know of limits, would be run to its end for a part of what it is held against.
 func isTooLarge(unread error) bool {
-	format, is := errors.AsType[*trace.FormatError](unread)
-	return is && format.Fault == trace.FaultTooLarge
+	format, ok := errors.AsType[*trace.FormatError](unread)
+	return ok && format.Fault == trace.FaultTooLarge
 }
 
 // ofItself is where a recording and the engine part without any live code: with

@@ -56,10 +56,10 @@ func look(client *http.Client, req *http.Request) seen {
 
 // plainError is an error without the ports in it.
 func plainError(err error) string {
-	if op, is := errors.AsType[*net.OpError](err); is {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Op + ": " + op.Err.Error()
 	}
-	if at, is := errors.AsType[*url.Error](err); is {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		return at.Err.Error()
 	}
 	return err.Error()

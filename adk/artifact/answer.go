@@ -165,8 +165,8 @@ func encode(answer any) (encoding, error) {
 		}
 		return append(out, ']'), nil
 	}
-	tree, is := jsontree.Plain(answer)
-	if !is {
+	tree, ok := jsontree.Plain(answer)
+	if !ok {
 		data, err := json.Marshal(answer)
 		if err != nil {
 			return nil, fmt.Errorf("the answer is no plain data: %w", err)
@@ -208,7 +208,7 @@ func raws(answer any, err error) (_ []json.RawMessage, failed error) {
 
 // listOf is an answer that is a list of values of one type.
 func listOf[T any](answer any, err error) ([]T, error) {
-	if values, is := answer.([]T); is || err != nil {
+	if values, ok := answer.([]T); ok || err != nil {
 		return values, err
 	}
 	items, err := raws(answer, nil)

@@ -331,7 +331,7 @@ func (r *bodyReader) section(ctx context.Context, from, length int64) (io.ReadCl
 	if !has {
 		return nil, false, nil
 	}
-	if sized, is := reader.(adk.SizedMediaReader); is {
+	if sized, ok := reader.(adk.SizedMediaReader); ok {
 		if n, known := sized.Size(); known && n != r.mark.Bytes {
 			if r.mark.SHA256 == "" { // which is not compared, and so cannot say where a body ends
 				return nil, false, nil

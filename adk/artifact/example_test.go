@@ -18,7 +18,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	mark, is := artifact.Of(media)
-	fmt.Println(is, mark.Flavour, media.Filename())
+	mark, ok := artifact.Of(media)
+	fmt.Println(ok, mark.Flavour, media.Filename())
 	// Output: true text notes.txt
 }

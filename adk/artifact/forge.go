@@ -137,8 +137,8 @@ func forgedSchema(args json.RawMessage, ids []string) (json.RawMessage, error) {
 		args = json.RawMessage(noArgs)
 	}
 	tree, err := jsontree.Parse(string(args), maxDocumentDepth)
-	schema, is := tree.(*jsontree.Object)
-	if err != nil || !is {
+	schema, ok := tree.(*jsontree.Object)
+	if err != nil || !ok {
 		return nil, errors.New("the schema of the arguments is no JSON object")
 	}
 	given, _ := schema.Get("properties")

@@ -53,8 +53,8 @@ func (o HandleOptions) Shown(call *adk.ToolCall) (*adk.ToolCall, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	mark, is := eligible(call)
-	if !is || !call.Inline() || mark.Bytes < o.From {
+	mark, ok := eligible(call)
+	if !ok || !call.Inline() || mark.Bytes < o.From {
 		return call, nil
 	}
 	init := call.Init()

@@ -175,7 +175,7 @@ func byLines(format, text string) (*document, error) {
 	d := &document{format: format, text: text}
 	for line := range recordLines(text) {
 		d.count++
-		if fault, is := errors.AsType[*jsontree.SyntaxError](jsontree.Check(line.text, maxDocumentDepth)); is {
+		if fault, ok := errors.AsType[*jsontree.SyntaxError](jsontree.Check(line.text, maxDocumentDepth)); ok {
 			return nil, refuse(itsLines, "is no %s: line %d, column %d: %s", format, line.number, fault.Column, fault.What)
 		}
 	}

@@ -63,8 +63,8 @@ func anyMark(media *adk.Media) (mark Mark, marked bool) {
 	if !found || !isObject || entry.TrustTier != media.TrustTier() {
 		return Mark{}, false
 	}
-	text := func(key string) string { s, is := object[key].(string); marked = marked && is; return s }
-	whole := func(key string) int { n, is := object[key].(int); marked = marked && is && n >= 0; return n }
+	text := func(key string) string { s, ok := object[key].(string); marked = marked && ok; return s }
+	whole := func(key string) int { n, ok := object[key].(int); marked = marked && ok && n >= 0; return n }
 	marked = true
 	mark = Mark{Flavour: text("flavour"), Key: text("key"), Bytes: int64(whole("bytes")), Lines: whole("lines")}
 	known := 4
@@ -168,7 +168,7 @@ func (init Init) check() error {
 		ID: init.ID, Kind: adk.MediaDocument, MIMEType: init.Flavour.MIMEType, Filename: init.Filename, Reader: init.Reader,
 		TrustTier: init.TrustTier, ModalityHazard: adk.HazardExtractableInstructions, Source: init.Source,
 	})
-	if media, is := inner.(*adk.Error); is {
+	if media, ok := inner.(*adk.Error); ok {
 		err.Faults = append(err.Faults, media.Faults...)
 		if media.Cause != nil { // the reader, which alone has one
 			err.Cause = adk.E_NOT_A_SPOOL_READER

@@ -67,7 +67,7 @@ func (q MarkdownQuestions) images(ctx context.Context, from, to *int) (any, erro
 	return q.parsed(ctx, "images", from, to, func(m *markdown) (any, error) {
 		images := []Image{}
 		m.each(func(n ast.Node) {
-			if n, is := n.(*ast.Image); is {
+			if n, ok := n.(*ast.Image); ok {
 				images = append(images, Image{m.plain(n), destination(n.Destination), unescaped(n.Title)})
 			}
 		})
@@ -298,7 +298,7 @@ func (m *markdown) inline(n ast.Node) (string, bool) {
 	case *ast.CodeSpan:
 		var code strings.Builder
 		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-			if piece, is := c.(*ast.Text); is {
+			if piece, ok := c.(*ast.Text); ok {
 				code.Write(piece.Segment.Value(m.source))
 			}
 		}
@@ -391,7 +391,7 @@ func (t *mdast) parent(n ast.Node, kind string, members ...jsontree.Member) {
 		switch c := c.(type) {
 		case *ast.Text, *ast.String:
 			value, _ := t.inline(c)
-			if hard, is := c.(*ast.Text); is && hard.HardLineBreak() {
+			if hard, ok := c.(*ast.Text); ok && hard.HardLineBreak() {
 				run.WriteString(strings.TrimSuffix(value, "\n"))
 				flush()
 				t.leaf("break")
@@ -507,7 +507,7 @@ func (t *mdast) item(n *ast.ListItem) {
 	list, _ := n.Parent().(*ast.List)
 	about := []jsontree.Member{member("spread", list != nil && !list.IsTight && n.ChildCount() > 1)}
 	if first := n.FirstChild(); first != nil {
-		if box, is := first.FirstChild().(*east.TaskCheckBox); is {
+		if box, ok := first.FirstChild().(*east.TaskCheckBox); ok {
 			about = append(about, member("checked", box.IsChecked))
 		}
 	}

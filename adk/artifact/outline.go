@@ -143,7 +143,7 @@ func (o *outliner) content(text string, at int) {
 		}
 		return
 	}
-	if depth, title, is := atxHeading(text); is && o.add(text) {
+	if depth, title, ok := atxHeading(text); ok && o.add(text) {
 		o.headings = append(o.headings, Heading{Depth: depth, Text: title, StartLine: at})
 	}
 }
@@ -261,7 +261,7 @@ func (q MarkdownQuestions) frontmatter(ctx context.Context) (any, error) {
 		if err != nil {
 			return nil, refuse(itsLines, "the frontmatter is no YAML: %s", err)
 		}
-		if _, is := value.(*jsontree.Object); !is && value != nil {
+		if _, ok := value.(*jsontree.Object); !ok && value != nil {
 			return nil, refuse(itsLines, "the frontmatter is no map")
 		}
 		if value == nil {

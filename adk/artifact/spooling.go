@@ -228,7 +228,7 @@ func (c *spooled[T]) Fetch(ctx context.Context, scope adk.Scope) ([]T, error) {
 }
 
 func (c *spooled[T]) Delete(ctx context.Context, scope adk.Scope, key string) error {
-	if under, is := c.Collection.(interface{ Defers() bool }); is && under.Defers() {
+	if under, ok := c.Collection.(interface{ Defers() bool }); ok && under.Defers() {
 		return c.Collection.Delete(ctx, scope, key) // the record may be there again
 	}
 	bodies, err := c.bodies(ctx, scope, key)

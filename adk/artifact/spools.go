@@ -229,7 +229,7 @@ func Sweep(ctx context.Context, spool Spool, isUsed func(ctx context.Context, ke
 			deleted++
 		}
 	}
-	if dir, is := spool.(*DirSpool); is {
+	if dir, ok := spool.(*DirSpool); ok {
 		more, fault := dir.sweepUnnamed(ctx, olderThan)
 		deleted, err = deleted+more, errors.Join(err, fault)
 	}

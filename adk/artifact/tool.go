@@ -40,7 +40,7 @@ func newTool(init adk.ToolInit, about map[string]any) (*adk.Tool, error) {
 	}
 	fault := adk.Fault{Path: "ArtifactConstructor", Message: "want none, an artifact tool answers in words"}
 	refusal := &adk.Error{Code: adk.E_INVALID_INITIAL_TOOL_VALUE, Message: fault.Path + ": " + fault.Message, Faults: []adk.Fault{fault}}
-	if others, is := errors.AsType[*adk.Error](err); is {
+	if others, ok := errors.AsType[*adk.Error](err); ok {
 		refusal.Message = others.Message + "; " + refusal.Message
 		refusal.Faults = append(slices.Clone(others.Faults), fault)
 	}

@@ -153,10 +153,10 @@ func isStream(resp *http.Response, body *bufio.Reader) bool {
 	for n := 1; n <= body.Size(); n++ {
 		begin, err := body.Peek(n)
 		begin = bytes.TrimPrefix(bytes.TrimLeft(begin, " \t\r\n"), byteOrderMark)
-		is, open := beginsAsStream(begin)
+		ok, open := beginsAsStream(begin)
 		switch {
-		case is || !open:
-			return is || named && isFieldStart(begin[0])
+		case ok || !open:
+			return ok || named && isFieldStart(begin[0])
 		case err != nil:
 			return named
 		}
@@ -171,12 +171,12 @@ func isFieldStart(b byte) bool {
 
 // beginsAsStream reports whether a text begins with a comment or a field of an event; open
 // tells that it may, with what follows.
-func beginsAsStream(text []byte) (is, open bool) {
+func beginsAsStream(text []byte) (ok, open bool) {
 	for _, field := range []string{":", "data", "event", "id", "retry"} {
-		is = is || bytes.HasPrefix(text, []byte(field))
+		ok = ok || bytes.HasPrefix(text, []byte(field))
 		open = open || strings.HasPrefix(field, string(text))
 	}
-	return is, open || bytes.HasPrefix(byteOrderMark, text)
+	return ok, open || bytes.HasPrefix(byteOrderMark, text)
 }
 
 // bounded reads as much as is allowed, and fails where there is more.

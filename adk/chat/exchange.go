@@ -95,7 +95,7 @@ func (it *iteration) attempt(client *http.Client, world *reused, body []byte, at
 
 // unasked is what comes of a server that does not answer.
 func (it *iteration) unasked(err error, attempt int) *failure {
-	if of, is := errors.AsType[*url.Error](err); is {
+	if of, ok := errors.AsType[*url.Error](err); ok {
 		err = of.Err // it quotes the URL
 	}
 	switch {

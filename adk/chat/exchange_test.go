@@ -389,7 +389,7 @@ func TestSecretsAreLeftOut(t *testing.T) {
 			texts := []string{}
 			for _, err := range p.failures {
 				texts = append(texts, err.Error())
-				if answered, is := errors.AsType[*chat.HTTPFailure](err); is && answered.Status != 0 {
+				if answered, ok := errors.AsType[*chat.HTTPFailure](err); ok && answered.Status != 0 {
 					assert.Contains(t, answered.Body, "you sent (left out), (left out) and (left out) and and")
 					assert.LessOrEqual(t, len(answered.Body), 64<<10)
 					assert.Less(t, len(err.Error()), 500)
@@ -418,7 +418,7 @@ func (p *played) told() string {
 	var all strings.Builder
 	for _, err := range p.failures {
 		fmt.Fprintln(&all, err)
-		if answered, is := errors.AsType[*chat.HTTPFailure](err); is {
+		if answered, ok := errors.AsType[*chat.HTTPFailure](err); ok {
 			all.WriteString(answered.Body)
 		}
 	}

@@ -17,8 +17,8 @@ func inexact(text string) (number, as string, found bool) {
 		if err != nil {
 			return "", "", false
 		}
-		number, is := token.(json.Number)
-		if !is || strings.ContainsAny(number.String(), ".eE") {
+		number, ok := token.(json.Number)
+		if !ok || strings.ContainsAny(number.String(), ".eE") {
 			continue
 		}
 		held, err := strconv.ParseFloat(number.String(), 64)

@@ -100,7 +100,7 @@ func payloads(event []byte) [][]byte {
 
 // isError reports whether an event is called an error, as some servers call one whose data is
 // the error itself.
-func isError(event []byte) (is bool) {
+func isError(event []byte) (ok bool) {
 	if !bytes.Contains(event, []byte("error")) {
 		return false // as nearly all are
 	}
@@ -108,10 +108,10 @@ func isError(event []byte) (is bool) {
 		var line []byte
 		line, event = cutLine(event)
 		if name, found := bytes.CutPrefix(line, []byte("event:")); found {
-			is = string(bytes.TrimPrefix(name, []byte(" "))) == "error"
+			ok = string(bytes.TrimPrefix(name, []byte(" "))) == "error"
 		}
 	}
-	return is
+	return ok
 }
 
 // cutLine cuts off the first line, which ends with a line feed, a carriage return, or both:

@@ -140,7 +140,7 @@ func readArguments(text string, brokeOff bool) (args *adk.Arguments, unread *adk
 	}
 	args, err := adk.NewArguments(text)
 	if err == nil {
-		if number, as, is := inexact(text); is {
+		if number, as, ok := inexact(text); ok {
 			return none, failed(adk.E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS, "The arguments of this call have the number "+number+
 				", which no argument can hold: it would become "+as+". Give it as a string, if the tool takes one.", nil)
 		}
@@ -156,9 +156,9 @@ const mostBegun = 200
 func whyUnread(text string) string {
 	var value any
 	err := json.Unmarshal([]byte(text), &value)
-	beyond, is := errors.AsType[*json.UnmarshalTypeError](err)
+	beyond, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
-	case is:
+	case ok:
 		return fmt.Sprintf("have the %.*s, which is beyond what an argument can hold. They began: %.*s", mostBegun, beyond.Value, mostBegun, text)
 	case err != nil && !strings.HasSuffix(err.Error(), "exceeded max depth"):
 		return "are not valid JSON. They were: " + text

@@ -70,9 +70,9 @@ func failed(init *adk.ToolCallInit)   { init.IsError = true }
 
 func (k kit) tools(trusted map[string]bool) *adk.Registry {
 	registry := &adk.Registry{}
-	for name, is := range trusted {
+	for name, ok := range trusted {
 		require.NoError(k, registry.Register(must[*adk.Tool](k)(adk.NewTool(adk.ToolInit{
-			Name: name, Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Trusted: is,
+			Name: name, Description: "Does it.", InputSchema: []byte(`{"type":"object"}`), Trusted: ok,
 			Handler: func(context.Context, *adk.DispatchContext, map[string]any) (adk.ToolResult, error) {
 				return adk.Text("x"), nil
 			},

@@ -141,8 +141,8 @@ func (with Setting) instead(ctx context.Context, media *adk.Media, at envelope.C
 func (with Setting) stashed(ctx context.Context, media *adk.Media, at envelope.Content) ([]Block, error) {
 	for _, key := range with.Media.StashKeys {
 		entry, _ := media.Stashed(key)
-		found, is := stashText(entry.Value)
-		if !is {
+		found, ok := stashText(entry.Value)
+		if !ok {
 			continue
 		}
 		render := with.tier(entry.TrustTier)
@@ -158,7 +158,7 @@ func (with Setting) stashed(ctx context.Context, media *adk.Media, at envelope.C
 }
 
 // stashText is a value of a stash that is text.
-func stashText(value any) (text string, is bool) {
+func stashText(value any) (text string, ok bool) {
 	switch v := value.(type) {
 	case string:
 		return v, true

@@ -250,10 +250,10 @@ func contained(f func() error) (err error) {
 
 // codeOf is the outermost code of an error.
 func codeOf(err error) adk.Code {
-	if whole, is := errors.AsType[*adk.Error](err); is {
+	if whole, ok := errors.AsType[*adk.Error](err); ok {
 		return whole.Code
 	}
-	if code, is := errors.AsType[adk.Code](err); is {
+	if code, ok := errors.AsType[adk.Code](err); ok {
 		return code
 	}
 	return adk.E_TURN_ABORTED

@@ -161,7 +161,7 @@ func NewHost(c Config) (*Host, error) {
 // check finds what is wrong with a config.
 func (c Config) check(f *faults) {
 	if _, err := adk.NewRunner(c.Agent); err != nil {
-		if whole, is := errors.AsType[*adk.Error](err); is {
+		if whole, ok := errors.AsType[*adk.Error](err); ok {
 			for _, one := range whole.Faults {
 				f.add("Agent."+one.Path, "%s", one.Message)
 			}
@@ -242,8 +242,8 @@ func (c Config) checkKeys(f *faults) {
 }
 
 // isNil reports whether a key is a nil pointer.
-func isNil(key AnyKey) (is bool) {
-	defer func() { is = recover() != nil }()
+func isNil(key AnyKey) (ok bool) {
+	defer func() { ok = recover() != nil }()
 	key.Name()
 	return false
 }

@@ -354,11 +354,11 @@ func (h *Host) Resume(ctx context.Context, limit int) (settled int, err error) {
 const mostStalled, mostRefused = 10_000, 10_000
 
 // refuses notes whether a session is one that another release has to settle.
-func (h *Host) refuses(id SessionID, is bool) {
+func (h *Host) refuses(id SessionID, ok bool) {
 	now := h.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !is {
+	if !ok {
 		delete(h.refused, id)
 		return
 	}
@@ -371,7 +371,7 @@ func (h *Host) refuses(id SessionID, is bool) {
 func (h *Host) stall(id SessionID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, is := h.stalled[id]; is || len(h.stalled) < mostStalled {
+	if _, ok := h.stalled[id]; ok || len(h.stalled) < mostStalled {
 		h.stalls++
 		h.stalled[id] = h.stalls
 	}

@@ -265,8 +265,8 @@ func writable(h Stasher) error {
 	if err := within(h); err != nil {
 		return err
 	}
-	dispatch, is := h.(interface{ DispatchID() string })
-	if !is {
+	dispatch, ok := h.(interface{ DispatchID() string })
+	if !ok {
 		return nil
 	}
 	s := h.Stash()
@@ -316,7 +316,7 @@ func (k *RuntimeKey[T]) Find(h Stasher) (value T, found bool, err error) {
 	if err := within(h); err != nil {
 		return value, false, err
 	}
-	if held, is := h.Stash().Get(k.path(), nil).(*runtimeValue[T]); is {
+	if held, ok := h.Stash().Get(k.path(), nil).(*runtimeValue[T]); ok {
 		return held.value, true, nil
 	}
 	return value, false, nil

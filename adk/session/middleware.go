@@ -248,8 +248,8 @@ func (h *Host) merge(ctx context.Context, tc *adk.TurnContext, next adk.Next) er
 // before it gave is kept.
 func (t *turn) snapshots(ctx context.Context, tc *adk.TurnContext, left *leftover) error {
 	for _, provider := range t.active {
-		committer, is := provider.(Committer)
-		if !is {
+		committer, ok := provider.(Committer)
+		if !ok {
 			continue
 		}
 		if err := contained(func() error {
@@ -283,8 +283,8 @@ func snapshotFault(provider string, snapshot json.RawMessage) error {
 // is that context, of a host's turn; otherwise it is E_SESSION_OUTSIDE. Where the calling
 // dispatch was acked itself meanwhile, it is E_SESSION_SEALED.
 func Dispatch(ctx context.Context, in adk.DispatchInput) (adk.DispatchEnd, error) {
-	source, is := in.Source.(Stasher)
-	if !is {
+	source, ok := in.Source.(Stasher)
+	if !ok {
 		return adk.DispatchEnd{}, &adk.Error{Code: adk.E_SESSION_OUTSIDE, Message: "the dispatch has no Source: give the context of a host's turn"}
 	}
 	if err := writable(source); err != nil {

@@ -169,7 +169,7 @@ func valuesIn(s adk.StashReader) map[string]json.RawMessage {
 
 func gatherLeaves(tree map[string]any, prefix string, found func(path string, leaf any)) {
 	for name, value := range tree {
-		if below, is := value.(map[string]any); is {
+		if below, ok := value.(map[string]any); ok {
 			gatherLeaves(below, prefix+name+".", found)
 		} else {
 			found(prefix+name, value)

@@ -169,8 +169,8 @@ func (a *attempt) commit(ctx context.Context, change Commit) error {
 
 // isRefused reports whether a store has said no, which it says every time.
 func isRefused(err error) bool {
-	said, is := errors.AsType[*adk.Error](err)
-	return is && said.Code != adk.E_STORAGE_BUSY
+	said, ok := errors.AsType[*adk.Error](err)
+	return ok && said.Code != adk.E_STORAGE_BUSY
 }
 
 // patience is how a host waits for a store that does not answer: the second time it asks at

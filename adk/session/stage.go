@@ -123,7 +123,7 @@ func (s *stage) Defers(of adk.CollectionName) bool { return !s.host.writesAtOnce
 
 // Owner says whose the records are that a turn sees, as the storage behind the stage has it.
 func (s *stage) Owner(scope adk.Scope, of adk.CollectionName) (storages.Owner, error) {
-	if owned, is := s.inner[of].(storages.Owned); is {
+	if owned, ok := s.inner[of].(storages.Owned); ok {
 		return owned.Owner(scope, of)
 	}
 	return storages.Owner{}, nil
@@ -133,7 +133,7 @@ func (s *stage) Owner(scope adk.Scope, of adk.CollectionName) (storages.Owner, e
 // something it does not know all.
 func (s *stage) FetchAll(ctx context.Context, scope adk.Scope, of adk.CollectionName) ([]adk.Record, bool, error) {
 	t, pinned := s.host.seen(ctx, scope)
-	if owned, is := s.inner[of].(storages.Owned); is && len(t.writesTo(of)) == 0 {
+	if owned, ok := s.inner[of].(storages.Owned); ok && len(t.writesTo(of)) == 0 {
 		return owned.FetchAll(ctx, pinned, of)
 	}
 	records, err := s.Fetch(ctx, scope, of)
@@ -280,8 +280,8 @@ func (p pinned) All() map[string]any {
 	if all == nil {
 		all = map[string]any{}
 	}
-	below, is := all["storage"].(map[string]any)
-	if !is {
+	below, ok := all["storage"].(map[string]any)
+	if !ok {
 		below = map[string]any{}
 	}
 	_, tenant, _ := cutLast(storage.StashTenant)

@@ -337,8 +337,8 @@ func (c *storeCheck) manyClaimers() {
 		}
 	})
 	n := 0
-	for _, is := range claimed {
-		if is {
+	for _, ok := range claimed {
+		if ok {
 			n++
 		}
 	}

@@ -195,7 +195,7 @@ func (k *keeper) record(of adk.CollectionName, row Row) (adk.Record, error) {
 	parser := k.parser
 	if row.bodies != nil { // which do not outlast it
 		parser.MediaReader = row.bodies.reader(parser.MediaReader)
-	} else if known, is := k.known.Get(row.Digest); is && known.key == row.Key && known.record.RecordKind() == of.Holds() {
+	} else if known, ok := k.known.Get(row.Digest); ok && known.key == row.Key && known.record.RecordKind() == of.Holds() {
 		return known.record, nil
 	}
 	record, err := parser.Parse(of.Holds(), row.Body)
@@ -222,7 +222,7 @@ func salvagedKey(row Row) string {
 		if err != nil {
 			break
 		}
-		if text, is := token.(string); is && HashOf(text) == row.Key {
+		if text, ok := token.(string); ok && HashOf(text) == row.Key {
 			return text
 		}
 	}

@@ -86,7 +86,7 @@ func executed(t *testing.T, tool *adk.Tool, r *rand.Rand, wanted int, bodies []s
 			args := draw(r, tool.InputSchema())
 			long := false
 			for name, value := range args {
-				if _, is := value.(string); is && !isEnum(tool, name) {
+				if _, ok := value.(string); ok && !isEnum(tool, name) {
 					args[name], long = body, true
 				}
 			}

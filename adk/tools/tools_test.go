@@ -203,7 +203,7 @@ func FuzzHostileArguments(f *testing.F) {
 			for range 8 {
 				args := draw(r, tool.InputSchema())
 				for _, name := range slices.Sorted(maps.Keys(args)) {
-					if _, is := args[name].(string); is && r.IntN(3) == 0 {
+					if _, ok := args[name].(string); ok && r.IntN(3) == 0 {
 						args[name] = text
 					}
 				}

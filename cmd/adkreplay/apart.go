@@ -32,7 +32,7 @@ func checkWritten(cmd *cobra.Command, args []string) error {
 		if err == nil && !info.Mode().IsRegular() || name != "out" && corpus.IsTrace(file) || cmd.Name() == "distil" { // which writes into a folder
 			continue
 		}
-		if other, is := flags[realPath(file)]; is {
+		if other, ok := flags[realPath(file)]; ok {
 			return misused(cmd, fmt.Errorf("--%s and --%s cannot write the same file", other, name))
 		}
 		flags[realPath(file)] = name
@@ -49,7 +49,7 @@ func readAs(cmd *cobra.Command, args []string, file fs.FileInfo) string {
 		return ""
 	}
 	for _, arg := range args {
-		if _, is := scenarios.Named(arg); is && slices.Contains([]string{"run", "explore"}, cmd.Name()) {
+		if _, ok := scenarios.Named(arg); ok && slices.Contains([]string{"run", "explore"}, cmd.Name()) {
 			continue
 		}
 		info, err := os.Stat(arg)

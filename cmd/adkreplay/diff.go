@@ -108,7 +108,7 @@ func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, err
 	}
 	defer content.Close()
 	recorded, err := trace.Read(interruptible{ctx, content}, t.holding(f, 5))
-	if format, is := errors.AsType[*trace.FormatError](err); is && format.Fault == trace.FaultMalformed {
+	if format, ok := errors.AsType[*trace.FormatError](err); ok && format.Fault == trace.FaultMalformed {
 		recorded = nil
 	}
 	if err != nil {

@@ -165,7 +165,7 @@ func copyChosen(choice *distil.Selection, o distilOptions) error {
 	targets := map[string]string{} // the traces, by the files that they go to
 	for _, one := range choice.Chosen {
 		target := filepath.Join(o.folder, o.below(one.Trace))
-		if other, is := targets[target]; is {
+		if other, ok := targets[target]; ok {
 			return fmt.Errorf("%s and %s would both be %s: nothing is copied; distil one folder at a time", safetext.Line(other), safetext.Line(one.Trace), safetext.Line(target))
 		}
 		targets[target] = one.Trace

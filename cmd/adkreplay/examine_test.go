@@ -129,7 +129,7 @@ func TestLintCountsWhatHasOtherNames(t *testing.T) {
 	got := adkreplay("lint", folder)
 	var shown []string
 	for _, line := range strings.Split(got.out, "\n") {
-		if _, text, is := strings.Cut(line, "gate-without-timeout "); is && strings.HasPrefix(line, "hint") {
+		if _, text, ok := strings.Cut(line, "gate-without-timeout "); ok && strings.HasPrefix(line, "hint") {
 			_, text, _ = strings.Cut(text, "executor/model#0")
 			shown = append(shown, strings.ReplaceAll(text, folder+string(filepath.Separator), ""))
 		}

@@ -98,7 +98,7 @@ func classified(err error) *exitError {
 	if err == nil {
 		return &exitError{code: exitSame}
 	}
-	if exit, is := errors.AsType[*exitError](err); is {
+	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit
 	}
 	return &exitError{exitUsage, err}

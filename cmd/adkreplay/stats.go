@@ -82,7 +82,7 @@ nothing.
       --fail-if 'tokens.out > +10%' --fail-if 'tools.weather.failed > 0'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := parseStats(flags, args)
-			if _, is := errors.AsType[*exitError](err); is {
+			if _, ok := errors.AsType[*exitError](err); ok {
 				return err
 			}
 			if err != nil {

@@ -63,7 +63,7 @@ func screen(written string, columns int) (rows []string) {
 			at = to - 1
 			continue
 		}
-		if rest, is := strings.CutPrefix(written, "\x1b[K"); is {
+		if rest, ok := strings.CutPrefix(written, "\x1b[K"); ok {
 			row, written = row[:min(at, len(row))], rest
 			continue
 		}

@@ -250,7 +250,7 @@ func fileError(path string, err error) error {
 // withoutPath is the cause of an error alone, to be said of the path that the
 // person gave.
 func withoutPath(err error) error {
-	if cause, is := errors.AsType[*fs.PathError](err); is {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		return cause.Err
 	}
 	return err

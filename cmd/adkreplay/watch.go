@@ -132,7 +132,7 @@ func (w *watchedFiles) look(ctx context.Context) (changed, all []corpus.Source, 
 		}
 	}
 	for name := range w.seen {
-		if _, is := seen[name]; !is {
+		if _, ok := seen[name]; !ok {
 			gone++
 		}
 	}

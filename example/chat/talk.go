@@ -143,9 +143,9 @@ func (c *conversation) answersTo(ctx context.Context, id string) (answers []stri
 		if err != nil {
 			return nil, err
 		}
-		message, is := record.(*adk.Message)
+		message, ok := record.(*adk.Message)
 		switch {
-		case !is:
+		case !ok:
 			return nil, errors.New("a message in the database is none")
 		case message.Role() == adk.RoleUser:
 			since = message.ID() == messageID(id)

@@ -99,8 +99,8 @@ func toolOf(server Server, offered *mcp.Tool) (*adk.Tool, error) {
 func resultOf(said *mcp.CallToolResult) (adk.ToolResult, error) {
 	var lines []string
 	for _, content := range said.Content {
-		text, is := content.(*mcp.TextContent)
-		if !is {
+		text, ok := content.(*mcp.TextContent)
+		if !ok {
 			return nil, fmt.Errorf("the server answers with %T, and the agent reads texts", content)
 		}
 		lines = append(lines, text.Text)

@@ -60,8 +60,8 @@ var reached = map[string]func(t *testing.T) mcp.Transport{
 // and says what it was told.
 func script(cities ...string) guide.Executor {
 	return func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
-		tool, is := dc.Tools().Get("sights")
-		if !is {
+		tool, ok := dc.Tools().Get("sights")
+		if !ok {
 			return errors.New("there is no such tool")
 		}
 		var said []string

@@ -41,7 +41,7 @@ var ErrNoExchanges = errors.New("no exchanges over HTTP")
 func ReadTrace(r io.Reader, o trace.Options, of ...string) (*Recording, error) {
 	rec := &Recording{Form: "trace", Conversation: fakes.Conversation{Source: o.File}}
 	err := rec.readTrace(r, o, of)
-	if _, is := errors.AsType[*trace.FormatError](err); is {
+	if _, ok := errors.AsType[*trace.FormatError](err); ok {
 		return nil, err // it says the file
 	}
 	if err != nil {

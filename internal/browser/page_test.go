@@ -457,7 +457,7 @@ func TestAskedAgain(t *testing.T) {
 			if len(x.JSON) > 0 && json.Unmarshal(x.JSON, &want) != nil {
 				want = string(x.JSON)
 			}
-			if data, is := x.Value.([]byte); is {
+			if data, ok := x.Value.([]byte); ok {
 				want = base64.StdEncoding.EncodeToString(data)
 			}
 			require.Equal(t, want, got[fmt.Sprint(i+1)], "the %s of crossing %d", saying[x.Kind], i+1)

@@ -33,8 +33,8 @@ func (Staged) staged() {}
 
 // IsStaged reports whether a panic has such a value.
 func IsStaged(value any) bool {
-	_, is := value.(interface{ staged() })
-	return is
+	_, ok := value.(interface{ staged() })
+	return ok
 }
 
 // OfPanic is Of for a panic with a value; nowhere, where that is Staged.

@@ -428,7 +428,7 @@ func sameArgs(a, b *adk.Crossing) bool {
 }
 
 func asObject(args any) (map[string]any, error) {
-	if object, is := args.(map[string]any); is {
+	if object, ok := args.(map[string]any); ok {
 		return object, nil
 	}
 	return canonical.Object(args)
@@ -563,8 +563,8 @@ func (b *treeBuilder) begins(s *Step) {
 	if wire.OpensMedia(s.X) {
 		b.reads = append(b.reads, s)
 	}
-	of, is := b.open[s.In]
-	if n := len(b.spare); !is && n > 0 {
+	of, ok := b.open[s.In]
+	if n := len(b.spare); !ok && n > 0 {
 		of, b.spare = b.spare[n-1], b.spare[:n-1]
 	}
 	if len(of) == near {

@@ -45,16 +45,16 @@ func Named(function, file string) string {
 // packageOfFile is the path of the package that a file is of; empty where nothing says it.
 func packageOfFile(file string) string {
 	dir := path.Dir(filepath.ToSlash(file))
-	if _, vendored, is := strings.Cut(dir, "/vendor/"); is {
+	if _, vendored, ok := strings.Cut(dir, "/vendor/"); ok {
 		return vendored
 	}
-	_, cached, is := strings.Cut(dir, "/pkg/mod/")
-	if !is && isWhole(filepath.ToSlash(file)) {
+	_, cached, ok := strings.Cut(dir, "/pkg/mod/")
+	if !ok && isWhole(filepath.ToSlash(file)) {
 		return strings.TrimPrefix(packageOfFolder(dir), "std/")
 	}
 	// There, and with -trimpath, a path begins with the module's and its version.
-	module, rest, is := strings.Cut(cmp.Or(cached, dir), "@")
-	if !is {
+	module, rest, ok := strings.Cut(cmp.Or(cached, dir), "@")
+	if !ok {
 		return dir
 	}
 	_, below, _ := strings.Cut(rest, "/")

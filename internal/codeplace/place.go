@@ -72,7 +72,7 @@ func (p Place) Cancelled() string { return p.with(cancel) }
 // Cut is a place as one of these says it, in two: what stands before it, and the place.
 func Cut(text string) (words, place string) {
 	for _, words := range []string{after, before, askedAt, handedIn, madeIn, deadline, cancel} {
-		if place, is := strings.CutPrefix(text, words); is {
+		if place, ok := strings.CutPrefix(text, words); ok {
 			return words, place
 		}
 	}
@@ -169,7 +169,7 @@ func folderOf(pkg string) string {
 	if pkg == main {
 		return ""
 	}
-	if below, is := strings.CutPrefix(pkg, main+"/"); is && main != "" {
+	if below, ok := strings.CutPrefix(pkg, main+"/"); ok && main != "" {
 		return below
 	}
 	return pkg
@@ -237,8 +237,8 @@ func OfPanic(err error) []Place {
 // PanicFrames are the calls in which a panic happened, the innermost first and without those
 // of the runtime that make one; none of another error, and of one that was read.
 func PanicFrames(err error) (calls []runtime.Frame) {
-	panicked, is := err.(*adk.PanicError)
-	if !is {
+	panicked, ok := err.(*adk.PanicError)
+	if !ok {
 		return nil
 	}
 	lines := strings.Split(string(panicked.Stack()), "\n")

@@ -140,8 +140,8 @@ func textOf(value *common.AnyValue) string {
 }
 
 func scenario(t *testing.T, name string) scenarios.Scenario {
-	s, is := scenarios.Named(name)
-	require.True(t, is)
+	s, ok := scenarios.Named(name)
+	require.True(t, ok)
 	return s
 }
 

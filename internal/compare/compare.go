@@ -124,7 +124,7 @@ func compareInt(diffs []FieldDiff, label string, want, got int) []FieldDiff {
 // to the link that differs.
 func (f FieldDiff) String() string {
 	a, b, _ := f.Trees()
-	if now, is := b.(string); is && f.Field == fieldPlace {
+	if now, ok := b.(string); ok && f.Field == fieldPlace {
 		return "comes " + now
 	}
 	if f.Field == FieldPieces {
@@ -173,7 +173,7 @@ func orderText(want, got any) string {
 // named is what names an element that has moved, with a blank behind it; empty where nothing
 // does.
 func named(tree any) string {
-	if text, is := textOrName(tree); is && text != "" {
+	if text, ok := textOrName(tree); ok && text != "" {
 		return safetext.Said(text, longestMoved) + " "
 	}
 	return ""
@@ -266,8 +266,8 @@ func Replaced(fields []FieldDiff) (all []FieldDiff) {
 
 // isLong reports whether a tree is better told by what names it than by its JSON.
 func isLong(tree any) bool {
-	object, is := tree.(map[string]any)
-	return is && len(object) > 1
+	object, ok := tree.(map[string]any)
+	return ok && len(object) > 1
 }
 
 // excerpts are the two values where they differ, in at most width characters each. An
@@ -296,7 +296,7 @@ func LastMember(path string) string {
 }
 
 // textOrName is a text, or what names an object.
-func textOrName(tree any) (text string, is bool) {
+func textOrName(tree any) (text string, ok bool) {
 	switch v := tree.(type) {
 	case string:
 		return v, true
@@ -310,9 +310,9 @@ func textOrName(tree any) (text string, is bool) {
 var nameMembers = []string{"name", "filename", "tool", "content", "text", "id"}
 
 // NameOf is what names an object: a record by its name, or by what it says.
-func NameOf(object map[string]any) (name string, is bool) {
+func NameOf(object map[string]any) (name string, ok bool) {
 	for _, member := range nameMembers {
-		if name, is = object[member].(string); is {
+		if name, ok = object[member].(string); ok {
 			return name, true
 		}
 	}
@@ -326,7 +326,7 @@ func (f FieldDiff) isError() bool {
 
 // inWords is a tree that an error is written as in words, and any other as it is.
 func inWords(tree any) any {
-	if words, is := ErrorWords(tree); is {
+	if words, ok := ErrorWords(tree); ok {
 		return words
 	}
 	return tree

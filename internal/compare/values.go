@@ -74,9 +74,9 @@ const mostLinks = 2
 
 // ErrorWords is an error in words, of the tree that a trace writes of it: its code and
 // its text. Of what is no such tree it is false.
-func ErrorWords(tree any) (words string, is bool) {
-	e, is := tree.(map[string]any)
-	if !is {
+func ErrorWords(tree any) (words string, ok bool) {
+	e, ok := tree.(map[string]any)
+	if !ok {
 		return "", false
 	}
 	member := func(name string) string { text, _ := e[name].(string); return text }
@@ -87,7 +87,7 @@ func ErrorWords(tree any) (words string, is bool) {
 	if panics := member("panic"); panics != "" {
 		words = "panic: " + panics
 	}
-	if cause, is := ErrorWords(e["cause"]); is && member("text") == "" && cause != member("panic") { // a panic's value, if that is an error
+	if cause, ok := ErrorWords(e["cause"]); ok && member("text") == "" && cause != member("panic") { // a panic's value, if that is an error
 		words += ": " + cause
 	}
 	return words, true

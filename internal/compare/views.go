@@ -158,18 +158,18 @@ func jsonDiff(at jsondiff.Place, want, got string) []FieldDiff {
 // for their own sake: JSON that ends with a line end, a form with a file in it. Any other
 // tree it leaves alone.
 func saying(at jsondiff.Place, tree any) any {
-	request, is := tree.(map[string]any)
-	if !is || at.Path != "request" || request["method"] == nil || request["path"] == nil {
+	request, ok := tree.(map[string]any)
+	if !ok || at.Path != "request" || request["method"] == nil || request["path"] == nil {
 		return tree
 	}
 	request = maps.Clone(request)
-	if packed, is := request["base64"].(string); is {
+	if packed, ok := request["base64"].(string); ok {
 		if data, err := base64.StdEncoding.DecodeString(packed); err == nil && isMostlyText(data) {
 			delete(request, "base64")
 			request["text"] = strings.ToValidUTF8(string(data), "\ufffd")
 		}
 	}
-	if text, is := request["text"].(string); is && isContainer(text) {
+	if text, ok := request["text"].(string); ok && isContainer(text) {
 		if body, isJSON := decode(text); isJSON {
 			delete(request, "text")
 			request["body"] = body

@@ -71,7 +71,7 @@ func (l *list) choose(args []string) error {
 }
 
 func run(ctx context.Context, args []string) error {
-	if task, is := taskOf(args); is {
+	if task, ok := taskOf(args); ok {
 		return task.do(ctx)
 	}
 	measured := lists[0]

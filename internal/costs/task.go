@@ -39,7 +39,7 @@ func (k task) args() []string {
 }
 
 // taskOf is the task that arguments say, and whether they say one.
-func taskOf(args []string) (k task, is bool) {
+func taskOf(args []string) (k task, ok bool) {
 	if len(args) != len(k.args()) {
 		return k, false
 	}
@@ -144,7 +144,7 @@ func (k task) live(ctx context.Context, shape large.Shape) error {
 	defer f.Close()
 	debug.SetMemoryLimit(900 << 20) // as the command does
 	report, err := replay.Verify(ctx, bufio.NewReader(f), replay.Live{Config: shape.Turn(k.size), Seams: []string{"executor/model"}})
-	if _, is := errors.AsType[*trace.FormatError](err); is {
+	if _, ok := errors.AsType[*trace.FormatError](err); ok {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3) // as the command does
 	}

@@ -336,8 +336,8 @@ func askedWords(x *adk.Crossing, phase adk.Phase) string {
 	return safetext.Bare(method+" "+path) + " " + safetext.BareJSON(rest)
 }
 
-func flagged(words string, is bool, flag string) string {
-	if is {
+func flagged(words string, ok bool, flag string) string {
+	if ok {
 		return words + flag
 	}
 	return words

@@ -39,7 +39,7 @@ func Gist(x *adk.Crossing) string {
 		return untold
 	}
 	words := KindName(x)
-	if _, is := Authored(x); is || x.Kind.Class() == adk.ClassCall {
+	if _, ok := Authored(x); ok || x.Kind.Class() == adk.ClassCall {
 		return words
 	}
 	for _, use := range x.Kind.Fields(x.Phase) {
@@ -81,7 +81,7 @@ func authorsName(field adk.Field, x *adk.Crossing) string {
 			return x.Key
 		}
 	case adk.FieldRecord:
-		if tool, is := x.Record.(*adk.Tool); is {
+		if tool, ok := x.Record.(*adk.Tool); ok {
 			return tool.Name()
 		}
 	}
@@ -91,7 +91,7 @@ func authorsName(field adk.Field, x *adk.Crossing) string {
 // Authored is what people wrote into their code for a crossing to say, which tells it
 // apart from others of its kind: the text of a log, of an error or of a reason. Of all
 // others texts are data, and it is false.
-func Authored(x *adk.Crossing) (words string, is bool) {
+func Authored(x *adk.Crossing) (words string, ok bool) {
 	var n *Namer // nothing in these has a name
 	switch x.Kind {
 	case adk.KindReportLog:
@@ -113,10 +113,10 @@ func Authored(x *adk.Crossing) (words string, is bool) {
 // FailureName is what a failure is without its words: its code, or that it is a panic or an
 // error without one.
 func FailureName(err error) string {
-	if coded, is := errors.AsType[*adk.Error](err); is {
+	if coded, ok := errors.AsType[*adk.Error](err); ok {
 		return string(coded.Code)
 	}
-	if _, is := errors.AsType[*adk.PanicError](err); is {
+	if _, ok := errors.AsType[*adk.PanicError](err); ok {
 		return "a panic"
 	}
 	return "an error without a code"

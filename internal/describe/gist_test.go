@@ -49,12 +49,12 @@ func TestAuthored(t *testing.T) {
 		"":                         {Kind: adk.KindAbort},
 		"error: down":              {Kind: adk.KindErrorEvent, Err: errors.New("down")},
 	} {
-		words, is := describe.Authored(x)
-		assert.True(t, is)
+		words, ok := describe.Authored(x)
+		assert.True(t, ok)
 		assert.Equal(t, want, words)
 	}
-	_, is := describe.Authored(&adk.Crossing{Kind: adk.KindStash, Name: "a"})
-	assert.False(t, is)
+	_, ok := describe.Authored(&adk.Crossing{Kind: adk.KindStash, Name: "a"})
+	assert.False(t, ok)
 }
 
 // A crossing of any run has a gist, and no id or text of the run is in it.

@@ -64,7 +64,7 @@ var inGo = func() map[string]bool {
 func collectionsIn(f *source) map[string]bool {
 	named := map[string]bool{}
 	ast.Inspect(f.ast, func(n ast.Node) bool {
-		if name, is := n.(*ast.Ident); is {
+		if name, ok := n.(*ast.Ident); ok {
 			if inGo[name.Name] {
 				named[name.Name] = true
 			}

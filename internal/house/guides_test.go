@@ -133,7 +133,7 @@ func TestTheCommandNamesWhatThereIs(t *testing.T) {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			if text, is := n.(*ast.BasicLit); is && text.Kind == token.STRING {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
 				texts++
 				for _, wrong := range strayCode(text.Value, declared) {
 					assert.Fail(t, "a name that leads nowhere", "%s says %s", f.path, wrong)
@@ -203,8 +203,8 @@ func TestPublicPackagesHaveExamples(t *testing.T) {
 	for _, f := range productionFiles(t) {
 		public := !strings.Contains("/"+f.dir, "/internal/") && !strings.HasPrefix(f.dir, "cmd/") && !strings.HasPrefix(f.dir+"/", "example/")
 		exports := slices.ContainsFunc(f.ast.Decls, func(decl ast.Decl) bool {
-			named, is := decl.(*ast.FuncDecl)
-			return is && named.Recv == nil && named.Name.IsExported()
+			named, ok := decl.(*ast.FuncDecl)
+			return ok && named.Recv == nil && named.Name.IsExported()
 		})
 		if public && exports && !with[f.dir] {
 			without[f.dir] = true
@@ -280,7 +280,7 @@ func declareSpec(declare func(string, *ast.Ident), pkg string, spec ast.Spec) {
 		}
 	case *ast.TypeSpec:
 		declare(pkg, spec.Name)
-		if fields, is := spec.Type.(*ast.StructType); is {
+		if fields, ok := spec.Type.(*ast.StructType); ok {
 			for _, field := range fields.Fields.List {
 				for _, name := range field.Names {
 					declare(spec.Name.Name, name)

@@ -43,7 +43,7 @@ func namedInternals(f *source) (places []string) {
 		ast.Inspect(shown, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
-				if of, is := n.X.(*ast.Ident); is && internal[of.Name] {
+				if of, ok := n.X.(*ast.Ident); ok && internal[of.Name] {
 					places = append(places, f.place(n)+" "+of.Name+"."+n.Sel.Name)
 				}
 				return false

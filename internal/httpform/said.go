@@ -13,12 +13,12 @@ import (
 
 // IsRequest reports whether what is asked is a request over HTTP, as package adkhttp tells it.
 func IsRequest(request json.RawMessage) bool {
-	_, _, is := RequestLine(request)
-	return is
+	_, _, ok := RequestLine(request)
+	return ok
 }
 
 // RequestLine is the method and the path of what is asked, where it is a request over HTTP.
-func RequestLine(request json.RawMessage) (method, path string, is bool) {
+func RequestLine(request json.RawMessage) (method, path string, ok bool) {
 	var told struct{ Method, Path *string }
 	if json.Unmarshal(request, &told) != nil || told.Method == nil || *told.Method == "" || told.Path == nil {
 		return "", "", false

@@ -60,11 +60,11 @@ func TestLengthOfHead(t *testing.T) {
 
 // A request over HTTP has a method and a path, which may be empty.
 func TestRequests(t *testing.T) {
-	for request, is := range map[string]bool{
+	for request, ok := range map[string]bool{
 		`{"method":"GET","path":""}`: true, `{"method":"GET","path":"/x"}`: true,
 		`{"method":"GET"}`: false, `{"path":"/x"}`: false, `{"method":"","path":""}`: false, `[]`: false, `"GET"`: false,
 	} {
-		assert.Equal(t, is, httpform.IsRequest(json.RawMessage(request)), request)
+		assert.Equal(t, ok, httpform.IsRequest(json.RawMessage(request)), request)
 	}
 }
 

@@ -28,7 +28,7 @@ func Of(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), err.Error() == "unexpected end of JSON input":
 		return errors.New("the JSON breaks off")
 	}
-	if unknown, is := strings.CutPrefix(err.Error(), "json: unknown field "); is {
+	if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return fmt.Errorf("there is no member %.64s", unknown)
 	}
 	return err

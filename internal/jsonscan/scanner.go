@@ -261,9 +261,9 @@ func (s *Scanner) leave(base int) (more bool, err error) {
 func (s *Scanner) inObject() bool { return s.objects[(s.depth-1)/64]&(1<<((s.depth-1)%64)) != 0 }
 
 // setObject notes whether the container that was opened is an object.
-func (s *Scanner) setObject(is bool) {
+func (s *Scanner) setObject(ok bool) {
 	word, bit := &s.objects[(s.depth-1)/64], uint64(1)<<((s.depth-1)%64)
-	if *word &^= bit; is {
+	if *word &^= bit; ok {
 		*word |= bit
 	}
 }

@@ -144,7 +144,7 @@ func fieldText(name string, value reflect.Value) string {
 	case *adk.Error:
 		return codeAndStage(v)
 	}
-	if record, is := value.Interface().(adk.Record); is && value.Kind() == reflect.Pointer {
+	if record, ok := value.Interface().(adk.Record); ok && value.Kind() == reflect.Pointer {
 		return strconv.Quote(record.Key())
 	}
 	switch value.Kind() {

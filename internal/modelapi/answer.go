@@ -139,7 +139,7 @@ func isLast(event map[string]any) bool {
 // ofOllama is the message in a piece of Ollama's own form, nil in another one, and whether it is
 // the last.
 func ofOllama(event map[string]any) (message map[string]any, isLast bool) {
-	if done, is := event["done"].(bool); is {
+	if done, ok := event["done"].(bool); ok {
 		message = ObjectIn(event, "message")
 		return message, done && message != nil
 	}
@@ -158,15 +158,15 @@ func (a *Answer) count(usage map[string]any) {
 	if t == nil {
 		t = &Usage{}
 	}
-	if n, is := firstNumber(usage, "prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count"); is {
+	if n, ok := firstNumber(usage, "prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count"); ok {
 		t.In = n
 	}
-	if n, is := firstNumber(usage, "completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count"); is {
+	if n, ok := firstNumber(usage, "completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count"); ok {
 		thoughts, _ := firstNumber(usage, "thoughtsTokenCount")
 		t.Out, t.Thought = n+thoughts, thoughts
 	}
 	for _, name := range []string{"completion_tokens_details", "output_tokens_details"} {
-		if n, is := firstNumber(ObjectIn(usage, name), "reasoning_tokens"); is {
+		if n, ok := firstNumber(ObjectIn(usage, name), "reasoning_tokens"); ok {
 			t.Thought = n
 		}
 	}
@@ -182,8 +182,8 @@ func (a *Answer) count(usage map[string]any) {
 	}
 	// Messages says what was cached beside what was read, and not within it.
 	beside, isBeside := firstNumber(usage, "cache_read_input_tokens")
-	if created, is := firstNumber(usage, "cache_creation_input_tokens"); is || isBeside {
-		if _, is := firstNumber(usage, "input_tokens"); is {
+	if created, ok := firstNumber(usage, "cache_creation_input_tokens"); ok || isBeside {
+		if _, ok := firstNumber(usage, "input_tokens"); ok {
 			t.In += beside + created
 			t.Cached, t.Created = beside, created
 		}
@@ -273,7 +273,7 @@ func listIn(v map[string]any, name string) []any {
 
 func firstText(v map[string]any, names ...string) string {
 	for _, name := range names {
-		if text, is := v[name].(string); is && text != "" {
+		if text, ok := v[name].(string); ok && text != "" {
 			return text
 		}
 	}
@@ -285,7 +285,7 @@ const mostTokens = 1 << 30
 
 func firstNumber(v map[string]any, names ...string) (int, bool) {
 	for _, name := range names {
-		if number, is := v[name].(json.Number); is {
+		if number, ok := v[name].(json.Number); ok {
 			if n, err := number.Float64(); err == nil && n >= 0 && n < mostTokens {
 				return int(n), true
 			}

@@ -32,7 +32,7 @@ type Call struct {
 
 // Arguments are the arguments as text.
 func (c *Call) Arguments() string {
-	if text, is := c.Args.(string); is {
+	if text, ok := c.Args.(string); ok {
 		return text
 	}
 	text, _ := unescaped.Marshal(c.Args) // it was read from JSON
@@ -149,7 +149,7 @@ func (c *heardChoice) call(at int, id, name string, args any) {
 	if name != called.name { // some say it again with each piece
 		called.name += name
 	}
-	if text, is := args.(string); is {
+	if text, ok := args.(string); ok {
 		called.args.WriteString(text)
 	} else if args != nil {
 		called.given = args
@@ -187,7 +187,7 @@ func (c *heardChoice) add(members map[string]any) {
 		case name == "tool_calls" && isList:
 			for i, called := range ObjectsIn(members, name) {
 				function := ObjectIn(called, "function")
-				if at, is := firstNumber(called, "index"); is {
+				if at, ok := firstNumber(called, "index"); ok {
 					i = at
 				} else if ObjectIn(function, "arguments") != nil { // each comes as a whole
 					i = len(c.calls)
@@ -335,7 +335,7 @@ func (h *heard) item(at int, item map[string]any) {
 func (h *heard) ofGemini(event map[string]any) bool {
 	_, says := event["candidates"].([]any)
 	for i, one := range ObjectsIn(event, "candidates") {
-		if at, is := firstNumber(one, "index"); is {
+		if at, ok := firstNumber(one, "index"); ok {
 			i = at
 		}
 		c := h.choice(i)

@@ -22,7 +22,7 @@ type Part map[string]any
 func textPart(text string) Part { return Part{"type": "text", "content": text} }
 
 func callPart(id, name string, args any) Part {
-	if text, is := args.(string); is {
+	if text, ok := args.(string); ok {
 		var decoded any
 		if json.Unmarshal([]byte(text), &decoded) == nil {
 			args = decoded

@@ -59,7 +59,7 @@ func ReadRequest(of string, raw json.RawMessage) Request {
 		}
 		return false
 	})
-	if model, is := r.Body["model"].(string); is && model != "" {
+	if model, ok := r.Body["model"].(string); ok && model != "" {
 		r.Model = model
 	} else if model := modelInPath(http.Path); model != "" {
 		r.Model = model

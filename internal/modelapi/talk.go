@@ -54,7 +54,7 @@ func ReadTalk(raw json.RawMessage) *Talk {
 	}
 	delete(t.Body, name)
 	for member := range t.Body {
-		if text, is := t.Body[member].(string); is && strings.EqualFold(member, "model") {
+		if text, ok := t.Body[member].(string); ok && strings.EqualFold(member, "model") {
 			t.Model, t.ModelMember = text, member
 		}
 		if slices.Contains(promptMembers, member) && member != "tools" {

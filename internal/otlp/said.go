@@ -52,7 +52,7 @@ func jsonOf(v any) json.RawMessage {
 }
 
 func textOf(v any) string {
-	if text, is := v.(string); is {
+	if text, ok := v.(string); ok {
 		return text
 	}
 	if v == nil {
@@ -168,7 +168,7 @@ func answerOf(n *node) json.RawMessage {
 	var messages []message
 	if saidIn(n, "gen_ai.output.messages", &messages) && len(messages) > 0 {
 		finish = messages[0].Finish
-		if own, is := messages[0].completions()[0].(map[string]any); is {
+		if own, ok := messages[0].completions()[0].(map[string]any); ok {
 			said = own
 		}
 	}

@@ -251,8 +251,8 @@ func waitForGate(j job, h adk.Handle) Answer {
 }
 
 func openMedia(j job, h adk.Handle) (Answer, bool) {
-	media, is := j.x.Record.(*adk.Media)
-	if !is {
+	media, ok := j.x.Record.(*adk.Media)
+	if !ok {
 		return Answer{}, false
 	}
 	data, err := h.OpenMedia(j.ctx, media)

@@ -43,7 +43,7 @@ type fleet struct {
 }
 
 func TestMain(m *testing.M) {
-	if number, rest, is := strings.Cut(os.Getenv(memberVariable), "|"); is {
+	if number, rest, ok := strings.Cut(os.Getenv(memberVariable), "|"); ok {
 		if err := member(number, rest); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -209,7 +209,7 @@ func (f fleet) run(t *testing.T, rows *sql.DB) (killed int) {
 		select {
 		case e := <-ends:
 			delete(running, e.n)
-			if exit, is := errors.AsType[*exec.ExitError](e.err); is && !exit.Exited() { // it was killed
+			if exit, ok := errors.AsType[*exec.ExitError](e.err); ok && !exit.Exited() { // it was killed
 				start(e.n)
 				continue
 			}

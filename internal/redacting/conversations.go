@@ -46,7 +46,7 @@ func (c *Conversations) begun(first *adk.Crossing) *conversation {
 	if name == "" {
 		return nil
 	}
-	if known, is := c.latest.Get(name); is {
+	if known, ok := c.latest.Get(name); ok {
 		return known
 	}
 	begins := latest[found, struct{}](mostSecrets)

@@ -74,8 +74,8 @@ func formatSays(word string) bool {
 func engineSays(recorded *trace.Trace, word string) bool {
 	var says func(err error) bool
 	says = func(err error) bool {
-		own, is := errors.AsType[*adk.Error](err)
-		return is && (strings.Contains(own.Message+string(own.Code), word) || own.Cause != nil && says(own.Cause))
+		own, ok := errors.AsType[*adk.Error](err)
+		return ok && (strings.Contains(own.Message+string(own.Code), word) || own.Cause != nil && says(own.Cause))
 	}
 	return slices.ContainsFunc(recorded.Lines(), func(l trace.Line) bool {
 		return says(l.Err) || says(l.Cause) || l.Kind == adk.KindContained && strings.Contains(l.Name, word)

@@ -46,7 +46,7 @@ func Compile(r *redact.Rules) (*Compiled, error) {
 			continue
 		}
 		compiled.Rank = i
-		if _, is := compiled.Literal(); is {
+		if _, ok := compiled.Literal(); ok {
 			rules.literals = append(rules.literals, compiled)
 		} else {
 			rules.patterns = append(rules.patterns, compiled)
@@ -347,7 +347,7 @@ func (r *redactor) spansAt(path []string, text string) []streamre.Span {
 
 func (r *redactor) spansAsWritten(text string) (spans []streamre.Span) {
 	search := streamre.Search{Texts: &r.Texts}
-	for one, is := search.Next(text, len(text), true); is; one, is = search.Next(text, len(text), true) {
+	for one, ok := search.Next(text, len(text), true); ok; one, ok = search.Next(text, len(text), true) {
 		spans = append(spans, one)
 	}
 	for _, p := range r.rules.patterns {

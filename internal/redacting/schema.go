@@ -42,7 +42,7 @@ func describesArguments(members []wire.ScannedMember) bool {
 
 func areSchemaWords(members []wire.ScannedMember) bool {
 	return !slices.ContainsFunc(members, func(m wire.ScannedMember) bool {
-		_, is := slices.BinarySearch(schemaWords, string(m.Name))
-		return !is
+		_, ok := slices.BinarySearch(schemaWords, string(m.Name))
+		return !ok
 	})
 }

@@ -194,11 +194,11 @@ func escape(text string) (meant string, size int) {
 	if at := strings.IndexByte(`"\/bfnrt`, text[1]); at >= 0 {
 		return "\"\\/\b\f\n\r\t"[at : at+1], 2
 	}
-	first, is := codeUnit(text)
-	if !is {
+	first, ok := codeUnit(text)
+	if !ok {
 		return text[:1], 1
 	}
-	if second, is := codeUnit(text[6:]); is && utf16.IsSurrogate(first) {
+	if second, ok := codeUnit(text[6:]); ok && utf16.IsSurrogate(first) {
 		if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
 			return string(r), 12
 		}
@@ -207,7 +207,7 @@ func escape(text string) (meant string, size int) {
 }
 
 // codeUnit is that of the escape with which a text begins.
-func codeUnit(text string) (unit rune, is bool) {
+func codeUnit(text string) (unit rune, ok bool) {
 	if len(text) < 6 || text[:2] != `\u` {
 		return 0, false
 	}

@@ -106,14 +106,14 @@ func (s *redactStream) step(text string, open int) (more bool) {
 	} else if len(s.found) > 0 {
 		limit = min(open, s.found[0].From+1)
 	}
-	next, is := s.search.Next(text, limit, s.over)
-	if !is && len(s.found) > 0 && s.found[0].From < s.search.At {
-		next, is, s.found = s.found[0], true, s.found[1:]
+	next, ok := s.search.Next(text, limit, s.over)
+	if !ok && len(s.found) > 0 && s.found[0].From < s.search.At {
+		next, ok, s.found = s.found[0], true, s.found[1:]
 	}
 	switch {
-	case is && s.growing.To > 0:
+	case ok && s.growing.To > 0:
 		s.growing.Join(next)
-	case is:
+	case ok:
 		s.growing = next
 	case s.growing.To > 0 && s.growing.To <= s.search.At:
 		final := s.growing

@@ -89,7 +89,7 @@ func indentOf(line string) string {
 		return line[:1] + indentOf(line[1:])
 	}
 	indent := len(line) - len(strings.TrimLeft(line, " "))
-	if name, text, is := strings.Cut(line[indent:], Gutter); is && !strings.Contains(name, " ") {
+	if name, text, ok := strings.Cut(line[indent:], Gutter); ok && !strings.Contains(name, " ") {
 		indent = len(line) - len(strings.TrimLeft(text, " "))
 	}
 	return line[:indent]

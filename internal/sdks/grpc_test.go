@@ -41,8 +41,8 @@ func unary[Req, Res proto.Message](ctx context.Context, of string, request Req, 
 
 var statusErrors = map[string]trace.ErrorType{"grpc.Status": {
 	Split: func(err error) map[string]string {
-		of, is := err.(interface{ GRPCStatus() *status.Status })
-		if !is {
+		of, ok := err.(interface{ GRPCStatus() *status.Status })
+		if !ok {
 			return nil
 		}
 		return map[string]string{"code": strconv.Itoa(int(of.GRPCStatus().Code())), "message": of.GRPCStatus().Message()}

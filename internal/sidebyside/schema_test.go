@@ -60,8 +60,8 @@ func (f otherFault) isToldBy(ours schema.Fault) bool {
 
 // otherFaults are what the other library found wrong.
 func otherFaults(err error) (found []otherFault) {
-	refused, is := errors.AsType[*other.ValidationError](err)
-	if !is {
+	refused, ok := errors.AsType[*other.ValidationError](err)
+	if !ok {
 		return nil
 	}
 	at := ""

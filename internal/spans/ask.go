@@ -148,15 +148,15 @@ func setRequest(s *Span, r *modelapi.Request) {
 		return nil
 	}
 	for _, one := range settings {
-		n, is := member(one.members...).(float64)
+		n, ok := member(one.members...).(float64)
 		switch {
-		case is && one.whole:
+		case ok && one.whole:
 			s.set(one.key, int64(n))
-		case is:
+		case ok:
 			s.set(one.key, n)
 		}
 	}
-	if n, is := member("n", "candidateCount").(float64); is && n != 1 {
+	if n, ok := member("n", "candidateCount").(float64); ok && n != 1 {
 		s.set("gen_ai.request.choice.count", int64(n))
 	}
 	s.set("gen_ai.request.stop_sequences", textsOf(member("stop", "stop_sequences", "stopSequences")))
@@ -179,7 +179,7 @@ func textsOf(v any) (texts []string) {
 		return []string{v}
 	case []any:
 		for _, one := range v {
-			if text, is := one.(string); is {
+			if text, ok := one.(string); ok {
 				texts = append(texts, text)
 			}
 		}

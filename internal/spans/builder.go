@@ -231,8 +231,8 @@ func (r *executorRun) describe(s *Span) {
 
 // execute begins the execution of a tool.
 func (b *Builder) execute(x *adk.Crossing) {
-	tool, is := x.Record.(*adk.Tool)
-	if !is {
+	tool, ok := x.Record.(*adk.Tool)
+	if !ok {
 		return
 	}
 	if c := b.calls[x.Call]; c != nil && c.run != nil && c.run.executed.IsZero() {

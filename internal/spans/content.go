@@ -17,7 +17,7 @@ func jsonText(v any) string {
 
 // argumentsText are arguments as JSON, or as the text that is none.
 func argumentsText(args any) string {
-	if text, is := args.(string); is {
+	if text, ok := args.(string); ok {
 		return text
 	}
 	text, err := canonical.Marshal(args)

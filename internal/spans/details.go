@@ -20,7 +20,7 @@ func detailsOf(s *Span, at time.Time) Event {
 		if !strings.HasPrefix(one.Key, "gen_ai.") && !strings.HasPrefix(one.Key, "server.") && one.Key != errorType {
 			continue
 		}
-		if text, is := one.Value.(string); is && slices.Contains(said, one.Key) {
+		if text, ok := one.Value.(string); ok && slices.Contains(said, one.Key) {
 			one.Value = structured(text)
 		}
 		e.Attributes = append(e.Attributes, one)

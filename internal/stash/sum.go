@@ -65,8 +65,8 @@ func replaced(root map[string]any, path []string) (changed []string, was any) {
 	node := root
 	for i, name := range path {
 		was = node[name]
-		branch, is := was.(map[string]any)
-		if !is || i == len(path)-1 {
+		branch, ok := was.(map[string]any)
+		if !ok || i == len(path)-1 {
 			return path[:i+1], was
 		}
 		node = branch
@@ -76,7 +76,7 @@ func replaced(root map[string]any, path []string) (changed []string, was any) {
 
 // value takes a value in, or out, with all that is below it.
 func (s *Sum) value(at place, value any, out bool) {
-	if branch, is := value.(map[string]any); is {
+	if branch, ok := value.(map[string]any); ok {
 		s.part(at[:], out)
 		s.each(at, branch, out)
 		return

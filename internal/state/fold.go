@@ -550,8 +550,8 @@ func (f *Fold) gateEvent(c *Call, x *adk.Crossing) error {
 
 var errNoDispatch = errors.New("is not in a dispatch")
 
-func isOrNot(is bool) string {
-	if is {
+func isOrNot(ok bool) string {
+	if ok {
 		return "is"
 	}
 	return "is not"

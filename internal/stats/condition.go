@@ -110,8 +110,8 @@ func (c Condition) isReached(d Difference) bool {
 	measured := d.Now
 	switch {
 	case c.percent:
-		percent, is := d.Percent()
-		if !is { // it was nothing: any share of that is less
+		percent, ok := d.Percent()
+		if !ok { // it was nothing: any share of that is less
 			return (c.operator[0] == '>') == (d.Change() > 0)
 		}
 		measured = percent

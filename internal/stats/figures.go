@@ -170,7 +170,7 @@ var families = slices.Concat(Model{}.rows("models.*"), Calls{}.rows("tools.*"), 
 
 // inFamily reports whether a name is of a row that only some traces have. Of one that merely
 // begins as such rows do, alike are those rows.
-func inFamily(name string) (is bool, alike []string) {
+func inFamily(name string) (ok bool, alike []string) {
 	family, _, _ := strings.Cut(name, ".")
 	for _, row := range families {
 		before, after, open := strings.Cut(row.Name, "*")

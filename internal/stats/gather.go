@@ -124,7 +124,7 @@ func (c *counter) enter(x *adk.Crossing) {
 // leave counts a call that has returned. Where an executor asked in a way that the trace
 // does not show, what it was shown and what it reported are counted in the place of that.
 func (c *counter) leave(x *adk.Crossing) {
-	if began, is := c.began[x.ID]; is {
+	if began, ok := c.began[x.ID]; ok {
 		c.Turn.Add(x.At.Sub(began))
 		delete(c.began, x.ID)
 	}
@@ -155,11 +155,11 @@ func (c *counter) spent(model string, failed bool, t Tokens) {
 
 // execute counts an execution of a tool.
 func (c *counter) execute(x *adk.Crossing) {
-	if tool, is := x.Record.(*adk.Tool); is && x.Phase == adk.Begin {
+	if tool, ok := x.Record.(*adk.Tool); ok && x.Phase == adk.Begin {
 		c.tools[x.Op] = execution{tool.Name(), x.At}
 	}
-	one, is := c.tools[x.Op]
-	if !is || x.Phase != adk.Done {
+	one, ok := c.tools[x.Op]
+	if !ok || x.Phase != adk.Done {
 		return
 	}
 	delete(c.tools, x.Op)
@@ -221,7 +221,7 @@ func (c *counter) tokensOf(a *ask, failed bool) Tokens {
 
 // retried notes whether an ask is made again, and whether that is what it was.
 func (c *counter) retried(call int, request uint64, failed bool) {
-	if before, is := c.failed[call]; is && before == request {
+	if before, ok := c.failed[call]; ok && before == request {
 		c.Retries++
 	}
 	delete(c.failed, call)

@@ -64,12 +64,12 @@ func ReadPrices(in io.Reader) (*Prices, error) {
 
 // of is the price of a model, and reports whether there is one.
 func (p *Prices) of(model string) (Price, bool) {
-	if price, is := p.Models[model]; is {
+	if price, ok := p.Models[model]; ok {
 		return price, true
 	}
 	var fits []string
 	for name := range p.Models {
-		if is, _ := path.Match(name, model); is {
+		if ok, _ := path.Match(name, model); ok {
 			fits = append(fits, name)
 		}
 	}

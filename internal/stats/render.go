@@ -134,7 +134,7 @@ func (t Table) change(d Difference) string {
 		sign = "+"
 	}
 	words := sign + t.words(d.Unit, d.Change())
-	if percent, is := d.Percent(); is {
+	if percent, ok := d.Percent(); ok {
 		words += fmt.Sprintf(" (%s%.1f%%)", sign, percent)
 	}
 	return words
@@ -155,7 +155,7 @@ func (t Table) WriteCSV(w io.Writer) error {
 			continue
 		}
 		share := ""
-		if percent, is := d.Percent(); is {
+		if percent, ok := d.Percent(); ok {
 			share = plain(percent)
 		}
 		rows = append(rows, append(row, plain(d.Was), plain(d.Now), plain(d.Change()), share))

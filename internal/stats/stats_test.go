@@ -256,9 +256,9 @@ func TestConditions(t *testing.T) {
 	} {
 		condition, err := ParseCondition(text)
 		require.NoError(t, err, text)
-		words, is, err := condition.Holds(table)
+		words, ok, err := condition.Holds(table)
 		require.NoError(t, err, text)
-		assert.Equal(t, holds, is, text)
+		assert.Equal(t, holds, ok, text)
 		assert.Equal(t, holds, strings.HasPrefix(words, text+": it is "), words)
 	}
 	for _, text := range []string{"", "tokens.out", "tokens.out > ", "tokens.out = 3", "tokens.out > 10%", "tokens.out > +10 apples", "> 3", "tokens.out > 1e9x", "time.ask.p90 > 1m30", "time.ask.p90 > +-2s", "time.ask.p90 > +2s%"} {

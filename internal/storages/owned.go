@@ -25,8 +25,8 @@ type Owner struct {
 
 // OwnerOf asks a collection; where Of did not make it, it does not know.
 func OwnerOf[T adk.Record](c adk.Collection[T], scope adk.Scope) (Owner, error) {
-	if c, is := c.(*typed[T]); is {
-		if owned, is := c.all.(Owned); is {
+	if c, ok := c.(*typed[T]); ok {
+		if owned, ok := c.all.(Owned); ok {
 			return owned.Owner(scope, c.of)
 		}
 	}
@@ -35,8 +35,8 @@ func OwnerOf[T adk.Record](c adk.Collection[T], scope adk.Scope) (Owner, error) 
 
 // AllOf asks a collection; where Of did not make it, it gives what a fetch does.
 func AllOf[T adk.Record](ctx context.Context, c adk.Collection[T], scope adk.Scope) (records []T, all bool, err error) {
-	if c, is := c.(*typed[T]); is {
-		if owned, is := c.all.(Owned); is {
+	if c, ok := c.(*typed[T]); ok {
+		if owned, ok := c.all.(Owned); ok {
 			fetched, all, err := owned.FetchAll(ctx, scope, c.of)
 			records, err = c.typed(fetched, err)
 			return records, all, err

@@ -58,8 +58,8 @@ func (w *whole) storage() adk.Storage {
 // Made are the obligations that Of made a storage of; nil where it did not, or where a
 // collection of records is another's. Tools may be.
 func Made(s adk.Storage) Obligations {
-	messages, is := s.Messages.(*typed[*adk.Message])
-	if !is {
+	messages, ok := s.Messages.(*typed[*adk.Message])
+	if !ok {
 		return nil
 	}
 	all := messages.whole.storage()
@@ -280,8 +280,8 @@ type set[T interface {
 }] struct{ adk.Records[T] }
 
 func (s set[T]) Takes(record adk.Record) bool {
-	_, is := record.(T)
-	return is || record == nil
+	_, ok := record.(T)
+	return ok || record == nil
 }
 
 func (s set[T]) Add(record adk.Record) (bool, error) { return s.Records.Add(as[T](record)) }
@@ -331,8 +331,8 @@ func (c *typed[T]) typed(fetched []adk.Record, err error) ([]T, error) {
 
 // Defers is asked by who deletes what belongs to a record.
 func (c *typed[T]) Defers() bool {
-	deferred, is := c.all.(Deferred)
-	return is && deferred.Defers(c.of)
+	deferred, ok := c.all.(Deferred)
+	return ok && deferred.Defers(c.of)
 }
 
 func (c *typed[T]) Store(ctx context.Context, scope adk.Scope, record T) error {

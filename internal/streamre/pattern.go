@@ -45,7 +45,7 @@ func Compile(kind, expr string) (*Pattern, error) {
 }
 
 // Literal is the only text that it finds, where there is one.
-func (p *Pattern) Literal() (text string, is bool) { return p.quick.LiteralPrefix() }
+func (p *Pattern) Literal() (text string, ok bool) { return p.quick.LiteralPrefix() }
 
 // MayBeIn reports whether a whole text is worth the machine.
 func (p *Pattern) MayBeIn(text string) bool { return p.quick.MatchString(text) }

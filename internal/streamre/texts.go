@@ -48,7 +48,7 @@ func (t *Texts) Add(kind string, rank int, ways ...string) {
 	}
 	secret := &known{kind, rank}
 	for _, way := range ways {
-		if others, is := t.tree.Get(way); is {
+		if others, ok := t.tree.Get(way); ok {
 			w := others.(*written)
 			w.of = append(w.of, secret)
 			continue
@@ -119,7 +119,7 @@ type last struct{ to, step int }
 // Next is what begins at the first place before a limit at which a secret does: of those that
 // begin there the longest, of the kind of the least rank. Unless the text is whole
 // it waits where one may go on behind it.
-func (s *Search) Next(text string, limit int, whole bool) (found Span, is bool) {
+func (s *Search) Next(text string, limit int, whole bool) (found Span, ok bool) {
 	if s.Texts.tree == nil {
 		s.At = limit
 	}
@@ -134,15 +134,15 @@ func (s *Search) Next(text string, limit int, whole bool) (found Span, is bool) 
 		if !whole && s.goesOn(rest) {
 			break
 		}
-		if _, _, is := s.Texts.tree.LongestPrefix(rest); !is { // as most, and here would allocate
+		if _, _, ok := s.Texts.tree.LongestPrefix(rest); !ok { // as most, and here would allocate
 			continue
 		}
-		if found, is = s.here(rest); is {
+		if found, ok = s.here(rest); ok {
 			s.At++
 			break
 		}
 	}
-	return found, is
+	return found, ok
 }
 
 // goesOn reports whether what is left of the text is one that is looked for, or begins one.
@@ -159,7 +159,7 @@ func (s *Search) goesOn(rest string) (may bool) {
 }
 
 // here is what begins at the place.
-func (s *Search) here(rest string) (found Span, is bool) {
+func (s *Search) here(rest string) (found Span, ok bool) {
 	if s.At >= s.ended {
 		clear(s.found)
 	}
@@ -174,12 +174,12 @@ func (s *Search) here(rest string) (found Span, is bool) {
 			this := Span{From: s.At, To: s.At + len(way), Kind: secret.kind, Rank: secret.rank}
 			s.found[secret] = last{this.To, s.Texts.Steps}
 			s.ended = max(s.ended, this.To)
-			if !is {
-				found, is = this, true
+			if !ok {
+				found, ok = this, true
 			}
 			found.Join(this)
 		}
 		return false
 	})
-	return found, is
+	return found, ok
 }

@@ -139,8 +139,8 @@ func TestTextsAreFoundAsEachByItself(t *testing.T) {
 // allOf adds what is found in a text up to its end.
 func allOf(s *streamre.Search, spans []streamre.Span, text string, last bool) []streamre.Span {
 	for {
-		one, is := s.Next(text, len(text), last)
-		if !is {
+		one, ok := s.Next(text, len(text), last)
+		if !ok {
 			return spans
 		}
 		spans = append(spans, one)

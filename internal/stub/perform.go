@@ -141,8 +141,8 @@ func (o obligations) Fetch(ctx context.Context, s adk.Scope, of adk.CollectionNa
 	}
 	tools := make([]adk.Record, len(x.Records))
 	for i, record := range x.Records {
-		tool, is := record.(*adk.Tool)
-		if tools[i] = record; is {
+		tool, ok := record.(*adk.Tool)
+		if tools[i] = record; ok {
 			tools[i] = st.Tool(tool)
 		}
 	}
@@ -211,8 +211,8 @@ func (s *Stage) dispatch(h *Handle, x *adk.Crossing) {
 // opening is the opening of a media whose bytes come from the trace: no reader of
 // user code runs.
 func (s *Stage) opening(x *adk.Crossing) *adk.Crossing {
-	media, is := x.Record.(*adk.Media)
-	if !is {
+	media, ok := x.Record.(*adk.Media)
+	if !ok {
 		return x
 	}
 	from := *x
@@ -232,9 +232,9 @@ type recordedUser struct{ *Stage }
 
 // Tool is the recorded tool with the handler that it has in the new run.
 func (u recordedUser) Tool(of adk.Handle, x *adk.Crossing) (*adk.Tool, bool) {
-	tool, is := x.Record.(*adk.Tool)
+	tool, ok := x.Record.(*adk.Tool)
 	switch {
-	case !is:
+	case !ok:
 		return nil, false
 	case x.Kind == adk.KindExecute:
 		return u.director.Executable(of, tool), true

@@ -40,7 +40,7 @@ var ErrStopped = errors.New("replay: stopped at the first divergence")
 func leave(x *adk.Crossing) error {
 	switch x.Outcome {
 	case adk.OutcomePanic:
-		if p, is := errors.AsType[*adk.PanicError](x.Err); is {
+		if p, ok := errors.AsType[*adk.PanicError](x.Err); ok {
 			panic(p.Value)
 		}
 		panic(x.Err)

@@ -103,8 +103,8 @@ var lost sync.Map
 func (l Label) Lose() { lost.Store(l.run, true) }
 
 func isLost(run string) bool {
-	_, is := lost.Load(run)
-	return is
+	_, ok := lost.Load(run)
+	return ok
 }
 
 // Group is how many goroutines have one stack.
@@ -263,7 +263,7 @@ func readTraceback(text string) (g Goroutine) {
 			continue
 		}
 		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
-		if creator, is := strings.CutPrefix(lines[i], "created by "); is {
+		if creator, ok := strings.CutPrefix(lines[i], "created by "); ok {
 			creator, parent, _ := strings.Cut(creator, " in goroutine ")
 			g.parent, _ = strconv.Atoi(parent)
 			g.Origin = frameOf(creator, place)

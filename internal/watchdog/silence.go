@@ -24,8 +24,8 @@ func WithSilence(ctx context.Context, after time.Duration, tell func(run string,
 
 // Hear tells of a run's silence whom its context names, until it is ended.
 func Hear(ctx context.Context, run string, label Label, progress func() int64) (end func()) {
-	s, is := ctx.Value(silenceKey{}).(silence)
-	if !is {
+	s, ok := ctx.Value(silenceKey{}).(silence)
+	if !ok {
 		return func() {}
 	}
 	over := make(chan struct{})

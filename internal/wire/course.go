@@ -220,8 +220,8 @@ func Dialed(missing, end *adk.Crossing) string {
 	if missing == nil || end == nil || !Asks(missing) || end.Err == nil {
 		return ""
 	}
-	failed, is := errors.AsType[*net.OpError](end.Err)
-	if !is || failed.Op != "dial" || failed.Addr == nil {
+	failed, ok := errors.AsType[*net.OpError](end.Err)
+	if !ok || failed.Op != "dial" || failed.Addr == nil {
 		return ""
 	}
 	return failed.Addr.String()

@@ -288,8 +288,8 @@ func (e *Encoder) Int(name string, n int64) {
 }
 
 // Bool writes a member that is true; false is left out.
-func (e *Encoder) Bool(name string, is bool) {
-	if is {
+func (e *Encoder) Bool(name string, ok bool) {
+	if ok {
 		e.Key(name)
 		e.Out = append(e.Out, "true"...)
 	}

@@ -237,8 +237,8 @@ func orNone(ok bool, err error) error {
 	return nil
 }
 
-func yes(is bool) string {
-	if is {
+func yes(ok bool) string {
+	if ok {
 		return "yes"
 	}
 	return ""

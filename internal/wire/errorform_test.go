@@ -142,15 +142,15 @@ func TestFailuresOfConnectionsKeepTheirTypes(t *testing.T) {
 // WLD-3: an error of a type that only its program knows says as before whether it is a
 // timeout.
 func TestTimeoutsStayTimeouts(t *testing.T) {
-	for _, is := range []bool{true, false} {
-		read, line := throughTrace(t, fmt.Errorf("ask: %w", slow{is}))
+	for _, ok := range []bool{true, false} {
+		read, line := throughTrace(t, fmt.Errorf("ask: %w", slow{ok}))
 		var timeout net.Error
 		require.ErrorAs(t, read, &timeout)
-		assert.Equal(t, is, timeout.Timeout())
-		assert.Contains(t, line, fmt.Sprintf(`{"text":"slow","timeout":%t}`, is))
-		op, _ := throughTrace(t, &net.OpError{Op: "read", Net: "tcp", Err: slow{is}})
+		assert.Equal(t, ok, timeout.Timeout())
+		assert.Contains(t, line, fmt.Sprintf(`{"text":"slow","timeout":%t}`, ok))
+		op, _ := throughTrace(t, &net.OpError{Op: "read", Net: "tcp", Err: slow{ok}})
 		require.ErrorAs(t, op, &timeout)
-		assert.Equal(t, is, timeout.Timeout())
+		assert.Equal(t, ok, timeout.Timeout())
 	}
 }
 

@@ -89,11 +89,11 @@ func noteOf(of note, n int) string {
 }
 
 // counted is what a note of this kind counts; is tells that it is one.
-func (of note) counted(text string) (n int, is bool) {
-	rest, is := strings.CutPrefix(text, of.before)
+func (of note) counted(text string) (n int, ok bool) {
+	rest, ok := strings.CutPrefix(text, of.before)
 	figure, _, _ := strings.Cut(rest, " ")
 	n, err := strconv.Atoi(figure)
-	return n, is && err == nil && text == noteOf(of, n)
+	return n, ok && err == nil && text == noteOf(of, n)
 }
 
 // JoinedNotes are what the reports of several traces say, each thing once: of those that count
@@ -104,7 +104,7 @@ func JoinedNotes(reports ...[]string) (joined []string) {
 	notes:
 		for _, text := range report {
 			for _, of := range []note{placeholdersNote, unvalidatedNote, idsNote} {
-				if n, is := of.counted(text); is {
+				if n, ok := of.counted(text); ok {
 					if sums[of] += n; sums[of] == n {
 						at[of], joined = len(joined), append(joined, text)
 					}

@@ -205,7 +205,7 @@ func heldData(of func(*adk.Crossing) *any, parse func(*Decoder, []byte) (any, er
 		},
 		take: func(h *Held, from heldPlace, x *adk.Crossing) heldPlace {
 			value := h.objects.at(from.object)
-			if text, is := value.(dataText); is {
+			if text, ok := value.(dataText); ok {
 				value, _ = parse(new(Decoder), []byte(text)) // it was parsed before
 			}
 			*of(x) = value

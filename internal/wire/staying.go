@@ -77,7 +77,7 @@ func (s *Staying) Pass(x *adk.Crossing, w Weight) (depth int) {
 		s.Weight += copies*w.Data - s.ops[x.Op]
 		s.ops[x.Op] = copies * w.Data
 	}
-	if bytes, is := x.Value.([]byte); is && OpensMedia(x) {
+	if bytes, ok := x.Value.([]byte); ok && OpensMedia(x) {
 		s.Weight += int64(len(bytes))
 	}
 	return 0

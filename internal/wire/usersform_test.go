@@ -68,7 +68,7 @@ var usersTypes = trace.Options{ErrorTypes: map[string]trace.ErrorType{
 	"shop.Veiled":  trace.ErrorOf[veiled](),
 	"shop.Within": {
 		Split: func(err error) map[string]string {
-			if _, is := err.(*within); !is {
+			if _, ok := err.(*within); !ok {
 				return nil
 			}
 			return map[string]string{}

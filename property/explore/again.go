@@ -74,8 +74,8 @@ func (e *exploring) isLoose(a *attempt) {
 // close what it holds open.
 func (e *exploring) mayClose(seam string) bool {
 	s, err := adk.ParseSeam(seam)
-	_, is := e.looseIn.Load(anyIteration(s))
-	return err != nil || is
+	_, ok := e.looseIn.Load(anyIteration(s))
+	return err != nil || ok
 }
 
 // anyCase is what is said of a run that is another one once its caller has left.

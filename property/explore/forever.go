@@ -43,7 +43,7 @@ func (w *asked) isLike(request json.RawMessage) bool {
 // ids. The world is not asked.
 func (w *asked) again(times int) *brokenAnswer {
 	answer := w.whole()
-	if fresh, is := chatfault.Again(times).Break(chatfault.Answer{Value: w.value, Pieces: w.pieces, HTTP: w.http}); is {
+	if fresh, ok := chatfault.Again(times).Break(chatfault.Answer{Value: w.value, Pieces: w.pieces, HTTP: w.http}); ok {
 		answer.value, answer.pieces = fresh.Value, fresh.Pieces
 		answer.says(w)
 	}

@@ -92,12 +92,12 @@ func (d desk) subject(t *testing.T) turn.Subject {
 				if err != nil && d.again && ctx.Err() == nil {
 					result, err = dc.Execute(ctx, tools[n], map[string]any{})
 				}
-				switch text, is := result.(*adk.Tokenizable); {
+				switch text, ok := result.(*adk.Tokenizable); {
 				case ctx.Err() != nil:
 					return ctx.Err()
 				case err != nil && !d.drops:
 					all = append(all, "error: "+err.Error())
-				case err != nil || !is:
+				case err != nil || !ok:
 					all = append(all, "")
 				default:
 					all = append(all, text.String())

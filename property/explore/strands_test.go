@@ -31,7 +31,7 @@ func TestStrandsBesideEachOther(t *testing.T) {
 	s.Check = func(r turn.Run) error {
 		last := ""
 		for x := range r.Crossings {
-			if m, is := x.Record.(*adk.Message); is && x.Kind == adk.KindMutate {
+			if m, ok := x.Record.(*adk.Message); ok && x.Kind == adk.KindMutate {
 				last = m.Content().String()
 			}
 		}

@@ -475,8 +475,8 @@ func shortened(w *asked, piece int) (*brokenAnswer, string) {
 	if !w.http || piece == 0 {
 		return nil, onlyHTTP
 	}
-	half, is := httpform.HalfOf(w.pieces[piece].Value)
-	if !is {
+	half, ok := httpform.HalfOf(w.pieces[piece].Value)
+	if !ok {
 		return nil, onlyJSON
 	}
 	return &brokenAnswer{pieces: append(slices.Clone(w.pieces[:piece]), adk.Piece{Value: half})}, ""

@@ -129,7 +129,7 @@ func (p *process) aroundProviders(all []session.Provider) []session.Provider {
 	around := make([]session.Provider, len(all))
 	for i, provider := range all {
 		around[i] = pointedProvider{provider, p}
-		if committer, is := provider.(session.Committer); is {
+		if committer, ok := provider.(session.Committer); ok {
 			around[i] = pointedCommitter{pointedProvider{provider, p}, committer}
 		}
 	}

@@ -170,7 +170,7 @@ func (b brokenStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.Collec
 		return fetched, err
 	}
 	for i, record := range fetched {
-		if tool, is := record.(*adk.Tool); is && tool != nil {
+		if tool, ok := record.(*adk.Tool); ok && tool != nil {
 			fetched[i] = b.p.aroundTool(tool)
 		}
 	}

@@ -73,8 +73,8 @@ func (g *goWriter) failure(f *turn.Failure) string {
 
 func failureLiteral(kind string, f *turn.Failure) string {
 	var fields []string
-	add := func(name string, value any, is bool) {
-		if is {
+	add := func(name string, value any, ok bool) {
+		if ok {
 			fields = append(fields, fmt.Sprintf("%s: %#v", name, value))
 		}
 	}

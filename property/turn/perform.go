@@ -126,9 +126,9 @@ func (s *interpreter) keepAll(fetch *operation, all []adk.Record) error {
 // Tool is the tool that is registered, which may be none, or that is executed: the one
 // that the operation brings itself, or that the context has under the name.
 func (o *operation) Tool(adk.Handle, *adk.Crossing) (*adk.Tool, bool) {
-	brought, is := o.Record.(*adk.Tool)
+	brought, ok := o.Record.(*adk.Tool)
 	switch {
-	case is:
+	case ok:
 		return o.stage.tool(brought), true
 	case o.Kind == adk.KindRegister:
 		return nil, true

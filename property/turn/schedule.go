@@ -385,7 +385,7 @@ func (s *Schedule) read(part string) error {
 	if name == withoutName {
 		return s.readWithout(part, place)
 	}
-	if input, is, err := readInput(name, place); is {
+	if input, ok, err := readInput(name, place); ok {
 		if err == nil && !s.Input.IsZero() {
 			err = fmt.Errorf("%q: a turn begins with one conversation", part)
 		}

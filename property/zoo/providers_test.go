@@ -67,7 +67,7 @@ var providers = []family{
 		}, remove)
 		i.Check = func(r turn.Run) error {
 			for x := range r.Crossings {
-				if args, is := x.Args.(map[string]any); is && x.Kind == adk.KindExecute && x.Phase == adk.Begin && args["folder"] == nil {
+				if args, ok := x.Args.(map[string]any); ok && x.Kind == adk.KindExecute && x.Phase == adk.Begin && args["folder"] == nil {
 					return errors.New("no folder is removed, whichever that is")
 				}
 			}
@@ -167,7 +167,7 @@ var providers = []family{
 		})
 		i.Check = func(r turn.Run) error {
 			for x := range r.Crossings {
-				if m, is := x.Record.(*adk.Message); is && x.Kind == adk.KindStore && x.Phase == adk.Begin && m.Content().String() != whole {
+				if m, ok := x.Record.(*adk.Message); ok && x.Kind == adk.KindStore && x.Phase == adk.Begin && m.Content().String() != whole {
 					return fmt.Errorf("%q is kept for the answer", m.Content())
 				}
 			}

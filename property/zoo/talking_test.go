@@ -34,7 +34,7 @@ func assistant(effect adk.Effect, handler handles) turn.Instance {
 // gave is what the tool gave in the end, as a text; empty where it failed.
 func gave(r turn.Run) (text string) {
 	for x := range r.Crossings {
-		if result, is := x.Result.(*adk.Tokenizable); is && x.Kind == adk.KindReturn {
+		if result, ok := x.Result.(*adk.Tokenizable); ok && x.Kind == adk.KindReturn {
 			text = result.String()
 		}
 	}

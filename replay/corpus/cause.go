@@ -170,13 +170,13 @@ func (c *Cause) inPlaces(d *replay.Divergence, e *replay.Evidence, about *adk.Cr
 // allChanges are the changes of fields, of which one that has another name now is said with that.
 func allChanges(fields []replay.FieldDiff) (changes []Change) {
 	for _, f := range fields {
-		switch other, is := renamed(f, fields); {
+		switch other, ok := renamed(f, fields); {
 		case exchanged(f, fields):
 			changes = append(changes, Change{Field: f.Anywhere(), Exchanged: true}) // once, as telling has it
-		case is && f.Want == "":
+		case ok && f.Want == "":
 			of := strings.TrimSuffix(f.Anywhere(), "."+compare.LastMember(f.Field))
 			changes = append(changes, Change{Field: of, Removed: compare.LastMember(other.Field), Added: compare.LastMember(f.Field)})
-		case is: // it is said with its new name
+		case ok: // it is said with its new name
 		default:
 			changes = append(changes, fieldChanges(f, fields)...)
 		}
@@ -232,7 +232,7 @@ func asked(x *adk.Crossing) string {
 	case !wire.IsAsk(x):
 		return ""
 	}
-	if method, path, is := httpform.RequestLine(x.JSON); is {
+	if method, path, ok := httpform.RequestLine(x.JSON); ok {
 		return safetext.Shortened(method+" "+path, longestSaid)
 	}
 	if words := statement(x.JSON); words != "" {
@@ -343,7 +343,7 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 
 // renamed is the member that one has become, or that it was: the one that alone is new in its object
 // where this one is gone, or gone where it is new, and holds the same.
-func renamed(f replay.FieldDiff, all []replay.FieldDiff) (other replay.FieldDiff, is bool) {
+func renamed(f replay.FieldDiff, all []replay.FieldDiff) (other replay.FieldDiff, ok bool) {
 	others := func(f replay.FieldDiff) []replay.FieldDiff {
 		return slices.DeleteFunc(slices.Clone(all), func(o replay.FieldDiff) bool { return !isRenamed(f, o) && !isRenamed(o, f) })
 	}
@@ -369,7 +369,7 @@ func isText(value string) bool {
 func newError(fields []replay.FieldDiff, data map[string]bool) *Change {
 	for _, f := range fields {
 		_, got, _ := f.Trees()
-		if text, is := compare.ErrorWords(got); is && f.Of == adk.FieldErr {
+		if text, ok := compare.ErrorWords(got); ok && f.Of == adk.FieldErr {
 			c := &Change{Field: f.Field, Added: piece(tokensOf(text)), Various: true}
 			if c.Template = cmp.Or(c.template(data), c.Added); hasWord(c.Template) {
 				return c
@@ -469,7 +469,7 @@ func wordsOf(crossings []*adk.Crossing) map[string]bool {
 func addWords(words map[string]bool, tree any) {
 	switch v := tree.(type) {
 	case string:
-		if inside, is := jsondiff.Decode(v); is && jsondiff.IsContainer(inside) {
+		if inside, ok := jsondiff.Decode(v); ok && jsondiff.IsContainer(inside) {
 			addWords(words, inside)
 			return
 		}

@@ -66,7 +66,7 @@ func isMember(field string, want, got any) bool {
 func isAbsent(v any) bool { return v == nil || v == (jsondiff.Absent{}) }
 
 func memberOf(v any) string {
-	if _, is := v.(string); is {
+	if _, ok := v.(string); ok {
 		return maskData
 	}
 	return ""

@@ -349,7 +349,7 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 		live.Again = func() replay.Live { return c.live(source.Name) }
 	}
 	report, err := replay.Verify(ctx, buffer, live, reading)
-	if behind, is := errors.AsType[*stub.LeftBehindError](err); is {
+	if behind, ok := errors.AsType[*stub.LeftBehindError](err); ok {
 		c.mu.Lock()
 		c.left = append(c.left, safetext.OfFile(source.Name, errors.New(behind.Who))) // why it was cut short stands in the report
 		c.mu.Unlock()
@@ -372,8 +372,8 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 
 // isEdited reports whether a trace was changed after it was written.
 func isEdited(err error) bool {
-	format, is := errors.AsType[*trace.FormatError](err)
-	return is && (format.Fault == trace.FaultDigest || format.Fault == trace.FaultCount)
+	format, ok := errors.AsType[*trace.FormatError](err)
+	return ok && (format.Fault == trace.FaultDigest || format.Fault == trace.FaultCount)
 }
 
 // longestKept is how much is kept of one value of a divergence, in bytes.

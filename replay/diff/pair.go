@@ -326,7 +326,7 @@ func leafValue(text []byte) any {
 	if len(text) == 0 {
 		return jsondiff.Absent{}
 	}
-	if tree, is := jsondiff.Decode(string(text)); is {
+	if tree, ok := jsondiff.Decode(string(text)); ok {
 		return tree
 	}
 	return string(text)

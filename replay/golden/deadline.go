@@ -38,8 +38,8 @@ func untilNearlyOver(t TB) (context.Context, context.CancelFunc) {
 	if !has {
 		return context.Background(), func() {}
 	}
-	deadline, is := timed.Deadline()
-	if !is {
+	deadline, ok := timed.Deadline()
+	if !ok {
 		return context.Background(), func() {}
 	}
 	return context.WithDeadlineCause(context.Background(), deadline.Add(-time.Until(deadline)/10), errNearlyOver)

@@ -57,7 +57,7 @@ func (c *corpusCheck) page() {
 	}
 	name := suiteName(c.t.Name())
 	file = ownFile(file, name)
-	if other, is := pages.LoadOrStore(file, name); is && other != name {
+	if other, ok := pages.LoadOrStore(file, name); ok && other != name {
 		c.t.Errorf("replay: %s: %s has the page of %s: a * in the name stands for the test", pageVariable, file, other)
 		return
 	}

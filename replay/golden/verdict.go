@@ -127,8 +127,8 @@ func notAccepted(refused []tried) string {
 
 // isOfFiles reports whether an error says that a file cannot be read or written.
 func isOfFiles(err error) bool {
-	_, is := errors.AsType[*fs.PathError](err)
-	return is
+	_, ok := errors.AsType[*fs.PathError](err)
+	return ok
 }
 
 func refusals(all []tried) []tried {

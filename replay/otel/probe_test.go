@@ -148,7 +148,7 @@ func valueSaid(v attribute.Value) any {
 func list(all []any) any {
 	texts := []string{}
 	for _, one := range all {
-		if text, is := one.(string); is {
+		if text, ok := one.(string); ok {
 			texts = append(texts, text)
 		}
 	}
@@ -339,7 +339,7 @@ func TestEvents(t *testing.T) {
 				if !strings.HasPrefix(key, "gen_ai.") && !strings.HasPrefix(key, "server.") {
 					continue
 				}
-				if text, is := value.(string); is && strings.HasPrefix(text, "[") {
+				if text, ok := value.(string); ok && strings.HasPrefix(text, "[") {
 					raw, err := json.Marshal(said[key])
 					require.NoError(t, err)
 					assert.JSONEq(t, text, string(raw), key)

@@ -77,8 +77,8 @@ func recordHost(name string, open func(file string) (io.WriteCloser, error), mas
 // sessionOf names the session that a turn is of, by its first crossing; empty for none.
 func sessionOf(first *adk.Crossing) string {
 	stash, _ := first.Value.(map[string]any)
-	seed, is := seedIn(stash)
-	if !is {
+	seed, ok := seedIn(stash)
+	if !ok {
 		return ""
 	}
 	return fmt.Sprintf("%q", []string{seed.Tenant, seed.Session})

@@ -89,8 +89,8 @@ func (r *Recording) untold(reading trace.Options) (cut []corpus.Source, strange 
 		}
 	}
 	spare := 0
-	for _, is := range told.open {
-		if is {
+	for _, ok := range told.open {
+		if ok {
 			spare++
 		}
 	}

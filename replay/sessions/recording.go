@@ -155,7 +155,7 @@ func readSource(source corpus.Source, reading trace.Options) (*Journal, error) {
 	}
 	defer content.Close()
 	j, err := Read(content, reading)
-	if format, is := errors.AsType[*FormatError](err); is && format.Fault == trace.FaultTruncated && format.Line == 1 { // named as one, and not begun
+	if format, ok := errors.AsType[*FormatError](err); ok && format.Fault == trace.FaultTruncated && format.Line == 1 { // named as one, and not begun
 		return &Journal{open: []string{source.Name}}, nil
 	}
 	return j, err
@@ -269,7 +269,7 @@ const mostListed = 3
 func inShort(notCompared []string) (short []string) {
 	var turns []string
 	for _, what := range notCompared {
-		if turn, is := strings.CutSuffix(what, noTrace); is {
+		if turn, ok := strings.CutSuffix(what, noTrace); ok {
 			turns = append(turns, strings.TrimPrefix(turn, "turn "))
 		} else {
 			short = append(short, what)

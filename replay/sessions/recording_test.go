@@ -302,9 +302,9 @@ func TestCutJournals(t *testing.T) {
 // SES-32: a host that was killed before its journal said what it is has left one with nothing.
 func TestJournalsWithoutAHeader(t *testing.T) {
 	whole := played(t, "two-hosts")["first.journal.jsonl"]
-	for content, is := range map[string]bool{"": true, string(whole[:1]): true, string(whole[:30]): true, "x": false, "{}\n": false} {
+	for content, ok := range map[string]bool{"": true, string(whole[:1]): true, string(whole[:30]): true, "x": false, "{}\n": false} {
 		recordings, traces := sessions.Recordings(sourcesOf("", map[string][]byte{"first.journal.jsonl": []byte(content)}))
-		if !is {
+		if !ok {
 			assert.Len(t, traces, 1, content)
 			continue
 		}

@@ -282,7 +282,7 @@ func (a *rerecording) verified(ctx context.Context) error {
 
 // bodyOf is a record as a commit writes it; nil where there is none.
 func bodyOf(record adk.Record) (json.RawMessage, error) {
-	if marshaler, is := record.(json.Marshaler); is { // whose own text it is, as it stands
+	if marshaler, ok := record.(json.Marshaler); ok { // whose own text it is, as it stands
 		return marshaler.MarshalJSON()
 	}
 	return nil, nil

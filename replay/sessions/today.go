@@ -101,7 +101,7 @@ func (b beginning) today(host *session.Host, values map[string]session.Value) (r
 	for key, leaf := range hidden {
 		hide(raw.Stash, "session.context."+key, leaf)
 	}
-	if own, is := raw.Stash["session"].(map[string]any); is && masked {
+	if own, ok := raw.Stash["session"].(map[string]any); ok && masked {
 		own["auth"] = auth // nobody knows more of it
 	}
 	return raw, err

@@ -430,8 +430,8 @@ func beginningOf(x *adk.Crossing) (b beginning, err error) {
 	}
 	stash, _ := x.Value.(map[string]any)
 	b.raw = adk.RawTurn{SystemPrompt: x.Text, Instructions: x.Texts, Stash: stash}
-	var is bool
-	if b.seed, is = seedIn(stash); !is {
+	var ok bool
+	if b.seed, ok = seedIn(stash); !ok {
 		return b, errors.New("the trace has no seed: it is none of a session's turn")
 	}
 	b.values = valuesIn(stash)
@@ -439,7 +439,7 @@ func beginningOf(x *adk.Crossing) (b beginning, err error) {
 }
 
 // seedIn is the seed in a stash, if there is one.
-func seedIn(stash map[string]any) (seed session.Seed, is bool) {
+func seedIn(stash map[string]any) (seed session.Seed, ok bool) {
 	own, _ := stash["session"].(map[string]any)
 	raw, _ := own["seed"].(json.RawMessage)
 	return seed, json.Unmarshal(raw, &seed) == nil
@@ -452,9 +452,9 @@ func valuesIn(stash map[string]any) map[string]session.Value {
 	var gather func(tree map[string]any, prefix string)
 	gather = func(tree map[string]any, prefix string) {
 		for name, leaf := range tree {
-			if below, is := leaf.(map[string]any); is {
+			if below, ok := leaf.(map[string]any); ok {
 				gather(below, prefix+name+".")
-			} else if raw, is := leaf.(json.RawMessage); is {
+			} else if raw, ok := leaf.(json.RawMessage); ok {
 				var value session.Value
 				if isWhollyMasked(raw) { // whose version nobody knows
 					values[prefix+name] = session.Value{Body: raw}
@@ -546,10 +546,10 @@ func otherLeaves(a, b map[string]any) (paths []string) {
 	maps.Copy(names, a)
 	maps.Copy(names, b)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		below, is := a[name].(map[string]any)
+		below, ok := a[name].(map[string]any)
 		other, too := b[name].(map[string]any)
 		switch {
-		case is || too:
+		case ok || too:
 			for _, path := range otherLeaves(below, other) {
 				paths = append(paths, name+"."+path)
 			}

@@ -30,7 +30,7 @@ func asVersion(t *testing.T, recorded *trace.Trace, version int) []byte {
 // states are the digests of the states in a file.
 func states(file []byte) (digests []string) {
 	for line := range strings.Lines(string(file)) {
-		if _, digest, is := strings.Cut(line, `"digest":`); is && strings.Contains(line, `"kind":"state"`) {
+		if _, digest, ok := strings.Cut(line, `"digest":`); ok && strings.Contains(line, `"kind":"state"`) {
 			digests = append(digests, digest)
 		}
 	}

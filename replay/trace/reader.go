@@ -151,7 +151,7 @@ func (r *Reader) readHeader() error {
 		return r.beyond(limitValues)
 	}
 	if err := readHeader(r.dec, &r.header); err != nil {
-		if other, is := errors.AsType[*FormatError](err); is {
+		if other, ok := errors.AsType[*FormatError](err); ok {
 			return r.fail(other.Fault, other.Reason, nil)
 		}
 		return r.malformed(err)
@@ -397,10 +397,10 @@ func trim(line []byte) []byte { return line[:len(line)-1] }
 // failedRead keeps the FormatErrors that come up while reading, and says of an
 // error of the underlying reader where it was.
 func (r *Reader) failedRead(err error) error {
-	if _, is := errors.AsType[*FormatError](err); is {
+	if _, ok := errors.AsType[*FormatError](err); ok {
 		return err
 	}
-	if damage, is := errors.AsType[*unpackError](err); is {
+	if damage, ok := errors.AsType[*unpackError](err); ok {
 		return r.fail(damage.fault, damage.Error(), damage.err)
 	}
 	return fmt.Errorf("replay: reading line %d of a trace: %w", r.number, err)

@@ -231,8 +231,8 @@ func toolsIn(body map[string]any) (tools []any) {
 	given, _ := body["tools"].([]any)
 	for _, tool := range given {
 		object, _ := tool.(map[string]any)
-		declared, is := object["functionDeclarations"].([]any)
-		if is && len(object) == 1 {
+		declared, ok := object["functionDeclarations"].([]any)
+		if ok && len(object) == 1 {
 			tools = append(tools, declared...)
 		} else {
 			tools = append(tools, tool)

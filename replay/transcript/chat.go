@@ -31,7 +31,7 @@ func readChatRequest(raw json.RawMessage) *chatRequest {
 	if talk == nil {
 		return nil
 	}
-	if headers, is := talk.Outside["headers"].(map[string]any); is && headers["content-type"] == "application/json" { // it goes without saying
+	if headers, ok := talk.Outside["headers"].(map[string]any); ok && headers["content-type"] == "application/json" { // it goes without saying
 		if delete(headers, "content-type"); len(headers) == 0 {
 			delete(talk.Outside, "headers")
 		}

@@ -127,7 +127,7 @@ func TestStateAtEveryCrossing(t *testing.T) {
 }
 
 func faultOf(err error) trace.Fault {
-	if format, is := errors.AsType[*trace.FormatError](err); is {
+	if format, ok := errors.AsType[*trace.FormatError](err); ok {
 		return format.Fault
 	}
 	return ""

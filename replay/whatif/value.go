@@ -50,7 +50,7 @@ func (w *whatIf) put(t target, value any) error {
 // an error, a record and their like within it, and plain data otherwise.
 func (w *whatIf) written(t target, value any) ([]byte, error) {
 	whole := t.rest == ""
-	if raw, is := value.(json.RawMessage); is && !(whole && t.use.Field == adk.FieldSchema) {
+	if raw, ok := value.(json.RawMessage); ok && !(whole && t.use.Field == adk.FieldSchema) {
 		if !json.Valid(raw) {
 			return nil, errors.New("the value is not JSON")
 		}
@@ -156,7 +156,7 @@ func within(tree any, path string, value any) (any, error) {
 	case nil:
 		return within(map[string]any{}, path, value)
 	case map[string]any:
-		if kind, record, is := recordIn(t); is {
+		if kind, record, ok := recordIn(t); ok {
 			changed, err := within(record, path, value)
 			t[kind] = changed
 			return t, err
@@ -205,8 +205,8 @@ func withinList(all []any, path string, value any) (any, error) {
 }
 
 // recordIn is the record in what a trace writes of one.
-func recordIn(t map[string]any) (kind string, record any, is bool) {
-	if _, is := t["#"]; !is || len(t) != 2 {
+func recordIn(t map[string]any) (kind string, record any, ok bool) {
+	if _, ok := t["#"]; !ok || len(t) != 2 {
 		return "", nil, false
 	}
 	for kind, record := range t {
@@ -220,11 +220,11 @@ func recordIn(t map[string]any) (kind string, record any, is bool) {
 // keyIn is the id, or the name, of a record in a tree.
 func keyIn(tree any) string {
 	t, _ := tree.(map[string]any)
-	if _, record, is := recordIn(t); is {
+	if _, record, ok := recordIn(t); ok {
 		t, _ = record.(map[string]any)
 	}
 	for _, key := range []string{"id", "name"} {
-		if text, is := t[key].(string); is {
+		if text, ok := t[key].(string); ok {
 			return text
 		}
 	}

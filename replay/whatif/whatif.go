@@ -184,7 +184,7 @@ func (w *whatIf) refused(err error) error {
 
 // inFile says of an error of a trace that has no file yet which one it is.
 func inFile(err error, file string) error {
-	if format, is := errors.AsType[*trace.FormatError](err); is && format.File == "" {
+	if format, ok := errors.AsType[*trace.FormatError](err); ok && format.File == "" {
 		format.File = file
 	}
 	return err

@@ -7,19 +7,19 @@ import "errors"
 // the error, and of what that wraps until decide has decided; of errors that are joined all
 // have to be it. What wraps nothing, and is not decided on, is not. Nor is an error whose
 // own methods panic, as those of a nil pointer that came back as an error do.
-func Every(err error, decide func(error) (is, decided bool)) (is bool) {
+func Every(err error, decide func(error) (ok, decided bool)) (ok bool) {
 	defer func() {
 		if recover() != nil {
-			is = false
+			ok = false
 		}
 	}()
 	return every(err, decide)
 }
 
-func every(err error, decide func(error) (is, decided bool)) bool {
+func every(err error, decide func(error) (ok, decided bool)) bool {
 	for err != nil {
-		if is, decided := decide(err); decided {
-			return is
+		if ok, decided := decide(err); decided {
+			return ok
 		}
 		joined, several := err.(interface{ Unwrap() []error })
 		if !several {

@@ -28,7 +28,7 @@ func (none) Unwrap() []error { return nil }
 
 // ABT-2: what is joined has to be it as a whole, and what nobody decides on is not.
 func TestEvery(t *testing.T) {
-	decide := func(err error) (is, decided bool) { return err == errSought, err == errSought || err == errOther }
+	decide := func(err error) (ok, decided bool) { return err == errSought, err == errSought || err == errOther }
 	for _, c := range []struct {
 		err error
 		is  bool

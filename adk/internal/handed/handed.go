@@ -24,7 +24,7 @@ type Context struct {
 // Over is a context over the one beneath, with a handle.
 func Over(beneath context.Context, handle fmt.Stringer) Context {
 	ends := beneath
-	if inner, is := beneath.(*Context); is {
+	if inner, ok := beneath.(*Context); ok {
 		ends = inner.ends
 	}
 	return Context{Context: beneath, Handle: handle, ends: ends}

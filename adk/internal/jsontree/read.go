@@ -293,7 +293,7 @@ var strictEscapes = map[byte]byte{
 
 func (r *reader) escape(text *strings.Builder) {
 	c := r.peek()
-	if plain, is := strictEscapes[c]; is {
+	if plain, ok := strictEscapes[c]; ok {
 		r.at++
 		text.WriteByte(plain)
 		return
@@ -315,7 +315,7 @@ func (r *reader) skipEscape() {
 		r.unicode()
 		return
 	}
-	if _, is := strictEscapes[r.peek()]; !is {
+	if _, ok := strictEscapes[r.peek()]; !ok {
 		r.unexpected("an escape that JSON has")
 	}
 	r.at++

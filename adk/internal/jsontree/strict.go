@@ -56,7 +56,7 @@ func (w *rewrite) value(v any) any {
 		return v
 	}
 	w.scratch = Append(w.scratch[:0], v)
-	if f, is := v.(float64); is && (math.IsNaN(f) || math.IsInf(f, 0)) {
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
 		w.scratch = append(w.scratch[:0], wordOf(f)...)
 	}
 	w.put(w.scratch)

@@ -183,11 +183,11 @@ func Equal(a, b any) bool {
 	case float64, Digits:
 		return isNumber(b) && CompareNumbers(a, b) == 0
 	case []any:
-		list, is := b.([]any)
-		return is && slices.EqualFunc(a, list, Equal)
+		list, ok := b.([]any)
+		return ok && slices.EqualFunc(a, list, Equal)
 	case *Object:
-		object, is := b.(*Object)
-		return is && equalObjects(a, object)
+		object, ok := b.(*Object)
+		return ok && equalObjects(a, object)
 	}
 	switch b.(type) {
 	case []any, *Object: // which cannot be compared with ==, or mean another thing by it

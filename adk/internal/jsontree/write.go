@@ -30,7 +30,7 @@ func Text(v any) string { return string(Append(nil, v)) }
 
 // Bare is the text that a value is, and of any other one its JSON on one line.
 func Bare(v any) string {
-	if text, is := v.(string); is {
+	if text, ok := v.(string); ok {
 		return text
 	}
 	return Text(v)

@@ -32,7 +32,7 @@ const deepest = 4
 // fill sets all that a value can hold, and reports whether it could. What has a form of
 // its own, as a time, stays as it is.
 func fill(v reflect.Value, depth int) bool {
-	if raw, is := v.Addr().Interface().(*json.RawMessage); is {
+	if raw, ok := v.Addr().Interface().(*json.RawMessage); ok {
 		*raw = json.RawMessage("1")
 		return true
 	}

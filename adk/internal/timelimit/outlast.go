@@ -28,7 +28,7 @@ func Outlast(ctx context.Context, err error, final bool) error {
 
 // isDeadline decides on the error of a context itself. One that only answers for it, as a
 // client's whose own Timeout has passed, is of no caller.
-func isDeadline(err error) (is, decided bool) {
-	is = err == context.DeadlineExceeded
-	return is, is
+func isDeadline(err error) (ok, decided bool) {
+	ok = err == context.DeadlineExceeded
+	return ok, ok
 }

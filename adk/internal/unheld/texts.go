@@ -74,7 +74,7 @@ func jsonOf(text string) string {
 }
 
 // take is the next of those that became said.
-func (t texts) take(said []byte) (text string, is bool) {
+func (t texts) take(said []byte) (text string, ok bool) {
 	of := t[string(said)]
 	if len(of) == 0 {
 		return "", false
@@ -172,9 +172,9 @@ func (t texts) told(line []byte) json.RawMessage {
 		}
 		end++
 		out = append(out, line[from:begin]...)
-		text, is := t.take(line[begin:end])
+		text, ok := t.take(line[begin:end])
 		switch {
-		case !is:
+		case !ok:
 			out = append(out, line[begin:end]...)
 		case end < len(line) && line[end] == ':':
 			return Because(fmt.Sprintf("the name is %s, in %d bytes with the SHA-256 %x", saidOf(text), len(line), sha256.Sum256(line)))
@@ -221,7 +221,7 @@ func within(tree any) (path, why string) {
 			}
 		}
 	case map[string]any:
-		if why, is := tree[member].(string); is && len(tree) == 1 {
+		if why, ok := tree[member].(string); ok && len(tree) == 1 {
 			return "", why
 		}
 		for _, name := range slices.Sorted(maps.Keys(tree)) {

@@ -144,8 +144,8 @@ func (r *reader) merge(o *jsontree.Object, n *yaml.Node, depth int) error {
 		sources = []any{value}
 	}
 	for _, source := range sources {
-		object, is := source.(*jsontree.Object)
-		if !is {
+		object, ok := source.(*jsontree.Object)
+		if !ok {
 			return fmt.Errorf("line %d: a merge of what is no map", n.Line)
 		}
 		for key, value := range object.All() {
@@ -177,7 +177,7 @@ func scalar(n *yaml.Node) (any, error) {
 		err := n.Decode(&b)
 		return b, err
 	case "!!int", "!!float":
-		if number, is := jsontree.ReadNumber(n.Value); is {
+		if number, ok := jsontree.ReadNumber(n.Value); ok {
 			return number, nil
 		}
 		var f float64

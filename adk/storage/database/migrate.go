@@ -67,9 +67,9 @@ func (db *DB) ownTables(ctx context.Context, provider *goose.Provider, behind in
 			return fmt.Errorf("database: reading the migrations: %w", err)
 		}
 		for _, match := range created.FindAllStringSubmatch(string(text), -1) {
-			if is, err := db.hasTable(ctx, match[1]); err != nil {
+			if ok, err := db.hasTable(ctx, match[1]); err != nil {
 				return err
-			} else if is {
+			} else if ok {
 				return strangeTable(match[1])
 			}
 		}
@@ -114,8 +114,8 @@ func (db *DB) hasTable(ctx context.Context, table string) (bool, error) {
 
 // number asks a table for a number, and gives 0 where the table is not there, or empty.
 func (db *DB) number(ctx context.Context, table, statement string) (number int64, err error) {
-	is, err := db.hasTable(ctx, table)
-	if err != nil || !is {
+	ok, err := db.hasTable(ctx, table)
+	if err != nil || !ok {
 		return 0, err
 	}
 	err = db.retry(ctx, func() error {

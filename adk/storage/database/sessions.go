@@ -286,8 +286,8 @@ func (s sessionTx) PutDelivery(ctx context.Context, d *sessionrows.Delivery) err
 		millisOf(d.NotBefore), millisOf(d.AcceptedAt), millisOf(d.SettledAt), millisOf(d.AppliedAt), millisOf(d.NotifiedAt))
 }
 
-func asNumber(is bool) int {
-	if is {
+func asNumber(ok bool) int {
+	if ok {
 		return 1
 	}
 	return 0

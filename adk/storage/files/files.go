@@ -205,8 +205,8 @@ func (d *Dir) list(place storage.Place) (*shelf, error) {
 		if !strings.HasSuffix(name, ending) {
 			continue
 		}
-		e, is := parsedName(name)
-		if !is || s.positions.Add(e.key, e) {
+		e, ok := parsedName(name)
+		if !ok || s.positions.Add(e.key, e) {
 			return nil, &adk.Error{Code: adk.E_STORAGE_CORRUPT, Message: fmt.Sprintf("the file %.120q is none of a record, or one of two of it", path.Join(folderOf(place), name))}
 		}
 		s.next = e.position + 1

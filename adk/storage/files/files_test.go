@@ -28,7 +28,7 @@ import (
 const childVariable = "ADKREPLAY_FILES_CHILD"
 
 func TestMain(m *testing.M) {
-	if dir, is := os.LookupEnv(childVariable); is {
+	if dir, ok := os.LookupEnv(childVariable); ok {
 		d, err := files.Open(dir, storage.Config{})
 		if err == nil {
 			err = storagetest.KeepUntilKilled(d.Storage())

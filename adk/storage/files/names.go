@@ -62,7 +62,7 @@ func fileOf(place storage.Place, e entry) string {
 }
 
 // parsedName is what the name of a record's file says.
-func parsedName(name string) (e entry, is bool) {
+func parsedName(name string) (e entry, ok bool) {
 	position, hash, _ := strings.Cut(strings.TrimSuffix(name, ending), "-")
 	key, err := hex.DecodeString(hash)
 	if err != nil || len(key) != len(e.key) {

@@ -119,6 +119,6 @@ var busyCodes = map[string]bool{
 
 // isBusy reports whether another connection had what it needed.
 func isBusy(err error) bool {
-	failed, is := errors.AsType[*pgconn.PgError](err)
-	return is && busyCodes[failed.Code]
+	failed, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && busyCodes[failed.Code]
 }

@@ -34,7 +34,7 @@ import (
 const childVariable = "ADKREPLAY_POSTGRES_CHILD"
 
 func TestMain(m *testing.M) {
-	if dsn, name, is := strings.Cut(os.Getenv(childVariable), "|"); is {
+	if dsn, name, ok := strings.Cut(os.Getenv(childVariable), "|"); ok {
 		if err := child(dsn, name); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -22,7 +22,7 @@ type proxy struct {
 	trips int
 	// cut reports whether the connection ends where the client waits for an answer; what it
 	// has sent has reached the server if that is sent.
-	cut func(sent []pgproto3.FrontendMessage) (is, forwarded bool)
+	cut func(sent []pgproto3.FrontendMessage) (ok, forwarded bool)
 }
 
 // newProxy gives the DSN under which a proxy listens.
@@ -197,7 +197,7 @@ func (p *proxy) during(f func()) int {
 }
 
 // cutAt has connections cut, until that was so or for ever.
-func (p *proxy) cutAt(cut func(sent []pgproto3.FrontendMessage) (is, forwarded bool)) {
+func (p *proxy) cutAt(cut func(sent []pgproto3.FrontendMessage) (ok, forwarded bool)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut = cut

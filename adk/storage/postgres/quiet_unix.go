@@ -23,11 +23,11 @@ func isDubious(_ context.Context, p stdlib.ShouldPingParams) bool {
 // rests, and does not wait for it. pgx's own look would have the server cancel what nobody
 // has asked for.
 func isQuiet(connection net.Conn) bool {
-	if wrapped, is := connection.(*tls.Conn); is {
+	if wrapped, ok := connection.(*tls.Conn); ok {
 		connection = wrapped.NetConn()
 	}
-	socket, is := connection.(syscall.Conn)
-	if !is {
+	socket, ok := connection.(syscall.Conn)
+	if !ok {
 		return false
 	}
 	raw, err := socket.SyscallConn()

@@ -82,8 +82,8 @@ func dsn(path, transactions string, pragmas ...string) string {
 
 // isBusy reports whether another connection had what it needed.
 func isBusy(err error) bool {
-	failed, is := errors.AsType[*sqlite.Error](err)
-	if !is {
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
 		return false
 	}
 	primary := failed.Code() & 0xff

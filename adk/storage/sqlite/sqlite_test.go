@@ -32,7 +32,7 @@ import (
 const childVariable = "ADKREPLAY_SQLITE_CHILD"
 
 func TestMain(m *testing.M) {
-	if path, name, is := strings.Cut(os.Getenv(childVariable), "|"); is {
+	if path, name, ok := strings.Cut(os.Getenv(childVariable), "|"); ok {
 		if err := child(path, name); err != nil {
 			log.Fatal(err)
 		}

@@ -66,7 +66,7 @@ const maxCells = 1 << 20
 
 func firstKeys(rows []any) []string {
 	for _, row := range rows {
-		if o, is := row.(*jsontree.Object); is && o.Len() > 0 {
+		if o, ok := row.(*jsontree.Object); ok && o.Len() > 0 {
 			return o.Keys()
 		}
 	}

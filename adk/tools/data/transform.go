@@ -42,7 +42,7 @@ func JSONTransform() *adk.Tool {
 					return "", fmt.Errorf("Error in operation %d (%q): %w", i+1, s.text("op"), err)
 				}
 			}
-			if text, is := value.(string); is {
+			if text, ok := value.(string); ok {
 				return text, nil
 			}
 			return spec.Indented(value, 2), nil
@@ -64,7 +64,7 @@ func (s step) run(value any) (any, error) {
 	name := s.text("op")
 	list, isList := value.([]any)
 	if name == "count" {
-		if o, is := value.(*jsontree.Object); is {
+		if o, ok := value.(*jsontree.Object); ok {
 			return float64(o.Len()), nil
 		}
 		if isList {
@@ -101,8 +101,8 @@ func (s step) whole(name string, least, usual int) (int, error) {
 	if !has && usual >= 0 {
 		return usual, nil
 	}
-	n, is := spec.NumberOf(given)
-	if !is || n != math.Trunc(n) || n < float64(least) || math.Abs(n) > 1e9 {
+	n, ok := spec.NumberOf(given)
+	if !ok || n != math.Trunc(n) || n < float64(least) || math.Abs(n) > 1e9 {
 		return 0, fmt.Errorf("%s: want a whole number from %d on", name, least)
 	}
 	return int(n), nil
@@ -114,7 +114,7 @@ func at(item any, path string) (any, bool) {
 	if path == "" {
 		return item, item != nil
 	}
-	if o, is := item.(*jsontree.Object); is { // a key may itself have dots
+	if o, ok := item.(*jsontree.Object); ok { // a key may itself have dots
 		if value, found := o.Get(path); found {
 			return value, value != nil
 		}
@@ -189,7 +189,7 @@ func bothTexts(a, b any, test func(a, b string) bool) bool {
 }
 
 func contains(v any, _ bool, want any) bool {
-	if list, is := v.([]any); is {
+	if list, ok := v.([]any); ok {
 		return slices.ContainsFunc(list, func(item any) bool { return jsontree.Equal(item, want) })
 	}
 	return bothTexts(v, want, strings.Contains)
@@ -277,8 +277,8 @@ func (s step) top(list []any) (any, error) {
 }
 
 func (s step) selectKeys(list []any) (any, error) {
-	keys, is := s.args["keys"].([]any)
-	if !is {
+	keys, ok := s.args["keys"].([]any)
+	if !ok {
 		return nil, errors.New("keys: want a list of keys")
 	}
 	if err := affordable(len(list), len(keys), "keys"); err != nil {
@@ -330,8 +330,8 @@ func (s step) slice(list []any) (any, error) {
 		if !has {
 			return usual, nil
 		}
-		n, is := spec.NumberOf(given)
-		if !is || n != math.Trunc(n) {
+		n, ok := spec.NumberOf(given)
+		if !ok || n != math.Trunc(n) {
 			return 0, fmt.Errorf("%s: want a whole number", name)
 		}
 		if n < 0 {
@@ -422,7 +422,7 @@ func flattened(out, list []any, depth int) []any {
 		out = []any{}
 	}
 	for _, item := range list {
-		if inner, is := item.([]any); is && depth > 0 {
+		if inner, ok := item.([]any); ok && depth > 0 {
 			out = flattened(out, inner, depth-1)
 		} else {
 			out = append(out, item)
@@ -463,7 +463,7 @@ func (s step) chunk(list []any) (any, error) {
 func (s step) numbers(list []any) (numbers []any) {
 	for _, item := range list {
 		value, _ := at(item, s.text("key"))
-		if _, is := jsontree.Number(value); is {
+		if _, ok := jsontree.Number(value); ok {
 			numbers = append(numbers, value)
 		}
 	}
@@ -499,7 +499,7 @@ func wholeSum(numbers []any) (total any, whole bool) {
 	var sum, one big.Int
 	for _, number := range numbers {
 		text := jsontree.Text(number)
-		if _, is := one.SetString(text, 10); len(text) > mostWhole || !is {
+		if _, ok := one.SetString(text, 10); len(text) > mostWhole || !ok {
 			return nil, false
 		}
 		sum.Add(&sum, &one)
@@ -551,8 +551,8 @@ var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 const maxTemplated = 1 << 20
 
 func (s step) template(list []any) (any, error) {
-	template, is := s.args["template"].(string)
-	if !is {
+	template, ok := s.args["template"].(string)
+	if !ok {
 		return nil, errors.New("template: want a text with {{path}}")
 	}
 	marks := placeholder.FindAllStringSubmatchIndex(template, -1)

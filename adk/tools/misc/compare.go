@@ -50,8 +50,8 @@ func said(order int) string { return []string{"less_than", "equal", "greater_tha
 
 // numberIn is the number that a value is, or that its text looks like.
 func numberIn(v any) (any, bool) {
-	text, is := v.(string)
-	if !is {
+	text, ok := v.(string)
+	if !ok {
 		_, number := jsontree.Number(v)
 		return v, number
 	}

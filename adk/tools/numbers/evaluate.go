@@ -78,8 +78,8 @@ func evalScalar(n node) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s, is := v.(scalar)
-	if !is {
+	s, ok := v.(scalar)
+	if !ok {
 		return 0, fmt.Errorf("%s where a number is wanted", kindOf(v))
 	}
 	return float64(s), nil
@@ -194,8 +194,8 @@ func (f function) eval() (value, error) {
 	}
 	known := functions[f.name]
 	if known.matrix != nil {
-		m, is := args[0].(matrix)
-		if !is {
+		m, ok := args[0].(matrix)
+		if !ok {
 			return nil, fmt.Errorf("%s of %s, want a matrix", f.name, kindOf(args[0]))
 		}
 		return known.matrix(m)

@@ -203,7 +203,7 @@ func finiteNumbers(text string) ([]float64, error) {
 	}
 	var xs []float64
 	for _, item := range list {
-		if x, is := jsontree.Number(item); is && !math.IsInf(x, 0) {
+		if x, ok := jsontree.Number(item); ok && !math.IsInf(x, 0) {
 			xs = append(xs, x)
 		}
 	}

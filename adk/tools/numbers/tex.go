@@ -51,7 +51,7 @@ func (b binary) tex() string {
 
 // bare is a node without the bracket that a fraction or an exponent makes needless.
 func bare(n node) node {
-	if inner, is := n.(bracket); is {
+	if inner, ok := n.(bracket); ok {
 		return inner.of
 	}
 	return n

@@ -142,10 +142,10 @@ func outliersByScore(xs []float64, threshold float64) string {
 	})
 }
 
-func outliers(xs []float64, bounds string, far func(i int) (note string, is bool)) string {
+func outliers(xs []float64, bounds string, far func(i int) (note string, ok bool)) string {
 	var lines []string
 	for i, x := range xs {
-		if note, is := far(i); is {
+		if note, ok := far(i); ok {
 			lines = append(lines, fmt.Sprintf("  [%d] = %s%s", i, spec.Digits(x), note))
 		}
 	}

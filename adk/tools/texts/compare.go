@@ -164,7 +164,7 @@ func shared(a, b []string) map[string]int {
 // places are the numbers of the shared elements of a list, and where they stand.
 func places(list []string, numbers map[string]int) (ids, at []int) {
 	for i, s := range list {
-		if id, is := numbers[s]; is {
+		if id, ok := numbers[s]; ok {
 			ids, at = append(ids, id), append(at, i)
 		}
 	}

@@ -118,7 +118,7 @@ var escapes = map[string]coding{
 
 func jsonString(s string) (string, error) {
 	value, err := jsontree.Parse(`"`+s+`"`, 1)
-	if fault, is := errors.AsType[*jsontree.SyntaxError](err); is && fault.Line == 1 {
+	if fault, ok := errors.AsType[*jsontree.SyntaxError](err); ok && fault.Line == 1 {
 		fault.Column-- // the quote before it is ours
 	}
 	if err != nil {

@@ -246,7 +246,7 @@ func typed(field string) any {
 	case "false", "FALSE":
 		return false
 	default:
-		if number, is := jsontree.ReadNumber(trimmed); is {
+		if number, ok := jsontree.ReadNumber(trimmed); ok {
 			return number
 		}
 	}

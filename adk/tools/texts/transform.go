@@ -43,8 +43,8 @@ func StringTransform() *adk.Tool {
 					return "", context.Cause(ctx)
 				}
 				name := spec.TextOf(args["op"])
-				text, is := value.(string)
-				if !is {
+				text, ok := value.(string)
+				if !ok {
 					return "", fmt.Errorf("Error: Operation %d (%q) needs a text, and the one before gave none", i+1, name)
 				}
 				changed, err := transform(text, name, args)
@@ -70,7 +70,7 @@ func transform(text, name string, args map[string]any) (any, error) {
 		return nil, errors.New("unknown operation")
 	}
 	value, err := f(text, options{args})
-	if changed, is := value.(string); is && len(changed) > maxWork {
+	if changed, ok := value.(string); ok && len(changed) > maxWork {
 		return nil, errTooLong
 	}
 	return value, err
@@ -126,8 +126,8 @@ func (o options) text(name, usual string) (string, error) {
 	if !has {
 		return usual, nil
 	}
-	text, is := given.(string)
-	if !is {
+	text, ok := given.(string)
+	if !ok {
 		return "", fmt.Errorf("%s: want a text", name)
 	}
 	return text, nil
@@ -147,8 +147,8 @@ func (o options) whole(name string, usual *int) (int, error) {
 	if !has && usual != nil {
 		return *usual, nil
 	}
-	n, is := spec.NumberOf(given)
-	if !is || n != math.Trunc(n) || math.Abs(n) > 1e9 {
+	n, ok := spec.NumberOf(given)
+	if !ok || n != math.Trunc(n) || math.Abs(n) > 1e9 {
 		return 0, fmt.Errorf("%s: want a whole number", name)
 	}
 	return int(n), nil

@@ -42,8 +42,8 @@ func pieces(t *testing.T, b *saying.Body) (pieces []json.RawMessage) {
 	switch b.ContentType {
 	case "text/event-stream":
 		for event := range strings.SplitSeq(strings.TrimSuffix(b.Text, "\n\n"), "\n\n") {
-			_, data, is := strings.Cut("\n"+event, "\ndata: ")
-			require.True(t, is, "%s", event)
+			_, data, ok := strings.Cut("\n"+event, "\ndata: ")
+			require.True(t, ok, "%s", event)
 			add("data", data)
 		}
 	case "application/x-ndjson":

@@ -380,9 +380,9 @@ func textIn(in map[string]any, member string) string {
 }
 
 // numberIn is a small number.
-func numberIn(in map[string]any, member string) (n int, is bool) {
-	number, is := in[member].(json.Number)
-	if !is {
+func numberIn(in map[string]any, member string) (n int, ok bool) {
+	number, ok := in[member].(json.Number)
+	if !ok {
 		return 0, false
 	}
 	n, err := strconv.Atoi(number.String())

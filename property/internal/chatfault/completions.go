@@ -30,7 +30,7 @@ func completion(events []*event) *message {
 			if function == nil {
 				continue
 			}
-			if at, is := numberIn(called, "index"); is {
+			if at, ok := numberIn(called, "index"); ok {
 				i = at
 			}
 			c := m.callAt(i)

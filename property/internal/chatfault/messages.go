@@ -11,7 +11,7 @@ func ofMessages(events []*event) *message {
 	var ends []map[string]any // where the reason to stop stands
 	m := &message{}
 	blocks := map[int][]*event{}
-	is, last := false, 0
+	ok, last := false, 0
 	var latest *event // of a block
 	texts := map[int]*words{}
 	for _, e := range events {
@@ -25,7 +25,7 @@ func ofMessages(events []*event) *message {
 		case strings.HasPrefix(kind, "content_block_"):
 			blocks[at], last, latest = append(blocks[at], e), max(last, at), e
 		}
-		is = is || kind == "message_start" || kind == "message_delta"
+		ok = ok || kind == "message_start" || kind == "message_delta"
 		delta := modelapi.ObjectIn(e.tree, "delta")
 		switch block := modelapi.ObjectIn(e.tree, "content_block"); {
 		case kind == "content_block_start" && textIn(block, "type") == "tool_use":
@@ -42,7 +42,7 @@ func ofMessages(events []*event) *message {
 			texts[at].bits = append(texts[at].bits, place{delta, "text"})
 		}
 	}
-	if !is {
+	if !ok {
 		return nil
 	}
 	stop := func(reason string) {

@@ -118,7 +118,7 @@ func (r *responses) doubleCall(c *call, id string) {
 	if len(twins) > 0 {
 		r.latest.behind = append(r.latest.behind, twins...)
 	}
-	if all, is := r.whole["output"].([]any); is {
+	if all, ok := r.whole["output"].([]any); ok {
 		twin := cloneOf(c.whole)
 		twin["call_id"] = id
 		r.whole["output"] = append(all, twin)

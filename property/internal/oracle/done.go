@@ -449,7 +449,7 @@ func isWrite(x *adk.Crossing) bool {
 
 // Text is the text that a tool gave; empty where it gave something else.
 func Text(result adk.ToolResult) string {
-	if text, is := result.(*adk.Tokenizable); is && text != nil {
+	if text, ok := result.(*adk.Tokenizable); ok && text != nil {
 		return text.String()
 	}
 	return ""

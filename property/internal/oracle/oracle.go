@@ -209,7 +209,7 @@ func (r *Run) Fails() []property.Violation {
 		ofDispatch := x.Kind == adk.KindDispatchEnd && r.isOwn(x.Call) && x.Status == adk.StatusNack
 		if ofRun := x.Kind == adk.KindReturn && r.known(x.ID) && r.calls[x.ID].parent == 0 && x.Err != nil; ofDispatch || ofRun {
 			err := x.Err
-			if ours, is := errors.AsType[*adk.Error](err); is && ours.Cause != nil {
+			if ours, ok := errors.AsType[*adk.Error](err); ok && ours.Cause != nil {
 				err = ours.Cause
 			}
 			return []property.Violation{failsOracle.violation(r.exhibit(x, "with nothing gone wrong the turn ends in an error: %s", safetext.Said(fmt.Sprint(err), longestClip)))}
@@ -543,8 +543,8 @@ func (r *Run) storedOtherwise() (found []exhibit) {
 	}
 	for i := range r.Crossings {
 		x := &r.Crossings[i]
-		m, is := x.Record.(*adk.Message)
-		if !is || x.Phase != adk.Begin || x.Kind != adk.KindStore && x.Kind != adk.KindMutate || !whole[m.ID()] || m.Content() == nil {
+		m, ok := x.Record.(*adk.Message)
+		if !ok || x.Phase != adk.Begin || x.Kind != adk.KindStore && x.Kind != adk.KindMutate || !whole[m.ID()] || m.Content() == nil {
 			continue
 		}
 		if kept := m.Content().String(); kept != shown[m.ID()] {

@@ -77,8 +77,8 @@ func (r *Run) keptCalls() map[string]*adk.Crossing {
 	all, keys := map[string]*adk.Crossing{}, map[string]string{}
 	for i := range r.Crossings {
 		x := &r.Crossings[i]
-		call, is := x.Record.(*adk.ToolCall)
-		if !is || x.Phase != adk.Begin || x.Kind != adk.KindStore && x.Kind != adk.KindMutate || call.Results() == nil {
+		call, ok := x.Record.(*adk.ToolCall)
+		if !ok || x.Phase != adk.Begin || x.Kind != adk.KindStore && x.Kind != adk.KindMutate || call.Results() == nil {
 			continue
 		}
 		what := call.Checksum()

@@ -35,7 +35,7 @@ const mostSpare = 5 * time.Second
 // Within is the context of a test, as far as that is given time: it ends before the timeout of go
 // test comes, with which nothing that was found would be told.
 func Within(t interface{ Context() context.Context }) (context.Context, context.CancelFunc) {
-	if timed, is := t.(interface{ Deadline() (time.Time, bool) }); is {
+	if timed, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if timeout, given := timed.Deadline(); given {
 			spare := min(mostSpare, time.Until(timeout)/4)
 			return context.WithDeadlineCause(t.Context(), timeout.Add(-spare), ErrTimeout)

@@ -40,8 +40,8 @@ func TestFail(t *testing.T) {
 	var lines []string
 	subtests.Fail(told{"TestAgent", &lines}, "a:deliver@1+fail@5,(b)", words("lost"))
 	require.Len(t, lines, 1)
-	text, run, is := strings.Cut(lines[0], "    go test -run ")
-	require.True(t, is)
+	text, run, ok := strings.Cut(lines[0], "    go test -run ")
+	require.True(t, ok)
 	assert.Equal(t, "lost\n", text)
 	patterns := strings.Split(strings.Trim(run, "'"), "/")
 	require.Len(t, patterns, 2)

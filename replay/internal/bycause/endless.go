@@ -117,12 +117,12 @@ func (p *player) needs() map[int][]circle.Need {
 		}
 	}
 	for _, op := range p.ops {
-		if n, is := goroutines[op.awaits.goroutine]; is && op.awaits.strand != 0 {
+		if n, ok := goroutines[op.awaits.goroutine]; ok && op.awaits.strand != 0 {
 			all[n] = append(all[n], circle.Need{Of: op.awaits.strand, Seq: op.awaits.seq})
 		}
 	}
 	for _, forked := range slices.Sorted(maps.Keys(p.strands)) {
-		if n, is := calls[p.strands[forked].forkedIn]; is {
+		if n, ok := calls[p.strands[forked].forkedIn]; ok {
 			all[n] = append(all[n], circle.Need{Of: forked})
 		}
 	}

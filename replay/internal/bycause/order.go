@@ -169,14 +169,14 @@ func (p *player) letGo(w *waiter) {
 
 // count counts a strand as one on the way, or as none any more. mu is held.
 func (p *player) count(s *newStrand) {
-	is := p.strands[s.number] == s && len(s.waiting) == 0 && s.parked == nil
+	ok := p.strands[s.number] == s && len(s.waiting) == 0 && s.parked == nil
 	switch {
-	case is && !s.moving:
+	case ok && !s.moving:
 		p.moving++
-	case s.moving && !is:
+	case s.moving && !ok:
 		p.moving--
 	}
-	s.moving = is
+	s.moving = ok
 	if p.strands[s.number] == s && s.parked != nil {
 		p.parked[s.number] = s
 	} else {
@@ -270,11 +270,11 @@ func (p *player) endStep(got *adk.Crossing) (next *adk.Crossing) {
 	if w == nil || w.strand.number != got.Strand {
 		return nil
 	}
-	is := adk.Step{Kind: got.Kind, Phase: got.Phase, Call: got.Call, Strand: got.Strand} == w.step
-	if is {
+	ok := adk.Step{Kind: got.Kind, Phase: got.Phase, Call: got.Call, Strand: got.Strand} == w.step
+	if ok {
 		next = w.next
 	}
-	if is || wire.IsContained(got) {
+	if ok || wire.IsContained(got) {
 		p.stepping = nil
 	}
 	return next

@@ -78,8 +78,8 @@ func (n Index) First(step adk.Step, behind int, place func(seq int) int, left fu
 
 // AnyIn reports whether anything was done in a call, or behind it through its handle.
 func (n Index) AnyIn(call int) bool {
-	_, is := slices.BinarySearchFunc(n.inCalls, call, func(x *adk.Crossing, call int) int { return cmp.Compare(x.Call, call) })
-	return is
+	_, ok := slices.BinarySearchFunc(n.inCalls, call, func(x *adk.Crossing, call int) int { return cmp.Compare(x.Call, call) })
+	return ok
 }
 
 // From are the lines of a strand from a number on.

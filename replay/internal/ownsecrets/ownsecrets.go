@@ -84,7 +84,7 @@ func (s *Secrets) Pair(recorded, said string) bool {
 		if secret == placeholder {
 			continue
 		}
-		if other, is := pairs[placeholder]; is && other != secret || !s.may(placeholder, secret) {
+		if other, ok := pairs[placeholder]; ok && other != secret || !s.may(placeholder, secret) {
 			return false
 		}
 		pairs[placeholder] = secret
@@ -170,16 +170,16 @@ func (s *Secrets) may(placeholder, secret string) bool {
 	if strings.Contains(secret, wire.PlaceholderBegin) {
 		return false
 	}
-	said, is := s.said[placeholder]
+	said, ok := s.said[placeholder]
 	stands, taken := s.stands[secret]
-	return (!is || said == secret) && (!taken || stands == placeholder)
+	return (!ok || said == secret) && (!taken || stands == placeholder)
 }
 
 // isClear reports whether the recording says a text itself: it is a word like others there, and stands
 // for a placeholder in no other place.
-func (s *Secrets) isClear(text string) (is bool) {
-	s.eachField(func(_ *adk.Crossing, raw []byte) { is = is || bytes.Contains(raw, []byte(text)) })
-	return is
+func (s *Secrets) isClear(text string) (ok bool) {
+	s.eachField(func(_ *adk.Crossing, raw []byte) { ok = ok || bytes.Contains(raw, []byte(text)) })
+	return ok
 }
 
 // hasOwn reports whether live code has all of some placeholders' secrets of its own: in the

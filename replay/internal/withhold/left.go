@@ -50,7 +50,7 @@ func withRequests(run *trace.Trace, recorded map[int]json.RawMessage) *trace.Tra
 	left := *run
 	lines := slices.Clone(run.Lines())
 	for i := range lines {
-		if request, is := recorded[lines[i].Crossing.Seq]; is {
+		if request, ok := recorded[lines[i].Crossing.Seq]; ok {
 			lines[i].Crossing.JSON = request
 		}
 	}

@@ -112,9 +112,9 @@ func (w *Run) pair(marked, said []liveText, in func(string, []string, liveText),
 	var others []string
 	places, held := byPlace(said), make([]bool, len(said))
 	for _, template := range marked {
-		at, is := places[textPlace{template.field, template.place}]
+		at, ok := places[textPlace{template.field, template.place}]
 		var found []string
-		if is {
+		if ok {
 			found = inPlace(template.text, said[at].text)
 		}
 		if found == nil || besideItsOwn(template.text, found) {
@@ -243,7 +243,7 @@ func (w *Run) learnTaken(run []*adk.Crossing) error {
 		for _, template := range marked {
 			place := textPlace{template.field, template.place}
 			before, was := inSaid[place]
-			if after, is := inLeft[place]; was && is {
+			if after, ok := inLeft[place]; was && ok {
 				w.learnTakenIn(template.text, said[before].text, left[after].text, at)
 			}
 		}
@@ -258,8 +258,8 @@ func (w *Run) learnTakenIn(template, said, left string, seq int) {
 		return
 	}
 	for j, placeholder := range wire.Placeholder.FindAllString(template, -1) {
-		since, is := w.taken[placeholder]
-		if before[j] != after[j] && !encoded.Is(before[j]) && wire.Placeholder.FindString(after[j]) == after[j] && (!is || seq < since) {
+		since, ok := w.taken[placeholder]
+		if before[j] != after[j] && !encoded.Is(before[j]) && wire.Placeholder.FindString(after[j]) == after[j] && (!ok || seq < since) {
 			w.taken[placeholder] = seq
 		}
 	}
@@ -274,7 +274,7 @@ func (w *Run) takenFrom(placeholder string) int {
 		slices.ContainsFunc(w.rules.Patterns, func(p redact.Pattern) bool { return p.Kind == kind }) {
 		return 0
 	}
-	if since, is := w.taken[placeholder]; is {
+	if since, ok := w.taken[placeholder]; ok {
 		return since
 	}
 	return math.MaxInt

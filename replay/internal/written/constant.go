@@ -58,9 +58,9 @@ func (d *declaration) evaluated(e ast.Expr) (v constant.Value, unit, known bool)
 			return constant.UnaryOp(e.Op, v, 0), unit, true
 		}
 	case *ast.SelectorExpr:
-		of, is := e.X.(*ast.Ident)
+		of, ok := e.X.(*ast.Ident)
 		in, isUnit := units[e.Sel.Name]
-		return constant.MakeInt64(int64(in)), true, is && isUnit && d.packages[of.Name] == "time"
+		return constant.MakeInt64(int64(in)), true, ok && isUnit && d.packages[of.Name] == "time"
 	case *ast.BinaryExpr:
 		x, ofX, knownX := d.evaluated(e.X)
 		y, ofY, knownY := d.evaluated(e.Y)
@@ -90,11 +90,11 @@ func (s *Source) Constant(used, now string) codeplace.Place {
 	var all []found
 	members := map[*ast.Ident]bool{}
 	ast.Inspect(tree, func(n ast.Node) bool {
-		if of, is := n.(*ast.SelectorExpr); is {
+		if of, ok := n.(*ast.SelectorExpr); ok {
 			members[of.Sel] = true
 		}
-		id, is := n.(*ast.Ident)
-		if is && !members[id] && set.PositionFor(id.Pos(), false).Line == line {
+		id, ok := n.(*ast.Ident)
+		if ok && !members[id] && set.PositionFor(id.Pos(), false).Line == line {
 			for _, c := range s.numbers[path.Join(path.Dir(file), id.Name)] {
 				if c.says(now) {
 					all = append(all, c.at)

@@ -160,7 +160,7 @@ func Load(root fs.FS, built time.Time) *Source {
 		if size += int(info.Size()); size > mostSource {
 			return fs.ErrInvalid
 		}
-		if is, err := builds.MatchFile(path.Dir(name), path.Base(name)); err != nil || !is {
+		if ok, err := builds.MatchFile(path.Dir(name), path.Base(name)); err != nil || !ok {
 			return nil
 		}
 		content, err := fs.ReadFile(root, name)
@@ -300,7 +300,7 @@ func (d *declaration) read(root ast.Node) {
 	}
 	var calls []call
 	ast.Inspect(root, func(n ast.Node) bool {
-		if c, is := n.(*ast.CallExpr); is {
+		if c, ok := n.(*ast.CallExpr); ok {
 			calls = append(calls, call{d.line(c.Pos()), namesIn(c.Args)}, call{d.line(c.Lparen), namesIn(c.Args)})
 		}
 		return true
@@ -313,7 +313,7 @@ func (d *declaration) read(root ast.Node) {
 // namesIn are the expressions that are names.
 func namesIn(all []ast.Expr) (names []string) {
 	for _, e := range all {
-		if id, is := e.(*ast.Ident); is {
+		if id, ok := e.(*ast.Ident); ok {
 			names = append(names, id.Name)
 		}
 	}
@@ -329,10 +329,10 @@ func (d *declaration) node(n ast.Node) {
 		}
 	case *ast.AssignStmt:
 		for _, to := range n.Lhs {
-			if member, is := to.(*ast.SelectorExpr); is {
+			if member, ok := to.(*ast.SelectorExpr); ok {
 				name, at := strings.ToLower(member.Sel.Name), d.found(member.Sel.Pos())
 				d.members[name], d.assigned[name] = append(d.members[name], at), append(d.assigned[name], at)
-				if of, is := member.X.(*ast.SelectorExpr); is {
+				if of, ok := member.X.(*ast.SelectorExpr); ok {
 					name := strings.ToLower(of.Sel.Name)
 					d.members[name] = append(d.members[name], d.found(of.Sel.Pos()))
 				}
@@ -340,25 +340,25 @@ func (d *declaration) node(n ast.Node) {
 		}
 		d.setsEnd(n)
 	case *ast.CallExpr:
-		if by, is := n.Fun.(*ast.Ident); is && len(n.Args) == 1 && slices.Contains(d.cancels, by.Name) {
+		if by, ok := n.Fun.(*ast.Ident); ok && len(n.Args) == 1 && slices.Contains(d.cancels, by.Name) {
 			cause := ""
-			if name, is := n.Args[0].(*ast.Ident); is {
+			if name, ok := n.Args[0].(*ast.Ident); ok {
 				cause = name.Name
 			}
 			d.Source.cancels[cause] = append(d.Source.cancels[cause], d.found(n.Pos()))
 		}
 		d.isListed(n)
 	case *ast.KeyValueExpr:
-		if key, is := n.Key.(*ast.Ident); is {
+		if key, ok := n.Key.(*ast.Ident); ok {
 			name := strings.ToLower(key.Name)
 			d.members[name] = append(d.members[name], d.found(key.Pos()))
 		}
 	case *ast.CompositeLit:
-		of, is := n.Type.(*ast.SelectorExpr)
-		if !is || len(n.Elts) == 0 {
+		of, ok := n.Type.(*ast.SelectorExpr)
+		if !ok || len(n.Elts) == 0 {
 			return
 		}
-		if name, is := of.X.(*ast.Ident); is && d.packages[name.Name] != "" && n.Pos() >= d.ends[name.Name] {
+		if name, ok := of.X.(*ast.Ident); ok && d.packages[name.Name] != "" && n.Pos() >= d.ends[name.Name] {
 			d.ends[name.Name] = n.End()
 			pkg := d.packages[name.Name]
 			d.values[pkg] = append(d.values[pkg], d.value(n, of.Sel.Name))
@@ -372,11 +372,11 @@ func (d *declaration) isListed(n *ast.CallExpr) {
 		return
 	}
 	_, inAList := d.above[len(d.above)-1].(*ast.CompositeLit)
-	of, is := n.Fun.(*ast.SelectorExpr)
-	if !inAList || !is {
+	of, ok := n.Fun.(*ast.SelectorExpr)
+	if !inAList || !ok {
 		return
 	}
-	if pkg, is := of.X.(*ast.Ident); is && d.packages[pkg.Name] != "" {
+	if pkg, ok := of.X.(*ast.Ident); ok && d.packages[pkg.Name] != "" {
 		d.listed[d.packages[pkg.Name]] = append(d.listed[d.packages[pkg.Name]], d.found(n.Pos()))
 	}
 }
@@ -390,7 +390,7 @@ func (d *declaration) literal(n *ast.BasicLit) {
 	}
 	at := d.found(n.Pos())
 	above := d.above[len(d.above)-1]
-	if field, is := above.(*ast.Field); is && field.Tag == n {
+	if field, ok := above.(*ast.Field); ok && field.Tag == n {
 		tag := reflect.StructTag(text)
 		name, _, _ := strings.Cut(tag.Get("json"), ",")
 		d.tags[name] = append(d.tags[name], at)
@@ -404,8 +404,8 @@ func (d *declaration) literal(n *ast.BasicLit) {
 			d.said[text] = append(all, d.decls)
 		}
 	}
-	switch index, is := above.(*ast.IndexExpr); {
-	case is && index.Index == n:
+	switch index, ok := above.(*ast.IndexExpr); {
+	case ok && index.Index == n:
 		d.indexed[text] = append(d.indexed[text], at)
 	case d.isSaid(n):
 		d.text(text, at, strings.HasPrefix(n.Value, "`"))
@@ -434,12 +434,12 @@ func (d *declaration) isSaid(n ast.Expr) bool {
 		case *ast.KeyValueExpr:
 			return above.Key != n
 		case *ast.CallExpr:
-			of, is := above.Fun.(*ast.SelectorExpr)
-			if !is {
+			of, ok := above.Fun.(*ast.SelectorExpr)
+			if !ok {
 				return true
 			}
-			name, is := of.X.(*ast.Ident)
-			return !is || !slices.Contains(lookers, d.packages[name.Name])
+			name, ok := of.X.(*ast.Ident)
+			return !ok || !slices.Contains(lookers, d.packages[name.Name])
 		default:
 			return true
 		}
@@ -487,26 +487,26 @@ var setDeadlines = []string{"WithTimeout", "WithDeadline", "WithTimeoutCause", "
 // setsEnd takes in what a context that has a name ends by: a deadline, or a function that cancels it
 // with a cause.
 func (d *declaration) setsEnd(n *ast.AssignStmt) {
-	name, is := n.Lhs[0].(*ast.Ident)
+	name, ok := n.Lhs[0].(*ast.Ident)
 	set, isCall := n.Rhs[0].(*ast.CallExpr)
-	if !is || !isCall {
+	if !ok || !isCall {
 		return
 	}
-	of, is := set.Fun.(*ast.SelectorExpr)
-	if !is {
+	of, ok := set.Fun.(*ast.SelectorExpr)
+	if !ok {
 		return
 	}
-	if pkg, is := of.X.(*ast.Ident); !is || d.packages[pkg.Name] != "context" {
+	if pkg, ok := of.X.(*ast.Ident); !ok || d.packages[pkg.Name] != "context" {
 		return
 	}
-	if by, is := n.Lhs[len(n.Lhs)-1].(*ast.Ident); is && of.Sel.Name == "WithCancelCause" {
+	if by, ok := n.Lhs[len(n.Lhs)-1].(*ast.Ident); ok && of.Sel.Name == "WithCancelCause" {
 		d.cancels = append(d.cancels, by.Name)
 	}
 	if !slices.Contains(setDeadlines, of.Sel.Name) {
 		return
 	}
 	for _, above := range slices.Backward(d.above) {
-		if block, is := above.(*ast.BlockStmt); is {
+		if block, ok := above.(*ast.BlockStmt); ok {
 			d.deadlines = append(d.deadlines, deadline{at: d.found(n.Pos()), name: name.Name, from: d.line(block.Pos()), to: d.line(block.End())})
 			return
 		}
@@ -517,11 +517,11 @@ func (d *declaration) setsEnd(n *ast.AssignStmt) {
 func (d *declaration) value(literal *ast.CompositeLit, of string) value {
 	v := value{of: of, at: d.found(literal.Pos())}
 	for _, e := range literal.Elts {
-		pair, is := e.(*ast.KeyValueExpr)
-		if !is {
+		pair, ok := e.(*ast.KeyValueExpr)
+		if !ok {
 			continue
 		}
-		if key, is := pair.Key.(*ast.Ident); is {
+		if key, ok := pair.Key.(*ast.Ident); ok {
 			v.elements = append(v.elements, element{key: key.Name, at: d.found(pair.Pos()), texts: textsIn(pair.Value)})
 		}
 	}
@@ -531,7 +531,7 @@ func (d *declaration) value(literal *ast.CompositeLit, of string) value {
 // textsIn are the texts of the literals in an expression.
 func textsIn(e ast.Expr) (all []string) {
 	ast.Inspect(e, func(n ast.Node) bool {
-		if literal, is := n.(*ast.BasicLit); is && literal.Kind == token.STRING {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 			if text, err := strconv.Unquote(literal.Value); err == nil {
 				all = append(all, text)
 			}
@@ -685,11 +685,11 @@ func (s *Source) HasHelpers(near Near) bool { return len(near.only(s.members["he
 // isOption reports whether an option has the name of a member of the body that is asked, or that of all
 // such members wherever they stand.
 func isOption(key, field string) bool {
-	member, is := strings.CutPrefix(field, "request.body.")
-	if is && !strings.ContainsAny(member, ".[") && strings.EqualFold(key, strings.ReplaceAll(member, "_", "")) {
+	member, ok := strings.CutPrefix(field, "request.body.")
+	if ok && !strings.ContainsAny(member, ".[") && strings.EqualFold(key, strings.ReplaceAll(member, "_", "")) {
 		return true
 	}
-	return is && strings.EqualFold(key, strings.ReplaceAll(compare.LastMember(member), "_", "")+"s")
+	return ok && strings.EqualFold(key, strings.ReplaceAll(compare.LastMember(member), "_", "")+"s")
 }
 
 // Member is the line in which a member of what describes a tool is given its value, by its path there:
@@ -716,7 +716,7 @@ func (s *Source) Member(near Near, tool, member string, gone bool) codeplace.Pla
 	case gone:
 		return near.one(s.indexed[owner])
 	}
-	isOf := func(f found) bool { _, is := slices.BinarySearch(s.said[owner], f.decl); return is }
+	isOf := func(f found) bool { _, ok := slices.BinarySearch(s.said[owner], f.decl); return ok }
 	return near.one(slices.DeleteFunc(near.only(s.members[strings.ToLower(name)]), func(f found) bool { return !isOf(f) }))
 }
 

@@ -34,7 +34,7 @@ func Of(fields []compare.FieldDiff, config adk.Config) string {
 		fields = compare.Replaced(fields)
 	}
 	place := Here().of(fields[0], config)
-	if in, is := inItsPlace(fields); is && place.Line == 0 {
+	if in, ok := inItsPlace(fields); ok && place.Line == 0 {
 		place = Here().of(in, config)
 	}
 	if cancelled := Here().Cancel(place); fields[0].Of == adk.FieldErr && cancelled.Line > 0 {
@@ -99,7 +99,7 @@ func Made(config adk.Config, seam adk.Seam) string {
 
 // inItsPlace is the one member that is new where the first thing that differs is gone: another name for
 // it, whose line says what differs.
-func inItsPlace(fields []compare.FieldDiff) (in compare.FieldDiff, is bool) {
+func inItsPlace(fields []compare.FieldDiff) (in compare.FieldDiff, ok bool) {
 	parent := func(f compare.FieldDiff) string { return strings.TrimSuffix(f.Field, "."+compare.LastMember(f.Field)) }
 	if fields[0].Got != "" || parent(fields[0]) == fields[0].Field {
 		return in, false
@@ -108,12 +108,12 @@ func inItsPlace(fields []compare.FieldDiff) (in compare.FieldDiff, is bool) {
 		if parent(f) != parent(fields[0]) || f.Got != "" && f.Want != "" {
 			continue
 		}
-		if is || f.Got == "" { // several are gone, or new
+		if ok || f.Got == "" { // several are gone, or new
 			return in, false
 		}
-		in, is = f, true
+		in, ok = f, true
 	}
-	return in, is
+	return in, ok
 }
 
 // of is the line that says what differs in a field.
@@ -127,7 +127,7 @@ func (s *Source) of(f compare.FieldDiff, config adk.Config) (p codeplace.Place) 
 	case slices.Contains(pipelines, f.Field):
 		return s.List(near, engine, f.Field, append(texts(want), texts(got)...))
 	case f.Field == theTool:
-		if name, is := theName(f); is {
+		if name, ok := theName(f); ok {
 			if tool, _ := toolOf("tool "+name+".", config); tool != nil {
 				return s.word(nearTool(tool), name)
 			}
@@ -150,7 +150,7 @@ func (s *Source) of(f compare.FieldDiff, config adk.Config) (p codeplace.Place) 
 const theTool = "tool"
 
 // theName is that of the tool which a run is given now.
-func theName(f compare.FieldDiff) (name string, is bool) {
+func theName(f compare.FieldDiff) (name string, ok bool) {
 	_, got, _ := f.Trees()
 	object, _ := got.(map[string]any)
 	return compare.NameOf(object)
@@ -159,7 +159,7 @@ func theName(f compare.FieldDiff) (name string, is bool) {
 // toolOf is the tool that a field describes, and what of it; nil where there is none.
 func toolOf(field string, config adk.Config) (of *adk.Tool, member string) {
 	for _, t := range config.Tools {
-		if rest, is := strings.CutPrefix(field, "tool "+t.Name()+"."); is && (of == nil || len(t.Name()) > len(of.Name())) {
+		if rest, ok := strings.CutPrefix(field, "tool "+t.Name()+"."); ok && (of == nil || len(t.Name()) > len(of.Name())) {
 			of, member = t, rest
 		}
 	}
@@ -167,11 +167,11 @@ func toolOf(field string, config adk.Config) (of *adk.Tool, member string) {
 }
 
 // textOrError is a value that is a text, or an error that says one.
-func textOrError(tree any) (text string, is bool) {
-	if text, is = tree.(string); !is {
-		text, is = compare.ErrorWords(tree)
+func textOrError(tree any) (text string, ok bool) {
+	if text, ok = tree.(string); !ok {
+		text, ok = compare.ErrorWords(tree)
 	}
-	return text, is
+	return text, ok
 }
 
 // Option is the line of the option of an executor that a library makes which has the name of the member
@@ -212,8 +212,8 @@ func Option(fields []compare.FieldDiff, config adk.Config, seam adk.Seam, tool, 
 func isPutTogether(f compare.FieldDiff) bool {
 	want, got, _ := f.Trees()
 	_, was := textOrError(want)
-	_, is := textOrError(got)
-	return strings.HasPrefix(f.Field, "request.body.") && strings.Contains(f.Field, "[") && (was || is)
+	_, ok := textOrError(got)
+	return strings.HasPrefix(f.Field, "request.body.") && strings.Contains(f.Field, "[") && (was || ok)
 }
 
 // Deadline is the line that sets the deadline by which an operation ended, of those in the functions
@@ -254,7 +254,7 @@ func nearTool(t *adk.Tool) Near { return nearTo(codeplace.OfCaller(t.Made())) }
 func texts(tree any) (all []string) {
 	list, _ := tree.([]any)
 	for _, element := range list {
-		if text, is := element.(string); is {
+		if text, ok := element.(string); ok {
 			all = append(all, text)
 		}
 	}

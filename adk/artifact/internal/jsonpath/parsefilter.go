@@ -197,7 +197,7 @@ func (p *parser) arguments() (terms []any, at []int) {
 }
 
 func (p *parser) nodes(term any, start int) *query {
-	if q, is := term.(*query); is {
+	if q, ok := term.(*query); ok {
 		return q
 	}
 	p.at = start

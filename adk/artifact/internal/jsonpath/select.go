@@ -252,9 +252,9 @@ func (e *evaluation) less(a, b value) bool {
 		return false
 	}
 	x, y := e.plain(a), e.plain(b)
-	if text, is := x.(string); is {
-		other, is := y.(string)
-		return is && text < other
+	if text, ok := x.(string); ok {
+		other, ok := y.(string)
+		return ok && text < other
 	}
 	_, number := jsontree.Number(x)
 	_, other := jsontree.Number(y)
@@ -279,7 +279,7 @@ func (l lengthOf) operand(e *evaluation, node jsonindex.Node) value {
 	case e.nested(v):
 		return of(float64(e.Len(v.node)))
 	default:
-		if text, is := e.plain(v).(string); is {
+		if text, ok := e.plain(v).(string); ok {
 			return of(float64(utf8.RuneCountInString(text)))
 		}
 	}
@@ -312,11 +312,11 @@ func (m matching) holds(e *evaluation, node jsonindex.Node) bool {
 const stepsOfNode = 1024
 
 // text is the text that a value is, and whether it is one.
-func (e *evaluation) text(v value) (text string, is bool) {
+func (e *evaluation) text(v value) (text string, ok bool) {
 	if v.found && !e.nested(v) {
-		text, is = e.plain(v).(string)
+		text, ok = e.plain(v).(string)
 	}
-	return text, is
+	return text, ok
 }
 
 // maxPatterns is how many patterns of a question are kept compiled: a pattern can

@@ -21,8 +21,8 @@ func List(text string) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, is := value.([]any)
-	if !is {
+	list, ok := value.([]any)
+	if !ok {
 		return nil, fmt.Errorf("want a JSON list such as [1, 2, 3]")
 	}
 	if len(list) > MaxList {
@@ -37,8 +37,8 @@ func Object(text string) (*jsontree.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, is := value.(*jsontree.Object)
-	if !is {
+	object, ok := value.(*jsontree.Object)
+	if !ok {
 		return nil, fmt.Errorf("must be a JSON object")
 	}
 	return object, nil

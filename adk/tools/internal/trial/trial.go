@@ -92,8 +92,8 @@ func Execute(ctx context.Context, dc *adk.DispatchContext, tool *adk.Tool, args 
 	if err != nil {
 		return "", err
 	}
-	text, is := result.(*adk.Tokenizable)
-	if !is {
+	text, ok := result.(*adk.Tokenizable)
+	if !ok {
 		return "", fmt.Errorf("%T is no text", result)
 	}
 	return text.String(), nil

@@ -142,8 +142,8 @@ func (o *observation) failed(x *adk.Crossing, within string) {
 
 // answered notes with which status somebody answered, and why a model stopped.
 func (o *observation) answered(x *adk.Crossing) {
-	whom, is := o.open[x.Op]
-	if !is || len(x.JSON) == 0 {
+	whom, ok := o.open[x.Op]
+	if !ok || len(x.JSON) == 0 {
 		return
 	}
 	var head httpform.Head

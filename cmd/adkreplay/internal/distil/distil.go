@@ -121,7 +121,7 @@ func (all *collection) add(c candidate, shown map[string]bool) {
 	for _, number := range c.shows {
 		key = binary.AppendUvarint(key, uint64(number))
 	}
-	if held, is := all.shortest[string(key)]; !is || c.before(held) {
+	if held, ok := all.shortest[string(key)]; !ok || c.before(held) {
 		all.shortest[string(key)] = c
 	}
 }

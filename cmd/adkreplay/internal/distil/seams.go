@@ -47,7 +47,7 @@ func (s *seams) take(x *adk.Crossing) {
 		s.asked = asked
 	}
 	for _, record := range append([]adk.Record{x.Record}, x.Records...) {
-		if tool, is := record.(*adk.Tool); is {
+		if tool, ok := record.(*adk.Tool); ok {
 			s.known[describe.SeamName(adk.Seam{Label: adk.LabelTool, Name: tool.Name()})] = "called"
 		}
 	}
