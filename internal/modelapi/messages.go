@@ -161,9 +161,13 @@ func appendObject(parts []Part, v map[string]any, depth int) []Part {
 		response := ObjectIn(v, "functionResponse")
 		return append(parts, responsePart(firstText(response, "id", "name"), response["response"]))
 	case kind == "tool_result" || kind == "function_call_output":
-		return append(parts, responsePart(firstText(v, "tool_use_id", "call_id"), cmp.Or(v["content"], v["output"])))
-	case firstText(v, "tool_call_id") != "":
-		return append(parts, responsePart(firstText(v, "tool_call_id"), v["content"]))
+		p := responsePart(firstText(v, "tool_use_id", "call_id"), cmp.Or(v["content"], v["output"]))
+		if v["is_error"] == true {
+			p["is_error"] = true
+		}
+		return append(parts, p)
+	case firstText(v, "tool_call_id") != "" || (v["role"] == "tool" || v["role"] == "function") && v["content"] != nil:
+		return append(parts, responsePart(firstText(v, "tool_call_id", "tool_name", "name"), v["content"]))
 	}
 	if thought := firstText(v, "thinking", "reasoning_content", "reasoning"); thought != "" {
 		parts = append(parts, Part{"type": "reasoning", "content": thought})
@@ -177,6 +181,9 @@ func appendObject(parts []Part, v map[string]any, depth int) []Part {
 	case (v["content"] != nil || v["parts"] != nil || v["tool_calls"] != nil || v["role"] != nil) && depth < mostNested:
 		for _, member := range []string{"content", "parts", "tool_calls"} {
 			parts = appendParts(parts, v[member], depth+1)
+		}
+		if called := ObjectIn(v, "function_call"); called != nil { // before there were several
+			parts = append(parts, callPart("", firstText(called, "name"), called["arguments"]))
 		}
 		return parts
 	}

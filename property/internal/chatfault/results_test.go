@@ -28,7 +28,7 @@ func TestResults(t *testing.T) {
 		"Responses": {`{"input":[{"role":"user","content":"Hi"},{"type":"function_call","call_id":"a","name":"look","arguments":"{\"n\":1}"},{"type":"function_call","call_id":"b","name":"look","arguments":"{\"n\":2}"},
 			{"type":"function_call_output","call_id":"a","output":"one"},{"type":"function_call_output","call_id":"b","output":"two"}]}`, both},
 		"Gemini": {`{"contents":[{"role":"model","parts":[{"functionCall":{"name":"look","args":{"n":1}}},{"functionCall":{"name":"see","args":{}}}]},
-			{"role":"user","parts":[{"functionResponse":{"name":"see","response":{"error":"dark"}}},{"functionResponse":{"name":"look","response":{"output":"one"}}}]}]}`,
+			{"role":"function","parts":[{"functionResponse":{"name":"see","response":{"error":"dark"}}},{"functionResponse":{"name":"look","response":{"output":"one"}}}]}]}`,
 			[]chatfault.Result{{Tool: "see", Args: "{}", Text: `{"error":"dark"}`, Failed: true}, {Tool: "look", Args: `{"n":1}`, Text: `{"output":"one"}`}}},
 		"Ollama": {`{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"look","arguments":{"n":1}}}]},{"role":"tool","tool_name":"look","content":"one"}]}`,
 			[]chatfault.Result{{Tool: "look", Args: `{"n":1}`, Text: "one"}}},
