@@ -42,7 +42,8 @@ type ProviderRequest struct {
 }
 
 // Reply is what a Provider answers: the body goes out byte for byte, a
-// text/event-stream event by event.
+// text/event-stream event by event. One of StreamReply and its like is said in the form that is
+// asked for instead, as long as its Body stays what it was.
 type Reply struct {
 	// Status 0 means 200.
 	Status      int    `json:"status"`

@@ -15,8 +15,8 @@ type Agent struct {
 	// Name is that of its executor; empty is "agent".
 	Name string
 	// Answer answers what a user says. What it asks of the world it asks with this context. An error
-	// fails the turn, and a panic too. It is called once in a turn, and for several turns at once
-	// if several run.
+	// fails the turn, and so do a panic and an empty answer. It is called once in a turn, and for
+	// several turns at once if several run.
 	Answer func(ctx context.Context, question string) (answer string, err error)
 }
 
@@ -44,6 +44,9 @@ func (a Agent) Turn(question string) (adk.Config, adk.RawTurn) {
 // Ask runs such a turn and gives the answer. The error is what failed the turn, or ended ctx. A probe
 // is told all of it, such as replay.Record's; nil is none.
 func (a Agent) Ask(ctx context.Context, question string, probe adk.Probe) (answer string, err error) {
+	if question == "" {
+		return "", errors.New("wrap: the question is empty: want what the user says")
+	}
 	config, raw := a.Turn(question)
 	config.Probe = probe
 	runner, err := adk.NewRunner(config)
@@ -103,6 +106,9 @@ func (a Agent) run(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers)
 	answer, err := a.Answer(ctx, question)
 	if err != nil {
 		return err
+	}
+	if answer == "" {
+		return errors.New("wrap: the agent gave an empty answer: want a text, or an error that says why there is none")
 	}
 	said, err := h.ReportMessage(dc.NewID(), answer, true)
 	if err != nil {

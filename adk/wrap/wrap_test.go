@@ -152,6 +152,7 @@ func TestAskFails(t *testing.T) {
 		"an error":    {t.Context(), answering(func() (string, error) { return "half", own }), own, ""},
 		"a panic":     {t.Context(), answering(func() (string, error) { panic("no clerk") }), nil, "no clerk"},
 		"an end":      {ended, answering(func() (string, error) { return "late", nil }), own, ""},
+		"no answer":   {t.Context(), answering(func() (string, error) { return "", nil }), nil, "wrap: the agent gave an empty answer"},
 		"no function": {t.Context(), wrap.Agent{}, nil, "wrap: Agent.Answer is nil"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,6 +165,12 @@ func TestAskFails(t *testing.T) {
 			assert.Contains(t, err.Error(), c.says)
 		})
 	}
+}
+
+// Who asks nothing is told so before a turn begins.
+func TestAskWithoutAQuestion(t *testing.T) {
+	_, err := desk("Be brief.").Ask(t.Context(), "", nil)
+	assert.EqualError(t, err, "wrap: the question is empty: want what the user says")
 }
 
 // The last message of a user is answered, of those that a storage has; without one there is

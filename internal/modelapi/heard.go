@@ -31,11 +31,14 @@ type Call struct {
 }
 
 // Arguments are the arguments as text.
-func (c *Call) Arguments() string {
-	if text, ok := c.Args.(string); ok {
+func (c *Call) Arguments() string { return Text(c.Args) }
+
+// Text is a text as it is, and else the JSON that a value was read from.
+func Text(v any) string {
+	if text, ok := v.(string); ok {
 		return text
 	}
-	text, _ := unescaped.Marshal(c.Args) // it was read from JSON
+	text, _ := unescaped.Marshal(v) // it was read from JSON
 	return string(text)
 }
 

@@ -43,8 +43,7 @@ func (t *told) take(p modelapi.Part) {
 	switch p["type"] {
 	case "tool_call":
 		name, _ := p["name"].(string)
-		args := modelapi.Call{Args: p["arguments"]}
-		t.open = append(t.open, Result{ID: id, Tool: name, Args: args.Arguments()})
+		t.open = append(t.open, Result{ID: id, Tool: name, Args: modelapi.Text(p["arguments"])})
 	case "tool_call_response":
 		at := slices.IndexFunc(t.open, func(open Result) bool {
 			return open.ID == id || open.ID == "" && (id == "" || open.Tool == id)
@@ -65,8 +64,7 @@ func (t *told) take(p modelapi.Part) {
 func textOf(said any) (text string, more bool) {
 	parts, isList := said.([]any)
 	if !isList {
-		whole := modelapi.Call{Args: said}
-		return whole.Arguments(), false
+		return modelapi.Text(said), false
 	}
 	for _, one := range parts {
 		part, _ := one.(map[string]any)
