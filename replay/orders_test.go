@@ -94,6 +94,56 @@ func TestAnotherRunThatIsAsRecorded(t *testing.T) {
 	}
 }
 
+// betweenStrands is an agent of two strands. What the first keeps is the next of some words in each
+// run, and the last for ever; in its recording the other was done when it had read the clock.
+func betweenStrands(recorded bool, draws ...string) adk.Config {
+	read, over, run := make(chan bool), make(chan bool), 0
+	return strandsOf(func(ctx context.Context, dc *adk.DispatchContext) error {
+		run++
+		drawn := draws[min(run, len(draws))-1]
+		_ = adk.Now(ctx)
+		if recorded {
+			close(read)
+			<-over
+		}
+		return notes(ctx, dc, "drawn", drawn)
+	}, func(ctx context.Context, dc *adk.DispatchContext) error {
+		if recorded {
+			<-read
+			defer close(over)
+		}
+		return notes(ctx, dc, "other", "the same")
+	})
+}
+
+// What strands do in a recorded order is explained by it where each of a few runs in that is as
+// recorded. A run in one order that only happens to be keeps no other order from being tried.
+func TestAnOrderOfStrandsThatExplains(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		today []string
+		class replay.Class
+		in    string
+	}{
+		"each run in it is as recorded":       {[]string{"1", "0"}, "", "run 2 is as recorded"},
+		"the last of a few is not":            {[]string{"1", "0", "0", "0", "0", "0", "0", "1"}, replay.NonDeterministic, ""},
+		"one in the first, each in the other": {[]string{"1", "0", "1", "0"}, "", "run 3 is as recorded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := replay.Live{Config: betweenStrands(false, c.today...), Seams: []string{replay.Executor}, Turn: adk.RawTurn{SystemPrompt: "Go."}, Twice: true}
+			report, err := replay.Verify(t.Context(), bytes.NewReader(byTheMachine(t, betweenStrands(true, "0"))), live)
+			require.NoError(t, err)
+			class := replay.Class("")
+			if report.Divergence != nil {
+				class = report.Divergence.Class
+			}
+			assert.Equal(t, c.class, class, "%s", report)
+			assert.Contains(t, strings.Join(report.NotCompared, "; "), c.in, "%s", report)
+		})
+	}
+}
+
 // What a goroutine asks that has no answer leads to what is missing of it, wherever the others have
 // come to by then: not to what the call itself left out before.
 func TestAnAskOfAGoroutineLeadsToWhatIsMissing(t *testing.T) {

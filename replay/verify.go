@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,6 +184,7 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 	if r.differsAhead(in) {
 		ahead++
 	}
+	undecided := "" // what a run that was as recorded said otherwise than the first, by chance for all that is known
 	for began, i := time.Now(), 0; i < len(orders) && ahead < mostAhead && time.Since(began) < triedFor; i++ {
 		run, report := ordered(orders[i])
 		if run == nil {
@@ -191,19 +193,19 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 		if run.differsAhead(in) {
 			ahead++
 		}
-		came := r.unordered(run)
-		if came != "" && report.Divergence == nil && !orders[i].byChance && r.decides(orders[i], ordered) {
-			came = ""
-		}
+		came, same := r.unordered(run), report.Divergence == nil
 		switch {
-		case came != "" && (orders[i].byChance || report.Divergence == nil):
+		case came != "" && orders[i].byChance:
 			d.comesOtherwise(came)
 			return nil, nil
-		case report.Divergence == nil:
+		case same && (came == "" || r.decides(orders[i], ordered)):
 			report.NotCompared = append(report.NotCompared, fmt.Sprintf("run 1 of today's code, which came in another order: run %d is as recorded", i+2))
 			return run, report
+		case same:
+			undecided = cmp.Or(undecided, came)
 		}
 	}
+	d.comesOtherwise(undecided)
 	return nil, nil
 }
 
@@ -216,11 +218,16 @@ type order struct {
 }
 
 // decides reports whether an order decides what live code does, and no chance: each of a few more
-// runs in it is as recorded, and each without it as the first one.
+// runs in it is as recorded. Without it goroutines do each time what they did first; strands, whose
+// steps nobody orders then, have no order of their own to come back to, and are run in it more often.
 func (r *replayed) decides(o order, ordered func(order) (*replayed, *Report)) bool {
-	for range runsToDecide {
+	ofStrands := o.steps != nil
+	for i := 0; i < runsToDecide || ofStrands && i < runsOfStrands; i++ {
 		if run, report := ordered(o); run == nil || report.Divergence != nil {
 			return false
+		}
+		if ofStrands {
+			continue
 		}
 		if run, _ := ordered(order{}); run == nil || r.unordered(run) != "" {
 			return false
@@ -231,13 +238,14 @@ func (r *replayed) decides(o order, ordered func(order) (*replayed, *Report)) bo
 
 // runsByChance is how often goroutines are run again whose order is that of chance, mostAhead how many
 // runs may differ before they have begun, in an order that they cannot have brought about, as that of a
-// map, runsToDecide how many tell what an order decides from chance, and triedFor how long a turn is run
-// in other orders: one that sleeps is not worth all of them.
+// map, runsToDecide and runsOfStrands how many tell what an order decides from chance, and triedFor how
+// long a turn is run in other orders: one that sleeps is not worth all of them.
 const (
-	runsByChance = 2
-	mostAhead    = 4
-	runsToDecide = 3
-	triedFor     = 5 * time.Second
+	runsByChance  = 2
+	mostAhead     = 4
+	runsToDecide  = 3
+	runsOfStrands = 6
+	triedFor      = 5 * time.Second
 )
 
 // isTooLarge reports whether a recording goes on behind where it was read to: live code, which
