@@ -11,16 +11,15 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file holds a run against another of the same schedule.
+// This file compares a run with another run of the same schedule.
 
-// unsteadyRun is what a run breaks that is another one the second time.
+// unsteadyRun is the invariant that a run breaks if it differs the second time.
 const unsteadyRun = "a run is the same every time"
 
-// suspects are what makes a run another one the second time, mostly.
+// suspects lists the most common reasons why a run differs the second time.
 const suspects = "Ids come from adk.NewID(ctx) or NewID of a handle, times from its Now, and what else is new each time, as a number of chance, is drawn with adk.Ask. The order of a map is another one, too."
 
-// sameAgain holds the second run of a schedule against the first: it has to do the
-// same (DET-2).
+// sameAgain compares the second run of a schedule with the first: it must do the same (DET-2).
 func sameAgain(first []adk.Crossing, b *attempt, s *stall) []property.Violation {
 	if b.passed() {
 		return nil // what strands do that are blocked outside the engine has no order
@@ -37,8 +36,9 @@ func sameAgain(first []adk.Crossing, b *attempt, s *stall) []property.Violation 
 		Text: "a second run of the same schedule made another crossing here" + steady.BothSides(first, second, at) + "\n" + suspects}}
 }
 
-// notFirst holds the first run that is judged, of the undisturbed turn too, against the one before
-// it: where that did something else, what it left is there for all others.
+// notFirst compares the first judged run of the undisturbed turn with the run before it, which
+// measured the turn. If they differ, the measured run has left something behind that affects all
+// later runs.
 func (e *exploring) notFirst(n candidate, a *attempt, s *stall) {
 	if e.undisturbed == nil || s != nil || a.passed() || n.cost > 0 || n.number > 0 || !n.input.IsZero() || n.script != nil || n.orders || n.random > 0 || len(n.picks) > 0 {
 		return
@@ -48,20 +48,19 @@ func (e *exploring) notFirst(n candidate, a *attempt, s *stall) {
 	}
 }
 
-// looseOrder is what is said of a run that is another one because code asks from goroutines
-// of its own.
+// looseOrder explains a run that differs because code asks from goroutines of its own.
 const looseOrder = "code asks from goroutines of its own, and their order is the system's: strands (Fork) go on in an order that can be explored and run again"
 
-// byChance is what is said of what some runs of a schedule show and others do not.
+// byChance marks what some runs of a schedule show and others do not.
 const byChance = "some runs of this schedule show it, and others do not"
 
-// isLoose takes in whether code asks from goroutines of its own.
+// isLoose records whether code of a run asks from goroutines of its own.
 func (e *exploring) isLoose(a *attempt) {
 	if a.hasOwnAsks() {
 		e.ownAsks.Store(true)
 	}
 	if a.isLoose() {
-		at := a.looseAt // which the next run forgets
+		at := a.looseAt // a copy, since the next run resets it
 		e.looseAt.CompareAndSwap(nil, &at)
 		for _, seam := range a.seamsAsked() {
 			e.looseIn.Store(seam, true)
@@ -70,26 +69,27 @@ func (e *exploring) isLoose(a *attempt) {
 	}
 }
 
-// mayClose reports whether goroutines of user code asked in a seam call: one of them may yet
-// close what it holds open.
+// mayClose reports whether several goroutines of user code asked in a call at this seam: one of
+// them may still close what the call has left open.
 func (e *exploring) mayClose(seam string) bool {
 	s, err := adk.ParseSeam(seam)
 	_, ok := e.looseIn.Load(anyIteration(s))
 	return err != nil || ok
 }
 
-// anyCase is what is said of a run that is another one once its caller has left.
+// anyCase explains a run that differs after its caller has left.
 const anyCase = "its context has ended before: a select that waits for that too takes any of its cases that are ready"
 
-// isLate reports whether a handle was used behind its call: who asks twice at once, and takes what comes
-// first, leaves a goroutine behind that may ask with a context that it has ended.
+// isLate reports whether a handle was used after its call. For example, code that asks twice in
+// parallel and takes the first answer leaves a goroutine behind that may ask with an ended context.
 func isLate(v property.Violation) bool {
 	return v.Invariant == lateUse && strings.HasPrefix(v.Text, adk.LatePrefix)
 }
 
-// loosen has it be a hint that a run is not the same every time, or uses a handle late, where code asks from
-// goroutines of its own, or its context has ended: that is legal. The advice on such goroutines comes in
-// one run and not in another, and is left to what was not covered.
+// loosen turns violations into hints where they are legal. A run may differ the second time, or use
+// a handle late, if code asks from goroutines of its own; it may also differ after its context has
+// ended. The advice on such goroutines appears in some runs only and is dropped here, as NotCovered
+// says it.
 func (e *exploring) loosen(t *tried) {
 	loose := e.loose.Load()
 	rest := t.violations[:0:0]
@@ -110,13 +110,14 @@ func (e *exploring) loosen(t *tried) {
 	t.violations = rest
 }
 
-// endsContextBefore reports whether a fault ends the context of the run before a crossing.
+// endsContextBefore reports whether a fault ends the context of the run up to a crossing.
 func (n candidate) endsContextBefore(crossing int) bool {
 	return slices.ContainsFunc(n.faults, func(f planned) bool { return endsContext(f.Kind) && f.At <= crossing })
 }
 
-// blame takes from a run's violations what was there before anything had gone wrong in it: where the
-// order of crossings is the system's, that comes in one run and not in another, and no fault is to blame.
+// blame moves the violations that occurred before any fault from t.violations to t.before. If the
+// order of crossings is the system's, such violations come in some runs and not in others, and no
+// fault is to blame.
 func (e *exploring) blame(t *tried, a *attempt) {
 	if !e.loose.Load() || len(t.candidate.faults) == 0 || len(t.candidate.picks) > 0 || !t.candidate.input.IsZero() || t.candidate.script != nil {
 		return
@@ -137,16 +138,16 @@ func (e *exploring) blame(t *tried, a *attempt) {
 	})
 }
 
-// ofThePast is the advice that is given at the crossing that shows it, whatever comes behind it.
+// ofThePast lists the advice that is given at the crossing that shows it, whatever comes later.
 var ofThePast = []string{"repeated-ask", "repeated-call", "secret-in-ask", "secret-told", lateUse}
 
 func endsContext(k turn.FaultKind) bool {
 	return k == turn.Cancel || k == turn.CancelAfter || k == turn.Deadline
 }
 
-// doubt has it be a hint what only one run of a schedule shows, where code asks from
-// goroutines of its own: others of the schedule may do something else, but what never comes
-// again nobody can reproduce. What is known was seen again.
+// doubt turns a violation into a hint if only one run of its schedule shows it and code asks from
+// goroutines of its own. Other runs of the schedule may differ, but what never occurs again cannot
+// be reproduced. A violation that is already in the result is not run again.
 func (e *exploring) doubt(t *tried) {
 	if !e.loose.Load() {
 		return
@@ -168,10 +169,10 @@ func (e *exploring) doubt(t *tried) {
 	})
 }
 
-// onceSeen is what is said of what was seen once.
+// onceSeen marks what only one run has shown.
 const onceSeen = "one run of this schedule showed it, and no other one"
 
-// again reports whether one more run of a schedule shows a violation.
+// again reports whether one of a few more runs of a schedule shows a violation.
 func (e *exploring) again(n candidate, v property.Violation) (shown bool) {
 	n.random = 0
 	for range mostByChance {
@@ -191,8 +192,9 @@ func (e *exploring) again(n candidate, v property.Violation) (shown bool) {
 	return false
 }
 
-// runShowing runs a schedule to show what it violates. Where that comes by chance it does so
-// until it comes, and takes over at which crossing it then shows.
+// runShowing runs a schedule to show what it violates. If the violation occurs
+// nondeterministically, it runs the schedule up to mostByChance times until the violation occurs,
+// and updates v with the crossings of that run.
 func (e *exploring) runShowing(n candidate, v *property.Violation) (a *attempt, s *stall) {
 	if !e.loose.Load() {
 		return e.workers[0].run(n, true, false)
@@ -216,11 +218,11 @@ func (e *exploring) runShowing(n candidate, v *property.Violation) (a *attempt, 
 	return a, s
 }
 
-// mostResolved is in how many runs the crossing of a fault is looked for, where the order of
-// crossings is the system's.
+// mostResolved is in how many runs the crossing of a fault is looked for, if the order of crossings
+// is the system's.
 const mostResolved = 64
 
-// resolveFault is resolve for a fault, behind those that a schedule has.
+// resolveFault resolves a fault in a run of the schedule n, which has the earlier faults.
 func (e *exploring) resolveFault(n candidate, f turn.Fault) (found planned, err error) {
 	for range mostResolved {
 		a, _ := e.workers[0].run(n, true, false)
@@ -235,7 +237,7 @@ func showing(t tried, v property.Violation) bool {
 	return slices.ContainsFunc(append(t.violations, t.hints...), func(o property.Violation) bool { return groupOf(o) == groupOf(v) })
 }
 
-// looseness is what is not covered where goroutines of user code ask.
+// looseness says what is not covered because goroutines of user code ask.
 func (e *exploring) looseness() (all []string) {
 	if at := e.looseAt.Load(); e.loose.Load() && at != nil {
 		text := "orders that goroutines of user code's own did not come in: they ask, or dispatch"
@@ -253,8 +255,8 @@ func (e *exploring) looseness() (all []string) {
 	return all
 }
 
-// plainGoroutines is the advice on goroutines that ask, unclosedAnswer that on answers which
-// one of them may be about to close, and lateUse that on what one of them may do too late.
+// plainGoroutines is the advice on goroutines that ask. unclosedAnswer is the advice on answers
+// that one of them may be about to close, and lateUse on what one of them may do too late.
 const (
 	plainGoroutines = "plain-goroutines"
 	unclosedAnswer  = "unclosed-answer"

@@ -25,69 +25,73 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// patience is how long the caller of an explored run waits, in virtual time, when
-// nothing moves any more: then it cancels. When after as long again nothing has
-// moved, nothing ever will.
+// patience is how long the caller of an explored run waits, in virtual time, when nothing moves any
+// more. Then the caller cancels. If nothing moves for as long again after that, the run is given up
+// as a deadlock.
 const patience = 100 * 365 * 24 * time.Hour
 
-// explorer is the name under which the explorer settles gates.
+// explorer is the settler's name in the settlements of gates that the explorer makes.
 const explorer = "explorer"
 
-// attempt is one run of a subject by a schedule. It is the run's observer, with
-// the scheduler inside, and is used again for the next run.
+// attempt is one run of a subject by a schedule. It is the observer of the run and owns its
+// scheduler. It is reused for the next run (reset).
 type attempt struct {
-	faults  []planned
-	name    string       // of the schedule, where a panic may be in a goroutine of user code's own, and end the program
-	unfired atomic.Int64 // how many of them have not come: what orders strands must not wait for mu
+	faults []planned
+	// name is the schedule, for the labels of the run's goroutines. It is set only if goroutines of
+	// user code ask: a panic in one of them ends the program, and its stack trace then names the
+	// schedule.
+	name    string
+	unfired atomic.Int64 // how many of the faults have not happened yet; atomic because pick must not wait for mu
 	order   order
-	free    bool // strands go on as the system wants it
-	collect bool // what other faults could be made is wanted
-	plain   bool // texts are changed in a way that means nothing
-	forever bool // a world that always says the same is what goes wrong
+	free    bool // strands run freely, without a scheduler
+	collect bool // collect what lookFurther needs to find further faults
+	plain   bool // changed texts are replaced by harmless ones (see doubtChecks)
+	forever bool // the fault is a world that always gives the same answer (turn.AskAgain)
 	script  *playing
-	endings bool   // whether transactions and rows have ended is wanted, which takes a look at all goroutines
-	earlier []int  // what earlier runs had left open as this one began: the goroutines' numbers
-	usual   extent // the undisturbed run's; zero while that is not known
+	endings bool   // check whether transactions and rows have ended, which takes a look at all goroutines
+	earlier []int  // the numbers of the goroutines that earlier runs had left open when this run began
+	usual   extent // extent of the undisturbed run; zero while it is not known
 
 	scheduler *fakes.Scheduler
-	ordered   fakes.Order // asks pick
+	ordered   fakes.Order // calls pick
 	inner     adk.SleepObserver
 	present   atomic.Pointer[presentRun]
-	reading   atomic.Pointer[planned]            // the fault of what is read next
-	breaker   reread.Breaker                     // makes it
+	reading   atomic.Pointer[planned]            // the fault to make in the next reader that is opened
+	breaker   reread.Breaker                     // makes the fault in reading
 	prompter  cues.Prompter                      // says which iterations of scripts are played
-	following func() (adk.Config, adk.RawTurn)   // makes the run, if it follows another
-	after     *followed                          // the run that followed
-	instance  turn.Instance                      // as the subject made it
-	errors    func(string, turn.FaultKind) error // that clients have outside HTTP; nil is those of net
-	label     watchdog.Label                     // of all goroutines that are started in the run
-	built     watchdog.Label                     // of those that are started to make it
+	following func() (adk.Config, adk.RawTurn)   // makes the run, if it follows another run
+	after     *followed                          // the run that followed this one
+	instance  turn.Instance                      // what the subject made for the run
+	errors    func(string, turn.FaultKind) error // errors of clients outside HTTP; nil means those of package net
+	label     watchdog.Label                     // label of all goroutines that are started in the run
+	built     watchdog.Label                     // label of the goroutines that are started while the subject builds the run
 
 	next    atomic.Pointer[attempt] // the run that follows, while it is under way
-	phase   atomic.Int64            // which run is under way, and whether (begin, finish, abandon)
-	told    atomic.Int64            // how many crossings were told
-	tooMany atomic.Int64            // how many when the caller had enough; 0 before
-	ended   atomic.Bool             // turnEnd was told
-	thaw    chan struct{}           // closed when a run that crashed may end
-	crashed atomic.Bool             // it was broken off, as the schedule wants it
-	halted  atomic.Bool             // it is not to go on, for one of these reasons, or many crossings
-	cut     atomic.Bool             // operations are refused: the exploration is over
+	phase   atomic.Int64            // which run is under way, and whether it is (see begin, finish and abandon)
+	told    atomic.Int64            // the number of crossings observed so far
+	tooMany atomic.Int64            // the value of told when the caller gave up because the run was too long; 0 before
+	ended   atomic.Bool             // turnEnd was observed
+	thaw    chan struct{}           // closed when the goroutines of a crashed run may end
+	crashed atomic.Bool             // the run was broken off by a turn.Crash fault
+	halted  atomic.Bool             // the run must not go on: it crashed, was given up or cut, or is too long
+	cut     atomic.Bool             // the exploration is over, and operations are refused
 	clients atomic.Int64            // how many clients of net/http were broken off in runs with the label
-	stalled chan<- stall            // takes one thing: that the run was given up
+	stalled chan<- stall            // receives once, when the run is given up
 
 	mu      sync.Mutex
 	info    adk.RunInfo
 	history *history   // what the storage gives of the conversation
-	steps   []adk.Step // what began before each crossing, by its number; if collected
-	wakes   []wakeup   // by the number of the crossing; if collected
-	guarded []bool     // by call; if collected
+	steps   []adk.Step // the step that began before each crossing, by the crossing's number; if collect
+	wakes   []wakeup   // by the number of the crossing; if collect
+	guarded []bool     // whether the explorer wraps a call, by call; if collect
 	gates   map[int]*adk.TurnGate
-	strands int    // that were forked and have not ended
+	strands int    // strands that were forked and have not ended
 	deaf    bool   // user code went on for long after the caller had cancelled
-	endless string // where user code was when the run had too many crossings
+	endless string // where user code was when the run had too many crossings; empty if it had not
 	found   []property.Violation
 
-	// Told under the run's own lock, and under telling, for who has given the run up.
+	// Written under the run's own lock and under telling. Whoever judges a run that was given up
+	// takes telling alone.
 	telling   sync.Mutex
 	crossings []adk.Crossing
 	extent    extent
@@ -95,40 +99,40 @@ type attempt struct {
 	answer   error
 	panicked any
 
-	// By call, the goroutines that ask in it, where that is wanted, and whether some call
-	// had several: what these ask has the order of the system.
+	// The goroutines that ask in each call, by call; nil unless candidate.askers. If several
+	// goroutines ask in one call (loose), the order of what they ask is the system's.
 	askers  map[int]map[int]bool
 	loose   bool
-	looseAt string       // where in user code it was seen
-	ownAsks bool         // a goroutine that user code has begun asks
-	apart   *atomic.Bool // the exploration has seen it; nil is never
-	played  []answer     // iterations of scripts; where askers are wanted
+	looseAt string       // where in user code loose was seen
+	ownAsks bool         // a goroutine that user code started asks
+	apart   *atomic.Bool // whether the exploration has seen loose asks; nil means never
+	played  []answer     // iterations of scripts that were played; only with askers
 
-	lines  []int          // the crossings of which is wanted where they come from
-	places map[int]string // where in user code those did
-	ofSQL  *openings      // of package sql; nil where that is not wanted
+	lines  []int          // the crossings whose place in user code is wanted
+	places map[int]string // the places in user code of these crossings
+	ofSQL  *openings      // what package sql has opened; nil unless candidate.opened
 
-	another otherResult // that was made last
+	another otherResult // the changed tool result that was made last
 
 	oracles oracle.Reader
 
 	unran   []int // the calls whose code a lasting fault kept from running
-	unasked []int // the asks that reached nobody, by their operations
-	misled  []int // those that a fault answered
-	downed  []int // those of them that one answered which goes on
+	unasked []int // the asks that reached nobody, by operation
+	misled  []int // the asks that a fault answered, by operation
+	downed  []int // those of misled that were answered by a lasting fault after its first time
 
-	// What judging uses again from run to run.
+	// Reused from run to run by the judging code.
 	checker property.Checker
 	more    []planned
-	refused map[place]*[turn.FaultKindEnd]bool // that were told before
+	refused map[place]*[turn.FaultKindEnd]bool // faults that were already reported as refused at a place
 }
 
 func newAttempt() *attempt {
 	return &attempt{label: watchdog.NewLabel(), built: watchdog.NewLabel(), thaw: make(chan struct{})}
 }
 
-// reset begins a run. collect asks for what else could go wrong in it, record for
-// the decisions of its scheduler.
+// reset prepares the attempt for a run of n. collect asks for what else could go wrong in the run,
+// record for the decisions of its scheduler.
 func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 	a.faults = append(a.faults[:0], n.faults...)
 	a.unfired.Store(int64(len(n.faults)))
@@ -176,9 +180,9 @@ func (a *attempt) reset(n candidate, asleep []sleeper, collect, record bool) {
 // run runs the turn, on the caller's goroutine.
 func (a *attempt) run(subject turn.Subject) {
 	a.begin()
-	a.built.Set() // what is built may stay
+	a.built.Set() // goroutines that are started while building may outlive the run
 	a.make(subject)
-	if a.phase.Load() == givenUp { // who judges it reads what a run would write
+	if a.phase.Load() == givenUp { // the judging goroutine reads what a run would write
 		runtime.Goexit()
 	}
 	a.label.SetFor(a.name)
@@ -228,7 +232,7 @@ func (a *attempt) run(subject turn.Subject) {
 	a.answer = runner.Run(&a.present.Load().outside, raw)
 }
 
-// make makes what the run needs: of the subject, or of the run that it follows.
+// make builds what the run needs: from the subject, or from the run that it follows.
 func (a *attempt) make(subject turn.Subject) {
 	if a.following == nil {
 		outside := &a.present.Load().outside
@@ -241,27 +245,28 @@ func (a *attempt) make(subject turn.Subject) {
 	a.instance.Raw.SystemPrompt = a.history.prompted(a.instance.Raw.SystemPrompt)
 }
 
-// presentRun is the run of an attempt that is under way, as far as the watcher acts on it:
-// on the one that it has looked at, and never on the next.
+// presentRun is the part of an attempt's run that the watcher acts on. Each run has its own, so the
+// watcher always acts on the run that it has looked at, and never on the next one.
 type presentRun struct {
 	outside
-	history   history // the attempt's
+	history   history // also attempt.history
 	clock     atomic.Pointer[fakes.Clock]
-	scheduler atomic.Pointer[fakes.Scheduler] // set behind its clock
+	scheduler atomic.Pointer[fakes.Scheduler] // set after clock
 	start     time.Time
-	began     atomic.Pointer[time.Time] // start by the run's clock, once it is known
-	waited    atomic.Bool               // until the caller gave up
-	stood     atomic.Pointer[string]    // what goroutines of user code did then, as the watcher saw them
-	passed    atomic.Bool               // a strand lost the turn where it was blocked, and something else went on
-	timed     atomic.Bool               // that may have been by the machine's time
-	settling  atomic.Bool               // one that has the turn waits for those that it has woken
+	began     atomic.Pointer[time.Time] // start, by the run's clock; nil before it is known
+	waited    atomic.Bool               // nothing moved until the caller gave up
+	stood     atomic.Pointer[string]    // what goroutines of user code did at that time, as the watcher saw them
+	passed    atomic.Bool               // a blocked strand lost its turn, and something else went on
+	timed     atomic.Bool               // what the strand waited for may have been a timer of the machine
+	settling  atomic.Bool               // the strand that has the turn is waiting for those that it has woken
 
 	beginning sync.RWMutex
-	sealed    bool // its turn is over
+	sealed    bool // the turn is over
 }
 
-// unlessOver takes in what a goroutine does, if its turn is not over: one of user code that the turn
-// does not wait for may be held back until then, and who judges the run reads what was taken in.
+// unlessOver calls take unless the turn is over. A goroutine of user code for which the turn does
+// not wait may reach this point only after the turn has ended. Whoever judges the run reads what
+// take writes, so take must not run then.
 func (p *presentRun) unlessOver(take func()) {
 	p.beginning.RLock()
 	defer p.beginning.RUnlock()
@@ -270,7 +275,7 @@ func (p *presentRun) unlessOver(take func()) {
 	}
 }
 
-// seal says that the turn is over.
+// seal marks the turn as over.
 func (p *presentRun) seal() {
 	p.beginning.Lock()
 	defer p.beginning.Unlock()
@@ -283,15 +288,14 @@ func newPresentRun(n candidate) *presentRun {
 	return run
 }
 
-// passed reports whether a strand of the run lost the turn where it was blocked, and waited
-// whether its caller gave up.
+// passed reports whether a strand of the run lost its turn where it was blocked.
 func (a *attempt) passed() bool {
 	run := a.present.Load()
 	return run != nil && run.passed.Load()
 }
 
-// timed reports whether strands went on while one waited, and then went on itself: for a timer of
-// the machine's, as far as can be seen.
+// timed reports whether other strands went on while a strand was blocked which then went on by
+// itself: as far as can be seen, it waited for a timer of the machine.
 func (a *attempt) timed() bool {
 	run := a.present.Load()
 	return run != nil && run.passed.Load() && run.timed.Load() && !run.waited.Load()
@@ -302,8 +306,8 @@ func (a *attempt) waited() bool {
 	return run != nil && run.waited.Load()
 }
 
-// stood is what goroutines of user code waited for when the run's caller gave up; empty where
-// the watcher did not see them.
+// stood describes what goroutines of user code waited for when the caller of the run gave up. It is
+// empty if the watcher did not see them.
 func (a *attempt) stood() string {
 	if run := a.present.Load(); run != nil {
 		if stood := run.stood.Load(); stood != nil {
@@ -313,26 +317,27 @@ func (a *attempt) stood() string {
 	return ""
 }
 
-// giveUp is what the caller does when nothing moves, or too much.
+// giveUp cancels the run as its caller does when nothing moves any more, or when the run is too
+// long.
 func (p *presentRun) giveUp() {
 	p.waited.Store(true)
 	p.end(context.Canceled, errWaited)
 }
 
-// standsStill is called when nothing moves although the caller has cancelled. Where a
-// strand is blocked outside the engine it is the watcher who says so.
+// standsStill is called when nothing moves although the caller has cancelled. It gives the run up
+// as deadlocked. If a strand is blocked outside the engine, that decision is left to the watcher.
 func (a *attempt) standsStill() {
 	if !a.passed() {
 		a.abandon(a.phase.Load(), stall{kind: deadlocked})
 	}
 }
 
-// passOn takes the turn from a strand that is blocked outside the engine. Time moves if
-// nothing else does, but not as far as limit. The label is that of the run's goroutines. Where
-// the strand is the only one, and time stands, nothing goes on before it does: a wait by the
-// machine's clock leaves the run as it is.
+// passOn takes the turn from a strand that is blocked outside the engine. If nothing else moves,
+// time moves, but not beyond limit. label is that of the run's goroutines. If the strand is the
+// only one and time does not move, nothing can have happened in the meantime; then passed stays as
+// it was, so a run that only waits by the machine's clock is judged as usual.
 func (p *presentRun) passOn(limit time.Time, label watchdog.Label, isOnly bool) {
-	before := p.passed.Swap(true) // what goes on may come to the end of the run
+	before := p.passed.Swap(true) // set before, since what goes on may reach the end of the run
 	scheduler := p.scheduler.Load()
 	if scheduler == nil {
 		return
@@ -344,14 +349,14 @@ func (p *presentRun) passOn(limit time.Time, label watchdog.Label, isOnly bool) 
 	}
 }
 
-// isOnly reports whether the run has no strand but the first.
+// isOnly reports whether no forked strand of the run is alive.
 func (a *attempt) isOnly() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.strands == 0
 }
 
-// settle waits for those that the strand which has the turn has woken.
+// settle waits until the strands that the strand with the turn has woken have come to rest.
 func (p *presentRun) settle(label watchdog.Label) {
 	p.settling.Store(true)
 	defer p.settling.Store(false)
@@ -360,7 +365,7 @@ func (p *presentRun) settle(label watchdog.Label) {
 
 var errWaited = fmt.Errorf("the caller waited for %s in vain", patience)
 
-// pick is asked by the scheduler who goes on.
+// pick is called by the scheduler to choose the strand that goes on.
 func (a *attempt) pick(c fakes.Choice) int {
 	return a.order.pick(c, int(a.told.Load())+1, a.unfired.Load() == 0)
 }
@@ -369,12 +374,12 @@ func (a *attempt) pick(c fakes.Choice) int {
 func (a *attempt) Observe(info adk.RunInfo) adk.Observer {
 	a.info = info
 	if a.inner = (freeOrder{}); !a.free {
-		a.inner = a.scheduler.Observe(info).(adk.SleepObserver) // as all of its are
+		a.inner = a.scheduler.Observe(info).(adk.SleepObserver) // every observer of a Scheduler is one
 	}
 	return a
 }
 
-// Begin is where what comes before a crossing is made.
+// Begin makes the faults that come before the crossing to which step leads.
 func (a *attempt) Begin(step adk.Step) {
 	if a.halted.Load() {
 		a.halt(step)
@@ -392,7 +397,8 @@ func (a *attempt) Begin(step adk.Step) {
 	}
 }
 
-// take takes in that a step begins before a crossing, and gives the faults that come there.
+// take records that a step begins before the crossing with number at, and returns the faults due
+// there.
 func (a *attempt) take(at int, step adk.Step) (due []*planned) {
 	if a.collect {
 		a.hasBegun(at, step)
@@ -411,8 +417,8 @@ func (a *attempt) take(at int, step adk.Step) (due []*planned) {
 	return due
 }
 
-// halt keeps a goroutine of a run that is not to go on from going on. One that asks for
-// an operation ends there, unless the run has crashed: then any waits.
+// halt stops a goroutine of a run that must not go on. A goroutine that asks for an operation ends
+// here. If the run has crashed, any goroutine waits here first (frozen).
 func (a *attempt) halt(step adk.Step) {
 	a.frozen()
 	if step.Kind.Class() != adk.ClassOperation || step.Phase == adk.Done {
@@ -426,7 +432,7 @@ func (a *attempt) halt(step adk.Step) {
 	runtime.Goexit()
 }
 
-// hasBegun keeps the first step that begins before a crossing.
+// hasBegun records the first step that begins before each crossing.
 func (a *attempt) hasBegun(at int, step adk.Step) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -436,7 +442,7 @@ func (a *attempt) hasBegun(at int, step adk.Step) {
 	}
 }
 
-// reach makes a slice long enough for an index.
+// reach extends a slice so that index is valid.
 func reach[T any](s []T, index int) []T {
 	for len(s) <= index {
 		var none T
@@ -445,8 +451,8 @@ func reach[T any](s []T, index int) []T {
 	return s
 }
 
-// crash freezes the run: whatever asks the engine for anything waits here until the
-// checks are done, and then its goroutine ends.
+// crash freezes the run: each goroutine that calls the engine waits until the checks are done, and
+// then ends.
 func (a *attempt) crash() {
 	a.crashed.Store(true)
 	a.halted.Store(true)
@@ -454,7 +460,7 @@ func (a *attempt) crash() {
 	a.frozen()
 }
 
-// frozen keeps goroutines of a run that has crashed from going on.
+// frozen blocks the goroutines of a run that has crashed until thaw is closed, and then ends them.
 func (a *attempt) frozen() {
 	if a.crashed.Load() && a.phase.Load() == givenUp {
 		<-a.thaw
@@ -474,13 +480,13 @@ func (a *attempt) before(f *planned, step adk.Step) {
 	case f.Kind == turn.Crash && a.fires(f):
 		a.crash()
 	case f.moment == amidBody && f.call == step.Call && step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done && a.fires(f):
-		// in the order of goroutines it may be another step than it was
+		// if goroutines run in parallel, it may be another step than in the earlier run
 		a.breakHere(f, step)
 	}
 }
 
-// fires reports whether a fault is still to come, which it is no more: goroutines of user
-// code may begin their steps side by side.
+// fires marks a fault as having happened, and reports whether this is its first time. Goroutines of
+// user code may begin their steps concurrently.
 func (a *attempt) fires(f *planned) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -489,7 +495,7 @@ func (a *attempt) fires(f *planned) bool {
 	return !came
 }
 
-// hasFired notes that a fault has come. mu is held.
+// hasFired marks a fault as having happened. mu is held.
 func (a *attempt) hasFired(f *planned) {
 	if !f.fired {
 		f.fired = true
@@ -497,7 +503,8 @@ func (a *attempt) hasFired(f *planned) {
 	}
 }
 
-// fire notes that a fault has come, and how often more user code was kept from running by it.
+// fire marks a fault as having happened, and adds hits to the number of calls that it kept from
+// running.
 func (a *attempt) fire(f *planned, hits int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -505,7 +512,7 @@ func (a *attempt) fire(f *planned, hits int) {
 	f.hits += hits
 }
 
-// Park is the scheduler's. A strand without anything to wait for has ended.
+// Park counts ended strands (those without ready), and passes the call on to the scheduler.
 func (a *attempt) Park(strand int, ready func() bool) {
 	if ready == nil {
 		a.mu.Lock()
@@ -515,14 +522,14 @@ func (a *attempt) Park(strand int, ready func() bool) {
 	a.inner.Park(strand, ready)
 }
 
-// Sleep and Wake are the scheduler's.
+// Sleep and Wake pass the call on to the scheduler.
 func (a *attempt) Sleep(n int, ready func() bool, own, run context.Context) {
 	a.inner.Sleep(n, ready, own, run)
 }
 func (a *attempt) Wake(n int) { a.inner.Wake(n) }
 
-// Resume is the scheduler's. The first time that a strand wakes which has opened
-// a gate, it is the gate that it waited at.
+// Resume passes the call on to the scheduler. If the strand had opened a gate, it is taken to have
+// waited at that gate the first time that it resumes.
 func (a *attempt) Resume(strand int) {
 	a.inner.Resume(strand)
 	if a.halted.Load() {
@@ -537,7 +544,8 @@ func (a *attempt) Resume(strand int) {
 	}
 }
 
-// woke settles a gate again, if that is what is to go wrong here.
+// woke settles the gate of a waiter that has woken once more, if a fault requires it. The gate must
+// refuse the settlement.
 func (a *attempt) woke(gate *adk.TurnGate) {
 	at := int(a.told.Load()) + 1
 	settled := gate.IsSettled()
@@ -562,7 +570,7 @@ func (a *attempt) woke(gate *adk.TurnGate) {
 	}
 }
 
-// unanswered are the gates that nobody settled until their time had passed, or until the
+// unanswered returns the names of the gates that nobody settled before their timeout, or before the
 // caller gave up.
 func (a *attempt) unanswered() (gates []string) {
 	for x := range a.all() {
@@ -574,7 +582,8 @@ func (a *attempt) unanswered() (gates []string) {
 	return slices.Compact(gates)
 }
 
-// settleEarly hears first that a gate opens.
+// settleEarly is the first listener of gates. It settles a gate as soon as it opens, if a fault
+// requires it.
 func (a *attempt) settleEarly(e adk.TurnGateOpen) {
 	for i := range a.faults {
 		if f := &a.faults[i]; f.Kind == turn.GateEarly && f.At == int(a.told.Load()) && a.fires(f) {
@@ -583,7 +592,7 @@ func (a *attempt) settleEarly(e adk.TurnGateOpen) {
 	}
 }
 
-// unanswering is a listener that does not hear of the gates which nobody is to answer.
+// unanswering wraps a listener such that it does not learn of gates that a fault leaves unanswered.
 func (a *attempt) unanswering(listen func(adk.TurnGateOpen)) func(adk.TurnGateOpen) {
 	return func(e adk.TurnGateOpen) {
 		for i := range a.faults {
@@ -597,26 +606,26 @@ func (a *attempt) unanswering(listen func(adk.TurnGateOpen)) func(adk.TurnGateOp
 	}
 }
 
-// Tell keeps the crossing, and makes what comes right behind it: ending a context
-// calls nobody back.
+// Tell keeps the crossing, and makes the faults that come right behind it. That is safe here
+// because ending a context calls nobody back.
 func (a *attempt) Tell(x *adk.Crossing) {
 	a.inner.Tell(x)
 	if a.endings && a.ofSQL != nil {
 		a.noteOpened(x)
 	}
-	if a.endings && wire.EndsTurn(x) && a.phase.Load() != givenUp { // while its context goes on
+	if a.endings && wire.EndsTurn(x) && a.phase.Load() != givenUp { // while the turn's context is still alive
 		if open := strays.Unended(a.label, a.earlier); open != "" {
 			a.find(property.Violation{Invariant: leftBehind, Text: open})
 		}
 	}
 	a.telling.Lock()
 	defer a.telling.Unlock()
-	if a.phase.Load() == givenUp { // who judges the run reads it
+	if a.phase.Load() == givenUp { // the judging goroutine reads what follows
 		return
 	}
 	a.keep(x)
 	if a.lines != nil {
-		if wire.IsContained(x) { // another goroutine may have come before who is late
+		if wire.IsContained(x) { // the place may be that of another goroutine that came before the late one
 			a.mu.Lock()
 			delete(a.places, x.Seq)
 			a.mu.Unlock()
@@ -650,13 +659,14 @@ func (a *attempt) Tell(x *adk.Crossing) {
 	}
 }
 
-// toldAll waits for what is being told of a run that was given up: nothing is, behind that.
+// toldAll waits for a Tell that is under way in a run that was given up. No crossing is kept after
+// it.
 func (a *attempt) toldAll() {
 	a.telling.Lock()
 	defer a.telling.Unlock()
 }
 
-// tooLong is what the caller does with a run that goes on and on.
+// tooLong records where user code is in a run that goes on and on, and has the caller cancel.
 func (a *attempt) tooLong() {
 	a.mu.Lock()
 	a.endless = watchdog.Here().Where()
@@ -667,7 +677,7 @@ func (a *attempt) tooLong() {
 	a.present.Load().giveUp()
 }
 
-// lastSeam is the last seam at which user code was called.
+// lastSeam returns the last seam, other than storage, at which user code was called.
 func (a *attempt) lastSeam() string {
 	for i := range a.crossings {
 		if x := &a.crossings[len(a.crossings)-1-i]; x.Kind == adk.KindCall && isUserCode(x.Seam) && x.Seam.Label != adk.LabelStorage {
@@ -677,7 +687,7 @@ func (a *attempt) lastSeam() string {
 	return adk.LabelRun
 }
 
-// seamOf is the seam of a call.
+// seamOf returns the seam of a call.
 func (a *attempt) seamOf(call int) string {
 	for i := range a.crossings {
 		if c := &a.crossings[i]; c.Kind == adk.KindCall && c.ID == call {
@@ -687,7 +697,7 @@ func (a *attempt) seamOf(call int) string {
 	return adk.LabelRun
 }
 
-// says says what a fault does, and where.
+// says describes what a fault does, and where.
 func (a *attempt) says(f planned) string {
 	what, in := f.place.String(), a.metIn(f)
 	if x := &a.crossings[min(f.At, len(a.crossings))-1]; wire.IsAsk(x) && x.Name != "" && f.place.kind == x.Kind && (f.moment == elsewhere || f.moment == amidBody) {
@@ -702,7 +712,7 @@ func (a *attempt) says(f planned) string {
 	return fmt.Sprintf("%s: %s %q%s, in %s", f.Fault, faultWords[f.Kind], what, f.howOften(), a.seamOf(in))
 }
 
-// locate keeps where in user code a crossing comes from, if that is wanted.
+// locate records where in user code a crossing comes from, if its number is in a.lines.
 func (a *attempt) locate(at int) {
 	if !slices.Contains(a.lines, at) {
 		return
@@ -712,15 +722,15 @@ func (a *attempt) locate(at int) {
 	if a.places == nil {
 		a.places = map[int]string{}
 	}
-	if a.places[at] == "" { // a look is dear
+	if a.places[at] == "" { // looking at the stack is expensive
 		a.places[at] = watchdog.Here().Where()
 	}
 }
 
-// showsIn begins what says where a violation shows.
+// showsIn is the prefix of the line that says where a violation shows.
 const showsIn = "shows in "
 
-// codeOf says where in user code faults were met, and where a violation shows.
+// codeOf returns the lines of user code where faults were met, and where a violation shows.
 func (a *attempt) codeOf(n candidate, shows int) (all []string) {
 	said := map[string]bool{"": true}
 	for _, f := range n.faults {
@@ -735,7 +745,7 @@ func (a *attempt) codeOf(n candidate, shows int) (all []string) {
 	return all
 }
 
-// keep copies a crossing, with the maps and slices in it that are user code's.
+// keep copies a crossing, including the maps and slices in it that belong to user code.
 func (a *attempt) keep(x *adk.Crossing) {
 	a.crossings = append(a.crossings, *x)
 	kept := &a.crossings[len(a.crossings)-1]
@@ -760,7 +770,7 @@ func (a *attempt) opened(x *adk.Crossing) {
 	a.gates[x.Strand] = open.Gate
 }
 
-// entered is told that user code of the config is called.
+// entered is called when user code of the config is called.
 func (a *attempt) entered(call int) {
 	if a.ended.Load() {
 		a.find(property.Violation{Invariant: "turnEnd is last", Rule: "RUN-6", Crossing: int(a.told.Load()) + 1, Text: "user code was called behind turnEnd"})
@@ -780,7 +790,7 @@ func (a *attempt) find(v property.Violation) {
 	a.found = append(a.found, v)
 }
 
-// all are the crossings of the run, one after the other.
+// all returns the crossings of the run in order.
 func (a *attempt) all() iter.Seq[*adk.Crossing] { return inTurn(a.crossings) }
 
 func inTurn(crossings []adk.Crossing) iter.Seq[*adk.Crossing] {
@@ -793,18 +803,18 @@ func inTurn(crossings []adk.Crossing) iter.Seq[*adk.Crossing] {
 	}
 }
 
-// isGuarded reports whether the explorer stood around a call.
+// isGuarded reports whether the explorer wraps a call.
 func (a *attempt) isGuarded(call int) bool { return call < len(a.guarded) && a.guarded[call] }
 
-// spots are the crossings from from on, as faults see them. The one that is given
-// is used again for the next.
+// spots returns the crossings from number from on, as faults see them. The faultPoint is reused
+// from one iteration to the next.
 func (a *attempt) spots(from int) iter.Seq[*faultPoint] {
 	return func(yield func(*faultPoint) bool) {
 		var s faultPoint
 		var asks map[int]*asked
 		seams := make([]adk.Seam, 0, 64)
 		calls := &callsOf{crossings: a.crossings}
-		loose, timed, handlers := a.isApart(), map[string]bool{}, map[int]bool{} // the strands on which one for an ack runs
+		loose, timed, handlers := a.isApart(), map[string]bool{}, map[int]bool{} // handlers: strands that run an on-ack handler
 		for i := range a.crossings {
 			x := &a.crossings[i]
 			if x.Kind == adk.KindCall {
@@ -851,7 +861,7 @@ func (a *attempt) describe(s *faultPoint, seams []adk.Seam) {
 	}
 }
 
-// plan is a fault at a spot, ready to be made: f says how often, and for whom.
+// plan returns the fault f at the spot, ready to be made. f says how often and for whom it happens.
 func (s *faultPoint) plan(f turn.Fault) planned {
 	f.At = s.at
 	p := planned{Fault: f, place: s.place(), in: s.x.Call, within: s.world.isPoint()}

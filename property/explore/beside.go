@@ -10,14 +10,15 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// checkReturns is what a check breaks for which half of the time is waited, and in vain.
+// checkReturns is the invariant of a check that has not returned after half of the budget.
 const checkReturns = "a check comes to its end"
 
-// This file bounds what code of a subject's does beside its runs, which nobody watches: its
-// checks, and what closes what it has opened.
+// This file bounds the code of a subject that runs outside of its turns and that the watcher does
+// not watch: its checks, and its Close.
 
-// check asks the subject's checks about a run. That they were waited for is their fault where
-// they had half of the budget; for less they are left out.
+// check runs the subject's checks on a run. A check that has not returned when time is up is
+// reported if it had at least half of the budget. Otherwise its result is left out, and NotCovered
+// says so.
 func (e *exploring) check(i turn.Instance, run turn.Run, length int) []property.Violation {
 	if !e.subject.IsJudged(i) {
 		return nil
@@ -39,10 +40,10 @@ func (e *exploring) check(i turn.Instance, run turn.Run, length int) []property.
 	return fails
 }
 
-// closing is a subject whose Close is waited for until that is late.
+// closing returns the subject with a Close that is waited for only as long as the limit allows.
 func (e *exploring) closing(s turn.Subject) turn.Subject {
 	open := s.Open
-	if open == nil { // what Build makes has none
+	if open == nil { // Build makes nothing that is closed
 		return s
 	}
 	s.Open = func(cancel context.CancelCauseFunc) turn.Instance {

@@ -10,59 +10,57 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// Options say how far to explore. The zero value is bound 1, without a limit.
+// Options configures an exploration. The zero value means bound 1, without a limit.
 type Options struct {
-	// Bound is how much goes wrong in one run at most: each fault counts one, and
-	// so does an order of strands that is not the usual one. Zero means 1. The
-	// number of schedules grows with its power.
+	// Bound is the largest number of things that go wrong in one run: each fault counts as one, and
+	// so does an order of strands that is not the usual one. Zero means 1. The number of schedules
+	// grows exponentially with Bound.
 	Bound int
-	// Schedules is how many schedules to run at most; zero means all.
+	// Schedules is the largest number of schedules to run; zero means all.
 	Schedules int
-	// Budget is how long to explore, by Now; zero means to the end.
+	// Budget limits the time of the exploration, measured by Now; zero means no limit.
 	Budget time.Duration
-	// Workers is how many runs are under way at once; zero means GOMAXPROCS. What
-	// is found does not depend on it.
+	// Workers is how many runs are under way at once; zero means GOMAXPROCS. The findings do not
+	// depend on it.
 	Workers int
-	// Faults are the kinds of faults to try; nil means all, and a list that is empty
-	// none, but for the orders of strands.
+	// Faults lists the kinds of faults to try. Nil means all; an empty list means none, so that
+	// only orders of strands (and other inputs) are tried.
 	Faults []turn.FaultKind
-	// UsualInput has every run begin with the conversation that the subject's storage
-	// has, and with no other one, and with the system prompt as it is.
+	// UsualInput makes every run begin with the conversation in the subject's storage and with its
+	// system prompt unchanged: the explorer tries no other inputs.
 	UsualInput bool
-	// Free is how many runs have their strands free, one beside the other, so that the race
-	// detector sees what they share; nothing else is said of these. Zero means 20 where it
-	// watches, and none where it does not; less than zero means none.
+	// Free is the number of additional runs whose strands run in parallel, so that the race
+	// detector sees what they share. These runs are not checked for anything else. Zero means 20 if
+	// the race detector is on, and none otherwise; a negative number means none.
 	Free int
-	// AllOrders tries orders of strands that cannot differ too, for user code whose
-	// strands meet elsewhere than in the engine, the storage and the tools.
+	// AllOrders also tries the orders of strands that are taken to be equivalent. Set it for user
+	// code whose strands share state outside the engine, the storage and the tools.
 	AllOrders bool
-	// Background names functions, as stack traces do, whose goroutines may outlive a
-	// turn: a driver's, say, that go with connections of a pool. The idle connections
-	// of net/http and the pools of database/sql are known.
+	// Background names functions, as they appear in stack traces, whose goroutines may outlive a
+	// turn, such as those that a driver runs for its pooled connections. The idle connections of
+	// net/http and the pools of database/sql need not be named.
 	Background []string
-	// Now is the clock of the budget and of Elapsed; nil means the system's.
+	// Now is the clock for Budget and Exploration.Elapsed; nil means the system's.
 	Now func() time.Time
-	// Progress is told how many schedules were run, and how many follow as far as
-	// is known. It is called from one goroutine at a time.
+	// Progress, if not nil, is called with the number of schedules that were run, and the number
+	// known so far in all. It is called from one goroutine at a time.
 	Progress func(run, known int)
-	// Command is the command that explores the subject, for the commands that
-	// reproduce; empty if there is none.
+	// Command is the terminal command that explores the subject. It is the prefix of
+	// Breach.Command; empty means that there is none.
 	Command string
 
-	ownClock bool   // Now is not the system's
-	test     string // the line of Go that reproduces, with a verb for the schedule
-	known    known  // what other subjects of the test have violated; nil where there is one alone
+	ownClock bool   // whether Now was set by the caller
+	test     string // format of the line of Go that reproduces a violation; its verb is for the schedule
+	known    known  // violations of other subjects of the same test; nil if there is only one subject
 }
 
-// Explore runs a subject again and again and breaks it at every crossing in every
-// way that applies there: FaultKinds has the list, and Exploration.Table says what
-// was tried. Strands are run in every order that can make a difference: two orders
-// make none when one comes of the other by exchanging neighbouring steps of two
-// strands, of which the crossings show that they touch nothing in common and change
-// nothing that handles read (the comment in orders.go has the whole of it). After each
-// run the invariants are held against it (Violations), and what only an explorer
-// sees: that Run gave nil, that the turn came to an end, that nothing was left
-// behind, that the same schedule does the same.
+// Explore runs a subject again and again, and breaks it at every crossing in every way that applies
+// there. FaultKinds lists the faults, and Exploration.Table says what was tried. Explore also runs
+// the strands in every order that can matter. Two orders are equivalent if one results from the
+// other by exchanging neighbouring steps of two strands whose crossings show that the steps touch
+// nothing in common and change nothing that handles read (see the comment in orders.go). After each
+// run Explore checks the invariants, and what only an explorer can see: that Run returned nil, that
+// the turn ended, that nothing was left behind, and that the same schedule does the same again.
 //
 //	result, err := explore.Explore(ctx, subject, explore.Options{Bound: 2})
 //	require.NoError(t, err)
@@ -70,27 +68,27 @@ type Options struct {
 //
 // In go test, Test is shorter.
 //
-// Time is virtual where it is the context's: hours of Sleep and of gates pass at once, and a
-// caller that nobody answers cancels after a hundred years. What packages context and time
-// measure, such as a context.WithTimeout, is the machine's, and takes as long in each schedule
-// that waits for it. A strand that is blocked by other means than the
-// engine's, such as a lock, loses its turn to another one, and what lies between that and
-// its next operation has no order. Code that waits for the machine is waited for. Where
-// nothing of a run can ever go on that is a deadlock, with the lines of user code that
-// wait; code that neither returns nor asks the engine for anything is a hang, and ends
-// the exploration, since it is left behind. An exploration ends within a second of its
-// budget, or of ctx, whatever user code does.
+// Time that is read from the engine is virtual: hours of Sleep and of waiting at gates pass at
+// once, and a caller whose turn stands still cancels after a hundred virtual years. Time that
+// packages context and time measure, as in context.WithTimeout, is real, and passes anew in each
+// schedule that waits for it. A strand that is blocked by other means than the engine's, such as a
+// lock, loses its turn to another strand, and what it does from there to its next operation has no
+// defined order. Code that waits for real time is waited for. If nothing in a run can ever go on,
+// that is a deadlock, reported with the lines of user code that wait. Code that neither returns nor
+// asks the engine for anything is a hang. It ends the exploration, since the hanging goroutine
+// cannot be stopped. An exploration ends within a second of its budget, or of the end of ctx,
+// whatever user code does.
 //
-// Left behind are goroutines that were started in a run and outlive it, but for the
-// pools of net/http and database/sql and what Options.Background names. A port that
-// the system chose is no difference between two runs of a schedule, where an error
-// of package net names it, or it is that of a loopback address in whatever text.
+// Goroutines that were started in a run and outlive it count as left behind, except for the pools
+// of net/http and database/sql and what Options.Background names. Two runs of a schedule may differ
+// in a port that the system chose, if an error of package net names it or if it belongs to a
+// loopback address in any text.
 //
-// An exploration makes much garbage and keeps little of it: where it runs for long
-// on several cores, GOGC=400 makes it half as fast again.
+// An exploration makes much garbage and keeps little of it. A long one on several cores runs about
+// half as fast again with GOGC=400.
 //
-// The error says that the subject makes no turn. When ctx ends, the exploration
-// ends with what it has found, and says so in NotCovered.
+// The error says that the subject makes no turn. When ctx ends, the exploration ends with what it
+// has found, and says so in NotCovered.
 func Explore(ctx context.Context, subject turn.Subject, options Options) (*Exploration, error) {
 	e, err := measured(ctx, subject, options)
 	if err != nil {
@@ -101,8 +99,8 @@ func Explore(ctx context.Context, subject turn.Subject, options Options) (*Explo
 	return e.result, nil
 }
 
-// RunSchedule runs one schedule of a subject, and gives what it violates. The error
-// says that the subject makes no turn, or none in which the schedule can happen.
+// RunSchedule runs one schedule of a subject and returns what it violates. The error says that the
+// subject makes no turn, or no turn in which the schedule can happen.
 func RunSchedule(ctx context.Context, subject turn.Subject, schedule turn.Schedule, options Options) (*Exploration, error) {
 	e, err := measured(ctx, subject, options)
 	if err != nil {
@@ -119,12 +117,12 @@ func RunSchedule(ctx context.Context, subject turn.Subject, schedule turn.Schedu
 	return e.result, nil
 }
 
-// impossible says that a schedule cannot happen.
+// impossible is the error of a schedule that cannot happen.
 type impossible struct{ error }
 
 func (i impossible) Unwrap() error { return i.error }
 
-// measured is an exploration that knows how long the undisturbed turn is.
+// measured returns an exploration that has run the undisturbed turn and knows its length.
 func measured(ctx context.Context, subject turn.Subject, options Options) (*exploring, error) {
 	e := newExplorer(ctx, subject, options.withDefaults())
 	err := e.validate()
@@ -138,7 +136,7 @@ func measured(ctx context.Context, subject turn.Subject, options Options) (*expl
 	return e, nil
 }
 
-// validate has the subject make a turn, which nobody runs, and close it.
+// validate makes the subject build a turn, without running it, and close it.
 func (e *exploring) validate() error {
 	valid := make(chan error, 1)
 	if !e.limit.Wait(func() { valid <- e.subject.Validate() }) {
@@ -147,7 +145,7 @@ func (e *exploring) validate() error {
 	return <-valid
 }
 
-// realBudget is the budget as far as it is that of the system's clock.
+// realBudget returns the budget if it is measured by the system's clock, and zero otherwise.
 func (o Options) realBudget() time.Duration {
 	if o.ownClock {
 		return 0

@@ -8,9 +8,8 @@ import (
 // longestTurn is how many crossings a subject's undisturbed turn may have.
 const longestTurn = 100_000
 
-// extent is how long a run is. Its steps are the crossings that do more than say something,
-// or hand out a piece of an answer: a loop has steps, while one stream is as long as what it
-// has to say.
+// extent is the length of a run. steps counts the crossings other than events and pieces of
+// answers: a loop makes steps, while the length of a stream only depends on what it says.
 type extent struct{ crossings, steps int }
 
 func (e *extent) add(x *adk.Crossing) {
@@ -20,16 +19,16 @@ func (e *extent) add(x *adk.Crossing) {
 	}
 }
 
-// isTooLong reports whether a run goes on and on, where usual is the undisturbed one's
-// extent; zero is one that is not known.
+// isTooLong reports whether a run goes on without end. usual is the extent of the undisturbed run;
+// zero means unknown.
 func (e extent) isTooLong(usual extent) bool {
 	return usual.steps > 0 && e.steps >= longestRun(usual.steps) || e.crossings >= max(longestTurn, longestRun(usual.crossings))
 }
 
-// longestRun is how many crossings, or steps, a run may have before its caller cancels,
-// where nothing goes wrong in a turn of so many.
+// longestRun returns how many crossings, or steps, a run may have before its caller cancels, if the
+// undisturbed turn has the given number.
 func longestRun(undisturbed int) int { return 10*undisturbed + 1000 }
 
-// deafAt is how many crossings a run has at most whose caller has cancelled it because it
-// had so many: more than any turn has that heeds its context.
+// deafAt returns at how many crossings a run is stopped whose caller cancelled at the given number.
+// A turn that heeds its context ends earlier.
 func deafAt(cancelled int) int { return cancelled + cancelled/10 + 1000 }

@@ -8,19 +8,19 @@ import (
 	"github.com/adkreplay/adkreplay/internal/reread"
 )
 
-// outside is the context that is given to Run: it ends when the schedule says so, with the
-// Err and the cause that the schedule wants.
+// outside is the context that is given to Run. It ends when the schedule says so, with the Err and
+// the cause that the schedule says.
 type outside struct {
 	ending.Context
 
-	breaker  reread.Breaker // of what is read in the run
-	prompter cues.Prompter  // of the scripts that are played in it
+	breaker  reread.Breaker // breaks what is read in the run
+	prompter cues.Prompter  // says which iterations of scripts are played in the run
 }
 
 // endedByFault is how most runs are ended.
 var endedByFault = ending.By(errBroken)
 
-// end ends the context, unless it has ended. A nil cause is err itself.
+// end ends the context, unless it has ended. A nil cause means err.
 func (o *outside) end(err, cause error) {
 	var ended context.Context
 	switch cause {
@@ -34,8 +34,7 @@ func (o *outside) end(err, cause error) {
 	o.End(err, ended)
 }
 
-// Value gives the breaker to what is read, the prompter to scripts, and the cause to
-// package context.
+// Value returns the breaker to readers, the prompter to scripts, and the cause to package context.
 func (o *outside) Value(key any) any {
 	switch key {
 	case reread.BreakerKey{}:

@@ -11,9 +11,9 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file breaks the readers of media, below whatever checks what they give.
+// This file breaks the readers of media, before their content is verified.
 
-// The reasons for which a fault of a reader is not tried.
+// The reasons why a fault of a reader is not tried.
 const (
 	onlyMedia = "only a media that is opened has a reader"
 	notMarked = "nothing says which bytes the media has"
@@ -30,8 +30,8 @@ func (s *faultPoint) refusesMedia() string {
 	return ""
 }
 
-// refusesUnmarked allows one to give other bytes where a mark says which there are: of
-// another media nobody could know.
+// refusesUnmarked allows a reader to give other bytes if a mark holds the hash of the right ones.
+// Without a mark nobody could notice.
 func (s *faultPoint) refusesUnmarked() string {
 	if why := s.refusesMedia(); why != "" {
 		return why
@@ -47,7 +47,7 @@ func (s *faultPoint) refusesUnmarked() string {
 	return ""
 }
 
-// breakReading breaks what is read next, where that is what is to go wrong.
+// breakReading breaks the stream that is read next, if a fault requires it.
 func (a *attempt) breakReading(stream io.ReadCloser) (io.ReadCloser, error) {
 	f := a.reading.Swap(nil)
 	if f == nil || !a.fires(f) {

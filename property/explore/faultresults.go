@@ -14,16 +14,16 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file changes what tools give: a search finds nothing, a page is long, a text has
-// letters that nobody thought of.
+// This file changes the results of tools: a search finds nothing, a page is long, a text has
+// unexpected characters.
 
-// The reasons for which a tool does not give something else.
+// The reasons why the result of a tool cannot be changed.
 const (
 	onlyTexts  = "only a tool that gives a text can give another one"
 	isItsShape = "what it gives is JSON, and its shape the tool's own"
 )
 
-// refusesResult allows another text where a tool gives one.
+// refusesResult allows another text if a tool returns one.
 func (s *faultPoint) refusesResult() string {
 	if !s.isSeam() || s.seam.Label != adk.LabelTool || s.x.Outcome != adk.OutcomeOK || !s.guarded || len(oracle.Text(s.x.Result)) < 2 {
 		return onlyTexts
@@ -31,7 +31,7 @@ func (s *faultPoint) refusesResult() string {
 	return ""
 }
 
-// refusesText allows one that has no shape.
+// refusesText allows a changed text that need not keep the shape of JSON.
 func (s *faultPoint) refusesText() string {
 	if why := s.refusesResult(); why != "" {
 		return why
@@ -42,7 +42,7 @@ func (s *faultPoint) refusesText() string {
 	return ""
 }
 
-// refusesMore allows one with more in it, in the shape that it has.
+// refusesMore allows a longer text, which keeps the shape of JSON.
 func (s *faultPoint) refusesMore() string {
 	if why := s.refusesResult(); why != "" {
 		return why
@@ -53,7 +53,8 @@ func (s *faultPoint) refusesMore() string {
 	return ""
 }
 
-// changedResult is what a tool gives, with the fault that is planned for its call.
+// changedResult returns the result of a tool's call, changed by the fault that is planned for the
+// call.
 func (a *attempt) changedResult(call int, at string, result adk.ToolResult) adk.ToolResult {
 	for i := range a.faults {
 		if f := &a.faults[i]; f.moment == changed && a.strikes(f, call, at, wanted.What{}) {
@@ -69,8 +70,8 @@ func (a *attempt) changedResult(call int, at string, result adk.ToolResult) adk.
 	return result
 }
 
-// anotherText is changedText as a tool gives it. It may be long, and is the same in many
-// runs: it is made once.
+// anotherText returns changedText as a tool result. The text may be long and is the same in many
+// runs, so the last one is cached.
 func (a *attempt) anotherText(kind turn.FaultKind, text string) adk.ToolResult {
 	if known := a.another; known.result == nil || known.kind != kind || known.of != text {
 		a.another = otherResult{kind, text, adk.Text(changedText(kind, text))}
@@ -78,20 +79,20 @@ func (a *attempt) anotherText(kind turn.FaultKind, text string) adk.ToolResult {
 	return a.another.result
 }
 
-// otherResult is what a tool gave in the place of a text.
+// otherResult is a tool result that replaces another text.
 type otherResult struct {
 	kind   turn.FaultKind
 	of     string
 	result adk.ToolResult
 }
 
-// changesTexts reports whether a schedule has somebody say, or give, another text.
+// changesTexts reports whether the schedule changes a text that is said or returned.
 func (n candidate) changesTexts() bool {
 	return n.input.Kind == turn.Said || n.input.Kind == turn.OddPrompt || slices.ContainsFunc(n.faults, func(f planned) bool { return f.Kind.OfResult() })
 }
 
-// doubtChecks takes what checks say where texts were changed for a hint, if they say
-// something too where that means nothing: then it is the usual text that they know.
+// doubtChecks turns violations of checks in schedules that change texts into hints, if the check
+// also fails with a harmless change: then the check only knows the usual text.
 func (e *exploring) doubtChecks() {
 	e.result.Violations = slices.DeleteFunc(e.result.Violations, func(b Breach) bool {
 		if b.Invariant != checkGiven || !b.from.changesTexts() || e.over() {
@@ -113,7 +114,7 @@ func (e *exploring) doubtChecks() {
 	})
 }
 
-// changedText is another text than a tool gave.
+// changedText returns the text that replaces the result of a tool.
 func changedText(kind turn.FaultKind, text string) string {
 	switch kind {
 	case turn.ResultEmpty:

@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file says which fault can be tried at which crossing of a run, and where
-// one cannot, why. The table of an exploration is made of its answers.
+// This file says which faults can be tried at a crossing of a run, and why the others cannot. The
+// table of an exploration is made of these answers.
 
 // The reasons for which a fault is not tried.
 const (
@@ -40,27 +40,26 @@ const (
 	failsOnly    = "a fault point fails with an error, or the program crashes at it"
 )
 
-// faultPoint is a crossing of a run as faults see it. All of it is read when the run
-// is over.
+// faultPoint is a crossing of a run as faults see it. It is filled in when the run is over.
 type faultPoint struct {
 	at      int
 	x       *adk.Crossing
-	seam    adk.Seam // of the call that begins or returns at x
-	step    adk.Step // what began here; zero where nothing did
-	ended   bool     // the run's context had ended
-	guarded bool     // the explorer stands around the call that begins or returns
-	own     bool     // and around the call that the step belongs to
+	seam    adk.Seam // the seam of the call that begins or returns at x
+	step    adk.Step // the step that began here; zero if none did
+	ended   bool     // the run's context had ended before
+	guarded bool     // the explorer wraps the call that begins or returns
+	own     bool     // the explorer wraps the call to which the step belongs
 	handler bool     // an on-ack handler runs on the strand, whichever handle it uses
 	waking  wakeup
 	follows bool // the subject makes a turn that follows
 	world   *asked
 	errors  func(string, turn.FaultKind) error
-	calls   *callsOf // of all that can be down
+	calls   *callsOf // the calls of all providers that can be down
 	timed   bool     // the gate that opens has a timeout
-	loose   bool     // goroutines of user code ask: what comes has the order of the system
+	loose   bool     // goroutines of user code ask, so the order of crossings is the system's
 }
 
-// wakeup says what a waiter found that woke before this crossing.
+// wakeup says in which state a waiter that woke before this crossing found its gate.
 type wakeup uint8
 
 const (
@@ -69,8 +68,9 @@ const (
 	wokeUnsettled
 )
 
-// faultTable says for each kind of fault, of a crossing, whether it can be tried
-// there: with an empty reason it can. Those of the world have a table of their own.
+// faultTable holds, for each kind of fault, a function that says why it cannot be tried at a
+// crossing; an empty reason means that it can. Faults of the world have a table of their own
+// (worldFaults).
 var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
 	turn.Cancel:         (*faultPoint).refusesEnd,
 	turn.Deadline:       (*faultPoint).refusesEnd,
@@ -98,7 +98,7 @@ var faultTable = [turn.FaultKindEnd]func(s *faultPoint) (why string){
 	turn.ResultOdd:      (*faultPoint).refusesText,
 }
 
-// refuses says why a fault cannot be tried at the spot; it is empty where it can.
+// refuses says why a fault cannot be tried at the spot; an empty reason means that it can.
 func (s *faultPoint) refuses(k turn.FaultKind) (why string) {
 	if k.OfWorld() {
 		_, why = s.broken(k)
@@ -107,8 +107,7 @@ func (s *faultPoint) refuses(k turn.FaultKind) (why string) {
 	return faultTable[k](s)
 }
 
-// began reports whether a step began at the spot, so that something can happen
-// before it.
+// began reports whether a step began at the spot, so that something can happen before it.
 func (s *faultPoint) began() bool { return s.step.Kind != 0 }
 
 func (s *faultPoint) refusesEnd() string {
@@ -121,8 +120,8 @@ func (s *faultPoint) refusesEnd() string {
 	return ""
 }
 
-// refusesEndBehind allows an end where user code goes on from the crossing: the
-// call of a seam, an operation that is done, and one that begins to wait.
+// refusesEndBehind allows the end of the context behind a crossing from which user code goes on:
+// the call of a seam, an operation that is done, and one that begins to wait.
 func (s *faultPoint) refusesEndBehind() string {
 	switch {
 	case s.ended:
@@ -159,7 +158,8 @@ func (s *faultPoint) refusesFailure() string {
 	return s.refusesPanic()
 }
 
-// refusesPoint allows a fault point to fail, unless the run is aborted, which has none.
+// refusesPoint allows a fault point to fail, unless the run is aborted: then the point does
+// nothing.
 func (s *faultPoint) refusesPoint() string {
 	switch {
 	case s.x.Phase != adk.Begin:
@@ -237,8 +237,8 @@ func (s *faultPoint) refusesDown() string {
 	return onlyDown
 }
 
-// refusesDownOne allows what is down for one record, or one set of arguments, where there
-// is one.
+// refusesDownOne allows a provider to be down for one record, or for one set of arguments, if the
+// call has any.
 func (s *faultPoint) refusesDownOne() string {
 	if why := s.refusesDown(); why != "" {
 		return why
@@ -295,12 +295,12 @@ func (s *faultPoint) refusesWaking(wanted wakeup, otherwise string) string {
 	return otherwise
 }
 
-// readsOnly reports whether a seam's name is that of an obligation that reads.
+// readsOnly reports whether a seam's name is that of a storage obligation that only reads.
 func readsOnly(name string) bool {
 	return adk.Seam{Label: adk.LabelStorage, Name: name}.Effect() == adk.EffectReads
 }
 
-// provider is what is down together: a collection, or a tool.
+// provider returns the name of what fails together: a collection, or a tool.
 func provider(s adk.Seam) string {
 	if s.Label == adk.LabelStorage {
 		return storageOf(s.Name)
@@ -308,22 +308,22 @@ func provider(s adk.Seam) string {
 	return s.Label + "/" + s.Name
 }
 
-// storageOf is the collection that an obligation's name begins with.
+// storageOf returns the collection that an obligation's name begins with.
 func storageOf(name string) string {
 	of, _, _ := strings.Cut(name, ".")
 	return of
 }
 
-// place is what the table of an exploration has a row for: a kind of crossing, and
-// for the call and the return of a seam, which kind of seam.
+// place identifies a row of the exploration's table: a kind of crossing and, for the call and the
+// return of a seam, the label of the seam.
 type place struct {
 	kind  adk.Kind
 	done  bool
 	label string
 }
 
-// place is the row of the spot: what began there, and where nothing did, what was
-// told.
+// place returns the row of the spot: that of the step that began there, or else that of the
+// crossing.
 func (s *faultPoint) place() place {
 	if s.began() && !s.isSeam() && s.step.Kind.Class() != adk.ClassCall {
 		return place{kind: s.step.Kind, done: s.step.Phase == adk.Done}
@@ -335,7 +335,7 @@ func (s *faultPoint) place() place {
 	return p
 }
 
-// String is the place as the table writes it.
+// String returns the name of the row in the table.
 func (p place) String() string {
 	text := p.kind.String()
 	if p.label != "" {

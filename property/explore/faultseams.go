@@ -15,55 +15,54 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file puts the explorer around the user code of a config, so that it can
-// fail. Code is handed over in the config, but for tools, around which an observer can
-// stand, and for the strands, the on-ack handlers and the dispatches that user code begins
-// inside the turn: nothing can be put around these from outside.
+// This file wraps the user code of a config, so that it can fail. Wrapped is what the config hands
+// over, and tools, which an observer can wrap wherever they come from. Strands, on-ack handlers and
+// dispatches that user code begins inside the turn cannot be wrapped from outside.
 
-// errBroken is what code fails with that the explorer breaks.
+// errBroken is the error with which code fails that the explorer breaks.
 var errBroken error = brokenError{}
 
 type brokenError struct{ callers.Staged }
 
 func (brokenError) Error() string { return "broken by the explorer" }
 
-// moment is when a call fails that a fault was made for.
+// moment is the time at which a fault strikes its call.
 type moment uint8
 
 const (
 	elsewhere  moment = iota // the fault is not one of a call
 	beforeBody               // the user code does not run
-	amidBody                 // it is broken off where it asks for the operation at the crossing
-	afterBody                // it has run, and what it returned is lost
-	deaf                     // it runs and does not see that the context ends
-	changed                  // it has run, and what it returned is another text
+	amidBody                 // the user code is broken off where it asks for the operation at the crossing
+	afterBody                // the user code has run, and what it returned is lost
+	deaf                     // the user code runs and does not see that its context ends
+	changed                  // the user code has run, and its result is replaced by another text
 )
 
-// planned is a fault of which is known how to make it.
+// planned is a fault, with all that is needed to make it.
 type planned struct {
 	turn.Fault
 	moment moment
-	call   int            // the call that it is made in, but for elsewhere
-	turn   turnOf         // which of the calls of the same that is, or of the asks
-	op     int            // the ask that it is made in, where it is one of the world
-	down   string         // what is down from there on
-	left   int            // for how many calls more
-	one    string         // and for whom alone: of what is called for, the part that Member names; empty is for all
-	mine   string         // what the call was for with which it began
-	same   int            // for how many calls it was for that
-	each   map[string]int // where Each is wanted, how often each was called
-	hits   int            // for how many calls it was, of the world that asked the same again
-	world  *asked         // the ask that is answered with a fault, in the run without it
+	call   int            // the call in which it is made; unused for elsewhere
+	turn   turnOf         // which of the similar calls, or asks, that is
+	op     int            // the operation of the ask in which it is made, for a fault of the world
+	down   string         // what fails from then on
+	left   int            // for how many more calls it fails
+	one    string         // the only value of the part that Member names for which it fails; empty means all
+	mine   string         // what the first failed call was for
+	same   int            // how many calls for the same have failed
+	each   map[string]int // for a fault with Each: how many calls of each kind have failed
+	hits   int            // how many calls it struck; for an ask, also how often the same was asked again
+	world  *asked         // the ask to answer with a fault, as it was in the run without the fault
 	answer func() *adk.Answer
-	given  map[*asked]bool // which answers of that run were given, once the fault is made
+	given  map[*asked]bool // which answers of that run have been given; set once the fault is made
 	place  place
 	in     int // the call that the crossing belongs to
 	fired  bool
 	broke  bool // the code was broken off
-	within bool // it comes at a fault point, within code of the user's own
+	within bool // it comes at a fault point within a function of the user's
 }
 
-// fail is how the code ends that the fault breaks.
+// fail ends the broken code: it panics or returns errBroken.
 func (f *planned) fail() error {
 	if f.Kind == turn.Panic {
 		panic(errBroken)
@@ -71,9 +70,9 @@ func (f *planned) fail() error {
 	return errBroken
 }
 
-// enter calls the user code of a seam call, with the faults that are planned for
-// it around it. At names what can be down, if it is a collection or a tool, and what says
-// for which record or arguments it is called.
+// enter calls the user code of a seam call, with the faults that are planned for it. at names the
+// collection or tool that is called and may be down; it is empty for other code. what is the record
+// or the arguments for which it is called.
 func (a *attempt) enter(call int, at string, what wanted.What, body func() error) error {
 	a.entered(call)
 	for i := range a.faults {
@@ -89,7 +88,7 @@ func (a *attempt) enter(call int, at string, what wanted.What, body func() error
 	return body()
 }
 
-// begins knows the call that a fault begins with which may go on.
+// begins records the first call of a fault that may go on.
 func (a *attempt) begins(f *planned, at string, what wanted.What) {
 	if f.down != "" {
 		a.mu.Lock()
@@ -98,8 +97,7 @@ func (a *attempt) begins(f *planned, at string, what wanted.What) {
 	}
 }
 
-// failsAgain reports whether a fault happens again to a call, whose code is then kept from
-// running.
+// failsAgain reports whether a fault happens again to a call, whose code then does not run.
 func (a *attempt) failsAgain(f *planned, call int, at string, what wanted.What) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,7 +109,7 @@ func (a *attempt) failsAgain(f *planned, call int, at string, what wanted.What) 
 	return true
 }
 
-// broken is code with a fault.
+// broken returns body with a fault.
 func (a *attempt) broken(f *planned, body func() error) func() error {
 	switch f.moment {
 	case beforeBody:
@@ -130,10 +128,9 @@ func (a *attempt) broken(f *planned, body func() error) func() error {
 	return body
 }
 
-// breakable runs code on a goroutine of its own, so that it can be ended where it
-// asks for an operation: its deferred functions run, and nothing else of it. What
-// called it waits, and then fails as the code would have. The goroutine has the
-// handle, and so the strand, of the code.
+// breakable runs code on a goroutine of its own, so that it can be ended where it asks for an
+// operation: then only its deferred functions still run. Its caller waits, and then fails as the
+// code would have. The code keeps its handle, and so its strand.
 func (a *attempt) breakable(f *planned, body func() error) error {
 	c := breaking{body: body, over: make(chan struct{})}
 	go runBreakable(&c)
@@ -150,7 +147,7 @@ func (a *attempt) breakable(f *planned, body func() error) error {
 	return nil
 }
 
-// breaking is code that runs breakably.
+// breaking is code that runs under breakable.
 type breaking struct {
 	body     func() error
 	over     chan struct{}
@@ -172,9 +169,9 @@ func runBreakable(c *breaking) {
 	c.returned = true
 }
 
-// makeRoom grows the goroutine's stack at once, as long as there is next to nothing
-// on it, to about what engine and user code take: a stack that grows little by little
-// is copied each time, frame by frame, and a twentieth of an exploration went there.
+// makeRoom grows the goroutine's stack at once, while it is almost empty, to about the size that
+// engine and user code need. A stack that grows little by little is copied each time, frame by
+// frame: that took a twentieth of the time of an exploration.
 //
 //go:noinline
 func makeRoom() {
@@ -182,17 +179,17 @@ func makeRoom() {
 	runtime.KeepAlive(&room)
 }
 
-// runBreakableEntry is where runBreakable begins, as stacks have it.
+// runBreakableEntry is the entry of runBreakable, as it appears in stacks.
 var runBreakableEntry = reflect.ValueOf(runBreakable).Pointer()
 
-// breakHere ends the goroutine that the fault is to break off; where it is to panic it does,
-// and user code may recover. Code that asks from another goroutine than the one that the
-// engine called is left alone.
+// breakHere ends the goroutine whose code the fault breaks off. A panic fault panics instead, and
+// user code may recover. It does nothing on other goroutines than the one that runs the broken
+// code.
 func (a *attempt) breakHere(f *planned, step adk.Step) {
 	if f.broke = isBreakable(); !f.broke {
 		return
 	}
-	if step.Kind.Touches() == adk.TouchSeam && strays.InClient() { // as what asks the world does
+	if step.Kind.Touches() == adk.TouchSeam && strays.InClient() { // as for code that asks the world
 		a.clients.Add(1)
 	}
 	if f.Kind == turn.Panic {
@@ -201,14 +198,14 @@ func (a *attempt) breakHere(f *planned, step adk.Step) {
 	runtime.Goexit()
 }
 
-// isBreakable reports whether the present goroutine runs code for breakable: below
-// all that it does stands runBreakable. Code on a goroutine that it started itself,
-// or in a strand that uses another one's handle, does not.
+// isBreakable reports whether the current goroutine was started by breakable: then runBreakable is
+// at the bottom of its stack. That is false for a goroutine that the code has started itself, and
+// for a strand that uses the handle of another one.
 func isBreakable() bool {
 	var callers [64]uintptr
 	for skip := 1; ; skip += len(callers) {
 		n := runtime.Callers(skip, callers[:])
-		for _, pc := range slices.Backward(callers[:n]) { // it stands at the end
+		for _, pc := range slices.Backward(callers[:n]) { // runBreakable is near the end
 			if runtime.FuncForPC(pc).Entry() == runBreakableEntry {
 				return true
 			}
@@ -219,7 +216,7 @@ func isBreakable() bool {
 	}
 }
 
-// deafTo reports whether a tool's call is to be deaf to its context.
+// deafTo returns the fault that makes a tool's call ignore its context, nil if there is none.
 func (a *attempt) deafTo(call int, at string) *planned {
 	for i := range a.faults {
 		if f := &a.faults[i]; f.moment == deaf && a.strikes(f, call, at, wanted.What{}) {
@@ -229,14 +226,14 @@ func (a *attempt) deafTo(call int, at string) *planned {
 	return nil
 }
 
-// around is a config with the explorer around its user code.
+// around returns a config whose user code the explorer wraps.
 func (a *attempt) around(c adk.Config) adk.Config {
 	c = guarded.Config(c, func(call int, do func() error) error { return a.enter(call, "", wanted.What{}, do) })
 	c.Storage = a.aroundStorage(c.Storage)
 	return c
 }
 
-// Handler stands around the handler of every tool, whichever way it came into the run.
+// Handler wraps the handler of every tool, wherever the tool comes from.
 func (a *attempt) Handler(tool *adk.Tool, own adk.ToolHandler) adk.ToolHandler {
 	at := provider(adk.Seam{Label: adk.LabelTool, Name: tool.Name()})
 	return func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
@@ -244,7 +241,7 @@ func (a *attempt) Handler(tool *adk.Tool, own adk.ToolHandler) adk.ToolHandler {
 	}
 }
 
-// tool calls the handler of a tool.
+// tool calls the handler of a tool with the faults that are planned for it.
 func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, args map[string]any, inner adk.ToolHandler) (result adk.ToolResult, err error) {
 	call, _ := dc.Where()
 	if f := a.deafTo(call, at); f != nil {
@@ -262,7 +259,7 @@ func (a *attempt) tool(ctx context.Context, dc *adk.DispatchContext, at string, 
 	return a.changedResult(call, at, result), nil
 }
 
-// aroundStorage stands around a storage, and has it give the conversation that is wanted.
+// aroundStorage wraps a storage, and makes it return the conversation of the schedule.
 func (a *attempt) aroundStorage(s adk.Storage) adk.Storage {
 	if s.Messages != nil {
 		s.Messages = &givenMessages{s.Messages, a.history}
@@ -275,13 +272,13 @@ func (a *attempt) Guard(scope adk.Scope, of adk.CollectionName, record adk.Recor
 	return a.enter(scope.Call, string(of), wanted.What{Record: record, Key: key}, do)
 }
 
-// givenMessages are the messages of a storage, and those that the schedule has beside them.
+// givenMessages are the messages of a storage, together with those that the schedule adds.
 type givenMessages struct {
 	adk.Collection[*adk.Message]
 	history *history
 }
 
-// Fetch gives the conversation that the turn begins with, as far as it has gone on.
+// Fetch returns the conversation that the turn begins with, and what was added to it since.
 func (c *givenMessages) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Message, error) {
 	fetched, err := c.Collection.Fetch(ctx, scope)
 	if err != nil {
@@ -290,7 +287,7 @@ func (c *givenMessages) Fetch(ctx context.Context, scope adk.Scope) ([]*adk.Mess
 	return c.history.give(fetched), nil
 }
 
-// Store is the storage's.
+// Store writes to the storage, except for messages that the schedule added.
 func (c *givenMessages) Store(ctx context.Context, scope adk.Scope, m *adk.Message) error {
 	if c.history.writeOwn(m, m.Key()) {
 		return ctx.Err()
@@ -298,7 +295,7 @@ func (c *givenMessages) Store(ctx context.Context, scope adk.Scope, m *adk.Messa
 	return c.Collection.Store(ctx, scope, m)
 }
 
-// Mutate is the storage's, but of what it does not have.
+// Mutate writes to the storage, except for messages that the schedule added.
 func (c *givenMessages) Mutate(ctx context.Context, scope adk.Scope, m *adk.Message) error {
 	if c.history.writeOwn(m, m.Key()) {
 		return ctx.Err()
@@ -306,7 +303,7 @@ func (c *givenMessages) Mutate(ctx context.Context, scope adk.Scope, m *adk.Mess
 	return c.Collection.Mutate(ctx, scope, m)
 }
 
-// Delete is the storage's, but of what it does not have.
+// Delete deletes in the storage, except for messages that the schedule added.
 func (c *givenMessages) Delete(ctx context.Context, scope adk.Scope, key string) error {
 	if c.history.writeOwn(nil, key) {
 		return ctx.Err()

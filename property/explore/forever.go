@@ -10,15 +10,15 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// A world that always says the same: a model that wants its tool for ever, a job that is never
-// done. Whoever asks on until something else is said has to have enough at some time.
+// This file makes a world that always gives the same answer: a model that wants its tool for ever,
+// a job that is never done. Code that asks until it gets another answer needs a bound.
 
-// mostAgain is how often the same answer comes until the caller of the turn cancels: more often
-// than an agent with a bound asks.
+// mostAgain is how often the same answer comes before the caller of the turn cancels. It is more
+// often than an agent with a bound asks.
 const mostAgain = 150
 
-// repeated is the answer as it was, where something like it is asked behind it and answered
-// otherwise: who asks once is not in a loop.
+// repeated returns the answer as it was, provided that something like it is asked later and
+// answered otherwise: code that asks once is not in a loop.
 func repeated(w *asked, _ int) (*brokenAnswer, string) {
 	loops := slices.ContainsFunc(w.others, func(other *asked) bool {
 		return other.first > w.first && other.done && w.isLike(other.request) && !other.answersAs(w)
@@ -29,9 +29,9 @@ func repeated(w *asked, _ int) (*brokenAnswer, string) {
 	return w.whole(), ""
 }
 
-// isLike reports whether a request to the same is one of a loop: what is read alone is the same
-// again, such as the state of a job and not the next page; of all else the method and the path
-// are, as where a model is asked.
+// isLike reports whether a later request to the same belongs to one loop with this one. A read must
+// be identical: the state of a job is asked again, while the next page is another request. Other
+// requests, such as those to a model, must have the same method and path.
 func (w *asked) isLike(request json.RawMessage) bool {
 	if method, _, _ := httpform.RequestLine(request); method == http.MethodGet || method == http.MethodHead {
 		return string(request) == string(w.request)
@@ -39,8 +39,8 @@ func (w *asked) isLike(request json.RawMessage) bool {
 	return httpform.SameLine(w.request, request)
 }
 
-// again is the answer another time. A model that wants its tools once more does so under other
-// ids. The world is not asked.
+// again returns the answer for another time. If it holds tool calls of a model, they get new ids.
+// The world is not asked.
 func (w *asked) again(times int) *brokenAnswer {
 	answer := w.whole()
 	if fresh, ok := chatfault.Again(times).Break(chatfault.Answer{Value: w.value, Pieces: w.pieces, HTTP: w.http}); ok {
@@ -51,8 +51,8 @@ func (w *asked) again(times int) *brokenAnswer {
 	return answer
 }
 
-// askedForEver has the caller cancel a run that has the same answer again and again, and asks on.
-// It is called where user code asks.
+// askedForEver cancels a run that has received the same answer too often and still asks. It is
+// called whenever user code asks.
 func (a *attempt) askedForEver() {
 	a.mu.Lock()
 	enough := a.isAskedForEver()
@@ -62,18 +62,19 @@ func (a *attempt) askedForEver() {
 	}
 }
 
-// isAskedForEver reports whether the run has had the same answer so often that it has no bound.
+// isAskedForEver reports whether the run has received the same answer so often that its loop has no
+// bound.
 func (a *attempt) isAskedForEver() bool {
 	return slices.ContainsFunc(a.faults, func(f planned) bool { return f.Kind == turn.AskAgain && f.hits >= mostAgain })
 }
 
-// saysTheSame reports whether a world that always says the same is what goes wrong.
+// saysTheSame reports whether a fault of the schedule is a world that always gives the same answer.
 func (n candidate) saysTheSame() bool {
 	return slices.ContainsFunc(n.faults, func(f planned) bool { return f.Kind == turn.AskAgain })
 }
 
-// allowed is the extent of the undisturbed run, by which one is too long; of none where the
-// number of answers is what bounds it.
+// allowed returns the extent of the undisturbed run, from which it follows when this run is too
+// long. It is zero if the run is bounded by the number of answers instead.
 func (a *attempt) allowed() extent {
 	if a.forever {
 		return extent{}

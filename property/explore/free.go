@@ -9,14 +9,14 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// This file runs the undisturbed turn with free strands, for the race detector: one
-// strand at a time orders every access, and a map that two share is never seen. What such
-// a run does comes as it comes, and is not judged.
+// This file runs the undisturbed turn with free strands, for the race detector. One strand at a
+// time orders every access, so a race, say on a shared map, is never seen. What such a run does is
+// not judged.
 
 // usualFree is how many runs have free strands under the race detector.
 const usualFree = 20
 
-// runFree runs the turn with free strands, where it has several.
+// runFree runs the turn with free strands, if it has several.
 func (e *exploring) runFree() {
 	if e.strands < 2 || e.undisturbed != nil && e.undisturbed.Waited {
 		return
@@ -34,10 +34,10 @@ func (e *exploring) runFree() {
 	}
 }
 
-// freeOrder is the observer in the place of a scheduler, who lets every strand go on.
+// freeOrder is an observer that takes the scheduler's place and lets every strand go on.
 type freeOrder struct{}
 
-// Begin, Park, Resume and Tell keep nobody.
+// None of the methods of freeOrder blocks.
 func (freeOrder) Begin(adk.Step)                                           {}
 func (freeOrder) Sleep(int, func() bool, context.Context, context.Context) {}
 func (freeOrder) Wake(int)                                                 {}
@@ -45,15 +45,15 @@ func (freeOrder) Park(int, func() bool)                                    {}
 func (freeOrder) Resume(int)                                               {}
 func (freeOrder) Tell(*adk.Crossing)                                       {}
 
-// freeClock is a clock by which nobody waits: who sleeps goes on at once, and it is later
-// then. Who moves it tells the run's observer of every sleeper, and may come to that when the
-// turn is over: the run is, when moving is.
+// freeClock is a clock on which nobody waits: a sleeper goes on at once, and the time moves past
+// its sleep. The goroutine that moves the time also notifies the run's observer of every sleeper,
+// which may happen after the turn has ended. So the run ends only when moving is done.
 type freeClock struct {
 	*fakes.Clock
 	moving *sync.WaitGroup
 }
 
-// AfterFunc moves time as soon as somebody waits for it.
+// AfterFunc advances the clock as soon as somebody waits for it.
 func (c freeClock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
 	stop = c.Clock.AfterFunc(d, fire)
 	if d > 0 && d < patience {

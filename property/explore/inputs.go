@@ -12,32 +12,32 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file has a turn begin with another conversation than the one that the subject's
-// storage has: what is right for five messages may be wrong for six. Nothing of the
-// storage changes; it is what the messages' fetch gives that does, and messages that are
-// not the storage's own live beside it for as long as the run.
+// This file makes a turn begin with another conversation than the one in the subject's storage:
+// what is right for five messages may be wrong for six. The storage itself does not change; only
+// what fetches of messages return does. Messages that are not the storage's are kept apart for the
+// time of the run.
 
-// The other conversations that are tried: so many messages more.
+// The other conversations that are tried, by the number of additional messages.
 var (
 	olderMessages = []int{1, 2, 3, 5, 8, 20}
 	newerMessages = []int{1, 2, 3, 4, 5, 8, 20}
 )
 
-// history is the conversation of a run, as its storage gives it.
+// history is the conversation of a run, as its storage returns it.
 type history struct {
 	input  turn.Input
-	plain  bool // what is said oddly is said plainly
+	plain  bool // odd texts are replaced by plain ones
 	prompt bool // the turn has a system prompt
 
 	mu     sync.Mutex
-	size   int            // of the first conversation that was fetched, as the storage had it
+	size   int            // size of the conversation that was fetched first, as the storage had it
 	own    bool           // its newest message is the user's
-	newest string         // the id of that one
-	more   []*adk.Message // that there are, beside the storage's
+	newest string         // the id of its newest message
+	more   []*adk.Message // additional messages, not in the storage
 	left   map[string]bool
 }
 
-// prompted is the system prompt of the run, of what it is usually.
+// prompted returns the system prompt of the run, given the usual one.
 func (h *history) prompted(usual string) string {
 	h.prompt = usual != ""
 	switch {
@@ -49,7 +49,7 @@ func (h *history) prompted(usual string) string {
 	return usual + "\n" + oddtext.Prompts[h.input.Messages-1]
 }
 
-// others are what else the turn of this run can begin with.
+// others returns the other inputs with which the turn of this run can begin.
 func (h *history) others() (all []turn.Input) {
 	if h.size > 0 {
 		all = h.conversations()
@@ -80,10 +80,10 @@ func (h *history) conversations() (all []turn.Input) {
 	return all
 }
 
-// mostMessages is how many messages more a conversation may have.
+// mostMessages is the largest number of additional messages of a conversation.
 const mostMessages = 1000
 
-// allows reports whether the turn of this run can begin with a conversation.
+// allows reports whether the turn of this run can begin with an input.
 func (h *history) allows(i turn.Input) bool {
 	switch i.Kind {
 	case turn.Newest:
@@ -96,7 +96,7 @@ func (h *history) allows(i turn.Input) bool {
 	return h.size > 0 && i.Messages <= mostMessages
 }
 
-// why says why a turn cannot begin with a conversation.
+// why says why a turn cannot begin with an input.
 func (h *history) why(i turn.Input) string {
 	if i.Kind == turn.OddPrompt {
 		return fmt.Sprintf("the turn has no system prompt, or there are %d odd ones", len(oddtext.Prompts))
@@ -110,7 +110,7 @@ func (h *history) why(i turn.Input) string {
 	return fmt.Sprintf("the storage gives %s", inWords(h.size, "message"))
 }
 
-// give is what a fetch gives of what the storage has.
+// give returns what a fetch returns, given what the storage returned.
 func (h *history) give(fetched []*adk.Message) []*adk.Message {
 	if len(fetched) == 0 {
 		return fetched
@@ -137,7 +137,7 @@ func (h *history) give(fetched []*adk.Message) []*adk.Message {
 	return fetched
 }
 
-// begin makes the conversation of the first that the storage gives. mu is held.
+// begin makes the conversation from the first messages that the storage returns. mu is held.
 func (h *history) begin(fetched []*adk.Message) {
 	oldest, newest := fetched[0], fetched[len(fetched)-1]
 	if oldest == nil || newest == nil {
@@ -162,7 +162,7 @@ func (h *history) begin(fetched []*adk.Message) {
 	}
 }
 
-// sayOddly has the newest message of those fetched say something odd.
+// sayOddly puts an odd text into the newest of the fetched messages.
 func (h *history) sayOddly(fetched []*adk.Message) {
 	at := slices.IndexFunc(fetched, func(m *adk.Message) bool { return m.Key() == h.newest })
 	if at < 0 {
@@ -173,14 +173,14 @@ func (h *history) sayOddly(fetched []*adk.Message) {
 		odd = oddtext.Plain
 	}
 	if init.Content = odd + "\n" + init.Content; odd == "" {
-		init.Content = "\n" // a message without a letter has an attachment
+		init.Content = "\n" // a message without a letter must have an attachment
 	}
-	if said, err := adk.NewMessage(init); err == nil { // who changed the storage's message may have made one that is none
+	if said, err := adk.NewMessage(init); err == nil { // the message may be invalid if the subject changed it
 		fetched[at] = said
 	}
 }
 
-// add adds the next message that is not the storage's.
+// add adds the next message that is not in the storage.
 func (h *history) add(i int, user bool, at time.Time) {
 	role := adk.RoleAssistant
 	if user {
@@ -194,8 +194,8 @@ func (h *history) add(i int, user bool, at time.Time) {
 	h.more = append(h.more, m)
 }
 
-// writeOwn makes a write of a message that is not the storage's, and reports whether it is of
-// one. Without a record the message is deleted.
+// writeOwn writes a message that is not in the storage, and reports whether key belongs to such a
+// message. A nil record deletes the message.
 func (h *history) writeOwn(record *adk.Message, key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -211,10 +211,10 @@ func (h *history) writeOwn(record *adk.Message, key string) bool {
 	return true
 }
 
-// longestSaid is how much of an odd text is shown, in characters.
+// longestSaid is how many characters of an odd text are shown.
 const longestSaid = 60
 
-// inputText says with which conversation a turn begins.
+// inputText describes the conversation with which a turn begins.
 func inputText(i turn.Input) string {
 	text := i.String() + ": the turn begins with "
 	switch i.Kind {
@@ -235,7 +235,7 @@ func inputText(i turn.Input) string {
 	return text + "what the storage has"
 }
 
-// inputs are the schedules that begin with other conversations.
+// inputs returns the schedules that begin with other conversations.
 func (e *exploring) inputs() (all []candidate) {
 	for _, input := range e.others {
 		all = append(all, candidate{input: input, from: 1, cost: 1})

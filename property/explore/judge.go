@@ -10,17 +10,17 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// checkGiven is what a run breaks of which the subject's own check says so.
+// checkGiven is the invariant that a run breaks if the subject's own check fails.
 const checkGiven = "the check given"
 
-// leftBehind is what a run breaks that has not ended all that it has begun.
+// leftBehind is the invariant that a run breaks if it leaves something open or running.
 const leftBehind = "nothing is left behind"
 
-// unbounded is what a turn breaks that goes on until its caller has enough.
+// unbounded is the invariant that a turn breaks if it goes on until its caller gives up.
 const unbounded = "a loop has a bound"
 
-// judge holds everything against a run that can be, and looks what else could go
-// wrong in it.
+// judge checks a run against everything that applies to it, and collects the faults that can be
+// added to it.
 func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	t := tried{candidate: n, waited: a.waited() && a.endless == ""}
 	if s != nil && s.kind != crashed {
@@ -76,14 +76,14 @@ func (e *exploring) judge(a *attempt, n candidate, s *stall) tried {
 	e.isLoose(a)
 	e.loosen(&t)
 	e.blame(&t, a)
-	if a.collect && !a.forever { // which goes on to its end, whatever else goes wrong
+	if a.collect && !a.forever { // such a run goes on to its end, whatever else goes wrong
 		a.lookFurther(&t, e.options.Faults)
 	}
 	t.choices = slices.ContainsFunc(a.order.choices, func(c choice) bool { return c.open })
 	return t
 }
 
-// read is the run as oracles see it. It is good until the next one is read.
+// read returns the run as oracles see it. It is valid until the next run is read.
 func (a *attempt) read() *oracle.Run {
 	run := oracle.Run{Crossings: a.crossings, Unran: a.unran, Unasked: a.unasked, Broken: a.misled, Waited: a.waited(), Stood: a.stood(), TooLong: a.endless != ""}
 	for i := range a.faults {
@@ -97,7 +97,7 @@ func (a *attempt) read() *oracle.Run {
 	return a.oracles.Read(run)
 }
 
-// seen is the fault as oracles see it.
+// seen returns the fault as oracles see it.
 func (f *planned) seen() oracle.Fault {
 	seen := oracle.Fault{Fault: f.Fault, Call: f.call, Op: f.op, Before: f.moment == beforeBody, Amid: f.moment == amidBody, Deaf: f.moment == deaf,
 		BrokenOff: f.broke, Repeats: worldFaults[f.Kind].repeats}
@@ -107,8 +107,8 @@ func (f *planned) seen() oracle.Fault {
 	return seen
 }
 
-// refusedAfterwards is what is wrong with the conversation of a run that was broken off, by
-// the turn that followed it.
+// refusedAfterwards judges the conversation that a crashed run left behind, by what the turn that
+// followed it asks.
 func (a *attempt) refusedAfterwards(undisturbed *oracle.Run) []property.Violation {
 	if a.after == nil || a.after.attempt == nil || a.after.stall != nil {
 		return nil
@@ -117,7 +117,7 @@ func (a *attempt) refusedAfterwards(undisturbed *oracle.Run) []property.Violatio
 	return run.RefusedAfterwards(undisturbed)
 }
 
-// held are the invariants that the run breaks and, if they are wanted, its hints.
+// held returns the invariants that the run breaks and, if advised, its hints.
 func (a *attempt) held(advised bool) ([]property.Violation, []property.Hint) {
 	if advised {
 		return a.checker.Both(a.info, a.crossings)
@@ -125,7 +125,7 @@ func (a *attempt) held(advised bool) ([]property.Violation, []property.Hint) {
 	return a.checker.Violations(a.info, a.crossings), nil
 }
 
-// asked is what the subject's own checks say of a run, if it has any.
+// asked runs the checks of the subject, if it has any.
 func (e *exploring) asked(a *attempt, n candidate, crashed bool) []property.Violation {
 	if e.subject.Check == nil && a.instance.Check == nil {
 		return nil
@@ -143,17 +143,17 @@ func (e *exploring) asked(a *attempt, n candidate, crashed bool) []property.Viol
 	return found
 }
 
-// isDeceived reports whether the world gave an answer that looks right and is not. What the
-// subject's check then says is a hint: an agent can doubt all that it is told, and need not.
-// So it is with a slow answer beside another fault: it is that of the undisturbed turn, and
-// who was asked may have failed by now.
+// isDeceived reports whether the world gave an answer that looks right and is wrong. A violation of
+// the subject's check is then a hint: an agent may doubt what it is given, but need not. The same
+// holds for a slow answer together with another fault: the slow answer is that of the undisturbed
+// turn, although the asked function may have failed by now.
 func (a *attempt) isDeceived() bool {
 	return slices.ContainsFunc(a.faults, func(f planned) bool {
 		return worldFaults[f.Kind].deceives || f.Kind == turn.AskSlow && !f.world.http && len(a.faults) > 1 || f.Kind == turn.ResultEmpty || f.Kind == turn.ResultCut || f.Kind == turn.AskEmpty && !f.world.http
 	})
 }
 
-// violations are those of the run that followed.
+// violations returns what the run that followed violates.
 func (f *followed) violations() []property.Violation {
 	if f.stall != nil {
 		return f.stall.violations(f.attempt)
@@ -165,7 +165,7 @@ func (f *followed) violations() []property.Violation {
 	return found
 }
 
-// violations are those that only who runs a turn sees.
+// violations returns what only the explorer, which runs the turn, can see.
 func (a *attempt) violations() []property.Violation {
 	found := slices.Clone(a.found)
 	add := func(invariant, rule, format string, args ...any) {
@@ -200,14 +200,14 @@ func (a *attempt) violations() []property.Violation {
 	return found
 }
 
-// lookFurther finds the faults that can be made behind what has gone wrong.
+// lookFurther finds the faults that can be made after those of the run.
 func (a *attempt) lookFurther(t *tried, kinds []turn.FaultKind) {
 	a.more = a.more[:0]
 	for s := range a.spots(max(t.candidate.from, 1)) {
 		at := s.place()
 		told := a.refusedAt(at)
 		for _, k := range kinds {
-			if s.world == nil && told[k] && k.OfWorld() { // which is most of them: no ask, and it was told
+			if s.world == nil && told[k] && k.OfWorld() { // most places do not ask, and have been reported
 				continue
 			}
 			switch why := s.refuses(k); {
@@ -224,8 +224,8 @@ func (a *attempt) lookFurther(t *tried, kinds []turn.FaultKind) {
 	t.more = slices.Clone(a.more)
 }
 
-// refusedAt tells which faults were refused at a place before: the first reason is
-// the one that is told.
+// refusedAt returns which faults were already reported as refused at a place. Only the first reason
+// is reported.
 func (a *attempt) refusedAt(at place) *[turn.FaultKindEnd]bool {
 	told := a.refused[at]
 	if told == nil {

@@ -12,21 +12,22 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// Faults that last: what fails goes on failing, so many times and then no more, for ever, or
-// for one of those whom an agent works for.
+// This file makes faults that last: what fails goes on failing, a number of times, for ever, or for
+// one of those whom an agent works for.
 //
-//   - How often: longer gives schedules in which the last fault happens another number of
-//     times than it did. Which are worth a try an agent shows itself: one that asks five times
-//     is another one after three failures than after four.
-//   - In a run: lasts begins such a fault, goesOn says of each later call whether it fails too.
-//   - For whom: wanted.GroupsOf finds the members of records, arguments and requests by which some
-//     calls are for another one than the others, and variants makes a fault for each.
+//  - How often: longer returns schedules in which the last fault happens another number of
+//    times. The run itself shows which numbers are worth a try: an agent that asks five times
+//    behaves differently after three failures and after four.
+//  - In a run: lasts begins such a fault; goesOn says of each later call whether it fails too.
+//  - For whom: wanted.GroupsOf finds the members of records, arguments and requests that
+//    distinguish calls made for one person or thing from calls for another. variants makes a
+//    fault for each.
 
-// mostTimes is up to how often a failure is repeated one by one.
+// mostTimes is up to which number every number of failures is tried.
 const mostTimes = 6
 
-// longer are the schedules in which the last fault of a run happens more often, or less
-// often than each time, where that can make a difference.
+// longer returns the schedules in which the last fault of a run happens more often, or stops after
+// some times, where that can matter.
 func (e *exploring) longer(t *tried) (all []candidate) {
 	n := &t.candidate
 	if len(n.faults) == 0 || n.random != 0 || n.orders || t.hits < 2 {
@@ -55,7 +56,7 @@ func (e *exploring) longer(t *tried) (all []candidate) {
 			repeated(turn.AskRefused, times, false)
 		}
 		repeated(turn.AskRefused, t.same-1, true)
-	case !last.Kind.OfWorld() || !last.Kind.Repeats() || last.Kind == turn.AskRefused: // for which it is AskDown that goes on
+	case !last.Kind.OfWorld() || !last.Kind.Repeats() || last.Kind == turn.AskRefused: // here AskDown goes on
 	case last.Times == 0:
 		repeated(last.Kind, turn.EachTime, false)
 	case last.Times == turn.EachTime && t.hits > 2:
@@ -64,8 +65,7 @@ func (e *exploring) longer(t *tried) (all []candidate) {
 	return all
 }
 
-// fewerThan are numbers of times from least on, below the one at which it went on to the
-// end: the first ones and the last.
+// fewerThan yields numbers of failures from least to hits-1: those up to mostTimes, and the last.
 func fewerThan(hits, least int) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		for times := least; times < hits; times++ {
@@ -79,7 +79,7 @@ func fewerThan(hits, least int) func(yield func(int) bool) {
 	}
 }
 
-// lasts has a fault go on where it is of a kind that does.
+// lasts sets up how long a fault goes on, if its kind does.
 func (p *planned) lasts(s *faultPoint) {
 	switch p.Kind {
 	case turn.Down, turn.AskDown:
@@ -104,8 +104,8 @@ func (p *planned) lasts(s *faultPoint) {
 	}
 }
 
-// goesOn reports whether a fault that has happened happens again to what is called of
-// somebody, and counts it. mu is held.
+// goesOn reports whether a fault that has happened happens again to a call of what is named of, and
+// counts the call. mu is held.
 func (p *planned) goesOn(of string, what wanted.What) bool {
 	switch {
 	case p.Each:
@@ -122,7 +122,7 @@ func (p *planned) goesOn(of string, what wanted.What) bool {
 	return true
 }
 
-// first knows the call that the fault begins with. mu is held.
+// first records the call with which the fault begins. mu is held.
 func (p *planned) first(of string, what wanted.What) {
 	p.mine, p.same = what.Part(""), 1
 	if p.Each {
@@ -132,7 +132,7 @@ func (p *planned) first(of string, what wanted.What) {
 
 func isTool(provided string) bool { return strings.HasPrefix(provided, adk.LabelTool+"/") }
 
-// count counts how often the same was called.
+// count counts the calls of the same for the same, and returns their number.
 func (p *planned) count(of string, what wanted.What) int {
 	if p.each == nil {
 		p.each = map[string]int{}
@@ -141,7 +141,7 @@ func (p *planned) count(of string, what wanted.What) int {
 	return p.each[of+" "+what.Part("")]
 }
 
-// howOften says how often a fault happens, and for whom, where that is not as usual.
+// howOften says how often a fault happens, and for whom, where that is not the usual.
 func (p *planned) howOften() string {
 	text := ""
 	switch {
@@ -160,8 +160,8 @@ func (p *planned) howOften() string {
 	return text
 }
 
-// callsOf are the calls of a run, by whom they call: a collection's writes, a tool, or who
-// is asked.
+// callsOf holds the calls of a run, by provider: the writes to a collection, the calls of a tool,
+// or the asks of one name.
 type callsOf struct {
 	crossings []adk.Crossing
 	all       map[string][]wanted.Call
@@ -190,10 +190,10 @@ func (c *callsOf) gather() {
 	}
 }
 
-// askOf is how callsOf names whom is asked.
+// askOf returns the key of callsOf for asks of a name.
 func askOf(name string) string { return "ask/" + name }
 
-// onlyOne has each kind of fault by itself.
+// onlyOne holds, for each kind, a list with one fault of that kind.
 var onlyOne = func() (all [turn.FaultKindEnd][1]turn.Fault) {
 	for k := range all {
 		all[k][0].Kind = turn.FaultKind(k)
@@ -201,8 +201,8 @@ var onlyOne = func() (all [turn.FaultKindEnd][1]turn.Fault) {
 	return all
 }()
 
-// variants are the faults of a kind at the spot: one, and where it is of one alone, one for
-// each group of calls that are for the same.
+// variants returns the faults of a kind at the spot. That is one fault; for a kind that can be
+// limited to one (OfOne), one more for each member by which calls can be grouped.
 func (s *faultPoint) variants(k turn.FaultKind) []turn.Fault {
 	all := onlyOne[k][:]
 	if !k.OfOne() {

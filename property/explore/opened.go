@@ -10,15 +10,16 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/strays"
 )
 
-// This file says where in user code the rows and transactions were opened that a run leaves open: package
-// sql starts a goroutine for each, which knows no more than that it was package sql. A run that is made
-// again to show what it leaves is looked at at every crossing, and what is new was opened before it.
+// This file finds out where user code opened the rows and transactions that a run leaves open.
+// Package sql starts a goroutine for each of them, whose stack does not show the code that opened
+// it. So a run is made once more and looked at at every crossing: what is new there was opened
+// before it.
 
-// openings are what package sql has opened in a run.
+// openings holds what package sql has opened in a run.
 type openings struct {
-	at   map[int]string // by the number of the goroutine that waits for its end
-	open []int          // at the last crossing
-	asks []openAsk      // those under way, in their order
+	at   map[int]string // where it was opened, by the number of the goroutine that waits for its end
+	open []int          // what was open at the last crossing
+	asks []openAsk      // the asks under way, in their order
 }
 
 type openAsk struct {
@@ -26,7 +27,7 @@ type openAsk struct {
 	of string
 }
 
-// noteOpened takes in what is open at a crossing.
+// noteOpened records what is open at a crossing.
 func (a *attempt) noteOpened(x *adk.Crossing) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,7 +53,7 @@ func (a *attempt) noteOpened(x *adk.Crossing) {
 	}
 }
 
-// leftOpen says of each that was open to the end where it was opened.
+// leftOpen says where each row or transaction that stayed open was opened.
 func (a *attempt) leftOpen() (all []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

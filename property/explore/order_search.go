@@ -6,27 +6,27 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/footprint"
 )
 
-// orderSearch is the search for the orders of one schedule, depth first. Each run
-// that it asks for differs from one that it has seen in one decision more.
+// orderSearch is the depth-first search for the orders of one schedule. Each run that it asks for
+// differs from an earlier one by one more decision.
 type orderSearch struct {
 	e     *exploring
 	limit int // how many orders may be tried at most
 	all   []tried
 
-	n      candidate // to run next
-	asleep []sleeper // behind its last pick
+	n      candidate // the schedule to run next
+	asleep []sleeper // the sleepers after its last pick
 	begun  bool      // the schedule itself was run
 	path   []*fork
 }
 
-// fork is a run whose other orders are being tried: those that differ from it
-// behind its last pick, the last of them first.
+// fork is a run whose other orders are being tried. These differ from it after its last pick; the
+// latest choices are varied first.
 type fork struct {
 	n       candidate
 	choices []choice
-	at      int       // the choice that is decided in another way
-	asleep  []sleeper // there
-	strand  int       // who goes on there instead
+	at      int       // the choice that is decided differently
+	asleep  []sleeper // the sleepers at that choice
+	strand  int       // the strand that goes on instead
 }
 
 func searchOrders(e *exploring, n candidate) *orderSearch {
@@ -34,7 +34,7 @@ func searchOrders(e *exploring, n candidate) *orderSearch {
 	return &orderSearch{e: e, limit: e.remaining(), all: []tried{}, n: n}
 }
 
-// next sets an attempt up for the next run, if there is one.
+// next prepares an attempt for the next run, and reports whether there is one.
 func (s *orderSearch) next(a *attempt) bool {
 	if s.begun && !s.branch() {
 		return false
@@ -44,8 +44,8 @@ func (s *orderSearch) next(a *attempt) bool {
 	return true
 }
 
-// ran judges a run, unless it was only one that others are to differ from, or one
-// that was made in another order.
+// ran judges a run, except for the first, which was judged before, and for runs that are equivalent
+// to an earlier order.
 func (s *orderSearch) ran(a *attempt, gone *stall) {
 	choices := slices.Clone(a.order.choices)
 	n := s.n
@@ -63,8 +63,8 @@ func (s *orderSearch) ran(a *attempt, gone *stall) {
 	s.path = append(s.path, &fork{n: n, choices: choices, at: len(choices)})
 }
 
-// branch finds the next order to try, and goes back where a run has no other any
-// more.
+// branch finds the next order to try. It goes back to an earlier run when the last one has no other
+// order left.
 func (s *orderSearch) branch() bool {
 	for len(s.path) > 0 {
 		if len(s.all) >= s.limit || s.e.over() {
@@ -87,7 +87,7 @@ func (s *orderSearch) branch() bool {
 	return false
 }
 
-// turns finds who else can go on at a choice, from the last choice to the first.
+// turns finds another strand that can go on at a choice, from the last choice to the first.
 func (f *fork) turns() bool {
 	for {
 		if f.at < len(f.choices) && f.choices[f.at].open {
@@ -106,12 +106,12 @@ func (f *fork) turns() bool {
 	}
 }
 
-// sleeps sends the strand to sleep whose orders were tried at the present choice.
+// sleeps puts the strand whose orders were tried at the present choice to sleep.
 func (f *fork) sleeps(step *footprint.Step) {
 	f.asleep = append(slices.Clip(f.asleep), sleeper{f.strand, step})
 }
 
-// lastStep is the step that was taken at the run's last pick.
+// lastStep returns the step that was taken at the run's last pick.
 func (f *fork) lastStep() *footprint.Step {
 	if last := len(f.n.picks); last > 0 && f.n.picks[last-1].Choice <= len(f.choices) {
 		return &f.choices[f.n.picks[last-1].Choice-1].step

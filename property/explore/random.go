@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// This file tries orders of strands by chance. An exhaustive search begins with orders
-// that differ little from the usual one, and where strands are many its budget is used
-// up before it comes to those that differ much. Random priorities (Burckhardt and others,
-// "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs") meet an order
-// that a bug of some depth needs with a probability that can be said.
+// This file tries random orders of strands. An exhaustive search begins with orders that differ
+// little from the usual one; with many strands its budget is used up before it reaches those that
+// differ much. Random priorities (Burckhardt and others, "A Randomized Scheduler with Probabilistic
+// Guarantees of Finding Bugs") find the order that a bug of a certain depth needs with a known
+// probability.
 
-// The random orders of a subject: how many, of which depth, and from how many choices
-// of its undisturbed turn on where its strands meet nowhere that is not seen. Code that runs
-// may share a lock, of which the search among all orders knows nothing: it leaves out some
-// that chance does not.
+// The random orders of a subject: how many are run, and of which depth. A scripted subject, whose
+// strands share nothing that the explorer does not see, gets random orders only if its undisturbed
+// turn has at least randomChoices choices. Real code may share a lock, which the search among all
+// orders does not know of: it leaves out some orders that random ones may include.
 const (
 	randomOrders  = 100
 	randomDepth   = 3
 	randomChoices = 12
 )
 
-// priorities is an order by chance: of the strands that can go on the one with the
-// highest priority does, and at some choices it gets the lowest.
+// priorities is a random order. The strand with the highest priority goes on; at some choices that
+// strand gets the lowest priority.
 type priorities struct {
 	chance  *rand.Rand
 	of      map[int]int // by strand
-	changes []int       // choices at which who goes on loses its priority
+	changes []int       // the choices at which the strand that would go on loses its priority
 	lowest  int
 }
 
@@ -39,7 +39,7 @@ func newPriorities(seed uint64, choices int) *priorities {
 	return p
 }
 
-// pick is the place of who goes on at a choice.
+// pick returns the index of the strand that goes on at a choice.
 func (p *priorities) pick(choice int, runnable []int) int {
 	at := p.highest(runnable)
 	if slices.Contains(p.changes, choice) {
@@ -62,8 +62,7 @@ func (p *priorities) highest(runnable []int) (at int) {
 	return at
 }
 
-// randoms are the schedules of random orders, for a turn in which strands have so many
-// choices.
+// randoms returns the schedules of random orders, if the turn has enough choices.
 func (e *exploring) randoms() (all []candidate) {
 	if e.choices == 0 || e.choices < randomChoices && e.subject.Scripted {
 		return nil
@@ -74,8 +73,8 @@ func (e *exploring) randoms() (all []candidate) {
 	return all
 }
 
-// isNew reports whether a schedule is none of chance, or the first that came to its decisions,
-// and to any.
+// isNew reports whether a schedule is to be counted: it is not random, or it is the first random
+// one that made these decisions, and made any.
 func (e *exploring) isNew(n *candidate) bool {
 	if n.random == 0 {
 		return true
@@ -91,8 +90,8 @@ func (e *exploring) isNew(n *candidate) bool {
 	return true
 }
 
-// randomCover says with which probability a bug was met that needs one strand to be
-// overtaken at one choice.
+// randomCover returns the probability with which the random orders have met a bug that needs one
+// strand to be overtaken at one choice.
 func (e *exploring) randomCover() float64 {
 	one := 1 / (float64(max(2, e.strands)) * float64(max(1, e.choices)))
 	return 1 - math.Pow(1-one, randomOrders)

@@ -23,18 +23,24 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Recorded makes a subject of a recorded turn: it is the agent's code of today that runs,
-// on the world of the recording. open makes what one run needs, and what its Instance
-// leaves out comes from the recording: the raw turn where Raw has no system prompt; the
-// storage, in memory, with the records that the turn had fetched; the answers of the
-// world, which nobody asks: who asks the same, up to ids that the run makes, gets its own, with
-// these ids, and who asks otherwise that of the most alike; the clock; and
-// who settles gates, as they were settled. Stored tools have no handlers in a recording:
-// an agent that fetches those brings a storage of its own.
+// Recorded makes a subject of a recorded turn. It runs the agent's code of today in the world of
+// the recording. open makes what one run needs; the recording supplies what its Instance leaves
+// out:
 //
-// Where the caller had left the recorded turn, that of this one leaves when code asks what
-// the recording has no answer to; elsewhere such an ask fails with E_UNANSWERED. The error
-// says that it is no turn.
+//   - the raw turn, if Raw has no system prompt;
+//   - the storage, in memory, with the records that the turn had fetched;
+//   - the answers of the world, which is not asked itself. An ask that equals a recorded one, up to
+//     ids that the run makes, gets the answer of that, with the ids of this run. Any other ask gets
+//     the answer of the most similar one;
+//   - the clock;
+//   - the settlements of gates.
+//
+// A recording does not have the handlers of stored tools: an agent that fetches such tools must
+// bring its own storage.
+//
+// When code asks what the recording has no answer to, the caller cancels the turn if the recorded
+// caller had left; otherwise the ask fails with E_UNANSWERED. Recorded returns an error if recorded
+// does not begin with a turn.
 func Recorded(recorded *trace.Trace, open func() turn.Instance) (turn.Subject, error) {
 	crossings := make([]adk.Crossing, 0, recorded.Len())
 	for _, line := range recorded.All() {
@@ -51,15 +57,15 @@ func Recorded(recorded *trace.Trace, open func() turn.Instance) (turn.Subject, e
 	}}, nil
 }
 
-// recordedWorld is what a recording has that code of today does not.
+// recordedWorld is what a recording supplies to today's code.
 type recordedWorld struct {
 	crossings   []adk.Crossing
 	asks        *recordedAsks
 	records     []adk.Record
-	settlements map[string][]adk.Crossing // by the gate's reason
+	settlements map[string][]adk.Crossing // by the reason of the gate
 }
 
-// complete fills in what an instance leaves out. cancel is how its caller leaves.
+// complete fills in what an instance leaves out. The caller of the turn leaves by calling cancel.
 func (w recordedWorld) complete(i *turn.Instance, cancel context.CancelCauseFunc) {
 	first := w.crossings[0]
 	if i.Raw.SystemPrompt == "" {
@@ -81,7 +87,7 @@ func (w recordedWorld) complete(i *turn.Instance, cancel context.CancelCauseFunc
 	}
 }
 
-// left is why the caller of the recorded turn left it; nil is that it did not.
+// left returns why the caller of the recorded turn left it; nil means that it did not.
 func (w recordedWorld) left() error {
 	for i := range w.crossings {
 		if x := &w.crossings[i]; wire.CancelledBy(x) == wire.OutsideCancel {
@@ -91,7 +97,8 @@ func (w recordedWorld) left() error {
 	return nil
 }
 
-// fetchedFirst are the records that a turn was given by its storage and had not written.
+// fetchedFirst returns the records that the storage gave to a turn and that the turn had not
+// written.
 func fetchedFirst(crossings []adk.Crossing) (all []adk.Record) {
 	type place struct{ of, key string }
 	known, seams := map[place]bool{}, map[int]adk.Seam{}
@@ -118,7 +125,7 @@ func fetchedFirst(crossings []adk.Crossing) (all []adk.Record) {
 	return all
 }
 
-// settlementsOf are the settlements of gates, by their reasons.
+// settlementsOf returns the settlements of gates, by the reasons of the gates.
 func settlementsOf(crossings []adk.Crossing) map[string][]adk.Crossing {
 	reasons, all := map[string]string{}, map[string][]adk.Crossing{}
 	for i := range crossings {
@@ -132,8 +139,9 @@ func settlementsOf(crossings []adk.Crossing) map[string][]adk.Crossing {
 	return all
 }
 
-// settle is a listener that settles gates as they were settled, those of one reason in
-// their order, and the last settlement again where there are more.
+// settle returns a listener that settles gates as recorded. Gates with the same reason are settled
+// in their recorded order; if there are more gates than settlements, the last settlement is
+// repeated.
 func (w recordedWorld) settle() func(adk.TurnGateOpen) {
 	var mu sync.Mutex
 	used := map[string]int{}
@@ -152,32 +160,31 @@ func (w recordedWorld) settle() func(adk.TurnGateOpen) {
 		case adk.GateAborted:
 			e.Gate.Abort(x.Key)
 		default:
-			if _, err := e.Gate.Resolve(x.Key, x.Value); err != nil { // today's gate wants something else
+			if _, err := e.Gate.Resolve(x.Key, x.Value); err != nil { // today's gate may want another value
 				e.Gate.Reject(x.Key, err)
 			}
 		}
 	}
 }
 
-// inOrder are asks in the order in which they were made.
+// inOrder returns asks in the order in which they were made.
 func inOrder(asks map[int]*asked) []*asked {
 	return slices.SortedFunc(maps.Values(asks), func(a, b *asked) int { return a.first - b.first })
 }
 
-// Traces explores every recorded turn of a folder in go test: the agent's code of today,
-// on the world as it was recorded, broken at every crossing. Recorded says what open
-// leaves to the recording; it is given the path of the trace, and is called once a run.
+// Traces explores every recorded turn of a folder in go test: it runs the agent's code of today in
+// the world that was recorded, and breaks it at every crossing. open is called once for each run,
+// with the path of the trace; Recorded says what it may leave to the recording.
 //
 //	explore.Traces(t, "testdata/turns", func(string) turn.Instance {
 //		return turn.Instance{Config: agent.Config()}
 //	}, explore.Options{})
 //
-// A turn whose code of today asks what the recording has no answer to is not explored,
-// and fails the test: golden.Replay says what has changed. For a subject that needs more, such as
-// the errors of a client (turn.Subject.Errors), call Recorded and Test. A bug that several traces show is
-// told in full of the first, and the others name that. reading says how the traces are
-// read. Journals of sessions, and traces that end where their host was killed, are no turns to
-// explore.
+// If today's code asks what the recording has no answer to, the turn is not explored and the test
+// fails: golden.Replay says what has changed. For a subject that needs more, such as the errors of
+// a client (turn.Subject.Errors), call Recorded and Test. A bug that several traces show is
+// reported in full for the first one, and the others refer to it. reading says how the traces are
+// read. Journals of sessions, and traces that end where their host was killed, are not explored.
 func Traces[Self property.T[Self]](t Self, folder string, open func(trace string) turn.Instance, options Options, reading ...trace.Options) {
 	t.Helper()
 	sources, err := corpus.Sources(os.DirFS(folder))
@@ -210,7 +217,7 @@ func Traces[Self property.T[Self]](t Self, folder string, open func(trace string
 	}
 }
 
-// ReproduceTrace is Reproduce for a recorded turn, as Traces names it.
+// ReproduceTrace is Reproduce for a recorded turn. Violations of Traces name the call.
 func ReproduceTrace(t property.TB, file string, open func(trace string) turn.Instance, schedule string, reading ...trace.Options) {
 	t.Helper()
 	subject, err := recordedIn(context.Background(), file, open, reading)
@@ -221,7 +228,7 @@ func ReproduceTrace(t property.TB, file string, open func(trace string) turn.Ins
 	Reproduce(t, subject, schedule)
 }
 
-// recordedIn is the subject of a file that has all its answers.
+// recordedIn returns the subject of a file, and an error if the recording lacks an answer.
 func recordedIn(ctx context.Context, file string, open func(trace string) turn.Instance, reading []trace.Options) (turn.Subject, error) {
 	f, err := os.Open(filepath.FromSlash(file))
 	if err != nil {
@@ -240,7 +247,8 @@ func recordedIn(ctx context.Context, file string, open func(trace string) turn.I
 	return subject, answersAll(ctx, subject)
 }
 
-// answersAll says which ask of the undisturbed turn nobody answered.
+// answersAll runs the undisturbed turn, and returns an error if an ask of it has no recorded
+// answer.
 func answersAll(ctx context.Context, subject turn.Subject) error {
 	var unanswered error
 	subject.Check = func(r turn.Run) error {

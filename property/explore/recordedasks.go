@@ -13,24 +13,23 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file finds whose recorded answer an ask of today gets. A run makes other ids than the
-// recorded one, and strands make them in another order, so an ask is held against the recorded
-// ones up to these, as a replay does. One that has changed gets the answer of the one that it has
-// the most in common with.
+// This file finds the recorded answer for an ask of today's code. A run makes other ids than the
+// recorded one, and strands make them in another order, so asks are compared up to ids, as in a
+// replay. An ask that has changed gets the answer of the ask with which it has the most in common.
 
 // recordedAsk is an ask of a recording that was answered.
 type recordedAsk struct {
 	*asked
 	text string   // the request without its ids
-	ids  []string // in their order
+	ids  []string // the ids in the request, in their order
 	like func() *likeness.Likeness
 }
 
-// recordedAsks are those of a recording, in their order. They belong to all its runs.
+// recordedAsks holds the asks of a recording in their order. All runs share it.
 type recordedAsks struct {
 	all  []*recordedAsk
 	made map[string]bool // the ids that the recorded run made
-	form *regexp.Regexp  // of these, and of those that explored runs make
+	form *regexp.Regexp  // matches these ids, and those that explored runs make
 }
 
 // The forms of ids: of those that an exploration makes, and of most that are made elsewhere.
@@ -39,8 +38,8 @@ const (
 	randomIDs   = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
 )
 
-// leastID is how long an id of another form is that is looked for in requests: the number 7 is
-// not the id of a source that counts.
+// leastID is the minimal length of an id of another form that is searched for in requests: the
+// number 7 in a request is hardly the id 7 of a source that counts.
 const leastID = 8
 
 func recordedAsksOf(crossings []adk.Crossing) *recordedAsks {
@@ -55,7 +54,7 @@ func recordedAsksOf(crossings []adk.Crossing) *recordedAsks {
 		r.made[id] = true
 	}
 	r.form = regexp.MustCompile(`\b(?:` + forms + `)\b`)
-	r.form.Longest() // one may begin with another
+	r.form.Longest() // one id may be the beginning of another
 	for _, one := range inOrder(askedIn(crossings)) {
 		if one.done {
 			text, ids := r.split(one.request)
@@ -66,7 +65,7 @@ func recordedAsksOf(crossings []adk.Crossing) *recordedAsks {
 	return r
 }
 
-// replaced is a text with others in the place of the ids that runs make.
+// replaced returns a text in which other replaces the ids that runs make.
 func (r *recordedAsks) replaced(text json.RawMessage, other func(id string) string) string {
 	return r.form.ReplaceAllStringFunc(string(text), func(id string) string {
 		if r.made[id] || strings.HasPrefix(id, exploredIDs[:len("id-")]) {
@@ -76,7 +75,7 @@ func (r *recordedAsks) replaced(text json.RawMessage, other func(id string) stri
 	})
 }
 
-// split is a request without the ids that runs make, and these.
+// split returns a request without the ids that runs make, and these ids.
 func (r *recordedAsks) split(request json.RawMessage) (text string, ids []string) {
 	text = r.replaced(request, func(id string) string {
 		ids = append(ids, id)
@@ -85,20 +84,20 @@ func (r *recordedAsks) split(request json.RawMessage) (text string, ids []string
 	return text, ids
 }
 
-// recordedAnswers answer one run in the world's place.
+// recordedAnswers answers the asks of one run in the world's place.
 type recordedAnswers struct {
 	*recordedAsks
 	mu    sync.Mutex
 	given map[*recordedAsk]bool
-	want  map[string]string // by the ids of this run, those of the recording that they stand for
-	got   map[string]string // the other way round
-	// cancel is how the caller leaves, and left why the recorded one did, if it did.
+	want  map[string]string // the id of the recording for each id of this run
+	got   map[string]string // the id of this run for each id of the recording
+	// cancel is how the caller leaves; left is why the recorded caller left, nil if it did not.
 	cancel context.CancelCauseFunc
 	left   error
 }
 
-// answer is what was recorded, with the ids of this run. Who asks the same again gets the same
-// again, as a world that stands still would answer. Where nobody is asked, nobody answers.
+// answer returns the recorded answer with the ids of this run. The same ask again gets the same
+// answer again, as from a world that does not change. Fault points ask nobody and get no answer.
 func (r *recordedAnswers) answer(_ context.Context, q adk.Question) *adk.Answer {
 	if strings.HasPrefix(q.Of, adk.FaultPoints) {
 		return nil
@@ -126,8 +125,9 @@ func (r *recordedAnswers) answer(_ context.Context, q adk.Question) *adk.Answer 
 	return r.renamed(one).given()
 }
 
-// same is the recorded ask that asked the same up to ids: rather one whose answer nobody got, and
-// of several the one that the ids and the strand speak for. A fresh id is that of a retry too.
+// same returns the recorded ask that equals q up to ids, or nil. It prefers an ask whose answer was
+// not given yet, then one for which all ids are known to match, then one with the same bytes, then
+// one of the same strand. The ids may be new: a retry may make a fresh id.
 func (r *recordedAnswers) same(q adk.Question, text string, ids []string) (best *recordedAsk) {
 	most := -1
 	for _, one := range r.all {
@@ -151,8 +151,8 @@ func (r *recordedAnswers) same(q adk.Question, text string, ids []string) (best 
 	return best
 }
 
-// stand reports whether the ids of a request may stand for those of a recorded one, and whether
-// it is known of all that they do.
+// stand reports whether the ids of a request may correspond to those of a recorded one, and whether
+// all of them are known to.
 func (r *recordedAnswers) stand(one *recordedAsk, ids []string) (may, known bool) {
 	known = true
 	for i, id := range ids {
@@ -176,8 +176,9 @@ func (r *recordedAnswers) pair(want, got string) {
 	}
 }
 
-// mostAlike is the recorded ask that a changed one has the most in common with, of those whose
-// answer nobody got: of several the first of its strand, or else the first.
+// mostAlike returns the recorded ask with which a changed ask has the most in common, of those
+// whose answer was not given. Among equals it prefers the first of the same strand, and then the
+// first.
 func (r *recordedAnswers) mostAlike(q adk.Question) (best *recordedAsk) {
 	request := r.replaced(q.Request, func(id string) string { return inPlaceOf(id, r.want) })
 	asked := likeness.Of(&adk.Crossing{Name: q.Of, JSON: json.RawMessage(request)})
@@ -194,7 +195,7 @@ func (r *recordedAnswers) mostAlike(q adk.Question) (best *recordedAsk) {
 	return best
 }
 
-// renamed is a recorded answer with the ids of this run. It is all there is: nobody else is asked.
+// renamed returns a recorded answer with the ids of this run. Nothing else is asked for it.
 func (r *recordedAnswers) renamed(one *recordedAsk) *brokenAnswer {
 	answer := one.whole()
 	answer.asked = false
@@ -212,7 +213,7 @@ func (r *recordedAnswers) renamed(one *recordedAsk) *brokenAnswer {
 	return answer
 }
 
-// inPlaceOf is the id that one stands for; itself where it stands for none.
+// inPlaceOf returns the id that corresponds to id in others, and id itself if there is none.
 func inPlaceOf(id string, others map[string]string) string {
 	if other, stands := others[id]; stands {
 		return other

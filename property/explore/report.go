@@ -17,77 +17,77 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Exploration is what was tried with a subject, and what came of it.
+// Exploration is the result of exploring a subject.
 type Exploration struct {
 	Subject string `json:"subject"`
 	Bound   int    `json:"bound"`
-	// Schedules is how many were run.
+	// Schedules is how many schedules were run.
 	Schedules int `json:"schedules"`
-	// Random is the probability, or more, with which the random orders have met a bug
-	// that one strand shows which is overtaken at one choice; 0 where there were none.
+	// Random is a lower bound of the probability that the random orders have met a bug which needs
+	// one strand to be overtaken at one choice. It is 0 if there were no random orders.
 	Random float64 `json:"random,omitempty"`
-	// Free is how many runs beside these had free strands, for the race detector.
+	// Free is how many additional runs had free strands, for the race detector.
 	Free int `json:"free,omitempty"`
-	// Waited is in how many of them everything stood still until the caller
-	// cancelled: a gate that nobody answers, a sleep without end. That is no
-	// violation.
+	// Waited is in how many of the runs everything stood still until the caller cancelled, for
+	// example because of a gate that nobody answers or a sleep without end. That is no violation.
 	Waited int `json:"waited,omitempty"`
-	// Violations are in the order in which schedules are tried: those with less
-	// wrong first.
+	// Violations are in the order in which schedules are tried: those with the fewest faults first.
 	Violations []Breach `json:"violations"`
-	// Hints are of what is legal, and may well be what is meant.
+	// Hints are findings that are legal and may be intended.
 	Hints []Breach `json:"hints,omitempty"`
 	Table Table    `json:"table"`
 	// NotCovered says in words what was known to follow and was not run.
 	NotCovered []string `json:"notCovered,omitempty"`
-	// Elapsed is how long it took, by Options.Now.
+	// Elapsed is how long the exploration took, measured by Options.Now.
 	Elapsed time.Duration `json:"elapsedNanoseconds"`
 
 	command string
 	test    string
-	groups  map[string]int // by what violations have in common, their place in Violations
+	groups  map[string]int // index in Violations or Hints, by groupOf
 }
 
-// Breach is what runs violate, and how to see it again. What says the same of the same
-// user code is one, however many schedules show it.
+// Breach is a violation, and how to see it again. Violations that say the same of the same user
+// code are one Breach, however many schedules show them.
 type Breach struct {
-	// Schedule is the simplest that shows it: the one with the least wrong.
+	// Schedule is the simplest schedule that shows the violation: the one with the fewest faults.
 	Schedule turn.Schedule `json:"schedule"`
-	// Found is the number of that one among those that were run.
+	// Found is the number of that schedule among those that were run.
 	Found int `json:"found"`
-	// Schedules is how many show it.
+	// Schedules is how many schedules show the violation.
 	Schedules int `json:"schedules"`
 	property.Violation
 	// Where says what the schedule does, in a line for each fault.
 	Where []string `json:"where,omitempty"`
-	// Code says where in user code it went wrong, and where it shows: functions and lines,
-	// the innermost first.
+	// Code says where in user code faults were met, and where the violation shows: functions and
+	// lines, the innermost first.
 	Code []string `json:"code,omitempty"`
-	// Strands are the operations of the strands side by side, from where their order is not
-	// the usual one, and around what is violated where these are many; empty where it is.
+	// Strands shows the operations of the strands side by side, from where their order differs from
+	// the usual one or, if that is long, around the violation. It is empty if the order is the
+	// usual one.
 	Strands string `json:"strands,omitempty"`
-	// Command reproduces it at a terminal, where there is a command for the
-	// subject; Test in go test, given the subject, which has its check.
+	// Command reproduces the violation at a terminal; it is empty if there is no command for the
+	// subject. Test is the line of Go that reproduces it in go test, given the subject with its
+	// check.
 	Command string `json:"command,omitempty"`
 	Test    string `json:"test"`
-	// Stretch is the stretch of the run's transcript that shows it, with the
-	// crossings at which something goes wrong: each has the kind of fault behind an arrow.
+	// Stretch is the part of the run's transcript that shows the violation. Crossings at which
+	// something goes wrong are marked with an arrow and the kind of fault.
 	Stretch string `json:"stretch,omitempty"`
-	// Run is the whole run that the schedule makes; nil where Stretch is empty.
+	// Run is the whole run of the schedule; nil if Stretch is empty.
 	Run *trace.Trace `json:"-"`
 
-	from candidate // that shows it first
-	last int       // the number of the last one that does
+	from candidate // the schedule that shows it first
+	last int       // the number of the last schedule that shows it
 }
 
-// reportColumns is how long lines are that say what is violated, where they can be folded: go
-// test sets them in by eight more.
+// reportColumns is the line length of reports, as far as lines can be folded. go test indents them
+// by eight more columns.
 const reportColumns = 72
 
 // shownBreaches is how many violations String shows.
 const shownBreaches = 10
 
-// add takes a violation in, or a hint. It gives the entry if that is a new one.
+// add adds a violation or a hint to list. It returns the entry if that is new, and nil otherwise.
 func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) *Breach {
 	key := groupOf(v)
 	if list == &x.Hints {
@@ -109,21 +109,20 @@ func (x *Exploration) add(list *[]Breach, n candidate, v property.Violation) *Br
 	return &(*list)[len(*list)-1]
 }
 
-// withoutEchoes takes out hints that say what a violation says too.
+// withoutEchoes removes hints that say the same as a violation.
 func (x *Exploration) withoutEchoes() {
 	x.Hints = slices.DeleteFunc(x.Hints, func(h Breach) bool {
 		return slices.ContainsFunc(x.Violations, func(b Breach) bool { return groupOf(b.Violation) == groupOf(h.Violation) })
 	})
 }
 
-// withoutTwins takes out what says the same of the same line of user code as an entry before
-// it, but for names and numbers: a helper that writes three records is wrong once, and so is one that runs three
-// tools, which are named. What a run
-// was doing that does not end is told by more than that line, and a body that nobody closes by no more
-// than where it was asked for.
+// withoutTwins removes entries that say the same of the same line of user code as an earlier entry,
+// up to names and numbers: a helper that writes three records incorrectly is one bug, and so is one
+// that runs three tools, which are then named in the entry. Hangs and unbounded loops are all kept.
+// An answer that is not closed counts by the innermost function that asked for it.
 func (x *Exploration) withoutTwins() {
 	for _, list := range []*[]Breach{&x.Violations, &x.Hints} {
-		tools := map[string][]string{} // that are the same, by what is said; the first is that of the entry
+		tools := map[string][]string{} // tools of which the same is said, by what is said; the first is that of the entry
 		keyOf := func(b Breach) (key, tool string) {
 			if len(b.Code) == 0 || b.Invariant == hangs || b.Invariant == unbounded {
 				return "", ""
@@ -132,7 +131,7 @@ func (x *Exploration) withoutTwins() {
 			if last := code[len(code)-1]; strings.HasPrefix(last, showsIn) {
 				code = []string{last}
 			}
-			if b.Invariant == unclosedAnswer { // it is who asks that closes, whoever called that
+			if b.Invariant == unclosedAnswer { // whoever asks must close, whoever called it
 				innermost, _, _ := strings.Cut(code[0], calledBy)
 				code = []string{innermost}
 			}
@@ -158,13 +157,13 @@ func (x *Exploration) withoutTwins() {
 	}
 }
 
-// toolSeam is a tool as a seam.
+// toolSeam matches the seam of a tool.
 var toolSeam = regexp.MustCompile(`\btool/[^\s#]+`)
 
-// calledBy stands between a function of user code and the one that called it.
+// calledBy separates a function of user code from the one that called it.
 const calledBy = ", called by "
 
-// crossings are those of the run; none where that is not kept.
+// crossings returns the crossings of the run; none if the run was not kept.
 func (f *Breach) crossings() (all []adk.Crossing) {
 	if f.Run != nil {
 		for _, line := range f.Run.All() {
@@ -174,7 +173,7 @@ func (f *Breach) crossings() (all []adk.Crossing) {
 	return all
 }
 
-// breach is a violation by a schedule, with how to see it again.
+// breach returns the entry for a violation by a schedule, with how to see it again.
 func (x *Exploration) breach(n candidate, v property.Violation) Breach {
 	s := n.schedule()
 	f := Breach{Schedule: s, Found: n.number, Schedules: 1, Violation: v, from: n, last: n.number,
@@ -185,9 +184,9 @@ func (x *Exploration) breach(n candidate, v property.Violation) Breach {
 	return f
 }
 
-// groupOf is what violations have in common that are one: the invariant, what is said
-// but for numbers, and where. What a run was doing that does not end is told by its
-// first line of user code.
+// groupOf returns a key that is equal for violations that count as one: the invariant, the first
+// line of the text without its numbers, and the seam. A hang is identified by the second line,
+// which names the first line of user code. A check's text also loses its names and what it quotes.
 func groupOf(v property.Violation) string {
 	said, more, _ := strings.Cut(v.Text, "\n")
 	switch v.Invariant {
@@ -197,15 +196,15 @@ func groupOf(v property.Violation) string {
 		said, _, _ = strings.Cut(more, "\n")
 	case unbounded:
 		_, said, _ = strings.Cut(said, ": in ")
-	case checkGiven: // which says what it has seen
+	case checkGiven: // the author's text, which holds data of the run
 		said = named.ReplaceAllString(quoted.ReplaceAllString(said, "#"), "#")
 	}
 	return v.Invariant + "\n" + numbers.ReplaceAllString(said+"\n"+v.Seam, "#")
 }
 
-// bug is what violations of several subjects have in common that are of one bug: what is violated
-// where, and in which lines of code. What is said may have the data of a subject in it, and counts
-// where no line is known.
+// bug returns a key that is equal for violations of several subjects that are one bug: the
+// invariant, the seam and the lines of code. The text may hold data of a subject, so it counts only
+// if no line of code is known.
 func (f Breach) bug() string {
 	if len(f.Code) == 0 {
 		return groupOf(f.Violation)
@@ -213,15 +212,15 @@ func (f Breach) bug() string {
 	return f.Invariant + "\n" + numbers.ReplaceAllString(f.Seam, "#") + "\n" + strings.Join(f.Code, "\n")
 }
 
-// numbers, what is quoted, and names, are what differs in texts that say the same.
+// numbers, quoted and named match what differs in texts that say the same.
 var (
 	numbers = regexp.MustCompile(`\d+`)
 	quoted  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	named   = regexp.MustCompile(`\b\p{Lu}\p{Ll}+\b(?:,\s*\p{Lu}\p{Ll}+\b)*`)
 )
 
-// Summary is the line that can be quoted, such as
-// hello: 412 schedules, bound 2, 0 violations, 0.04 s.
+// Summary returns one line that can be quoted, such as hello: 412 schedules, bound 2, 0 violations,
+// 0.04 s.
 func (x *Exploration) Summary() string {
 	line := fmt.Sprintf("%s: %s, bound %d, %s, %.2f s", x.Subject, inWords(x.Schedules, "schedule"), x.Bound,
 		inWords(len(x.Violations), "violation"), x.Elapsed.Seconds())
@@ -231,7 +230,7 @@ func (x *Exploration) Summary() string {
 	return line
 }
 
-// String is the summary and, below it, the violations and what was not covered; Table
+// String returns the summary, followed by the violations, the hints and what was not covered. Table
 // has what was tried in full.
 func (x *Exploration) String() string {
 	var b strings.Builder
@@ -252,7 +251,7 @@ func (x *Exploration) String() string {
 	return b.String()
 }
 
-// brief is the summary, with what was not covered.
+// brief returns the summary and what was not covered.
 func (x *Exploration) brief() string {
 	text := x.Summary() + "\n"
 	if x.Waited > 0 {
@@ -267,10 +266,10 @@ func (x *Exploration) brief() string {
 	return safetext.Folded(text, reportColumns)
 }
 
-// shownHints is how many hints the log of a test has.
+// shownHints is how many hints the log of a test shows.
 const shownHints = 5
 
-// logged is brief, with a line for each hint: the log of a test that passes has no more.
+// logged returns brief and a line for each hint. The log of a passing test has no more.
 func (x *Exploration) logged() string {
 	var b strings.Builder
 	b.WriteString(x.brief())
@@ -280,12 +279,12 @@ func (x *Exploration) logged() string {
 			break
 		}
 		text, more, _ := strings.Cut(f.Text, "\n")
-		for _, why := range []string{looseOrder, anyCase} { // which is no matter of the run
+		for _, why := range []string{looseOrder, anyCase} { // these do not depend on the run
 			if strings.HasSuffix(more, why) {
 				text += ": " + why
 			}
 		}
-		if f.Invariant == oracle.Stands { // what stands is what follows
+		if f.Invariant == oracle.Stands { // the lines that follow say what stands there
 			text = safetext.Below(f.Text)
 		}
 		if n := len(f.Code); n > 0 && f.Invariant == lateUse {
@@ -309,7 +308,7 @@ func (f Breach) write(b *strings.Builder) {
 		rule = " (" + f.Rule + ")"
 	}
 	at := ""
-	if f.Crossing > 0 { // what is left behind shows at none
+	if f.Crossing > 0 { // what is left behind has no crossing
 		at = fmt.Sprintf("crossing %d: ", f.Crossing)
 	}
 	said := []string{fmt.Sprintf("  %s: %s%s%s: %s", f.Schedule, at, f.Invariant, rule, safetext.Below(f.Text))}
@@ -335,7 +334,7 @@ func (f Breach) write(b *strings.Builder) {
 func (e *exploring) notCovered() (all []string) {
 	if left := slices.DeleteFunc(turn.FaultKinds(), func(k turn.FaultKind) bool { return slices.Contains(e.options.Faults, k) }); len(left) > 0 {
 		what := fmt.Sprint(left)
-		if len(left) > 2 { // the table has those that were
+		if len(left) > 2 { // the table lists the kinds that were tried
 			what = fmt.Sprintf("%d of %d", len(left), len(turn.FaultKinds()))
 		}
 		all = append(all, "kinds of faults that Options.Faults leaves out: "+what)
@@ -388,31 +387,31 @@ func inWords(n int, what string) string {
 	return text + " " + what + "s"
 }
 
-// Table says what was tried at which kind of crossing, and why not.
+// Table says what was tried at which kind of crossing, and why the rest was not.
 type Table struct {
 	// Faults are the columns.
 	Faults []turn.FaultKind `json:"faults"`
 	Rows   []TableRow       `json:"rows"`
-	// Orders is how many orders of strands were tried beside the usual one, alone
-	// and with faults.
+	// Orders is how many orders of strands other than the usual one were tried, alone and with
+	// faults.
 	Orders int `json:"orders"`
-	// Inputs is in how many schedules the turn began with another conversation, or another
-	// system prompt.
+	// Inputs is in how many schedules the turn began with another conversation, or another system
+	// prompt.
 	Inputs int `json:"inputs,omitempty"`
 }
 
 // TableRow is one kind of crossing.
 type TableRow struct {
 	Crossing string `json:"crossing"`
-	// Cells are in the order of the faults.
+	// Cells are in the order of Table.Faults.
 	Cells []TableCell `json:"cells"`
 }
 
 // TableCell is one kind of fault at one kind of crossing.
 type TableCell struct {
-	// Tried is in how many schedules it was the last fault.
+	// Tried is the number of schedules of which this was the last fault.
 	Tried int `json:"tried"`
-	// Why says why it was not, if there was no place for it; empty if there was.
+	// Why says why the fault was not tried; empty if it could be tried.
 	Why string `json:"why,omitempty"`
 }
 
@@ -422,7 +421,7 @@ type cell struct {
 	fault turn.FaultKind
 }
 
-// cell is where the table counts the fault.
+// cell returns the cell in which the table counts the fault.
 func (p *planned) cell() cell { return cell{p.place, p.Kind} }
 
 // tally counts what the table shows.
@@ -431,13 +430,13 @@ type tally struct {
 	rows   map[place]*tallyRow
 	orders int
 	inputs int
-	// The place that was asked for last, and its row: most are asked for several times in
-	// a row.
+	// last is the place that was looked up last, and lastRow its row: most places are looked up
+	// several times in a row.
 	last    place
 	lastRow *tallyRow
 }
 
-// tallyRow is what it knows of a place, by the kind of fault.
+// tallyRow holds the counts of a place, by the kind of fault.
 type tallyRow [turn.FaultKindEnd]struct {
 	tried   int
 	refused string
@@ -448,7 +447,7 @@ func newTally(kinds []turn.FaultKind) *tally {
 	return &tally{kinds: kinds, rows: map[place]*tallyRow{}}
 }
 
-// first tells, once, that a fault is planned for a cell.
+// first marks a fault as planned for a cell, and reports whether it is the first one.
 func (t *tally) first(c cell) bool {
 	one := &t.row(c.place)[c.fault]
 	first := !one.planned
@@ -488,7 +487,7 @@ func (t *tally) commit(r *tried) {
 	}
 }
 
-// table is the tally as it is shown: rows in the order of the kinds of crossings.
+// table returns the table to show; rows are in the order of the kinds of crossings.
 func (t *tally) table() Table {
 	table := Table{Faults: t.kinds, Orders: t.orders, Inputs: t.inputs}
 	for _, p := range sortedPlaces(t.rows) {
@@ -522,9 +521,9 @@ func sortedPlaces(places map[place]*tallyRow) []place {
 	})
 }
 
-// String is the table, in a line for each kind of crossing: the kinds of faults that were tried,
-// with numbers, and letters for the reasons why others were not, which stand below with the kinds
-// that they are of.
+// String returns the table with one line for each kind of crossing. A line has the kinds of faults
+// that were tried, with counts, and letters for the reasons why others were not. The reasons are
+// listed below, with the kinds of faults to which they apply.
 func (t Table) String() string {
 	var b strings.Builder
 	width := 0
@@ -533,7 +532,7 @@ func (t Table) String() string {
 	}
 	margin := strings.Repeat(" ", width+2*len("  "))
 	var reasons []string
-	kinds := map[string][]string{} // by the reason why they were not tried
+	kinds := map[string][]string{} // the kinds that were not tried, by reason
 	for _, row := range t.Rows {
 		var tried, letters []string
 		for i, c := range row.Cells {
@@ -576,15 +575,14 @@ func (t Table) String() string {
 	return b.String()
 }
 
-// reasonLetter stands for the reason of a number.
+// reasonLetter returns the letter of the reason with number n.
 func reasonLetter(n int) string { return string(reasonLetters[n%len(reasonLetters)]) }
 
-// reasonLetters stand for the reasons why something was not tried.
+// reasonLetters are the letters for the reasons why something was not tried.
 const reasonLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// shows reports whether a kind of fault has a column: those of the world have one where
-// any of them was tried, which is where the world is asked, and so have those of media and
-// of what tools give.
+// shows reports whether a kind of fault has a column. Faults of the world, of media and of tool
+// results have one if any fault of that group was tried.
 func (t Table) shows(k turn.FaultKind) bool {
 	like := turn.FaultKind.OfWorld
 	if k.OfMedia() {
@@ -603,5 +601,5 @@ func (t Table) shows(k turn.FaultKind) bool {
 	})
 }
 
-// setIn is how far to the right stands what is below a line.
+// setIn is the indentation of what is below a line.
 const setIn = "    "

@@ -12,28 +12,28 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file makes the world's part of a turn shorter: a model that asks for three tools
-// before it answers may show as much with one. What it answered in the undisturbed turn is
-// its script, and some of the answers are left out. So are iterations of a fakes.Script,
-// which stands in a model's place.
+// This file shortens the world's part of a turn: a model that asks for three tools before it
+// answers may show as much with one. The answers of the undisturbed turn are the script of the
+// world, and some of them are left out. Iterations of a fakes.Script, which takes a model's place,
+// can be left out too.
 
-// script is what the world answers, but for some of it.
+// script is what the world answers, except for some answers.
 type script struct {
 	answers []answer
-	leftOut []int // their numbers, from 1
+	leftOut []int // their numbers, counted from 1
 }
 
-// answer is what the world said to one question, or else one iteration of a script, from
-// 0, whichever dispatch plays it.
+// answer is what the world answered to one question, or else one iteration of a script, counted
+// from 0, in whichever dispatch.
 type answer struct {
 	*asked
 	executor  string
 	iteration int
-	at        int // the crossing that is next when it is wanted for the first time
+	at        int // the number of the crossing to come when it is needed for the first time
 }
 
-// answersOf are the answers of the world in a run, in its order, with iterations of
-// scripts; fault points have none.
+// answersOf returns the answers of the world in a run in their order, together with iterations of
+// scripts. Fault points have no answers.
 func answersOf(crossings []adk.Crossing, iterations []answer) []answer {
 	for _, one := range inOrder(askedIn(crossings)) {
 		if one.done && !one.isPoint() {
@@ -44,7 +44,7 @@ func answersOf(crossings []adk.Crossing, iterations []answer) []answer {
 	return iterations
 }
 
-// without are the numbers of the answers that are left out.
+// without returns the numbers of the answers that are left out.
 func (s *script) without() []int {
 	if s == nil {
 		return nil
@@ -68,7 +68,7 @@ func (s *script) String() string {
 	return strings.TrimSpace(text)
 }
 
-// nth is which of the answers of the same an answer is.
+// nth returns the position of an answer among the answers of the same source.
 func (s *script) nth(number int) (nth int) {
 	for _, one := range s.answers[:number] {
 		if one.asked != nil && one.of == s.answers[number-1].of {
@@ -80,11 +80,11 @@ func (s *script) nth(number int) (nth int) {
 
 // playing is a script in a run.
 type playing struct {
-	rest map[string][]*asked // what is still to be answered, by who is asked
-	cut  cues.Cut            // of scripts
+	rest map[string][]*asked // the answers that are still to be given, by who is asked
+	cut  cues.Cut            // the iterations of scripts that are left out
 }
 
-// playing begins a script; nil where nothing is left out.
+// playing prepares the script for a run; it is nil if nothing is left out.
 func (s *script) playing() *playing {
 	if s == nil {
 		return nil
@@ -105,13 +105,13 @@ func (s *script) playing() *playing {
 			p.rest[one.of] = append(p.rest[one.of], one.asked)
 		}
 	}
-	if !asks { // the world answers as ever
+	if !asks { // the world answers as usual
 		clear(p.rest)
 	}
 	return p
 }
 
-// plays is asked by a script which of its iterations it plays, on any strand.
+// plays returns which iteration a fakes.Script plays instead of iteration, on any strand.
 func (a *attempt) plays(executor string, iteration int) int {
 	if a.askers != nil {
 		a.mu.Lock()
@@ -127,12 +127,12 @@ func (a *attempt) plays(executor string, iteration int) int {
 	return a.script.cut.Played(executor, iteration)
 }
 
-// answer is the next answer of who is asked; nil is the world's.
+// answer returns the next answer of the one who is asked; nil means that the world answers.
 func (p *playing) answer(of string, request json.RawMessage) *adk.Answer {
 	if p == nil {
 		return nil
 	}
-	at := slices.IndexFunc(p.rest[of], func(one *asked) bool { // of a server of many things, that to the same
+	at := slices.IndexFunc(p.rest[of], func(one *asked) bool { // a server may do many things: match the request line
 		return httpform.SameLine(one.request, request)
 	})
 	if at < 0 {
@@ -143,5 +143,5 @@ func (p *playing) answer(of string, request json.RawMessage) *adk.Answer {
 	return next.whole().given()
 }
 
-// skip takes the next answer of who is asked for given.
+// skip drops the next answer of the one who is asked.
 func (p *playing) skip(of string, request json.RawMessage) { _ = p.answer(of, request) }

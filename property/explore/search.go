@@ -29,45 +29,45 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// candidate is a schedule that is to be run, with what is known of it.
+// candidate is a schedule to run, with what is known about it.
 type candidate struct {
 	input  turn.Input
-	script *script // the world's answers, if some are left out
+	script *script // the answers of the world, if some are left out
 	faults []planned
 	picks  []turn.Decision
-	// pickedAt are the crossings that were to come when the picks were made.
+	// pickedAt holds, for each of picks, the number of the crossing that was to come at that
+	// decision.
 	pickedAt []int
-	// from is the first crossing at which something else can go wrong: decisions
-	// are made in the order of time, so that each schedule is made once.
+	// from is the first crossing at which a further fault may be added. Faults are added in the
+	// order of time, so that each schedule is made once.
 	from int
 	cost int
-	// orders asks for the orders of the strands of this schedule, and not for the
-	// schedule itself, which was run.
+	// orders asks for the orders of the strands of this schedule, instead of the schedule itself,
+	// which has already been run.
 	orders bool
-	// counts has the table count the last fault.
+	// counts makes the table count the last fault.
 	counts bool
-	// free asks for a run in which strands go on as the system wants it.
+	// free asks for a run with free strands.
 	free bool
-	// again asks for a second run that must be the same.
+	// again asks for a second run, which must do the same.
 	again bool
-	// random asks for an order by chance, with this seed; 0 is none.
+	// random is the seed of a random order of strands; 0 means none.
 	random uint64
-	// askers asks for which goroutines ask, which takes as long as all the rest.
+	// askers asks for a record of which goroutines ask. That takes as long as the rest of the run.
 	askers bool
-	// plain has the texts that it changes be changed in a way that means nothing.
+	// plain replaces the odd texts of the schedule by harmless ones.
 	plain bool
-	// lines are the crossings of which is wanted where in user code they come from.
+	// lines are the crossings whose place in user code is wanted.
 	lines []int
-	// opened asks where package sql opened what is open, which takes a look at all goroutines at
+	// opened asks where package sql opened what stays open. That takes a look at all goroutines at
 	// every crossing.
 	opened bool
-	// number is which of those that were run it is.
+	// number is the number of the schedule among those that were run.
 	number int
 }
 
-// oddity is how far the faults are from what programs meet every day: panics come
-// behind errors, and code that is broken off last, since what it leaves locked a later
-// run may need.
+// oddity says how far the faults are from what programs meet every day. Panics come after errors.
+// Code that is broken off comes last, since later runs may need what it leaves locked.
 func (n *candidate) oddity() (sum int) {
 	for i := range n.faults {
 		switch f := &n.faults[i]; {
@@ -80,8 +80,8 @@ func (n *candidate) oddity() (sum int) {
 	return sum
 }
 
-// usualFirst gives schedules sorted by their oddity, those of one in their order. It is
-// their places that are sorted: a schedule is large.
+// usualFirst returns the schedules sorted by oddity; those of equal oddity keep their order. It
+// sorts indexes, since a candidate is large.
 func usualFirst(level []candidate) []candidate {
 	places := make([]int, len(level))
 	for i := range level {
@@ -103,24 +103,24 @@ func (n candidate) schedule() turn.Schedule {
 	return s
 }
 
-// tried is what came of a run.
+// tried is the result of a run.
 type tried struct {
 	candidate  candidate
 	violations []property.Violation
-	hints      []property.Violation // of what may well be meant
-	before     []property.Violation // that were there before any fault came
+	hints      []property.Violation // what is legal and may be intended
+	before     []property.Violation // violations that occurred before any fault came
 	waited     bool
-	// What can be tried from here on, and what cannot: only where the bound allows
-	// for more.
+	// The faults that can be added from here on, and those that cannot. They are set only if the
+	// bound allows another fault.
 	more    []planned
 	refused []untriable
 	choices bool     // strands could go on in another order
 	hits    int      // how often the last fault happened, or what it broke was asked for again
-	same    int      // and how often to a call for the same as the first
-	shown   *display // of a run that did not come to its end, which cannot be run again
+	same    int      // how often the last fault happened to calls for the same as the first
+	shown   *display // set for a run that did not end, since it cannot be run again
 }
 
-// display is what shows a violation.
+// display is what shows a violation to a reader.
 type display struct {
 	where   []string
 	stretch string
@@ -143,37 +143,39 @@ type exploring struct {
 	workers []*worker
 	watcher *watcher
 	stalls  stalls
-	limit   *watchdog.Limit // of what nobody watches
+	limit   *watchdog.Limit // bounds code of the subject that the watcher does not watch
 	// undisturbed is the turn in which nothing goes wrong; nil if it does not end.
 	undisturbed *oracle.Run
-	choices     int // that its strands have
-	strands     int // that it has
+	choices     int // choices of the scheduler in the undisturbed turn
+	strands     int // strands that had such choices
 	others      []turn.Input
-	answers     []answer        // of the world, in the undisturbed turn
-	unanswered  []string        // the gates that nobody settled in it
+	answers     []answer        // answers of the world in the undisturbed turn
+	unanswered  []string        // the gates that nobody settled in the undisturbed turn
 	met         map[string]bool // the random orders that were run, as schedules
 	result      *Exploration
 	table       *tally
-	known       int // schedules that are to be run and were not
+	known       int // schedules that are still to be run
 
 	reproducing bool
 
-	leftover int         // what was known and is not to be run any more
-	lost     bool        // goroutines stayed behind, and that has been said
+	leftover int         // schedules that were known and will not be run
+	lost     bool        // goroutines stayed behind, and that has been reported
 	left     atomic.Bool // a check or a Close was left behind
-	unfound  bool        // which schedule leaves them behind there was no time to find
-	unsteady bool        // the undisturbed turn is another one every time, and that has been said
-	first    string      // what only the first run of it did; empty where the next one did the same
-	loose    atomic.Bool // code asks from goroutines of its own
-	ownAsks  atomic.Bool // a goroutine that code has begun asks: where it is the only one in its call, another may be next time
-	looseAt  atomic.Pointer[string]
-	outside  atomic.Int64 // runs in which strands went on while one waited by the machine's time
-	looseIn  sync.Map     // the seams in which it does
-	beside   []string     // who is asked in the undisturbed turn with a context that is no call's
-	astray   bool         // some of that is asked within a call, and is a hint
-	swayed   int          // schedules of which a run went another way than the one that they were made of
-	once     int          // violations that one run of their schedule showed, and no more
-	stopped  string
+	unfound  bool        // there was no time to find which schedule leaves goroutines behind
+	unsteady bool        // the undisturbed turn differs each time, and that has been reported
+	first    string      // what only its first run did; empty if the next run did the same
+	loose    atomic.Bool // several goroutines ask in one call (attempt.loose)
+	// ownAsks is set when a goroutine that user code started asks. It may have been the only one in
+	// its call, and in the next run there may be another.
+	ownAsks atomic.Bool
+	looseAt atomic.Pointer[string]
+	outside atomic.Int64 // runs in which others went on while a strand waited by the machine's time
+	looseIn sync.Map     // the seams of calls in which several goroutines ask
+	beside  []string     // whom the undisturbed turn asks with a context that belongs to no call
+	astray  bool         // some of that is asked within a call, which is a hint
+	swayed  int          // schedules of which a run differed from the run that they were derived from
+	once    int          // violations that only one run of their schedule showed
+	stopped string
 }
 
 func newExplorer(ctx context.Context, subject turn.Subject, options Options) *exploring {
@@ -188,12 +190,12 @@ func newExplorer(ctx context.Context, subject turn.Subject, options Options) *ex
 	return e
 }
 
-// labels are those of all goroutines of runs that were not given up.
+// labels returns the labels of the goroutines of all runs that were not given up.
 func (e *exploring) labels() []watchdog.Label {
 	return safetext.Each(e.workers, func(w *worker) watchdog.Label { return w.attempt.Load().label })
 }
 
-// close ends the workers. It may be called twice.
+// close stops the watcher and the workers. It may be called twice.
 func (e *exploring) close() {
 	e.limit.Close()
 	e.watcher.close()
@@ -202,7 +204,7 @@ func (e *exploring) close() {
 	}
 }
 
-// explore runs all schedules, those with less wrong first.
+// explore runs all schedules, those with the fewest faults first.
 func (e *exploring) explore() {
 	level := e.runLevel([]candidate{{again: true}})
 	e.runFree()
@@ -222,12 +224,13 @@ func (e *exploring) explore() {
 	e.conclude()
 }
 
-// reproduce runs one schedule.
+// reproduce runs one schedule. If code asks from goroutines of its own, the schedule is run until
+// it shows a violation, at most mostByChance times more.
 func (e *exploring) reproduce(n candidate) {
 	e.reproducing = true
 	results := e.parallel([]candidate{n})
 	for again := 0; again < mostByChance && e.loose.Load() && results[0] != nil && len(results[0][0].violations) == 0 && !e.over(); again++ {
-		if other, err := e.resolve(n.schedule()); err == nil { // of another run, where other calls have the numbers
+		if other, err := e.resolve(n.schedule()); err == nil { // in another run calls may have other numbers
 			other.again = true
 			results = e.parallel([]candidate{other})
 		}
@@ -242,10 +245,10 @@ func (e *exploring) reproduce(n candidate) {
 	e.conclude()
 }
 
-// mostShown is how many violations, and how many hints, are run again to show them.
+// mostShown is how many violations, and how many hints, are run again to be shown.
 const mostShown = 12
 
-// show fills in what shows the violations and the hints: each schedule is run once more.
+// show runs the schedule of each violation and hint once more and fills in what shows it.
 func (e *exploring) show() {
 	for _, list := range [][]Breach{e.result.Violations, e.result.Hints} {
 		e.showAll(list[:min(mostShown, len(list))])
@@ -255,7 +258,7 @@ func (e *exploring) show() {
 func (e *exploring) showAll(list []Breach) {
 	for i := range list {
 		b := &list[i]
-		if b.Invariant == hangs { // it was shown when it hung
+		if b.Invariant == hangs { // what shows it was kept when it hung
 			b.Strands = e.strandsOf(b.from, b.crossings(), append(relatedTo(b.Violation), b.Crossing))
 			continue
 		}
@@ -284,8 +287,8 @@ func (e *exploring) showAll(list []Breach) {
 	}
 }
 
-// strandsOf are the strands of a run side by side, if their order is not the usual one; where
-// they are long, around these crossings.
+// strandsOf returns the strands of a run side by side if their order is not the usual one, and an
+// empty string otherwise. If they are long, it returns the parts around the given crossings.
 func (e *exploring) strandsOf(n candidate, ordered []adk.Crossing, around []int) string {
 	if len(n.picks) == 0 {
 		return ""
@@ -302,7 +305,7 @@ func (e *exploring) strandsOf(n candidate, ordered []adk.Crossing, around []int)
 	return columns.Of(usual.crossings, ordered, reportColumns-len(setIn), around...)
 }
 
-// shown says where something went wrong, and what came of it.
+// shown describes the faults of a run, and returns the stretch of its transcript that shows v.
 func (a *attempt) shown(n candidate, v property.Violation) (where []string, stretch string) {
 	if len(a.crossings) == 0 {
 		return nil, ""
@@ -333,7 +336,7 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 		if at := a.cameAt(f); at > 0 {
 			line, _, _ := strings.Cut(property.Excerpt(a.all(), last, []int{at}), "\n")
 			instead := ""
-			if f.moment == amidBody { // what was about to come never did: another crossing has its number
+			if f.moment == amidBody { // the crossing of the fault never happened: another one has its number
 				instead = f.place.String()
 			}
 			stretch = marked(stretch, line, instead, "← "+f.Kind.String())
@@ -342,8 +345,8 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 	return where, stretch
 }
 
-// marked is a stretch with a mark behind a line of it, however far that is indented, or behind what
-// was to come there, above it.
+// marked appends a mark to a line of stretch, however far that line is indented. If instead is not
+// empty, it inserts instead with the mark above the line: that is what was to come there.
 func marked(stretch, line, instead, mark string) string {
 	lines := strings.Split(stretch, "\n")
 	at := slices.IndexFunc(lines, func(one string) bool { return strings.TrimSpace(one) == strings.TrimSpace(line) })
@@ -358,11 +361,11 @@ func marked(stretch, line, instead, mark string) string {
 	return strings.Join(lines, "\n")
 }
 
-// crossingNamed is a crossing that a text speaks of.
+// crossingNamed matches a crossing that a text mentions.
 var crossingNamed = regexp.MustCompile(`\bcrossing (\d+)\b`)
 
-// relatedTo are the crossings before a violation that one has to see to understand it, with those
-// that its text speaks of.
+// relatedTo returns the earlier crossings that are needed to understand a violation, including
+// those that its text mentions.
 func relatedTo(v property.Violation) []int {
 	all := slices.Clone(v.Related)
 	for _, named := range crossingNamed.FindAllStringSubmatch(v.Text, -1) {
@@ -373,12 +376,13 @@ func relatedTo(v property.Violation) []int {
 	return all
 }
 
-// mostTold is how many operations are shown of a run of which a check says that it is wrong.
+// mostTold is how many operations are shown of a run that a check rejects.
 const mostTold = 6
 
-// story is what a check may mean, which sees only that it was wrong in the end: what was written, in
-// the whole of the run, the nearest to the last fault first, and, where that leaves room, what
-// others could see behind it; what was logged only where nothing was written.
+// story guesses which crossings a check may mean, as a check only says that the run is wrong in the
+// end. First come the writes of the whole run, those nearest to the last fault first. If there is
+// room, what others could see after the last fault follows. Log lines count only if nothing was
+// written. Without a fault or another input there is no story.
 func (a *attempt) story(n candidate) (all []int) {
 	from := 0
 	for _, f := range n.faults {
@@ -404,19 +408,19 @@ func (a *attempt) story(n candidate) (all []int) {
 	return all[:min(mostTold, len(all))]
 }
 
-// telling is how much an operation tells of what a run came to.
+// telling says how much an operation tells about the outcome of a run.
 type telling int
 
 const (
 	wroteWorld telling = iota
 	wroteStorage
-	wasSeen // by somebody else: listeners hear of it, or it says how all ends
+	wasSeen // others see it: listeners observe it, or it says how everything ends
 	wasLogged
 	untold
 )
 
-// tellingOf is how much an operation tells. A request over HTTP of which nobody has said what it does
-// changes something by its method, but for a POST, which asks a model too.
+// tellingOf returns how much an operation tells. An HTTP request with unknown effect is taken to
+// write unless its method is GET or POST: a POST may be a request to a model.
 func tellingOf(x *adk.Crossing) telling {
 	k := x.Kind
 	switch method, _, _ := httpform.RequestLine(x.JSON); {
@@ -434,13 +438,13 @@ func tellingOf(x *adk.Crossing) telling {
 	return untold
 }
 
-// recorded is the run as a trace, nil where nothing of it was told.
+// recorded returns the run as a trace, nil if nothing of the run was observed.
 func (a *attempt) recorded() *trace.Trace {
 	if len(a.crossings) == 0 {
 		return nil
 	}
 	lines := make([]trace.Line, len(a.crossings))
-	for i, x := range a.crossings { // which the next run overwrites
+	for i, x := range a.crossings { // the next run overwrites a.crossings
 		lines[i].Crossing = x
 	}
 	run := trace.New(trace.Header{Info: a.info, Start: a.crossings[0].At}, lines)
@@ -448,7 +452,7 @@ func (a *attempt) recorded() *trace.Trace {
 	return run
 }
 
-// faultWords say what a fault does, for the place behind them.
+// faultWords say what a fault does; the place of the fault follows.
 var faultWords = [turn.FaultKindEnd]string{
 	turn.Cancel: "the caller cancels before", turn.CancelAfter: "the caller cancels behind", turn.Deadline: "the deadline passes before",
 	turn.Fail: "user code fails at", turn.Panic: "user code panics at", turn.Cut: "the stream breaks off before",
@@ -470,10 +474,10 @@ var faultWords = [turn.FaultKindEnd]string{
 	turn.GateLate: "somebody settles the gate with a no, too late, at", turn.GateTwice: "somebody settles the gate again, with a no, at", turn.GateUnanswered: "nobody answers the gate in its time at",
 }
 
-// conclude fills in the result.
+// conclude completes the result and closes the exploration.
 func (e *exploring) conclude() {
 	e.result.withoutEchoes()
-	if e.loose.Load() && e.looseAt.Load() != nil && !e.reproducing { // what was not covered says it, with the line
+	if e.loose.Load() && e.looseAt.Load() != nil && !e.reproducing { // NotCovered says it, with the line of code
 		e.result.Hints = slices.DeleteFunc(e.result.Hints, func(b Breach) bool { return b.Invariant == unsteadyRun && strings.HasSuffix(b.Text, looseOrder) })
 	}
 	e.doubtChecks()
@@ -486,16 +490,16 @@ func (e *exploring) conclude() {
 	e.result.Elapsed = e.options.Now().Sub(e.begun)
 }
 
-// chunk and firstChunk are how many schedules are run between two looks at the whole, at
-// most and at first: few enough that progress is told of slow turns too, and that it is seen
-// what they leave behind before time is up, and many enough that looking is cheap.
+// chunk and firstChunk are how many schedules are run between two checks of the exploration as a
+// whole: at most, and at first. They are small enough to report progress of slow turns, and to
+// notice what schedules leave behind before time is up. They are large enough to keep the checks
+// cheap.
 const (
 	chunk      = 1024
 	firstChunk = 64
 )
 
-// runLevel runs the schedules of one cost, and gives those that have one thing
-// more wrong.
+// runLevel runs the schedules of one cost and returns those with one more thing wrong.
 func (e *exploring) runLevel(level []candidate) (next []candidate) {
 	level = usualFirst(level)
 	for len(level) > 0 && e.stopped == "" {
@@ -545,7 +549,7 @@ func (e *exploring) stop(why string) {
 	}
 }
 
-// remaining is how many schedules may still be run.
+// remaining returns how many schedules may still be run.
 func (e *exploring) remaining() int {
 	if e.options.Schedules <= 0 {
 		return int(^uint(0) >> 1)
@@ -575,8 +579,8 @@ func (e *exploring) whyOver() string {
 	return fmt.Sprintf("the budget of %s was used up", e.options.Budget)
 }
 
-// parallel runs schedules on all workers. Results are in the order of the nodes,
-// and nil for what there was no time for.
+// parallel runs schedules on all workers. Results are in the order of nodes, and nil for those for
+// which there was no time.
 func (e *exploring) parallel(nodes []candidate) [][]tried {
 	all := &share{e: e, nodes: nodes, results: make([][]tried, len(nodes)), singles: make([]tried, len(nodes))}
 	var group sync.WaitGroup
@@ -588,34 +592,34 @@ func (e *exploring) parallel(nodes []candidate) [][]tried {
 	return all.results
 }
 
-// share is a list of schedules that workers share.
+// share is a list of schedules that workers take from.
 type share struct {
 	e       *exploring
 	nodes   []candidate
 	results [][]tried
-	singles []tried // the room of those results that are one run, made at once
+	singles []tried // storage for the results that consist of one run, allocated at once
 	taken   atomic.Int64
 }
 
-// work runs schedules until none is left, or no time.
+// work runs schedules until none is left, or time is up.
 func (s *share) work(w *worker) {
 	p := part{share: s, worker: w}
 	w.each(p.next, p.ran)
 }
 
-// part is what one worker does of a share.
+// part is the work of one worker on a share.
 type part struct {
 	*share
 	worker *worker
-	at     int                  // the schedule that is under way
-	again  int                  // how often it is to be run again
-	first  []adk.Crossing       // of its first run
-	doubt  []property.Violation // that a second run was another one: a third says who asks in it
-	orders *orderSearch         // its orders are searched for
+	at     int                  // index of the schedule that is under way
+	again  int                  // how often it is still to be run again
+	first  []adk.Crossing       // the crossings of its first run
+	doubt  []property.Violation // how a second run differed; a third run then records who asks
+	orders *orderSearch         // the search for orders that is under way
 }
 
-// next sets an attempt up for the next run: a second one, one of the search for
-// orders, or a schedule that nobody has taken.
+// next prepares an attempt for the next run: a repetition, a run of the search for orders, or a
+// schedule that no worker has taken.
 func (p *part) next(a *attempt) bool {
 	if p.again > 0 && (p.doubt != nil || !p.e.over()) {
 		n := p.nodes[p.at]
@@ -645,7 +649,7 @@ func (p *part) next(a *attempt) bool {
 	return true
 }
 
-// ran judges a run, or holds a second one against the first.
+// ran judges a run, or compares a repetition with the first run.
 func (p *part) ran(a *attempt, s *stall) {
 	if s != nil {
 		defer p.e.gaveUp(p.worker, p.nodes[p.at], s)
@@ -672,11 +676,11 @@ func (p *part) ran(a *attempt, s *stall) {
 	}
 }
 
-// ranAgain holds a second run against the first, and where they differ waits for a third
-// that says whether goroutines of user code ask.
+// ranAgain compares a repetition with the first run. If they differ, it asks for a third run, which
+// records whether goroutines of user code ask.
 func (p *part) ranAgain(a *attempt, s *stall) {
 	p.judgeAgain(a, s)
-	if a.cut.Load() || p.e.over() { // it was broken off with the exploration, and says nothing
+	if a.cut.Load() || p.e.over() { // it was broken off with the exploration, and proves nothing
 		p.doubt = nil
 		return
 	}
@@ -692,8 +696,8 @@ func (p *part) ranAgain(a *attempt, s *stall) {
 	p.e.loosen(t)
 }
 
-// judgeAgain judges one more run of the undisturbed turn, or of a schedule that is reproduced. What only
-// this one breaks is no matter of a fault.
+// judgeAgain judges one more run of the undisturbed turn, or of a schedule that is reproduced. A
+// violation that the first run did not show is marked as nondeterministic.
 func (p *part) judgeAgain(a *attempt, s *stall) {
 	n, t := p.nodes[p.at], &p.results[p.at][0]
 	if s != nil || a.passed() || n.cost > 0 && !p.e.reproducing {
@@ -707,12 +711,11 @@ func (p *part) judgeAgain(a *attempt, s *stall) {
 	}
 }
 
-// manyTimes is how often the undisturbed turn is run again, and a schedule that is
-// reproduced: what comes by chance, such as the order of a map, comes the same way twice
-// now and then.
+// manyTimes is how often the undisturbed turn, and a schedule that is reproduced, is run again. Two
+// runs may agree by accident, for example in the order of a map.
 const manyTimes = 4
 
-// repeats is how often a schedule is run again.
+// repeats returns how often a schedule is run again.
 func (e *exploring) repeats(n candidate) int {
 	if n.cost == 0 || e.reproducing {
 		return manyTimes
@@ -720,9 +723,9 @@ func (e *exploring) repeats(n candidate) int {
 	return 1
 }
 
-// lookBehind looks for goroutines that were started inside a turn and are still
-// there, and finds the first schedule that leaves one by running them again. Once
-// is enough: what has stayed behind cannot be told from what stays.
+// lookBehind looks for goroutines that were started in a turn and are still there. It runs the
+// schedules again to find the first one that leaves such a goroutine. It does so once only: a
+// goroutine that stayed behind earlier cannot be told from a new one.
 func (e *exploring) lookBehind(results [][]tried) {
 	if e.lost || len(e.strays.Beyond(e.strays.OfClients(e.brokenClients()))) == 0 {
 		return
@@ -731,7 +734,7 @@ func (e *exploring) lookBehind(results [][]tried) {
 	for _, all := range results {
 		for i := range all {
 			if slices.ContainsFunc(all[i].violations, func(v property.Violation) bool { return v.Invariant == hangs }) {
-				return // a turn that hangs leaves all of it behind
+				return // a turn that hangs leaves all its goroutines behind
 			}
 			if e.over() {
 				e.unfound = true
@@ -748,7 +751,7 @@ func (e *exploring) lookBehind(results [][]tried) {
 	}
 }
 
-// brokenClients is how many clients of net/http were broken off.
+// brokenClients returns how many clients of net/http were broken off.
 func (e *exploring) brokenClients() (count int) {
 	for _, w := range e.workers {
 		count += int(w.attempt.Load().clients.Load())
@@ -756,7 +759,7 @@ func (e *exploring) brokenClients() (count int) {
 	return count
 }
 
-// follow is how many schedules with one fault more follow from runs.
+// follow returns how many schedules with one more fault follow from runs.
 func follow(results [][]tried) (count int) {
 	for _, all := range results {
 		for i := range all {
@@ -766,7 +769,7 @@ func follow(results [][]tried) (count int) {
 	return count
 }
 
-// children adds the schedules with one thing more wrong that follow from a run.
+// children appends the schedules with one more thing wrong that follow from a run.
 func (e *exploring) children(next []candidate, t *tried) []candidate {
 	if t.candidate.cost >= e.options.Bound || t.candidate.random > 0 {
 		return next
@@ -782,8 +785,8 @@ func (e *exploring) children(next []candidate, t *tried) []candidate {
 	return next
 }
 
-// with is the schedule with one fault more, the only one of a list that it keeps; the
-// strands proceed as usual behind it.
+// with returns the schedule with one more fault, the only element of one. Picks after the new fault
+// are dropped: strands proceed as usual there.
 func (n candidate) with(one []planned, again bool) candidate {
 	at, picks, faults := one[0].At, n.picks, one
 	for len(picks) > 0 && n.pickedAt[len(picks)-1] > at {
@@ -796,7 +799,7 @@ func (n candidate) with(one []planned, again bool) candidate {
 		from: at + 1, cost: n.cost + 1, counts: true, again: again}
 }
 
-// commit takes a run into the result.
+// commit adds a run to the result.
 func (e *exploring) commit(t *tried) {
 	e.result.Schedules++
 	if t.waited {
@@ -819,18 +822,19 @@ func (e *exploring) commit(t *tried) {
 	e.table.commit(t)
 }
 
-// besideCall is what a call breaks that asks with another context than its own, and seamCall the function of the
-// engine that calls user code.
+// besideCall is the invariant that a call breaks by asking with a context other than its own.
+// seamCall is the function of the engine that calls user code.
 const (
 	besideCall = "a call asks with its context"
 	seamCall   = "github.com/adkreplay/adkreplay/adk.(*call).invoke"
 )
 
-// measure runs the turn undisturbed, to know how long it is.
+// measure runs the undisturbed turn and records its length, its answers, and what it asks with
+// foreign contexts.
 func (e *exploring) measure() error {
-	asked, astray := map[string]string{}, map[string]bool{} // and where in user code; who is asked within a call
+	asked, astray := map[string]string{}, map[string]bool{} // who is asked, and where; who is asked within a call
 	besides := beside.Begin(func(of string) bool {
-		if asked[of] == "" { // a look is dear
+		if asked[of] == "" { // looking at the stack is expensive
 			asked[of] = of
 			if where := watchdog.Here().Where(); where != "" {
 				asked[of] += ", in " + where + ","
@@ -839,7 +843,7 @@ func (e *exploring) measure() error {
 		astray[of] = astray[of] || watchdog.Within(seamCall)
 		return true
 	})
-	defer besides.End() // where user code ends the test
+	defer besides.End() // if user code ends the test
 	a, s := e.workers[0].run(candidate{askers: true}, false, true)
 	besides.End()
 	for _, of := range slices.Sorted(maps.Keys(asked)) {
@@ -853,7 +857,7 @@ func (e *exploring) measure() error {
 	}
 	e.isLoose(a)
 	e.unanswered = a.unanswered()
-	if s != nil { // it may still go on
+	if s != nil { // it may still be running
 		return nil
 	}
 	e.choices, e.strands = len(a.order.choices), strandsOf(a.order.choices)
@@ -861,7 +865,7 @@ func (e *exploring) measure() error {
 		e.others = a.history.others()
 	}
 	if !e.subject.Scripted {
-		e.undisturbed, a.oracles = a.read(), oracle.Reader{} // this one is kept
+		e.undisturbed, a.oracles = a.read(), oracle.Reader{} // the undisturbed run is kept, so the attempt gets a new reader
 		e.undisturbed.Hints, e.undisturbed.Askers = property.Hints(a.info, a.all()), a.countAskers()
 		e.undisturbed.Crossings = slices.Clone(a.crossings)
 		e.answers = answersOf(e.undisturbed.Crossings, a.played)
@@ -876,7 +880,7 @@ func (e *exploring) measure() error {
 	return nil
 }
 
-// strandsOf is how many strands have choices.
+// strandsOf returns how many strands have choices.
 func strandsOf(choices []choice) int {
 	seen := map[int]bool{}
 	for _, c := range choices {
@@ -887,8 +891,8 @@ func strandsOf(choices []choice) int {
 	return len(seen)
 }
 
-// resolve finds out how to make the faults of a schedule: what a fault is made of
-// stands in the run that has the earlier ones only.
+// resolve finds out how to make the faults of a schedule. Each fault is resolved in a run that has
+// the faults before it.
 func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 	n := candidate{input: s.Input, picks: s.Order, cost: len(s.Faults), from: 1}
 	if len(s.Without) > 0 {
@@ -928,7 +932,7 @@ func (e *exploring) resolve(s turn.Schedule) (candidate, error) {
 	return n, nil
 }
 
-// resolve finds a fault's crossing in the run that has the faults before it.
+// resolve finds the crossing of a fault in the run that has the faults before it.
 func (a *attempt) resolve(f turn.Fault) (planned, error) {
 	for s := range a.spots(f.At) {
 		if why := s.refuses(f.Kind); why != "" {

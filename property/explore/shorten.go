@@ -10,11 +10,11 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file makes the schedules of violations shorter on the live subject: an order that
-// came by chance has many decisions of which one counts, and of twenty messages more nine
-// may be enough. Faults are the fewest anyway, since fewer are tried before more.
+// This file shortens the schedules of violations by running the subject. A random order has many
+// decisions of which one matters, and instead of twenty additional messages nine may be enough. The
+// number of faults is already minimal, since schedules with fewer faults are tried first.
 
-// shorten makes the schedules of violations as short as they get.
+// shorten shortens the schedules of violations as far as possible.
 func (e *exploring) shorten() {
 	for i := range e.result.Violations {
 		b := &e.result.Violations[i]
@@ -38,7 +38,7 @@ type shortening struct {
 	key  string
 }
 
-// try takes a schedule in the place of the best, if it shows the same.
+// try replaces the best schedule by a shorter one, if that shows the same violation.
 func (s *shortening) try(shorter turn.Schedule) bool {
 	if s.e.over() {
 		return false
@@ -65,11 +65,12 @@ func (s *shortening) try(shorter turn.Schedule) bool {
 	return false
 }
 
-// mostByChance is how often the undisturbed turn is run to see what comes by chance.
+// mostByChance is how often a schedule is run to see what occurs nondeterministically.
 const mostByChance = 8
 
-// chance reports whether the undisturbed turn shows it too, now and then: where goroutines of its own ask,
-// their order is another one in each run, and no fault that stood in the schedule is to blame.
+// chance reports whether the undisturbed turn shows the violation too, now and then. If it asks
+// from goroutines of its own, their order differs from run to run, and then no fault of the
+// schedule is to blame.
 func (s *shortening) chance() bool {
 	for n := 0; n < mostByChance && s.best.from.cost > 0 && s.e.loose.Load(); n++ {
 		if s.try(turn.Schedule{}) {
@@ -80,7 +81,7 @@ func (s *shortening) chance() bool {
 	return false
 }
 
-// input has the turn begin with a conversation that differs less from the usual one.
+// input looks for a conversation that differs less from the usual one.
 func (s *shortening) input() {
 	for n := range max(0, s.best.Schedule.Input.Messages-1) {
 		shorter := s.best.Schedule
@@ -91,13 +92,14 @@ func (s *shortening) input() {
 	}
 }
 
-// mostAnswers is up to how many answers of the world are left out one by one.
+// mostAnswers is the largest number of answers of the world that are left out one by one.
 const mostAnswers = 20
 
-// script leaves out answers of the world that do not matter, where something else makes the
-// violation: what was left out could make one itself. Each makes the last fault come earlier, and
-// all of them together at most half as far into the run: for less nobody wants to read what is
-// left out. Where the order of asks is the system's the answers would go to others.
+// script leaves out answers of the world that do not matter, provided that the violation has
+// another cause: leaving something out could cause it too. Leaving out an answer must make the turn
+// shorter. All omissions together are kept only if the last fault then comes at most half as far
+// into the run: otherwise the omissions are more to read than they save. If the order of asks is
+// the system's, nothing is left out, as the answers would go to other asks.
 func (s *shortening) script() {
 	if len(s.best.Schedule.Faults) == 0 || s.e.over() || s.e.loose.Load() {
 		return
@@ -117,13 +119,13 @@ func (s *shortening) script() {
 	}
 }
 
-// lastFault is the crossing of the last fault of a schedule that has some.
+// lastFault returns the crossing of the last fault of a schedule that has faults.
 func lastFault(s turn.Schedule) int { return s.Faults[len(s.Faults)-1].At }
 
-// bare is a schedule in which nothing goes wrong.
+// bare returns the schedule without its faults and its order.
 func bare(s turn.Schedule) turn.Schedule { return turn.Schedule{Input: s.Input, Without: s.Without} }
 
-// length is how many crossings the turn of a schedule has.
+// length returns how many crossings the turn of a schedule has.
 func (s *shortening) length(of turn.Schedule) int {
 	n, err := s.e.resolve(of)
 	if err != nil || s.e.over() {
@@ -140,7 +142,7 @@ func (s *shortening) shows(schedule turn.Schedule) bool {
 	return s.try(schedule)
 }
 
-// shifted is a schedule whose faults are some crossings earlier.
+// shifted returns the schedule with its faults moved back by some crossings.
 func shifted(s turn.Schedule, by int) turn.Schedule {
 	s.Faults = slices.Clone(s.Faults)
 	for i := range s.Faults {
@@ -149,11 +151,11 @@ func shifted(s turn.Schedule, by int) turn.Schedule {
 	return s
 }
 
-// mostSingles is how many single decisions are tried in the place of several.
+// mostSingles is how many single decisions are tried instead of several.
 const mostSingles = 200
 
-// order has strands decide less: once in the place of several times, or as in the first
-// few decisions, or without any one of them.
+// order reduces the decisions between strands: to a single one, or to the first few, and then
+// without any one of them.
 func (s *shortening) order() {
 	if len(s.best.Schedule.Order) < 2 || s.e.over() || s.single() {
 		return
@@ -200,9 +202,9 @@ func (s *shortening) single() bool {
 	return false
 }
 
-// GoTest is a test in Go that fails until the violation is mended, with what shows it as
-// its comment. It stands where the subject does that the exploration had, which the test
-// calls subject.
+// GoTest returns a Go test that fails until the violation is fixed, with what shows the violation
+// as its comment. The test refers to the subject of the exploration as subject, so it belongs in a
+// file where that is defined.
 func (f Breach) GoTest() string {
 	var b strings.Builder
 	name := "Test" + safetext.CamelCase(f.Invariant) + safetext.CamelCase(f.Schedule.String())

@@ -10,39 +10,38 @@ import (
 	"github.com/adkreplay/adkreplay/property"
 )
 
-// hangs is what a turn breaks that does not come to an end.
+// hangs is the invariant of a turn that does not end.
 const hangs = "a turn comes to an end"
 
 // stallKind says why a run was given up.
 type stallKind uint8
 
 const (
-	// deadlocked is that every goroutine of the run waits for another one.
+	// deadlocked means that every goroutine of the run waits for another one.
 	deadlocked stallKind = iota
-	// silent is that user code neither returns nor asks the engine for anything.
+	// silent means that user code neither returns nor asks the engine for anything.
 	silent
-	// overtime is that the exploration ended before the run did. It says nothing
-	// against the run.
+	// overtime means that the exploration ended before the run did. That is no violation.
 	overtime
-	// crashed is that the schedule wants it so.
+	// crashed means that the schedule has the run crash.
 	crashed
 )
 
 // stall is a run that was given up before its end.
 type stall struct {
 	kind stallKind
-	// length is how many crossings were told, and goroutines what the run's were
-	// doing.
+	// length is how many crossings were observed; goroutines says what the goroutines of the run
+	// were doing.
 	length     int
 	goroutines []watchdog.Goroutine
 	after      time.Duration // how long nothing had moved
 }
 
-// settling is how long a run that was given up is given to come to rest, before it
-// is said what its goroutines do.
+// settling is how long the goroutines of a run that was given up may take to come to rest, before
+// the explorer records what they do.
 const settling = 50 * time.Millisecond
 
-// look fills in what the goroutines do, if nobody has.
+// look records what the goroutines do, if that was not recorded before.
 func (s *stall) look(a *attempt) {
 	if s.goroutines == nil && s.kind == deadlocked {
 		watchdog.Settle(settling, a.label, a.built)
@@ -50,9 +49,9 @@ func (s *stall) look(a *attempt) {
 	}
 }
 
-// violations say that the run did not come to an end. Of one whose code the explorer
-// broke off, a deadlock says nothing: what it left locked, an operation that answers
-// would not have.
+// violations reports that the run did not end. If the explorer broke off code of the run, a
+// deadlock means nothing: an operation that returns would have unlocked what the broken code left
+// locked.
 func (s *stall) violations(a *attempt) []property.Violation {
 	var text string
 	switch s.kind {
@@ -72,8 +71,8 @@ func (s *stall) violations(a *attempt) []property.Violation {
 	return []property.Violation{{Invariant: hangs, Rule: "RUN-5", Crossing: s.length + 1, Seam: adk.LabelRun, Text: text}}
 }
 
-// stuck shows a run that did not come to its end. What is left of it may still run, but
-// tells nothing any more.
+// stuck shows a run that did not end. Goroutines of it may still run, but add no crossings any
+// more.
 func (a *attempt) stuck(n candidate, s *stall, v property.Violation) *display {
 	told := &attempt{info: a.info, crossings: a.crossings[:min(s.length, len(a.crossings))]}
 	told.crashed.Store(true) // the trace has no end
@@ -81,23 +80,24 @@ func (a *attempt) stuck(n candidate, s *stall, v property.Violation) *display {
 	return &display{where, stretch, told.recorded()}
 }
 
-// stalls are the runs of an exploration that were given up.
+// stalls counts the runs of an exploration that were given up.
 type stalls struct {
 	mu     sync.Mutex
 	count  int
 	probed bool
-	why    string // no further run may be begun
+	why    string // why no further run may begin; empty if one may
 }
 
-// over says why no further run may be begun; empty where one may.
+// over says why no further run may begin. It is empty if one may.
 func (s *stalls) over() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.why
 }
 
-// gaveUp takes in that a run was given up. What it holds it holds for ever: when that
-// keeps an undisturbed run from its end, none can come to it any more.
+// gaveUp records that a run was given up. Such a run never releases what it holds. If the
+// undisturbed turn does not end any more because of that, no other run can, and the exploration
+// ends.
 func (e *exploring) gaveUp(w *worker, n candidate, s *stall) {
 	if s.kind == crashed {
 		return
@@ -126,15 +126,13 @@ func (e *exploring) gaveUp(w *worker, n candidate, s *stall) {
 	}
 }
 
-// The phases of an attempt: it counts up by one when a run begins and when it ends, so
-// that odd numbers are runs that are under way.
+// givenUp is the phase of an attempt whose run was given up. Otherwise the phase is incremented
+// when a run begins and when it ends, so odd phases are runs under way.
 const givenUp int64 = -1
 
-// begin begins a run.
 func (a *attempt) begin() { a.phase.Add(1) }
 
-// finish ends the run that is under way, if one is. It reports whether it was not
-// given up.
+// finish ends the run that is under way, if there is one. It reports false if the run was given up.
 func (a *attempt) finish() bool {
 	for {
 		at := a.phase.Load()
@@ -147,7 +145,7 @@ func (a *attempt) finish() bool {
 	}
 }
 
-// abandon gives the run up that began with a phase, unless it has ended.
+// abandon gives up the run that began with phase, unless it has ended.
 func (a *attempt) abandon(phase int64, s stall) {
 	s.length = int(a.told.Load())
 	if phase%2 == 0 || !a.phase.CompareAndSwap(phase, givenUp) {
@@ -160,7 +158,7 @@ func (a *attempt) abandon(phase int64, s stall) {
 	a.stalled <- s
 }
 
-// brokenOff reports whether the explorer ended code in the midst of it.
+// brokenOff reports whether the explorer ended code of the run in the middle of it.
 func (a *attempt) brokenOff() bool {
 	for i := range a.faults {
 		if a.faults[i].moment == amidBody && a.faults[i].fired {

@@ -11,22 +11,23 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
 )
 
-// This file says which call a fault strikes. Where only strands run side by side that is the
-// one with the number that it had in the run without the fault. Where goroutines that user
-// code has begun ask or dispatch, numbers are handed out in the order of the system, and a
-// number says nothing: there it is the call that is as many-eth of the same as it was then.
-// Whatever is no such call a fault leaves alone, and nobody is accused of it.
+// This file says which call a fault strikes. As long as only strands run concurrently, that is the
+// call with the number that it had in the run without the fault. If goroutines that user code has
+// started ask or dispatch, calls are numbered in the order of the system, and a number says
+// nothing. Then a fault strikes the call that has the same position among similar calls as it had
+// before, for example the third storing of a message. A fault ignores all other calls, so that
+// nothing is blamed on the wrong one.
 
-// turnOf is which of the calls, or asks, of the same one is that a fault was made for.
+// turnOf says which of several similar calls, or asks, a fault is made for.
 type turnOf struct {
-	of    string // the collection or tool that is called; empty is other user code
+	of    string // the collection or tool that is called; empty for other user code
 	shape string
-	nth   int  // how many of the same come before it
-	seen  int  // in the present run
-	met   bool // it came
+	nth   int  // how many similar calls come before it
+	seen  int  // how many similar calls the present run has made
+	met   bool // the call has come
 }
 
-// providerOf is the collection or the tool of a seam; empty is other user code.
+// providerOf returns the collection or the tool of a seam, and an empty string for other user code.
 func providerOf(s adk.Seam) string {
 	if s.Label == adk.LabelStorage || s.Label == adk.LabelTool {
 		return provider(s)
@@ -34,7 +35,7 @@ func providerOf(s adk.Seam) string {
 	return ""
 }
 
-// turnOf is that of the call that begins or returns at the spot.
+// turnOf returns the position of the call that begins or returns at the spot.
 func (s *faultPoint) turnOf() (t turnOf) {
 	t.of = providerOf(s.seam)
 	if !s.loose || t.of == "" {
@@ -55,7 +56,7 @@ func (s *faultPoint) turnOf() (t turnOf) {
 	return t
 }
 
-// nth is how many asks for the same come before it.
+// nth returns how many asks for the same come before w.
 func (w *asked) nth() (n int) {
 	for _, other := range w.others {
 		if other.first < w.first && likeness.SameButForIDs(other.request, w.request) {
@@ -65,14 +66,14 @@ func (w *asked) nth() (n int) {
 	return n
 }
 
-// comes counts what is the same, and tells when it is the one.
+// comes counts a similar call, and reports whether it is the one.
 func (t *turnOf) comes() bool {
 	t.seen++
 	t.met = t.seen > t.nth
 	return t.met
 }
 
-// strikes reports whether a fault is made in a call of user code, which it then knows.
+// strikes reports whether a fault is made in a call of user code, and records that call in f.
 func (a *attempt) strikes(f *planned, call int, at string, what wanted.What) bool {
 	switch {
 	case f.moment == elsewhere:
@@ -92,8 +93,7 @@ func (a *attempt) strikes(f *planned, call int, at string, what wanted.What) boo
 	return true
 }
 
-// strikesAsk reports whether a fault of the world is made in the answer to a question. mu is
-// held.
+// strikesAsk reports whether a fault of the world is made in the answer to a question. mu is held.
 func (a *attempt) strikesAsk(f *planned, q adk.Question) bool {
 	if !a.isApart() {
 		return f.op == q.Op
@@ -106,8 +106,8 @@ func (a *attempt) strikesAsk(f *planned, q adk.Question) bool {
 	return true
 }
 
-// placed keeps where in user code a fault came, whichever crossing that was, if it is wanted.
-// mu is held.
+// placed records where in user code a fault came, at whichever crossing that was, if that is
+// wanted. mu is held.
 func (a *attempt) placed(at int) {
 	if a.lines != nil {
 		if a.places == nil {
@@ -117,13 +117,13 @@ func (a *attempt) placed(at int) {
 	}
 }
 
-// isApart reports whether goroutines that user code has begun ask or dispatch, in this run or
-// in one before it.
+// isApart reports whether goroutines that user code has started ask or dispatch, in this run or in
+// an earlier one.
 func (a *attempt) isApart() bool { return a.apart != nil && a.apart.Load() }
 
-// knowAsker keeps which goroutine asks in a call, or begins a dispatch there, if that is
-// wanted. What begins a dispatch is no operation: only where nothing of the engine lies above
-// user code is it told from what the engine calls.
+// knowAsker records which goroutine asks in a call, or begins a dispatch there, if that is wanted.
+// The beginning of a dispatch is no operation, and the engine begins dispatches too: it counts only
+// if no frame of the engine lies above user code on the stack.
 func (a *attempt) knowAsker(step adk.Step) {
 	here := codeplace.Here(1)
 	apart := here.IsApart() && len(here.Users()) > 0
@@ -148,8 +148,8 @@ func (a *attempt) knowAsker(step adk.Step) {
 	a.loose = a.loose || len(a.askers[step.Call]) > 1
 }
 
-// countAskers is how many goroutines have asked in each call so far: those that a turn has left
-// behind may ask still.
+// countAskers returns how many goroutines have asked in each call so far. Goroutines that a turn
+// has left behind may still ask.
 func (a *attempt) countAskers() map[int]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -160,22 +160,22 @@ func (a *attempt) countAskers() map[int]int {
 	return count
 }
 
-// isLoose reports whether code of the run asks from goroutines of its own.
+// isLoose reports whether several goroutines have asked in one call of the run.
 func (a *attempt) isLoose() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.loose
 }
 
-// hasOwnAsks reports whether a goroutine that code of the run has begun itself asks.
+// hasOwnAsks reports whether a goroutine that user code of the run has started asks.
 func (a *attempt) hasOwnAsks() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.ownAsks
 }
 
-// seamsAsked are the seams of the calls in which several goroutines have asked, whichever
-// iteration those are of.
+// seamsAsked returns the seams of the calls in which several goroutines have asked, without their
+// iterations.
 func (a *attempt) seamsAsked() (all []adk.Seam) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,7 +192,7 @@ func anyIteration(s adk.Seam) adk.Seam {
 	return s
 }
 
-// metIn is the call in which a fault came, or was to come.
+// metIn returns the call in which a fault came, or was to come.
 func (a *attempt) metIn(f planned) int {
 	for i := range a.faults {
 		came := &a.faults[i]
@@ -215,8 +215,8 @@ func (a *attempt) metIn(f planned) int {
 	return f.in
 }
 
-// cameAt is the crossing at which a fault came in the run, 0 where it did not: where goroutines of
-// user code ask, at that of its name something else may have happened.
+// cameAt returns the crossing at which a fault came in the run, and 0 if it did not. If goroutines
+// of user code ask, that may be another crossing than the fault's name says.
 func (a *attempt) cameAt(f planned) int {
 	at := slices.IndexFunc(a.faults, func(came planned) bool { return came.fired && came.Fault == f.Fault })
 	switch {
@@ -229,7 +229,7 @@ func (a *attempt) cameAt(f planned) int {
 	if came.world == nil && (came.moment == elsewhere || came.moment == amidBody) {
 		return f.At
 	}
-	for x := range a.all() { // the call, or the ask, begins there in which it came
+	for x := range a.all() { // the call, or the ask, in which it came begins there
 		if came.world != nil && wire.Asks(x) && x.Op == came.op || came.world == nil && x.Kind == adk.KindCall && x.ID == came.call {
 			return x.Seq
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// Test explores a subject in go test. Each violation fails a subtest that is called for the
-// simplest schedule that shows it, so that -run takes it; the log has the summary, what was not
-// covered, as where the budget was used up or the timeout of go test was about to come, and a
-// line for each hint. Of a test that passes go test shows the log with -v only: one that has
-// to cover all asks Explore, and that NotCovered is empty. A test fails where not even one
-// schedule was run.
+// Test explores a subject in go test. Each violation fails a subtest that is named after the
+// simplest schedule that shows it, so that -run selects it. The log has the summary, what was not
+// covered (for example because the budget was used up or the timeout of go test came near), and a
+// line for each hint. go test shows the log of a passing test only with -v: to require full
+// coverage, call Explore and check that NotCovered is empty. Test fails if no schedule was run at
+// all.
 //
 //	func TestAgent(t *testing.T) { explore.Test(t, agent, explore.Options{Bound: 2}) }
 func Test[Self property.T[Self]](t Self, subject turn.Subject, options Options) {
@@ -35,11 +35,11 @@ func Test[Self property.T[Self]](t Self, subject turn.Subject, options Options) 
 	}
 }
 
-// known are the subjects that show a bug first, by what shows of it.
+// known maps each bug that was seen (Breach.bug) to the subject and schedule that showed it first.
 type known map[string]string
 
-// meet is a violation as it is told of a subject: where one before has shown the same, that is
-// named, and what the run did stands there.
+// meet returns a violation as it is reported for a subject. If an earlier subject has shown the
+// same bug, it refers to that subject instead of showing the run again.
 func (k known) meet(b Breach, subject string) Breach {
 	if k == nil {
 		return b
@@ -53,9 +53,9 @@ func (k known) meet(b Breach, subject string) Breach {
 	return b
 }
 
-// Reproduce runs one schedule of a subject in go test, as a violation names it, and
-// fails for each thing that it violates. A schedule that cannot happen any more, since
-// the code has changed, fails nothing, and the log says so.
+// Reproduce runs one schedule of a subject in go test, as a violation names it, and fails for each
+// violation of it. If the code has changed and the schedule cannot happen any more, Reproduce logs
+// that and does not fail.
 func Reproduce(t property.TB, subject turn.Subject, schedule string) {
 	t.Helper()
 	s, err := turn.ParseSchedule(schedule)

@@ -8,37 +8,37 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// This file watches the runs that are under way. Where no crossing comes of one, it
-// asks the runtime what the run's goroutines do: the strand that has the turn and is
-// blocked outside the engine loses it, a run of which nothing can ever go on is given
-// up, and so is one that neither goes on nor comes to its end.
+// This file watches the runs that are under way. If a run makes no progress, the watcher asks the
+// runtime what its goroutines do. A strand that has the turn and is blocked outside the engine
+// loses the turn. A run in which nothing can ever go on is given up, and so is one that neither
+// goes on nor ends.
 
-// overtimeGrace is how long a run may go on when the exploration is over, before it is
-// refused what it asks for; after as long again it is left behind.
+// overtimeGrace is how long a run may go on after the exploration is over before the engine refuses
+// its operations. After as long again it is left behind.
 const overtimeGrace = watchdog.Grace
 
-// mostStalls is how many runs are given up before the exploration ends: what they
-// hold is held for ever, and every look at the runs that follow sees it.
+// mostStalls is how many runs are given up before the exploration ends: they never release what
+// they hold, and their goroutines show up in every look at later runs.
 const mostStalls = 6
 
-// nowhere is a time that is over on every clock.
+// nowhere is a time that is in the past on every clock.
 var nowhere = time.Unix(1, 0)
 
 // watcher watches the runs of an exploration.
 type watcher struct {
 	workers  []*worker
 	dogs     []watchdog.Dog // by worker
-	last     []*attempt     // whose run each of them has seen
+	last     []*attempt     // the attempt that each dog saw last
 	silences []silence      // by worker
 	ctx      context.Context
-	deadline time.Time // of the exploration; zero is none
+	deadline time.Time // end of the exploration; zero means none
 	blocked  bool      // runs of this subject block outside the engine
 	stop     chan struct{}
 	closing  sync.Once
 	group    sync.WaitGroup
 }
 
-// watch begins to watch. The budget is by the system's clock.
+// watch starts to watch. The budget is measured by the system's clock.
 func watch(ctx context.Context, workers []*worker, budget time.Duration) *watcher {
 	w := &watcher{workers: workers, last: make([]*attempt, len(workers)), ctx: ctx, stop: make(chan struct{})}
 	patience := watchdog.Usual
@@ -55,7 +55,7 @@ func watch(ctx context.Context, workers []*worker, budget time.Duration) *watche
 	return w
 }
 
-// close ends the watching. It may be called twice.
+// close stops the watching. It may be called twice.
 func (w *watcher) close() {
 	w.closing.Do(func() { close(w.stop) })
 	w.group.Wait()
@@ -88,20 +88,20 @@ func (w *watcher) serve() {
 	}
 }
 
-// silence is a time in which a run made no progress, and which runs were under way as it
-// began, by worker.
+// silence is a time in which a run made no progress. beside holds the runs that were under way when
+// it began, by worker.
 type silence struct {
 	progress int64
 	beside   []underWay
 }
 
-// underWay is a run that was begun: another phase is another run.
+// underWay identifies a run: another phase of the same attempt is another run.
 type underWay struct {
 	attempt *attempt
 	phase   int64
 }
 
-// underWay appends what is under way to a list.
+// underWay appends the runs that are under way to a list.
 func (w *watcher) underWay(all []underWay) []underWay {
 	for _, one := range w.workers {
 		a := one.attempt.Load()
@@ -110,13 +110,12 @@ func (w *watcher) underWay(all []underWay) []underWay {
 	return all
 }
 
-// mostOvertaking is by how much a phase has grown where one run has followed another.
+// mostOvertaking is how much a phase has grown when the next run of the attempt is under way.
 const mostOvertaking = 2
 
-// isBeside reports whether a run is at work that may have a lock that a worker's waits for:
-// one that began before the silence, or that followed such a one. A lock that is given back
-// wakes who waits for it, and the next run may still be there first; the time after that it
-// is handed over.
+// isBeside reports whether a run is at work that may hold a lock for which a worker's run waits: a
+// run that began before the silence, or the run right after it. Unlocking a mutex wakes its waiter,
+// but the next run may lock it first; after that the mutex is handed over to the waiter.
 func (w *watcher) isBeside(worker int) bool {
 	now := w.underWay(nil)
 	for i, was := range w.silences[worker].beside {
@@ -130,20 +129,20 @@ func (w *watcher) isBeside(worker int) bool {
 	return false
 }
 
-// visit looks at the run of a worker, if it makes no progress.
+// visit looks at the run of a worker, and acts if the run makes no progress.
 func (w *watcher) visit(worker int, a *attempt, now time.Time) {
 	dog := &w.dogs[worker]
 	phase, told := a.phase.Load(), a.told.Load()
 	if phase%2 == 0 || phase == givenUp {
 		return
 	}
-	present := a // the run, or the one that follows
+	present := a // the run, or the run that follows it
 	if b := a.next.Load(); b != nil {
 		present = b
 		told += 1<<31 + b.told.Load()
 	}
 	run := present.present.Load()
-	if run != nil && run.settling.Load() && !w.over(now) { // it looks itself, and goes on
+	if run != nil && run.settling.Load() && !w.over(now) { // the run itself looks at its goroutines, and goes on
 		dog.Forget()
 		return
 	}
@@ -155,10 +154,10 @@ func (w *watcher) visit(worker int, a *attempt, now time.Time) {
 		w.end(a, phase, f, now)
 		return
 	}
-	if a.phase.Load() != phase || present == a && a.told.Load() != told { // it went on meanwhile
+	if a.phase.Load() != phase || present == a && a.told.Load() != told { // the run went on in the meantime
 		return
 	}
-	if told == 0 && f.Action < watchdog.Deadlock { // what makes the run is blocked, or at work
+	if told == 0 && f.Action < watchdog.Deadlock { // what builds the run is blocked, or at work
 		return
 	}
 	switch f.Action {
@@ -184,8 +183,7 @@ func (w *watcher) visit(worker int, a *attempt, now time.Time) {
 	}
 }
 
-// over reports whether runs have to come to their end: the exploration should be over
-// since a while.
+// over reports whether runs must end because the exploration has been over for a while.
 func (w *watcher) over(now time.Time) bool {
 	if w.ctx.Err() != nil && (w.deadline.IsZero() || w.deadline.After(now)) {
 		w.deadline = now
@@ -193,7 +191,7 @@ func (w *watcher) over(now time.Time) bool {
 	return !w.deadline.IsZero() && now.Sub(w.deadline) >= overtimeGrace
 }
 
-// end ends a run: what asks the engine for something is refused, and what does not is
+// end ends a run. From now on the engine refuses its operations; a run that calls no operation is
 // left behind.
 func (w *watcher) end(a *attempt, phase int64, f watchdog.Finding, now time.Time) {
 	a.cut.Store(true)

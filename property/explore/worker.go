@@ -12,24 +12,22 @@ import (
 // worker runs attempts, one after the other.
 type worker struct {
 	subject turn.Subject
-	usual   extent                  // of the undisturbed run; zero before it has ended
+	usual   extent                  // of the undisturbed run; zero before that has ended
 	apart   *atomic.Bool            // goroutines of user code ask
-	attempt atomic.Pointer[attempt] // the watcher looks at it too
+	attempt atomic.Pointer[attempt] // atomic, since the watcher reads it too
 	lane    *lane
 }
 
-// lane is a goroutine that runs turns and looks at them. It is another one than
-// the worker's, since a turn that hangs keeps it for ever, and one that ends its
-// goroutine ends it.
+// lane is a goroutine that runs turns and judges them. It is not the worker's own goroutine, since
+// a turn that hangs never returns it, and a turn may end its goroutine.
 type lane struct {
 	lists   chan list
-	done    chan bool  // a list is done, or else the lane has ended
-	stalled chan stall // the turn that is under way was given up
+	done    chan bool  // receives true when a list is done, false when the lane has ended
+	stalled chan stall // receives when the turn that is under way was given up
 }
 
-// list is what a lane runs: next sets the attempt up for the next run, or tells
-// that there is none, and ran takes what came of it: with a stall if it did not come to
-// its end.
+// list is what a lane runs. next prepares the attempt for the next run, or returns false if there
+// is none. ran receives the result, with a stall if the run did not end.
 type list struct {
 	attempt *attempt
 	next    func(*attempt) bool
@@ -42,9 +40,8 @@ func newWorker(subject turn.Subject, apart *atomic.Bool) *worker {
 	return w
 }
 
-// each runs attempts on the lane, so that no goroutine is changed from run to run
-// as long as turns come to an end. A run that took its lane with it is told of
-// here, and another lane goes on.
+// each runs attempts on the lane. Runs that end share one goroutine. If a run ends or keeps its
+// lane, each reports it to ran itself, and starts another lane.
 func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) {
 	for {
 		if w.lane == nil {
@@ -62,7 +59,7 @@ func (w *worker) each(next func(*attempt) bool, ran func(a *attempt, s *stall)) 
 			w.lane = nil
 			ran(a, nil)
 			a.instance.Close()
-		case s := <-w.lane.stalled: // it is left to what it waits for, and nothing of it is closed
+		case s := <-w.lane.stalled: // the run keeps waiting, so nothing of it is closed
 			w.lane = nil
 			w.attempt.Store(newAttempt())
 			a.toldAll()
@@ -103,19 +100,19 @@ func (w *worker) follow(a *attempt) {
 	a.after.keep(b)
 }
 
-// keep keeps what the run was.
+// keep stores the run.
 func (f *followed) keep(b *attempt) {
 	f.attempt = b
 	f.run = turn.Run{Config: b.instance.Config, Info: b.info, Crossings: b.all()}
 }
 
-// run runs one attempt and says how it was given up, if it did not come to an end. What it was made of
-// is closed then: who asks a check about it takes runAnd.
+// run runs one attempt and returns a stall if the run was given up. The instance is closed by then:
+// a caller that still needs it, for example to run a check, uses runAnd.
 func (w *worker) run(n candidate, collect, record bool) (a *attempt, s *stall) {
 	return w.runAnd(n, collect, record, func(*attempt, *stall) {})
 }
 
-// runAnd is run, with a look at the attempt while what it was made of is open.
+// runAnd is like run, but calls look with the attempt before the instance is closed.
 func (w *worker) runAnd(n candidate, collect, record bool, look func(*attempt, *stall)) (a *attempt, s *stall) {
 	w.each(func(one *attempt) bool {
 		if a != nil {
@@ -139,8 +136,8 @@ func (w *worker) close() {
 	}
 }
 
-// runNext runs the turn that follows one that has come to its end, on the same
-// goroutine and as part of the same run: whoever watches it sees both.
+// runNext runs the turn that follows one that has ended. It does so on the same goroutine and as
+// part of the same run, so that the watcher sees both.
 func (a *attempt) runNext(subject turn.Subject) {
 	if a.instance.Next == nil || a.phase.Load() == givenUp || a.answer != nil || a.panicked != nil {
 		return
@@ -167,13 +164,13 @@ func (l *lane) serve(subject turn.Subject, label watchdog.Label) {
 	}
 }
 
-// runsAtOnce is after how many runs others get the processor. On few of them the collector
-// has its share where goroutines change, which runs need not do: while it marks, each pointer
-// that is written costs more, and it marks until it had that share.
+// runsAtOnce is after how many runs the lane yields the processor. On few processors the garbage
+// collector gets its share only when goroutines are switched, and runs need not switch. Until it
+// has had its share it goes on marking, and while it marks, each write of a pointer costs more.
 const runsAtOnce = 16
 
-// work goes through a list and says so, also when a run ends the goroutine; not when
-// the run was given up, since nobody waits for it any more.
+// work runs a list and reports on l.done when it ends, even if a run ends the goroutine. It does
+// not report if the run was given up, since the worker does not wait for it any more.
 func (l *lane) work(subject turn.Subject, work list) (goesOn bool) {
 	defer func() {
 		if goesOn || work.attempt.finish() {

@@ -26,12 +26,13 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file breaks what comes from the world. What the world answered in the run in which
-// it was whole is what is broken, and is given by the config's Outside. A function that was
-// handed to adk.Ask is called all the same where what was asked for is done: it may count.
-// A client over HTTP asks nobody then, and what stands in the world's place in a test, a
-// script of answers say, stays where it was; so who is asked next is answered from that run
-// too, as long as that has answers to it: one question is never given another's that is read.
+// This file breaks answers of the world. The broken answer is derived from the answer that the
+// world gave in a run without the fault, and is given through the config's Outside. A function that
+// was passed to adk.Ask is still called if what it is asked for is done: it may count its calls. An
+// HTTP client, however, asks nobody, so whatever takes the world's place in a test, such as a
+// script of answers, does not advance. Therefore later requests to the same host are answered from
+// that earlier run too, as long as it has answers to them. A read never gets the answer to another
+// question.
 
 // The reasons for which a fault of the world is not tried.
 const (
@@ -54,46 +55,46 @@ const (
 	isOfBody    = "what is asked of a body is answered from that body, or not at all"
 )
 
-// What answers with a fault say, and how long a slow one takes.
+// What broken answers contain, and how long a slow one takes.
 const (
 	slowAnswer   = time.Hour
 	retryAfter   = "1"
 	answerFormat = "application/json"
 )
 
-// asked is an ask in a run, and what answered it.
+// asked is an ask in a run, and its answer.
 type asked struct {
 	op      int
 	of      string
 	request json.RawMessage
 	http    bool
-	strand  int // on which it was asked
+	strand  int // the strand that asked
 	first   int // the crossing at which it was asked
 	pieces  []adk.Piece
-	at      []int // their crossings
+	at      []int // the crossings of the pieces
 	value   json.RawMessage
 	err     error
 	done    bool
-	held    bool     // a fault that goes on answered it
-	others  []*asked // of the same, itself too, in the order of the run
+	held    bool     // a lasting fault answered it
+	others  []*asked // all asks of the same name in the order of the run, this one included
 }
 
-// isPoint reports whether it is a fault point of user code, and nobody is asked.
+// isPoint reports whether it is a fault point of user code, which asks nobody.
 func (w *asked) isPoint() bool { return w != nil && strings.HasPrefix(w.of, adk.FaultPoints) }
 
-// isOneOfSeveral reports whether something else is asked of the same behind it.
+// isOneOfSeveral reports whether a different request is made to the same later.
 func (w *asked) isOneOfSeveral() bool {
 	return slices.ContainsFunc(w.others, func(other *asked) bool {
 		return other.first > w.first && string(other.request) != string(w.request)
 	})
 }
 
-// whole is the answer as it was.
+// whole returns the answer as it was.
 func (w *asked) whole() *brokenAnswer {
 	return &brokenAnswer{value: w.value, pieces: w.pieces, err: w.err, asked: !w.http}
 }
 
-// askedIn are the asks of a run, by their operations.
+// askedIn returns the asks of a run, by their operations.
 func askedIn(crossings []adk.Crossing) map[int]*asked {
 	all := map[int]*asked{}
 	of := map[string][]*asked{}
@@ -110,7 +111,7 @@ func askedIn(crossings []adk.Crossing) map[int]*asked {
 		case wire.IsAsk(x):
 			one.value, one.err, one.done = x.JSON, x.Err, true
 			if errors.Is(x.Err, adk.E_ASK_STOPPED) {
-				one.err = nil // who asked had enough: what came by then was no failure
+				one.err = nil // the asking code had enough, which is no failure of the answer
 			}
 		}
 	}
@@ -129,7 +130,7 @@ type brokenAnswer struct {
 	asked  bool // the world is asked all the same
 }
 
-// chatting is an answer whose message a fault breaks.
+// chatting returns a function that breaks the model's message in an answer.
 func chatting(fault chatfault.Fault) func(*asked, int) (*brokenAnswer, string) {
 	return func(w *asked, _ int) (*brokenAnswer, string) {
 		broken, any := fault.Break(chatfault.Answer{Value: w.value, Pieces: w.pieces, HTTP: w.http})
@@ -140,7 +141,7 @@ func chatting(fault chatfault.Fault) func(*asked, int) (*brokenAnswer, string) {
 	}
 }
 
-// given is what Outside gives, anew each time.
+// given returns the answer for Outside. Each call returns one that starts from the first piece.
 func (b *brokenAnswer) given() *adk.Answer {
 	rest := b.pieces
 	return &adk.Answer{Value: b.value, Err: b.err, After: b.after, Asked: b.asked, Next: func() (adk.Piece, bool) {
@@ -153,8 +154,8 @@ func (b *brokenAnswer) given() *adk.Answer {
 	}}
 }
 
-// aroundWorld answers in the world's place where a fault is to be made; nil, and what the
-// config has, where none is.
+// aroundWorld returns an Outside that answers instead of the world where a fault requires it, and
+// otherwise calls inner. If no fault is one of the world, it returns inner, which may be nil.
 func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 	if a.script == nil && !slices.ContainsFunc(a.faults, func(f planned) bool { return f.world != nil }) {
 		return inner
@@ -164,9 +165,9 @@ func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 		a.askedForEver()
 		if answer != nil {
 			if err := ctx.Err(); err != nil && answer.Err == nil {
-				return &adk.Answer{Err: err} // as clients do: who asks may have ended it, and the turn goes on
+				return &adk.Answer{Err: err} // as clients do: the turn may go on after its code ended ctx
 			}
-			if inner != nil && answer.Asked { // who has an Outside keeps the world away, and that is asked in its place
+			if inner != nil && answer.Asked { // an Outside takes the world's place, so it is asked in that place
 				_ = inner(ctx, q)
 				answer.Asked = false
 			}
@@ -179,11 +180,12 @@ func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 	}
 }
 
-// worldAnswers is the answer with a fault, or one that follows it; nil is the world's.
+// worldAnswers returns an answer with a fault, or one that follows it; nil leaves the answer to the
+// world.
 func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var broken *planned // of two faults of one answer the later breaks what the earlier left
+	var broken *planned // if two faults strike the same answer, the later breaks what the earlier left
 	for i := range a.faults {
 		if f := &a.faults[i]; f.world != nil && a.strikesAsk(f, q) {
 			a.hasFired(f)
@@ -215,7 +217,7 @@ func (a *attempt) worldAnswers(q adk.Question) *adk.Answer {
 				f.hits++
 			}
 			if !f.world.http {
-				continue // the world is asked, and is where it was
+				continue // the world itself is asked, and is where it would be
 			}
 			if next := f.next(q.Request); next != nil {
 				a.script.skip(q.Of, q.Request)
@@ -242,8 +244,8 @@ func (a *attempt) breaks(f *planned, q adk.Question) *adk.Answer {
 	return f.answer()
 }
 
-// unseen says what a check does not see that looks into what Open has made for the run; empty
-// where that is nothing.
+// unseen explains what a check that inspects state of Open does not see in this run; empty if it
+// sees everything.
 func (a *attempt) unseen() string {
 	for _, f := range a.faults {
 		if f.fired && f.world != nil && f.world.http && a.instance.Check != nil {
@@ -253,8 +255,7 @@ func (a *attempt) unseen() string {
 	return ""
 }
 
-// begins knows which answers of the run without the fault were given before it, and with
-// it.
+// begins records which answers of the earlier run were given before the fault, or by it.
 func (f *planned) begins() {
 	f.given = map[*asked]bool{}
 	for _, one := range f.world.others {
@@ -262,9 +263,10 @@ func (f *planned) begins() {
 	}
 }
 
-// next is the answer that was not given yet to that request. Where there is none, of what is
-// read alone it is the last one to that request, and of all else, such as what a model is asked,
-// that to the next other one of the same method and path; nil is the world's.
+// next returns the answer that follows for a request: the next one to an identical request that was
+// not given yet. If there is none, a read gets the last answer to that request again. Any other
+// request, such as one to a model, gets the next answer of the same method and path that was not
+// given yet. Nil leaves the answer to the world.
 func (f *planned) next(request json.RawMessage) (next *asked) {
 	method, _, _ := httpform.RequestLine(request)
 	reads := method == http.MethodGet || method == http.MethodHead
@@ -287,15 +289,17 @@ func (f *planned) next(request json.RawMessage) (next *asked) {
 	return next
 }
 
-// worldFault is how a kind of fault breaks an answer, at a piece of it or where it is
-// asked for. An empty reason says that it can.
+// worldFault says how a kind of fault breaks an answer: at a piece of it, or where it is asked for.
+// breaks returns an empty reason if it can.
 type worldFault struct {
-	atPiece  bool
-	given    bool // the answer arrives all the same, and to ask again gets another one
-	repeats  bool // the answer may want to have done again what was done
-	refused  bool // what was asked was not done
-	own      bool // a client outside HTTP may have an error of its own for it
-	deceives bool // the answer looks right, and is not: two calls of a model with one id, say, and not two with ids of their own
+	atPiece bool
+	given   bool // the answer arrives all the same, and asking again gets the next answer
+	repeats bool // the answer may ask for something to be done again
+	refused bool // what was asked was not done
+	own     bool // a client outside HTTP may have an error of its own for it
+	// deceives means that the answer looks right and is wrong. An example is two calls of a model
+	// with the same id, but not two calls with ids of their own.
+	deceives bool
 	breaks   func(w *asked, piece int) (*brokenAnswer, string)
 }
 
@@ -327,7 +331,7 @@ var worldFaults = [turn.FaultKindEnd]worldFault{
 	turn.AskAgain:        {given: true, repeats: true, deceives: true, breaks: repeated},
 }
 
-// broken is what answers at the spot with a fault, or why nothing does.
+// broken returns the answer with a fault at the spot, or why there is none.
 func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 	fault := worldFaults[k]
 	piece := -1
@@ -367,8 +371,7 @@ func (s *faultPoint) broken(k turn.FaultKind) (*brokenAnswer, string) {
 	return answer, why
 }
 
-// says has the head of an answer over HTTP that comes to its end say how long it is now, if
-// it says that at all.
+// says updates the length in the head of a complete HTTP answer, if the head has one.
 func (b *brokenAnswer) says(w *asked) {
 	if !w.http || b.err != nil || len(b.pieces) == 0 {
 		return
@@ -381,15 +384,16 @@ func (b *brokenAnswer) says(w *asked) {
 	b.pieces[0].Value = httpform.WithLength(b.pieces[0].Value, length)
 }
 
-// somebody is who is asked: an address that nobody has, as those of examples are.
+// somebody is the address in errors: one of those reserved for documentation, which nobody has.
 var somebody = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}
 
 var (
 	errRefused = &net.OpError{Op: "dial", Net: "tcp", Addr: somebody, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	// errStalled is what net says where nothing has come in time.
+	// errStalled is the error of package net if nothing has come in time.
 	errStalled = &net.OpError{Op: "read", Net: "tcp", Addr: somebody, Err: os.ErrDeadlineExceeded}
-	// errUnreached is what it says where nobody took the call in time. What that wraps is
-	// net's own: a dialer whose time has passed before it begins has it, and asks nobody.
+	// errUnreached is the error of package net if a connection could not be made in time. It wraps
+	// an error that is private to net. A dialer whose deadline has already passed returns it
+	// without dialing.
 	_, errUnreached = (&net.Dialer{Deadline: time.Unix(1, 0)}).Dial(somebody.Network(), somebody.String())
 )
 
@@ -397,13 +401,13 @@ func failing(err error) func(*asked, int) (*brokenAnswer, string) {
 	return func(*asked, int) (*brokenAnswer, string) { return &brokenAnswer{err: err}, "" }
 }
 
-// answering is an answer over HTTP with another status.
+// answering returns a function that replaces an HTTP answer by one with the given status.
 func answering(status int) func(*asked, int) (*brokenAnswer, string) {
 	headers := map[string]any{"content-type": answerFormat}
 	if status == http.StatusTooManyRequests {
 		headers["retry-after"] = retryAfter
 	}
-	head, _ := unescaped.Marshal(httpform.Head{Status: status, Headers: headers}) // texts always have a JSON
+	head, _ := unescaped.Marshal(httpform.Head{Status: status, Headers: headers}) // texts can always be marshaled
 	body, _ := unescaped.Marshal(map[string]any{"error": map[string]any{"code": status, "message": http.StatusText(status)}})
 	pieces := []adk.Piece{{Value: head}, {Value: httpform.PieceOf(httpform.Whole, body).JSON()}}
 	return func(w *asked, _ int) (*brokenAnswer, string) {
@@ -414,7 +418,7 @@ func answering(status int) func(*asked, int) (*brokenAnswer, string) {
 	}
 }
 
-// errLost is what net says of a connection that was lost while somebody waited.
+// errLost is the error of package net if the connection is lost while waiting for an answer.
 var errLost = &net.OpError{Op: "read", Net: "tcp", Addr: somebody, Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 
 // losing loses an answer that does not come in pieces.
@@ -425,8 +429,8 @@ func losing(w *asked, _ int) (*brokenAnswer, string) {
 	return &brokenAnswer{err: errLost}, ""
 }
 
-// cutBefore ends an answer before a piece with an error: over HTTP with atHead where nothing
-// of it has come.
+// cutBefore ends an answer with an error before a piece. Over HTTP the error is atHead if nothing
+// of the answer has come.
 func cutBefore(err, atHead error) func(*asked, int) (*brokenAnswer, string) {
 	return func(w *asked, piece int) (*brokenAnswer, string) {
 		if w.http && piece == 0 {
@@ -470,7 +474,7 @@ func emptied(w *asked, _ int) (*brokenAnswer, string) {
 	return nil, isEmpty
 }
 
-// shortened ends the answer in the middle of a piece's JSON, and says that it was all.
+// shortened ends the answer in the middle of a piece's JSON, as if it were complete.
 func shortened(w *asked, piece int) (*brokenAnswer, string) {
 	if !w.http || piece == 0 {
 		return nil, onlyHTTP
@@ -482,8 +486,8 @@ func shortened(w *asked, piece int) (*brokenAnswer, string) {
 	return &brokenAnswer{pieces: append(slices.Clone(w.pieces[:piece]), adk.Piece{Value: half})}, ""
 }
 
-// bared is an answer of nothing, in the shape that it has: an object without a member, or a list
-// of none. Of what comes in pieces over HTTP the pieces are one body, and no stream.
+// bared returns an answer with nothing in it but of the same shape: an object without members, or
+// an empty list. The pieces of an HTTP answer are taken as one body, not as a stream.
 func bared(w *asked, _ int) (*brokenAnswer, string) {
 	if !w.http {
 		if nothing := bareOf(w.value); nothing != nil && w.err == nil {
@@ -506,7 +510,7 @@ func bared(w *asked, _ int) (*brokenAnswer, string) {
 	return &brokenAnswer{pieces: []adk.Piece{w.pieces[0], {Value: httpform.PieceOf(httpform.Whole, nothing).JSON()}}}, ""
 }
 
-// bareOf is {} or [] for the JSON of an object or a list that has something in it, else nil.
+// bareOf returns {} or [] for the JSON of an object or a list that has something in it, else nil.
 func bareOf(text []byte) json.RawMessage {
 	text = bytes.TrimSpace(text)
 	if len(text) < 2 || !json.Valid(text) || len(bytes.TrimSpace(text[1:len(text)-1])) == 0 {
@@ -521,7 +525,8 @@ func bareOf(text []byte) json.RawMessage {
 	return nil
 }
 
-// mistaken is the answer of the next other ask of the same, or of the one before.
+// mistaken returns the answer to another ask of the same name: the next one that was answered
+// otherwise, or else one before.
 func mistaken(w *asked, _ int) (*brokenAnswer, string) {
 	at := slices.Index(w.others, w)
 	for _, other := range append(slices.Clone(w.others[at+1:]), w.others[:at]...) {
