@@ -1,6 +1,7 @@
-// Package chatfault breaks what models answer, in the forms of Chat Completions, Messages,
-// Responses and Gemini: one JSON, or a stream of pieces of it; and says what of a conversation
-// their providers refuse. Each form has a file, which finds in an answer what a fault changes.
+// Package chatfault breaks answers of models, in the forms of Chat Completions, Messages, Responses
+// and Gemini, whether they come as one JSON or as a stream of pieces. It also says for what
+// providers refuse a conversation. Each form has a file, which finds in an answer what a fault
+// changes.
 package chatfault
 
 import (
@@ -15,36 +16,36 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// Answer is what was answered: Value, or Pieces where they are not nil. HTTP says that the
-// pieces are those of a response, as package httpform has them.
+// Answer is the answer of a model: Value, or Pieces if they are not nil. HTTP says that the pieces
+// are those of an HTTP response, as package httpform writes them.
 type Answer struct {
 	Value  json.RawMessage
 	Pieces []adk.Piece
 	HTTP   bool
 }
 
-// Fault is a way to break the message of an answer. It reports whether there is something in
-// it that it changes.
+// Fault is a way to break the message of an answer. It reports whether the message contains what it
+// changes.
 type Fault func(m *message) bool
 
 // The faults.
 var (
-	// Arguments leaves the arguments of the calls open. Where they are no text, they cannot be.
+	// Arguments leaves the JSON of the calls' arguments open. It needs arguments that are text.
 	Arguments Fault = breakArguments
-	// Tool wants a tool that there is not.
+	// Tool calls a tool that does not exist.
 	Tool Fault = breakTool
-	// Twins gives two calls one id.
+	// Twins gives two calls the same id.
 	Twins Fault = breakIDs
-	// Several wants the only call twice at once.
+	// Several makes the only call twice at once.
 	Several Fault = breakSeveral
-	// Length ends in the midst, as a model does that is out of tokens.
+	// Length ends in the middle, as a model does that has no tokens left.
 	Length Fault = breakLength
-	// Refusal says no, and nothing else.
+	// Refusal refuses, and says nothing else.
 	Refusal Fault = breakRefusal
 )
 
-// Break is an answer with the fault, and whether it has any: one without a message that the
-// fault changes has none. What is given stays as it is.
+// Break returns the answer with the fault, and true; or false if the answer has no message that the
+// fault changes. It does not modify a.
 func (f Fault) Break(a Answer) (_ Answer, broken bool) {
 	events := a.events()
 	m := messageIn(events)
@@ -81,26 +82,26 @@ func (f Fault) Break(a Answer) (_ Answer, broken bool) {
 type message struct {
 	calls []*call
 	texts []*words
-	// double adds a call once more under an id, end says that there were no tokens left, and
-	// refuse says no in the place of all that is said.
+	// double adds a copy of a call under another id, end marks the message as out of tokens, and
+	// refuse replaces all that is said by a refusal.
 	double func(c *call, id string)
 	end    func()
 	refuse func()
 }
 
-// call is a call of a tool, by the places where it is told.
+// call is a call of a tool, with the places in the answer where its parts are.
 type call struct {
-	at         int // its number in the answer, where the form has one
+	at         int // its number in the answer, if the form has one
 	ids, names []place
-	arguments  words // where they are text
+	arguments  words // if they are text
 	object     *place
-	whole      map[string]any // all of it, where it comes as one
+	whole      map[string]any // the whole call, if it comes in one piece
 }
 
-// words are a text that comes bit by bit, and may be told again as a whole.
+// words is a text that comes in bits, and that may be repeated as a whole.
 type words struct{ bits, again []place }
 
-// place is where something stands in an answer.
+// place is a member of an object in an answer.
 type place struct {
 	in     map[string]any
 	member string
@@ -109,7 +110,7 @@ type place struct {
 func (p place) text() string { return textIn(p.in, p.member) }
 func (p place) set(v any)    { p.in[p.member] = v }
 
-// tell has the places that tell a text again tell it as its bits do.
+// tell updates the repetitions of the text from its bits.
 func (w *words) tell() {
 	var whole string
 	for _, bit := range w.bits {
@@ -120,7 +121,7 @@ func (w *words) tell() {
 	}
 }
 
-// last is the place of the last bit that says something; nil where none does.
+// last returns the last bit that is not empty; nil if there is none.
 func (w *words) last() *place {
 	for _, bit := range slices.Backward(w.bits) {
 		if bit.text() != "" {
@@ -130,7 +131,7 @@ func (w *words) last() *place {
 	return nil
 }
 
-// halve leaves out the second half of the last bit.
+// halve removes the second half of the last bit.
 func (w *words) halve() {
 	last := w.last()
 	text := []rune(last.text())
@@ -138,7 +139,7 @@ func (w *words) halve() {
 	w.tell()
 }
 
-// settle takes what is told as a whole alone for the only bit.
+// settle makes the first repetition the only bit if there are no bits.
 func (w *words) settle() {
 	if len(w.bits) == 0 && len(w.again) > 0 {
 		w.bits, w.again = w.again[:1], w.again[1:]
@@ -158,7 +159,7 @@ func setAll(places []place, v any) {
 	}
 }
 
-// breakArguments leaves the arguments of the calls open.
+// breakArguments is the fault Arguments.
 func breakArguments(m *message) (found bool) {
 	for _, c := range m.calls {
 		for _, bit := range c.arguments.bits {
@@ -176,7 +177,7 @@ func breakArguments(m *message) (found bool) {
 	return found
 }
 
-// breakTool wants a tool that there is not.
+// breakTool is the fault Tool.
 func breakTool(m *message) bool {
 	for _, c := range m.calls {
 		if len(c.names) > 0 {
@@ -187,7 +188,7 @@ func breakTool(m *message) bool {
 	return false
 }
 
-// breakIDs gives the second call the id of the first, or makes one: the same once more.
+// breakIDs gives the second call the id of the first. If there is only one call, it doubles that.
 func breakIDs(m *message) bool {
 	var first *call
 	for _, c := range m.calls {
@@ -206,7 +207,7 @@ func breakIDs(m *message) bool {
 	return first != nil
 }
 
-// breakSeveral wants the only call twice at once, the second time under an id of its own.
+// breakSeveral doubles the only call, under a new id.
 func breakSeveral(m *message) bool {
 	if len(m.calls) != 1 {
 		return false
@@ -215,8 +216,8 @@ func breakSeveral(m *message) bool {
 	return true
 }
 
-// Again is a fault that gives the calls other ids, the same for the same times: a model that wants
-// them once more.
+// Again returns a fault that gives the calls other ids, which depend on times only: a model that
+// makes the same calls once more.
 func Again(times int) Fault {
 	return func(m *message) bool {
 		for _, c := range m.calls {
@@ -226,10 +227,10 @@ func Again(times int) Fault {
 	}
 }
 
-// AgainMark stands behind the id of a call that is wanted once more.
+// AgainMark is appended to the id of a call that is made once more.
 const AgainMark = "_again"
 
-// again is an id for one more call. Who has none needs none.
+// again returns an id for one more call. A call without an id needs none.
 func again(id, more string) string {
 	if id == "" {
 		return ""
@@ -237,7 +238,7 @@ func again(id, more string) string {
 	return id + AgainMark + more
 }
 
-// breakLength ends in the midst of the last arguments, or of the text.
+// breakLength cuts the last arguments, or else the text, in the middle.
 func breakLength(m *message) bool {
 	var arguments, text *words
 	var object *place
@@ -268,26 +269,26 @@ func breakLength(m *message) bool {
 	return true
 }
 
-// refusal is what a model says that refuses, where it says something.
+// refusal is what a model says that refuses with words.
 const refusal = "I cannot help with that."
 
-// breakRefusal says no, and nothing else.
+// breakRefusal is the fault Refusal.
 func breakRefusal(m *message) bool {
 	m.refuse()
 	return true
 }
 
-// event is a JSON of an answer: a piece of it, or all of one that came without pieces.
+// event is a JSON object of an answer: that of one piece, or all of an answer without pieces.
 type event struct {
-	at     int             // the piece
-	piece  *httpform.Piece // over HTTP
+	at     int             // the index of the piece
+	piece  *httpform.Piece // if the answer is one over HTTP
 	text   []byte          // as it was given
 	tree   map[string]any
 	gone   bool
-	behind []*event // which are put in
+	behind []*event // events to insert after it
 }
 
-// events are those of an answer that are objects.
+// events returns the pieces of an answer that are JSON objects.
 func (a Answer) events() (all []*event) {
 	if a.Pieces == nil {
 		if e := (&event{}); e.read(a.Value) {
@@ -298,7 +299,7 @@ func (a Answer) events() (all []*event) {
 		e, text := &event{at: at}, []byte(given.Value)
 		if a.HTTP {
 			piece, err := httpform.ReadPiece(given.Value)
-			if at == 0 || err != nil { // the head says nothing
+			if at == 0 || err != nil { // the head is no event
 				continue
 			}
 			e.piece, text = &piece, piece.Said()
@@ -315,26 +316,27 @@ func (e *event) read(text []byte) bool {
 	return e.tree != nil
 }
 
-// isChanged reports whether the event says something else than it was given as.
+// isChanged reports whether the event was changed since it was read.
 func (e *event) isChanged() bool { return !reflect.DeepEqual(e.tree, objectOf(e.text)) }
 
-// objectOf is the object that a text says; nil where it says none.
+// objectOf decodes a JSON object; nil if text is none.
 func objectOf(text []byte) map[string]any {
 	tree, _ := jsondiff.Decode(string(text))
 	object, _ := tree.(map[string]any)
 	return object
 }
 
-// json is the event as it is now.
+// json returns the event as it is now.
 func (e *event) json() json.RawMessage {
-	raw, _ := unescaped.Marshal(e.tree) // what was read from JSON has one
+	raw, _ := unescaped.Marshal(e.tree) // what was read from JSON can be marshaled
 	if e.piece == nil {
 		return raw
 	}
 	return e.piece.Saying(raw).JSON()
 }
 
-// typed has an event be of another type, by which some clients know it.
+// typed changes the type of the event, also that of a server-sent event, by which some clients know
+// it.
 func (e *event) typed(kind string) {
 	e.tree["type"] = kind
 	if e.piece != nil && e.piece.Event != "" {
@@ -342,7 +344,7 @@ func (e *event) typed(kind string) {
 	}
 }
 
-// clone is an event that is like another.
+// clone returns a copy of the event.
 func (e *event) clone() *event {
 	c := &event{tree: cloneOf(e.tree)}
 	if e.piece != nil {
@@ -352,13 +354,13 @@ func (e *event) clone() *event {
 	return c
 }
 
-// cloneOf is an object that shares nothing with another.
+// cloneOf returns a deep copy of an object.
 func cloneOf(object map[string]any) map[string]any {
-	raw, _ := unescaped.Marshal(object) // what was read from JSON has one
+	raw, _ := unescaped.Marshal(object) // what was read from JSON can be marshaled
 	return objectOf(raw)
 }
 
-// messageIn finds the message of an answer, by the form that it has; nil where it has none.
+// messageIn finds the message of an answer in any of the forms; nil if there is none.
 func messageIn(events []*event) *message {
 	for _, form := range []func([]*event) *message{completion, ofMessages, ofResponses, ofGemini} {
 		if m := form(events); m != nil {
@@ -379,7 +381,7 @@ func textIn(in map[string]any, member string) string {
 	return text
 }
 
-// numberIn is a small number.
+// numberIn returns a member that is a small integer.
 func numberIn(in map[string]any, member string) (n int, ok bool) {
 	number, ok := in[member].(json.Number)
 	if !ok {
@@ -389,7 +391,7 @@ func numberIn(in map[string]any, member string) (n int, ok bool) {
 	return n, err == nil
 }
 
-// callAt is the call of a number, which is made if there is none.
+// callAt returns the call with a number, and adds it if there is none.
 func (m *message) callAt(at int) *call {
 	if i := slices.IndexFunc(m.calls, func(c *call) bool { return c.at == at }); i >= 0 {
 		return m.calls[i]
@@ -398,7 +400,7 @@ func (m *message) callAt(at int) *call {
 	return m.calls[len(m.calls)-1]
 }
 
-// some are the places of those that say something.
+// some appends a place if its text is not empty.
 func some(places []place, more place) []place {
 	if more.text() == "" {
 		return places

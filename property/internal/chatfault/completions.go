@@ -6,7 +6,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
-// completion is the message of a chat completion, whole or in deltas.
+// completion returns the message of a chat completion, whole or in deltas; nil if there is none.
 func completion(events []*event) *message {
 	m, said := &message{}, []map[string]any{}
 	var choices []map[string]any
@@ -35,7 +35,7 @@ func completion(events []*event) *message {
 			}
 			c := m.callAt(i)
 			c.ids = some(c.ids, place{called, "id"})
-			if len(c.names) == 0 { // some say it again with each piece
+			if len(c.names) == 0 { // some providers repeat it in each piece
 				c.names = some(c.names, place{function, "name"})
 			}
 			c.arguments.bits = some(c.arguments.bits, place{function, "arguments"})

@@ -6,8 +6,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
-// ofGemini is the message of an answer in the form of Gemini. A stream has whole calls, and the
-// text bit by bit.
+// ofGemini returns the message of an answer in the form of Gemini; nil if it has another form. A
+// stream has calls in one piece, and the text in bits.
 func ofGemini(events []*event) *message {
 	m, text := &message{}, &words{}
 	var candidates []map[string]any

@@ -6,13 +6,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
-// ofMessages is the message of an answer in the form of Messages, whole or in events of blocks.
+// ofMessages returns the message of an answer in the form of Messages, whole or in events; nil if
+// it has another form.
 func ofMessages(events []*event) *message {
-	var ends []map[string]any // where the reason to stop stands
+	var ends []map[string]any // the objects with the reason to stop
 	m := &message{}
 	blocks := map[int][]*event{}
 	ok, last := false, 0
-	var latest *event // of a block
+	var latest *event // the last event of a block
 	texts := map[int]*words{}
 	for _, e := range events {
 		at, _ := numberIn(e.tree, "index")

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Refused says what providers refuse a request for: a call of a tool without its result, or a
-// result without its call. It is empty for others, and for what is no request of a model.
+// Refused says for what providers refuse a request: a call of a tool without its result, or a
+// result without its call. It is empty for other requests, and if request is not one to a model.
 func Refused(request json.RawMessage) string {
 	if !slices.ContainsFunc(signs, func(sign []byte) bool { return bytes.Contains(request, sign) }) {
 		return ""
@@ -21,7 +21,7 @@ func Refused(request json.RawMessage) string {
 		Messages []json.RawMessage
 		Contents []json.RawMessage
 		Input    json.RawMessage
-		// Where the provider keeps what was said before.
+		// Set if the provider keeps what was said before.
 		Previous     string          `json:"previous_response_id"`
 		Conversation json.RawMessage `json:"conversation"`
 	}
@@ -29,7 +29,7 @@ func Refused(request json.RawMessage) string {
 		return ""
 	}
 	var items []json.RawMessage
-	_ = json.Unmarshal(asked.Input, &items) // or a text
+	_ = json.Unmarshal(asked.Input, &items) // or it is a text
 	var t talk
 	for _, raw := range asked.Messages {
 		t.message(raw)
@@ -44,26 +44,26 @@ func Refused(request json.RawMessage) string {
 	return t.refused()
 }
 
-// signs are what stands in a request that has calls or results.
+// signs are byte sequences of which a request with calls or results contains one.
 var signs = [][]byte{[]byte(`"tool_call`), []byte(`"tool_use`), []byte(`"function_call`), []byte(`"functionCall"`), []byte(`"functionResponse"`)}
 
-// talk is what counts of a conversation.
+// talk is what matters of a conversation.
 type talk struct {
 	steps []step
-	// atOnce says that results stand right behind their calls, as in Chat Completions; anywhere
-	// says that they may stand wherever they want behind them, as in Responses. Else they are what
-	// the user says next.
+	// atOnce says that results must follow right after their calls, as in Chat Completions.
+	// anywhere says that they may be anywhere after them, as in Responses. Otherwise they must be
+	// in what the user says next.
 	atOnce, anywhere bool
-	kept             bool // not all that was said is in the request
+	kept             bool // the request does not contain all that was said
 }
 
 // step is what is said at once, by the model or to it.
 type step struct {
 	byModel        bool
-	calls, results []string // by their ids
+	calls, results []string // by ids
 }
 
-// message takes in a message of Chat Completions, or of Messages.
+// message adds a message of Chat Completions or of Messages.
 func (t *talk) message(raw json.RawMessage) {
 	var m struct {
 		Role    string
@@ -86,7 +86,7 @@ func (t *talk) message(raw json.RawMessage) {
 		Type, ID string
 		Of       string `json:"tool_use_id"`
 	}
-	_ = json.Unmarshal(m.Content, &blocks) // or a text
+	_ = json.Unmarshal(m.Content, &blocks) // or it is a text
 	for _, b := range blocks {
 		switch b.Type {
 		case "tool_use":
@@ -98,7 +98,7 @@ func (t *talk) message(raw json.RawMessage) {
 	t.steps = append(t.steps, s)
 }
 
-// item takes in an item of Responses.
+// item adds an item of Responses.
 func (t *talk) item(raw json.RawMessage) {
 	var item struct {
 		Type string
@@ -118,7 +118,7 @@ func (t *talk) item(raw json.RawMessage) {
 	}
 }
 
-// content takes in a content of Gemini, whose calls have no ids: their names stand for them.
+// content adds a content of Gemini. Its calls are identified by their names, as they have no ids.
 func (t *talk) content(raw json.RawMessage) {
 	var content struct {
 		Role  string
@@ -142,7 +142,7 @@ func (t *talk) content(raw json.RawMessage) {
 	t.steps = append(t.steps, s)
 }
 
-// refused says what is refused.
+// refused says what providers refuse; empty if they refuse nothing.
 func (t *talk) refused() string {
 	var open []string
 	replied := false // since the calls were made

@@ -6,8 +6,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
-// ofResponses is the message of an answer in the form of Responses: of one that is whole, or of
-// events, the last of which tells all of it again.
+// ofResponses returns the message of an answer in the form of Responses: a whole response, or
+// events of which the last repeats all of it. It returns nil if the answer has another form.
 func ofResponses(events []*event) *message {
 	r := responses{message: &message{}, items: map[int][]*event{}, texts: map[[2]int]*words{}}
 	for _, e := range events {
@@ -23,14 +23,14 @@ func ofResponses(events []*event) *message {
 type responses struct {
 	*message
 	is    bool
-	whole map[string]any // the response that is told at the end
-	ends  *event         // the event that does; nil where the response is all there is
+	whole map[string]any // the response, which the last event repeats
+	ends  *event         // the event that repeats it; nil if the answer is only the response
 	items map[int][]*event
-	// first and latest are the first and the last event of any item, last is its number or that of a
-	// later item.
+	// first and latest are the first and the last event of any item. last is the largest number of
+	// an item.
 	first, latest *event
 	last          int
-	texts         map[[2]int]*words // by item and part
+	texts         map[[2]int]*words // by number of the item and of its part
 }
 
 func (r *responses) take(e *event) {

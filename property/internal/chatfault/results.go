@@ -8,17 +8,17 @@ import (
 	"github.com/adkreplay/adkreplay/internal/modelapi"
 )
 
-// Result is what a request says that a call of a tool gave.
+// Result is the result of a tool call, as a request to a model contains it.
 type Result struct {
-	ID         string // as the model has called the call; empty where the form has none
-	Tool, Args string // of the call, as it stands in the request
+	ID         string // the id that the model gave the call; empty if the form has none
+	Tool, Args string // of the call, as the request contains them
 	Text       string
 	Failed     bool // the request says that the tool failed
-	Other      bool // the tool gave more than text
+	Other      bool // the result is more than text
 }
 
-// Results are the results of calls in a request of a model, each with its call, in their order. What is no
-// request of a model has none.
+// Results returns the results in a request to a model, each with its call, in their order. It
+// returns nothing if request is not one to a model.
 func Results(request json.RawMessage) []Result {
 	if !slices.ContainsFunc(signs, func(sign []byte) bool { return bytes.Contains(request, sign) }) {
 		return nil
@@ -33,11 +33,12 @@ func Results(request json.RawMessage) []Result {
 	return t.results
 }
 
-// told puts the results of a request to their calls.
+// told matches the results of a request with their calls.
 type told struct{ open, results []Result }
 
-// take takes in a part of a message: a call, or the result of one, which is that of the call with its id or,
-// where calls have none, the first that is open, of the tool if it says which.
+// take adds a part of a message: a call, or the result of one. The result belongs to the call with
+// its id. If calls have no ids, it belongs to the first open call, of its tool if the result names
+// one.
 func (t *told) take(p modelapi.Part) {
 	id, _ := p["id"].(string)
 	switch p["type"] {
@@ -54,13 +55,13 @@ func (t *told) take(p modelapi.Part) {
 		r := t.open[at]
 		t.open = slices.Delete(t.open, at, at+1)
 		members, _ := p["response"].(map[string]any)
-		r.Failed = p["is_error"] == true || members["error"] != nil // as Gemini has it
+		r.Failed = p["is_error"] == true || members["error"] != nil // the form of Gemini
 		r.Text, r.Other = textOf(p["response"])
 		t.results = append(t.results, r)
 	}
 }
 
-// textOf is the text of what a tool gave, and whether there is more than text.
+// textOf returns the text of a result, and whether it contains more than text.
 func textOf(said any) (text string, more bool) {
 	parts, isList := said.([]any)
 	if !isList {

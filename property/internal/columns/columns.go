@@ -1,4 +1,4 @@
-// Package columns shows strands side by side where an order of theirs is what goes wrong.
+// Package columns shows strands side by side, for violations that depend on the order of strands.
 package columns
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/steady"
 )
 
-// The most rows that are shown, how many of them stand at most before the first at which the
-// order is another one, what stands between two columns, and how wide one is at least:
-// where strands are so many that they have no room for that, they have one together.
+// The limits of what is shown: the number of rows, how many of them come before the first
+// difference in order, the gap between columns, and the width of a column. If the columns of all
+// strands would be narrower than that, the strands share one column.
 const (
 	strandRows  = 16
 	rowsBefore  = 2
@@ -22,16 +22,17 @@ const (
 	leastColumn = 16
 )
 
-// row is an operation that is shown; nil is the end of them.
+// row is an operation that is shown; a nil x marks the end.
 type row struct {
 	x       *adk.Crossing
-	leftOut int // how many before it are not shown
+	leftOut int // how many operations before it are not shown
 }
 
-// Of are the operations of strands in a column each, from where the order of a run parts
-// from the usual one, in lines of width characters at most; empty where it does not. Where they
-// are too many, those around the parting and around some crossings are shown, by their numbers,
-// and how many are left out.
+// Of shows the operations of each strand in a column, from where the order of a run differs from
+// the usual one, in lines of at most width characters. It is empty if the order does not differ, or
+// if what is shown has fewer than two strands. If there are too many operations, it shows those
+// near the difference and near the crossings with the numbers in around, and says how many are left
+// out.
 func Of(usual, ordered []adk.Crossing, width int, around ...int) string {
 	at, _ := steady.PartAt(usual, ordered)
 	if at < 0 {
@@ -62,8 +63,8 @@ func Of(usual, ordered []adk.Crossing, width int, around ...int) string {
 	return columns(rows, strands, width)
 }
 
-// nearest are the operations that are nearest to one of them, and to crossings with these
-// numbers, in their order.
+// nearest returns the operations nearest to the one with index to, and to the crossings with the
+// given numbers, in their order.
 func nearest(all []*adk.Crossing, to int, around []int) (rows []row) {
 	places := []int{to}
 	for _, number := range around {
@@ -105,7 +106,7 @@ func (r row) between() string {
 	return "… " + safetext.Counted(r.leftOut, "operation") + "\n"
 }
 
-// columns are rows with a column for each strand.
+// columns writes rows with a column for each strand.
 func columns(rows []row, strands []int, width int) string {
 	most := (width+len(columnGap))/len(strands) - len(columnGap)
 	if most < leastColumn {
@@ -141,7 +142,7 @@ func columns(rows []row, strands []int, width int) string {
 
 func nameOf(strand int) string { return fmt.Sprintf("strand %d", strand) }
 
-// oneColumn are rows that say which strand they are of.
+// oneColumn writes rows that name their strand.
 func oneColumn(rows []row, width int) string {
 	var b strings.Builder
 	for _, r := range rows {
@@ -154,8 +155,7 @@ func oneColumn(rows []row, width int) string {
 	return b.String()
 }
 
-// operationText is an operation in a few words: what is done, to what. It has most
-// characters at most.
+// operationText describes an operation in a few words, in at most most characters.
 func operationText(x *adk.Crossing, most int) string {
 	if x == nil {
 		return ""

@@ -1,5 +1,5 @@
-// Package footprint says what a step of a strand touched, by its crossings, and so which steps
-// of two strands may be exchanged.
+// Package footprint says what a step of a strand touched, according to its crossings, and so which
+// steps of two strands may be exchanged.
 package footprint
 
 import (
@@ -9,20 +9,20 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Step is what a step of a strand touched.
+// Step is what a step of a strand touched. The zero Step touched nothing.
 type Step struct {
-	all    bool // it changed what handles read
+	all    bool // the step changed what handles read
 	things []sharedRef
 }
 
 // sharedRef is a named thing that a step touched.
 type sharedRef struct {
 	what adk.Touch
-	kind adk.Kind // of a stream
+	kind adk.Kind // for a stream
 	name string
 }
 
-// Add takes in what a crossing touched.
+// Add adds what a crossing touched.
 func (f *Step) Add(x *adk.Crossing) {
 	touched, all := touches(x)
 	f.all = f.all || all
@@ -31,14 +31,13 @@ func (f *Step) Add(x *adk.Crossing) {
 	}
 }
 
-// touches is the footprint of one crossing. A kind of which the table says nothing
-// changes everything.
+// touches returns what one crossing touched. A kind that is not listed changes everything (all).
 func touches(x *adk.Crossing) (touched sharedRef, all bool) {
 	switch what := x.Kind.Touches(); what {
 	case adk.TouchNothing, adk.TouchReading:
 		return sharedRef{}, false
 	case adk.TouchWriting:
-		return sharedRef{}, x.Phase == adk.Done // the obligation is a call of its own
+		return sharedRef{}, x.Phase == adk.Done // the storage obligation is a call of its own
 	case adk.TouchSeam:
 		return touchedByCall(x), false
 	case adk.TouchGates:
@@ -54,7 +53,7 @@ func touches(x *adk.Crossing) (touched sharedRef, all bool) {
 	return sharedRef{}, true
 }
 
-// touchedByCall is the tool or the collection that a call goes to.
+// touchedByCall returns the tool, the dispatch, the executor or the collection that a call goes to.
 func touchedByCall(x *adk.Crossing) sharedRef {
 	switch x.Seam.Label {
 	case adk.LabelTool, adk.LabelDispatch, adk.LabelExecutor:

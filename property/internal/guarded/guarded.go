@@ -1,5 +1,5 @@
-// Package guarded puts a guard around the executor and the middlewares of a config. It stands
-// around a storage with internal/storages, and around tools where they are known.
+// Package guarded wraps the executor and the middlewares of a config with a guard. Storages are
+// wrapped by internal/storages, and tools where they are known.
 package guarded
 
 import (
@@ -9,11 +9,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Guard calls what it guards, or does not; what it answers is what the engine is told. The call is
-// that of the seam.
+// Guard calls do, or not; the engine receives the error that it returns. call is the call of the
+// seam.
 type Guard func(call int, do func() error) error
 
-// Config is a config with a guard around its executor and its middlewares.
+// Config returns a config whose executor and middlewares are wrapped.
 func Config(c adk.Config, by Guard) adk.Config {
 	c.Executor.Run = around(c.Executor.Run, by)
 	c.TurnInput, c.TurnOutput = turns(c.TurnInput, by), turns(c.TurnOutput, by)
@@ -37,7 +37,7 @@ func dispatches(list []adk.DispatchMiddleware, by Guard) []adk.DispatchMiddlewar
 	return list
 }
 
-// around is user code with a guard around it; none where there is none, for the engine to complain of.
+// around wraps user code with a guard. Nil stays nil, so that the engine can complain of it.
 func around[H interface{ Where() (call, strand int) }, A any](run func(context.Context, H, A) error, by Guard) func(context.Context, H, A) error {
 	if run == nil {
 		return nil

@@ -7,26 +7,27 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// The least that shows that an abort is not heeded: that the same is asked for so often
-// after it was refused, or so much is told to a caller who has left, or asked for him: a few
-// different things may be asked of the world at once, but such as are said to write.
+// The limits from which on an abort counts as ignored: how often the same is asked for after it was
+// refused, and how often something is reported to, or asked for, a caller who has left. A few
+// different asks may be under way at once; writes do not count among them.
 const (
 	deafAsks  = 3
 	deafTells = 8
 )
 
-// deafToAbort: user code was refused something since the turn was aborted, and then acks as
-// if nothing had happened, or asks for the same again and again; or it goes on to stream.
-// It is silent
+// deafToAbort finds user code to which something was refused after the turn was aborted, and that
+// then acks as if nothing had happened or asks for the same again and again; or that goes on to
+// stream. It is silent
+//
 //   - about what is stored, which may be what there was,
 //   - about tools and sleeps, whose errors are a result like others,
-//   - where the refusal was logged,
+//   - if the refusal was logged,
 //   - in a tool that the explorer keeps from noticing the abort,
-//   - about what is asked on purpose since then and writes,
-//   - and, of several goroutines that ask, about what another one had an answer beside.
+//   - about writes that are asked with a context that the abort does not end,
+//   - and, if several goroutines ask, about an ask that was refused while another one was answered.
 //
-// Of goroutines that user code has begun in a call each may ask once more: as many as there
-// are where nothing goes wrong.
+// Each of the goroutines that user code has started in a call may ask once more: as many as there
+// are when nothing goes wrong.
 func deafToAbort(r, undisturbed *Run) []exhibit {
 	if r.cancelled == 0 {
 		return nil
@@ -44,23 +45,23 @@ func deafToAbort(r, undisturbed *Run) []exhibit {
 type heeding struct {
 	run, undisturbed *Run
 	calls            map[int]*callHeeding
-	apart            map[int]bool   // the asks that are not to count
+	apart            map[int]bool   // the asks that do not count
 	requests         map[int]string // what the asks say that count
 	found            []exhibit
 }
 
 // callHeeding is what was done in one call.
 type callHeeding struct {
-	askers  int // how many goroutines may ask in it
+	askers  int // how many goroutines may ask in the call
 	begun   int // how often the world was asked
-	told    int // the pieces of messages
+	told    int // how many pieces of messages were reported
 	refused string
-	asked   map[request]int // how often each was refused
+	asked   map[request]int // how often each request was refused
 	logged  bool
 	said    bool
 }
 
-// request is what was refused; what an ask says with its name, and nothing of others.
+// request is what was refused: an operation and, for an ask that counts, its name and what it says.
 type request struct {
 	kind adk.Kind
 	ask  string
@@ -75,7 +76,7 @@ func (h *heeding) call(call int) *callHeeding {
 	return c
 }
 
-// take takes one operation.
+// take records one operation.
 func (h *heeding) take(x *adk.Crossing) {
 	c := h.call(x.Call)
 	switch {
@@ -83,9 +84,9 @@ func (h *heeding) take(x *adk.Crossing) {
 		h.apart[x.Op] = true
 	case x.Kind == adk.KindAsk && x.Phase == adk.Begin:
 		h.asks(c, x)
-	case x.Phase == adk.Done && x.Err != nil && x.Kind != adk.KindAck && x.Kind != adk.KindWait: // a strand has its own end
+	case x.Phase == adk.Done && x.Err != nil && x.Kind != adk.KindAck && x.Kind != adk.KindWait: // a strand ends by itself
 		h.refuse(c, x)
-	case x.Kind == adk.KindReportLog: // who undoes what was done, and says where that fails, writes several things
+	case x.Kind == adk.KindReportLog: // code that undoes what was done, and logs where that fails, may write several things
 		c.refused, c.logged = "", true
 	case x.Kind == adk.KindAck && x.Phase == adk.Begin && c.refused != "":
 		h.say(c, x, "%s was refused since the turn was aborted, and the dispatch is acked all the same", c.refused)
@@ -96,8 +97,8 @@ func (h *heeding) take(x *adk.Crossing) {
 	}
 }
 
-// isApart reports whether nobody hears of what refuses an ask, or it is asked on purpose, to take
-// back what was done.
+// isApart reports whether a refusal of an ask does not count: the asking code does not see it, or
+// the ask is a write that is made after the abort on purpose, to undo something.
 func (h *heeding) isApart(x *adk.Crossing) bool {
 	return h.apart[x.Op] || strings.HasPrefix(x.Name, adk.FaultPoints) || x.Flag && x.Status == string(adk.EffectWrites)
 }
@@ -111,7 +112,7 @@ func (h *heeding) asks(c *callHeeding, x *adk.Crossing) {
 	}
 }
 
-// refuse takes what was refused, but to who asked and has what it wants.
+// refuse records a refusal, unless the asking code already has what it wants.
 func (h *heeding) refuse(c *callHeeding, x *adk.Crossing) {
 	if errors.Is(x.Err, adk.E_ASK_STOPPED) || x.Kind == adk.KindAsk && c.askers > 1 && h.run.lostRace(x.Op) {
 		return
@@ -125,7 +126,7 @@ func (h *heeding) refuse(c *callHeeding, x *adk.Crossing) {
 	}
 }
 
-// say says one thing of a call.
+// say adds a finding for a call, at most one.
 func (h *heeding) say(c *callHeeding, x *adk.Crossing, format string, args ...any) {
 	if !c.said {
 		c.said = true
@@ -144,7 +145,7 @@ func (r *Run) lostRace(op int) bool {
 	return false
 }
 
-// askersOf is how many goroutines ask in a call of a seam at most.
+// askersOf returns how many goroutines ask in a call of a seam at most.
 func (r *Run) askersOf(seam adk.Seam) (most int) {
 	for call, askers := range r.Askers {
 		if r.known(call) && r.calls[call].seam.Label == seam.Label && r.calls[call].seam.Name == seam.Name {

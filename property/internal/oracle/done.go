@@ -18,14 +18,15 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file holds what a run tells, and does, against what came of what it asked.
+// The oracles of this file compare what a run says and does with the outcome of what it asked.
 
-// partTold: what was asked for failed, the turn was acked, nobody was told, and the reader is
-// given nothing, or the usual words with other figures, a sum of some of its parts, or without
-// some of them; or the tool that asked gave nothing in the place of something, or such words. It is
-// silent where the same was asked once more and answered, where as many answers came as usual, from
-// somebody else then, and where the words are others: those may say that something is missing. So
-// it is where the tool failed, and gives such figures later, of what it kept of the failure.
+// partTold finds a part that is passed on as the whole. An ask failed, the turn was acked, and the
+// failure was reported to nobody. Either the reader receives nothing, or the usual words with other
+// figures (such as a sum of some of the parts) or without some of them; or the tool that asked
+// returns nothing instead of something, or such words. It is silent if the same was asked again and
+// answered; if as many answers came as usual, as some then came from elsewhere; and if there are
+// other words, as those may say that something is missing. It also finds a tool that failed and, in
+// a later call, returns such figures from what it kept of the failure.
 func partTold(r, undisturbed *Run) []exhibit {
 	if r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
@@ -43,7 +44,7 @@ func partTold(r, undisturbed *Run) []exhibit {
 		if r.tells(x.Seq, undisturbed) {
 			continue
 		}
-		if same := sameAs(r.asks()[x.Op].begun); r.isAnswered(x.Seq, same) || !undisturbed.isAnswered(0, sameButForIDs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
+		if same := sameAs(r.asks()[x.Op].begun); r.isAnswered(x.Seq, same) || !undisturbed.isAnswered(0, sameButForIDs(r.asks()[x.Op].begun)) { // what always fails is not the fault's doing
 			continue
 		}
 		if tool := r.toolOf(x.Call); tool > 0 && r.gaveNothing(tool, undisturbed) {
@@ -58,7 +59,7 @@ func partTold(r, undisturbed *Run) []exhibit {
 			case r.gaveLess(tool, undisturbed):
 				with = "a part of the usual words"
 			}
-			if with != "" { // which of them is another matter in each run, and the mistake is one
+			if with != "" { // which words are missing differs from run to run, and the mistake is one
 				return []exhibit{r.exhibit(x, "%s failed, and %s gives what is left as if that were all: nobody was told\nit gives %s, %s in the place of %s", f.Of, r.calls[tool].seam, with,
 					safetext.Said(Text(mine), longestClip), safetext.Said(Text(usual), longestClip))}
 			}
@@ -82,11 +83,11 @@ func partTold(r, undisturbed *Run) []exhibit {
 	return nil
 }
 
-// unheardOf: a sub-agent failed, the turn was acked, and what its caller makes of it says
-// nothing that it does not usually say, and less: the findings without those that failed. The
-// error event of its dispatch is for who looks on, and no word to who asked. It is silent where
-// behind it anything is logged, or a tool fails, where as many sub-agents of the name succeed as
-// usual, and where another word is said: of what is missing, or of another source.
+// unheardOf finds a sub-agent that failed while the turn was acked, and whose caller says only what
+// it usually says, and less of it: the findings without those of the sub-agent. The error event of
+// the sub-agent's dispatch reaches observers, but not whoever asked. It is silent if anything is
+// logged afterwards or a tool fails, if as many sub-agents of the name succeed as usual, and if
+// other words are said, which may name what is missing or another source.
 func unheardOf(r, undisturbed *Run) (found []exhibit) {
 	if len(r.Faults) == 0 || r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 || len(undisturbed.failedBelow()) > 0 {
 		return nil
@@ -112,10 +113,10 @@ func unheardOf(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// toolUnheard: a tool failed, the turn was acked, and what was said of it is what is usually said,
-// with less. That its execution ended with an error is for who looks on, and no word to who asked.
-// It is silent where anything is logged, or told as an error, behind it, where tools succeed as
-// often as usual, and where another word is said, to the reader or to anybody who was asked.
+// toolUnheard finds a tool that failed while the turn was acked, and after which the usual things
+// are said, but less of them. The error with which the tool's execution ends reaches observers, but
+// not whoever asked. It is silent if anything is logged or emitted as an error afterwards, if tools
+// succeed as often as usual, and if other words are said to the reader or in a later request.
 func toolUnheard(r, undisturbed *Run) []exhibit {
 	if len(r.Faults) == 0 || r.status != adk.StatusAck || undisturbed.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
@@ -145,11 +146,11 @@ func toolUnheard(r, undisturbed *Run) []exhibit {
 			return nil
 		}
 	}
-	by := r.calls[r.calls[failed].parent].seam // whose tools are many, and whose mistake is one
+	by := r.calls[r.calls[failed].parent].seam // it may call many tools, but the mistake is one
 	return []exhibit{{end.Seq, by.String(), "a tool failed, the turn was acked, and the answer is the usual one without its part: " + safetext.Said(r.said(), longestClip)}}
 }
 
-// asksNoOtherWords reports whether all words of a request stand in requests of the run.
+// asksNoOtherWords reports whether all words of a request occur in requests of the run.
 func (r *Run) asksNoOtherWords(x *adk.Crossing) bool {
 	words := func(all map[string]bool, x *adk.Crossing) {
 		for _, word := range letters.FindAllString(string(x.JSON), -1) {
@@ -169,10 +170,11 @@ func (r *Run) asksNoOtherWords(x *adk.Crossing) bool {
 	return true
 }
 
-// letters are words, without the figures that tell ids apart.
+// letters matches words without digits, as digits tell ids apart.
 var letters = regexp.MustCompile(`\pL+`)
 
-// failedBelow are the ends of the sub-agents that user code called and that failed, by their calls.
+// failedBelow returns the ends of the sub-agents that user code dispatched and that failed, by
+// call.
 func (r *Run) failedBelow() map[int]*adk.Crossing {
 	failed := map[int]*adk.Crossing{}
 	for i := range r.Crossings {
@@ -183,7 +185,7 @@ func (r *Run) failedBelow() map[int]*adk.Crossing {
 	return failed
 }
 
-// succeeded is how many sub-agents of a name were acked.
+// succeeded returns how many sub-agents of a name were acked.
 func (r *Run) succeeded(name string) (n int) {
 	for i := range r.Crossings {
 		if x := &r.Crossings[i]; x.Kind == adk.KindDispatchEnd && x.Status == adk.StatusAck && r.calls[x.Call].dispatched && r.calls[x.Call].seam.Name == name {
@@ -193,7 +195,7 @@ func (r *Run) succeeded(name string) (n int) {
 	return n
 }
 
-// toolOf is the tool's call that a call is, or in whose code it was made; 0 where there is none.
+// toolOf returns the call of a tool that call is or belongs to; 0 if there is none.
 func (r *Run) toolOf(call int) int {
 	for ; call > 0; call = r.calls[call].parent {
 		if r.calls[call].seam.Label == adk.LabelTool {
@@ -203,9 +205,9 @@ func (r *Run) toolOf(call int) int {
 	return 0
 }
 
-// isLess reports whether a text has no word that another has not, and lacks some of its own: without
-// the marks between them, which stay where words go, and whatever its figures are, which say how
-// much is left.
+// isLess reports whether text has no word that than lacks, and lacks some of its words. It ignores
+// punctuation, which may remain where words are gone, and numbers in text, which may say how much
+// is left.
 func isLess(text, than string) bool {
 	noWord := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsPunct(c) }
 	isFigure := func(word string) bool { return strings.Trim(word, "0123456789") == "" }
@@ -226,11 +228,11 @@ func isLess(text, than string) bool {
 	return left > 0
 }
 
-// panicHidden: user code panicked, recovered, and returned as if it had not; the turn was
-// acked and nobody was told. Either that was a tool, and gave nothing in the place of
-// something, or what it was about to write is never written, and the reader is told the same
-// as ever. It is silent about all else that a panic may keep from happening: a turn can do
-// without.
+// panicHidden finds user code that panicked, recovered, and returned as if it had not, while the
+// turn was acked and nothing was reported. Either a tool then returned nothing instead of
+// something; or what the code was about to write is never written, and the reader is told the
+// usual. It is silent about everything else that a panic may prevent, as a turn can do without
+// that.
 func panicHidden(r, undisturbed *Run) (found []exhibit) {
 	if r.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
@@ -253,35 +255,35 @@ func panicHidden(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// gaveNothing reports whether a call of a tool gave nothing as its result, where the undisturbed
-// run has something.
+// gaveNothing reports whether a call of a tool returned nothing, while it returns something in the
+// undisturbed run.
 func (r *Run) gaveNothing(tool int, undisturbed *Run) bool {
 	mine, usual, both := r.gave(tool, undisturbed)
 	return both && isNothing(mine) && !isNothing(usual)
 }
 
-// gaveTheSame reports whether a call of a tool gave, in words, what it gives in the undisturbed run.
+// gaveTheSame reports whether a call of a tool returned the same text as in the undisturbed run.
 func (r *Run) gaveTheSame(tool int, undisturbed *Run) bool {
 	mine, usual, both := r.gave(tool, undisturbed)
 	return both && !isNothing(mine) && compare.WithoutPorts(Text(mine)) == compare.WithoutPorts(Text(usual))
 }
 
-// gaveOtherFigures reports whether a call of a tool gave the words that it gives in the undisturbed
-// run, with other numbers.
+// gaveOtherFigures reports whether a call of a tool returned the words that it returns in the
+// undisturbed run, with other numbers.
 func (r *Run) gaveOtherFigures(tool int, undisturbed *Run) bool {
 	mine, usual, both := r.gave(tool, undisturbed)
 	said, usually := compare.WithoutPorts(Text(mine)), compare.WithoutPorts(Text(usual))
 	return both && said != usually && numbers.ReplaceAllString(said, "#") == numbers.ReplaceAllString(usually, "#")
 }
 
-// gaveLess reports whether a call of a tool gave the words that it gives in the undisturbed run, but
-// for some of them.
+// gaveLess reports whether a call of a tool returned the words that it returns in the undisturbed
+// run, except for some of them.
 func (r *Run) gaveLess(tool int, undisturbed *Run) bool {
 	mine, usual, both := r.gave(tool, undisturbed)
 	return both && !isNothing(mine) && isLess(Text(mine), Text(usual))
 }
 
-// answeredIn is how many asks in a call of a tool were answered, or in all of the run for 0.
+// answeredIn returns how many asks in a call of a tool were answered, and for 0 in the whole run.
 func (r *Run) answeredIn(tool int) (n int) {
 	for _, one := range r.asks() {
 		if one.answered && (tool == 0 || r.toolOf(one.begun.Call) == tool) {
@@ -291,8 +293,8 @@ func (r *Run) answeredIn(tool int) (n int) {
 	return n
 }
 
-// gaveOtherFiguresUnasked is a later call of a tool whose ask has failed, for the same, which asks
-// nobody and gives the usual words with other figures; 0 where there is none.
+// gaveOtherFiguresUnasked returns a later call of a tool for the same, after an ask of the tool has
+// failed, that asks nobody and returns the usual words with other figures; 0 if there is none.
 func (r *Run) gaveOtherFiguresUnasked(tool int, undisturbed *Run) int {
 	if tool == 0 || r.calls[tool].outcome != adk.OutcomeError {
 		return 0
@@ -313,25 +315,25 @@ func (r *Run) gaveOtherFiguresUnasked(tool int, undisturbed *Run) int {
 // oneAsk is an ask of a run.
 type oneAsk struct {
 	begun    *adk.Crossing
-	done     *adk.Crossing // nil where it never was
-	answered bool          // by whom it asked, and over HTTP with success
-	accepted bool          // over HTTP, whatever became of the rest of the answer
+	done     *adk.Crossing // nil if it did not end
+	answered bool          // by the one that it asked, and over HTTP with success
+	accepted bool          // over HTTP with a status of success, whatever became of the rest of the answer
 }
 
-// leastFailure is the least status over HTTP that says that it is none of a success.
+// leastFailure is the smallest HTTP status of a failure.
 const leastFailure = 400
 
-// isSuccess reports whether a status over HTTP says that what was asked for is done, or will be.
+// isSuccess reports whether an HTTP status says that what was asked for is done, or will be.
 func isSuccess(status int) bool { return status >= 200 && status < 300 }
 
-// collectAsks are the asks of the run, by their operations.
+// collectAsks returns the asks of the run, by operation.
 func (r *Run) collectAsks() map[int]*oneAsk {
 	all, statuses, headed := map[int]*oneAsk{}, map[int]int{}, map[int]bool{}
 	for i := range r.Crossings {
 		x := &r.Crossings[i]
 		one := all[x.Op]
 		switch {
-		case x.Kind == adk.KindPiece && !headed[x.Op]: // the first has the head
+		case x.Kind == adk.KindPiece && !headed[x.Op]: // the first piece is the head
 			headed[x.Op] = true
 			if status, _, err := httpform.ReadHead(x.JSON); err == nil {
 				statuses[x.Op] = status
@@ -346,7 +348,7 @@ func (r *Run) collectAsks() map[int]*oneAsk {
 	return all
 }
 
-// asks are those of collectAsks, which are made once.
+// asks returns the result of collectAsks, which is computed once.
 func (r *Run) asks() map[int]*oneAsk {
 	if r.asked == nil {
 		r.asked = r.collectAsks()
@@ -354,8 +356,8 @@ func (r *Run) asks() map[int]*oneAsk {
 	return r.asked
 }
 
-// isAnswered reports whether any of the asks that ended behind a crossing, and that are like this,
-// was answered.
+// isAnswered reports whether an ask for which is holds was answered and ended after the crossing
+// behind.
 func (r *Run) isAnswered(behind int, is func(begun *adk.Crossing) bool) bool {
 	for _, one := range r.asks() {
 		if one.answered && one.done.Seq > behind && is(one.begun) {
@@ -365,7 +367,7 @@ func (r *Run) isAnswered(behind int, is func(begun *adk.Crossing) bool) bool {
 	return false
 }
 
-// isAsked reports whether the run, another one, asks the same.
+// isAsked reports whether the run asks what an ask of another run asks.
 func (r *Run) isAsked(begun *adk.Crossing) bool {
 	same := sameButForIDs(begun)
 	for _, one := range r.asks() {
@@ -376,23 +378,24 @@ func (r *Run) isAsked(begun *adk.Crossing) bool {
 	return false
 }
 
-// sameButForIDs tells asks of any run that ask the same as another one: random ids are others in each,
-// and where the same is asked once more.
+// sameButForIDs returns a function that reports whether an ask, of any run, asks the same as first.
+// Random ids may differ: they do so from run to run, and when the same is asked again.
 func sameButForIDs(first *adk.Crossing) func(begun *adk.Crossing) bool {
 	return func(b *adk.Crossing) bool { return b.Name == first.Name && likeness.SameButForIDs(b.JSON, first.JSON) }
 }
 
-// sameAs tells asks that ask the same as another one.
+// sameAs returns a function that reports whether an ask asks exactly the same as first.
 func sameAs(first *adk.Crossing) func(begun *adk.Crossing) bool {
 	return func(b *adk.Crossing) bool { return b.Name == first.Name && string(b.JSON) == string(first.JSON) }
 }
 
-// leastValue is how long a text or a number is at least that is no word which anybody may use, such as
-// GET, yes or 200.
+// leastValue is the minimal length of a text or a number that is taken for a value of its own, and
+// not for a common word such as GET, yes or 200.
 const leastValue = 5
 
-// hasValueOf reports whether an ask has a text or a number of an earlier one, of what that asked or was
-// answered: a token, the key of a lock, or an order's number. What headers say belongs to the transport.
+// hasValueOf reports whether an ask contains a text or a number from the request or the answer of
+// an earlier one: a token, the key of a lock, or the number of an order. Headers do not count, as
+// they belong to the transport.
 func (r *Run) hasValueOf(x, earlier *adk.Crossing) bool {
 	in := string(x.JSON) + "\n" + x.Key
 	var has func(value any) bool
@@ -416,7 +419,7 @@ func (r *Run) hasValueOf(x, earlier *adk.Crossing) bool {
 	return has(wanted.Tree(earlier.JSON)) || r.asks()[earlier.Op].done != nil && has(wanted.Tree(r.asks()[earlier.Op].done.JSON))
 }
 
-// gave is what a call of a tool gave, here and in the undisturbed run, if it did in both.
+// gave returns what a call of a tool returned, here and in the undisturbed run, if it did in both.
 func (r *Run) gave(tool int, undisturbed *Run) (mine, usual adk.ToolResult, both bool) {
 	if tool >= len(undisturbed.calls) {
 		return nil, nil, false
@@ -433,7 +436,7 @@ func isNothing(result adk.ToolResult) bool {
 	return result == nil || saysNothing(Text(result))
 }
 
-// isWrite reports whether an operation begins that writes.
+// isWrite reports whether x begins an operation that writes.
 func isWrite(x *adk.Crossing) bool {
 	tool, _ := x.Record.(*adk.Tool)
 	switch {
@@ -447,7 +450,7 @@ func isWrite(x *adk.Crossing) bool {
 	return x.Kind == adk.KindStore || x.Kind == adk.KindMutate || x.Kind == adk.KindDelete
 }
 
-// Text is the text that a tool gave; empty where it gave something else.
+// Text returns the text that a tool returned, and an empty string if it returned something else.
 func Text(result adk.ToolResult) string {
 	if text, ok := result.(*adk.Tokenizable); ok && text != nil {
 		return text.String()
@@ -455,8 +458,9 @@ func Text(result adk.ToolResult) string {
 	return ""
 }
 
-// saidOf is what a result says: a text, and of media what is told of them but for the id, which may
-// be that of their call. What they hold stands in the marks of package chat, as a digest.
+// saidOf returns what a result says: a text, or the description of media without their ids, as an id
+// may be that of the call. Their content is represented by its digest, which package artifact puts
+// into the stash.
 func saidOf(result adk.ToolResult) string {
 	switch result := result.(type) {
 	case *adk.Media:
@@ -474,17 +478,17 @@ func saidOf(result adk.ToolResult) string {
 	return Text(result)
 }
 
-// numbers are what differs between texts that say the same of other amounts.
+// numbers matches what differs between texts that say the same of other amounts.
 var numbers = regexp.MustCompile(`\d+`)
 
-// begins reports whether the same operation begins from a crossing on.
+// begins reports whether the same operation begins at or after a crossing.
 func (r *Run) begins(like *adk.Crossing, from int) bool {
 	return slices.ContainsFunc(r.Crossings[from:], func(x adk.Crossing) bool {
 		return x.Kind == like.Kind && x.Phase == adk.Begin && x.Name == like.Name && wanted.Key(&x) == wanted.Key(like) && string(x.JSON) == string(like.JSON)
 	})
 }
 
-// failedAsk is where an ask that a fault broke came to its end; nil where it did not fail.
+// failedAsk returns the end of an ask that a fault broke; nil if the ask did not fail.
 func (r *Run) failedAsk(f Fault) *adk.Crossing {
 	if f.Of == "" {
 		return nil
@@ -499,15 +503,15 @@ func (r *Run) failedAsk(f Fault) *adk.Crossing {
 	return &r.Crossings[at]
 }
 
-// noUnheeded: somebody settled a gate with a no that is usually settled with a yes, and all
-// that the turn writes behind it, with tools and asks, is written as usual, and the same is
-// said. It is silent where nothing is written behind it: a gate may ask for less.
+// noUnheeded finds a gate that was settled with a no instead of the usual yes, after which
+// everything is written as usual, by tools and asks, and the same is said. It is silent if nothing
+// is written after it: the gate may be about something smaller.
 func noUnheeded(r, undisturbed *Run) []exhibit {
 	return r.unheeded(undisturbed, turn.GateEarly, "was settled with a no")
 }
 
-// silenceIsYes is noUnheeded for a gate that nobody answers in its time: who asks whether anybody
-// minds may mean that.
+// silenceIsYes is like noUnheeded, for a gate that nobody answers before its timeout. It is a hint:
+// code that asks whether anybody objects may intend that.
 func silenceIsYes(r, undisturbed *Run) []exhibit {
 	return r.unheeded(undisturbed, turn.GateUnanswered, "was closed, with no answer in its time,")
 }
@@ -528,8 +532,8 @@ func (r *Run) unheeded(undisturbed *Run, by turn.FaultKind, was string) (found [
 	return found
 }
 
-// isYes reports whether a gate was settled with a yes: a text or a number answers another question,
-// to which there may be an answer without anybody.
+// isYes reports whether a gate was settled with a yes. A text or a number answers another question,
+// to which there may be a default.
 func isYes(x *adk.Crossing) bool {
 	switch x.Value.(type) {
 	case string, float64:
@@ -538,7 +542,7 @@ func isYes(x *adk.Crossing) bool {
 	return x.Status == adk.GateResolved
 }
 
-// settled is how the gate was settled that opened at a crossing; nil where it was not.
+// settled returns the settlement of the gate that opened at a crossing; nil if there is none.
 func (r *Run) settled(opened int) *adk.Crossing {
 	if opened > len(r.Crossings) {
 		return nil
@@ -551,8 +555,8 @@ func (r *Run) settled(opened int) *adk.Crossing {
 	return nil
 }
 
-// wroteAllTheSame is the first write behind a crossing, if the run has written what the
-// undisturbed one has.
+// wroteAllTheSame returns the first write after a crossing if the run has written what the
+// undisturbed run has; otherwise nil.
 func (r *Run) wroteAllTheSame(undisturbed *Run, behind int) (first *adk.Crossing) {
 	mine, usual := r.writes(), undisturbed.writes()
 	for what, all := range usual {
@@ -568,9 +572,9 @@ func (r *Run) wroteAllTheSame(undisturbed *Run, behind int) (first *adk.Crossing
 	return first
 }
 
-// callDropped: a model wanted the same tool twice at once, the turn was acked, and it did
-// what it does for one call. It is silent where the id of the second is heard of again: who
-// does it once may answer both.
+// callDropped finds a turn that was acked and that, when a model wanted the same tool twice at
+// once, did only what it does for one call. It is silent if the id of the second call is mentioned
+// later: code that runs the tool once may answer both calls.
 func callDropped(r, undisturbed *Run) []exhibit {
 	if r.status != adk.StatusAck || r.cancelled > 0 || r.executes() > undisturbed.executes() || undisturbed.executes() == 0 {
 		return nil
@@ -587,12 +591,12 @@ func callDropped(r, undisturbed *Run) []exhibit {
 	return nil
 }
 
-// isOfTwin reports whether a crossing names the call that ChatSeveral has added.
+// isOfTwin reports whether a crossing mentions the call that ChatSeveral has added.
 func isOfTwin(x *adk.Crossing) bool {
 	return strings.Contains(string(x.JSON), chatfault.AgainMark) || strings.Contains(x.Name, chatfault.AgainMark) || x.Record != nil && strings.Contains(x.Record.Key(), chatfault.AgainMark)
 }
 
-// executes is how many tools were called.
+// executes returns how many tools were called.
 func (r *Run) executes() (n int) {
 	for i := range r.calls {
 		if r.calls[i].seam.Label == adk.LabelTool {

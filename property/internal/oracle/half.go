@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// notWhole are the faults that leave an answer half, or nothing of it, and what they do. Who is
-// answered well, and with nothing, may take it for an answer.
+// notWhole are the faults that leave an answer incomplete or missing, and what they do. Faults with
+// a successful but empty answer are not among them: code may take that for an answer.
 var notWhole = map[turn.FaultKind]string{
 	turn.AskCut: "the connection broke", turn.AskCutWithin: "the connection broke", turn.AskStalled: "the connection broke",
 	turn.ChatRefusal: "the model refused",
@@ -22,10 +22,10 @@ var notWhole = map[turn.FaultKind]string{
 
 const nobodyAnswered = "there was no answer"
 
-// halfKept: the connection broke in the middle of an answer, or there was none, the turn was
-// acked, and a message or a memory is kept that is the beginning of what the undisturbed turn
-// keeps. It is silent where anybody was told, and where the text says in some way that it breaks
-// off: then it is no beginning of the whole.
+// halfKept finds a message or a memory that is the beginning of what the undisturbed turn keeps,
+// after an answer broke off or was missing, in a turn that was acked. It is silent if the failure
+// was reported to anybody. A text that says somehow that it breaks off is not the beginning of the
+// whole text.
 func halfKept(r, undisturbed *Run) (found []exhibit) {
 	broke := slices.IndexFunc(r.Faults, func(f Fault) bool { return notWhole[f.Kind] != "" })
 	if broke < 0 || r.status != adk.StatusAck || r.cancelled > 0 || r.tells(min(r.Faults[broke].At, len(r.Crossings)), undisturbed) {
@@ -45,7 +45,7 @@ func isBeginning(of, whole string) bool {
 	return of != "" && of != strings.TrimSpace(whole) && strings.HasPrefix(whole, of)
 }
 
-// keptTexts are the last writes of messages and memories that have a text, by kind and id.
+// keptTexts returns the last writes of messages and memories with a text, by kind and id.
 func (r *Run) keptTexts() map[string]*adk.Crossing {
 	all := map[string]*adk.Crossing{}
 	for i := range r.Crossings {

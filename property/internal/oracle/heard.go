@@ -10,19 +10,19 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/chatfault"
 )
 
-// This file sees tools that are plain functions, as those of another framework are: no call of the run is
-// theirs, and what they gave stands in the next request to their model.
+// This file judges tools that are plain functions, as those of other frameworks are: they make no
+// calls in the run, and what they returned is found in the next request to their model.
 
-// heardOf is what a model was told that a tool gave.
+// heardOf is the result of a tool as a request to a model contains it.
 type heardOf struct {
 	chatfault.Result
-	asked *adk.Crossing // the request that says it first
+	asked *adk.Crossing // the first request that contains it
 }
 
-// key tells an execution from others, in any run of the turn: a model may give calls other ids in each.
+// key identifies an execution in any run of the turn: ids of calls may differ from run to run.
 func (h *heardOf) key() string { return h.Tool + "\x00" + h.Args }
 
-// heard are the results that models were told, each once.
+// heard returns the results that requests to models contain, each once.
 func (r *Run) heard() (all []heardOf) {
 	known := map[string]bool{}
 	for i := range r.Crossings {
@@ -45,7 +45,7 @@ func (r *Run) heard() (all []heardOf) {
 	return all
 }
 
-// only is the one result of a call; nil where it has none or several.
+// only returns the only result with a key; nil if there is none, or if there are several.
 func only(all []heardOf, key string) (found *heardOf) {
 	for i := range all {
 		switch {
@@ -59,7 +59,7 @@ func only(all []heardOf, key string) (found *heardOf) {
 	return found
 }
 
-// answeredBy is how many asks of the call that a request is made in were answered by then.
+// answeredBy returns how many asks of the call that makes a request had been answered by then.
 func (r *Run) answeredBy(request *adk.Crossing) (n int) {
 	for _, one := range r.asks() {
 		if one.answered && one.begun.Call == request.Call && one.done.Seq < request.Seq {
@@ -69,10 +69,11 @@ func (r *Run) answeredBy(request *adk.Crossing) (n int) {
 	return n
 }
 
-// heardLess is the result of a plain function that the model was told next behind an ask of the same call that
-// failed, and what it usually gives, if that is less, and how. It is silent where any of the tools whose results
-// the model is told there gave another word, or is said to have failed, where one has run twice for the same, and
-// where as many asks as usual were answered.
+// heardLess looks at the first request with results that the same call makes after an ask has
+// failed. It returns a result of a plain function in it that is less than usual, the usual result,
+// and how they differ. It returns nil if any tool whose result is in that request returned other
+// words or is said to have failed, if one has run twice for the same, and if as many asks as usual
+// were answered.
 func (r *Run) heardLess(failed *adk.Crossing, undisturbed *Run) (mine, usual *heardOf, how string) {
 	all := r.heard()
 	var next *adk.Crossing
@@ -107,14 +108,15 @@ func (r *Run) heardLess(failed *adk.Crossing, undisturbed *Run) (mine, usual *he
 	return mine, usual, how
 }
 
-// saysNothing reports whether what a tool gave says nothing.
+// saysNothing reports whether the result of a tool says nothing.
 func saysNothing(text string) bool {
 	return slices.Contains([]string{"", "null", "[]", "{}"}, strings.TrimSpace(text))
 }
 
-// askedOnHalf: what a model wanted was cut, and behind that, before it is asked again, somebody is asked in a
-// way in which nobody is in the undisturbed run, who is asked in the same way there with other words: by a tool
-// that ran on what had come. It is silent where tools of the engine ran, whose arguments are seen.
+// askedOnHalf finds an ask, after a model's call of a tool was cut and before the model is asked
+// again, that the undisturbed run does not make, although it makes asks of the same kind there: a
+// tool may have run on half of its arguments. It is silent if tools of the engine ran, as their
+// arguments are seen.
 func askedOnHalf(r, undisturbed *Run) []exhibit {
 	if r.executes() > 0 || undisturbed.executes() > 0 {
 		return nil
@@ -136,8 +138,8 @@ func askedOnHalf(r, undisturbed *Run) []exhibit {
 	return nil
 }
 
-// askedBehind are the asks behind the end of the first that is meant, and before the next of the same call and
-// of who was asked there.
+// askedBehind returns the asks after the end of the first ask for which is holds, up to the next
+// ask of the same call with the same name.
 func (r *Run) askedBehind(is func(begun *adk.Crossing) bool) (all []*adk.Crossing) {
 	var first *adk.Crossing
 	over := false

@@ -16,10 +16,11 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
 )
 
-// This file holds the conversations that a model is asked with against what providers
-// take, and what is written against what the undisturbed turn writes.
+// This file checks the conversations that a model is asked with against what providers accept, and
+// what a run writes against what the undisturbed turn writes.
 
-// refusedRequests are the requests with a call without its result, or a result without its call.
+// refusedRequests returns the requests with a call without its result, or a result without its
+// call.
 func (r *Run) refusedRequests() (found []exhibit) {
 	for i := range r.Crossings {
 		if x := &r.Crossings[i]; x.Kind == adk.KindAsk && x.Phase == adk.Begin {
@@ -31,11 +32,10 @@ func (r *Run) refusedRequests() (found []exhibit) {
 	return found
 }
 
-// refusedHistory: a model is asked with a conversation that providers refuse, and in the
-// undisturbed turn with none such: a call without its result or a result without its
-// call, in the form of any provider; or two answers in a row, of which
-// the turn has made one. Of the turn that followed, any two answers in a row count. It is
-// silent about two messages of the user's in a row: those may well be written so.
+// refusedHistory finds a conversation that providers refuse, if the undisturbed turn asks with none
+// such: a call without its result or a result without its call, in the form of any provider; or two
+// answers in a row of which the turn has made one. In the turn that followed, any two answers in a
+// row count. It is silent about two messages of the user in a row, which users may write.
 func refusedHistory(r, undisturbed *Run) []exhibit {
 	if len(undisturbed.usual.refused) > 0 {
 		return nil
@@ -43,7 +43,7 @@ func refusedHistory(r, undisturbed *Run) []exhibit {
 	return r.refused()
 }
 
-// usual is what the undisturbed run is asked for again and again.
+// usual holds results about the undisturbed run that are needed often.
 type usual struct {
 	refused []exhibit
 	written map[string][]*adk.Crossing
@@ -51,13 +51,13 @@ type usual struct {
 	heard   []heardOf
 }
 
-// refused are the conversations that providers refuse: of the run, and of the one that
-// followed it.
+// refused returns the conversations that providers refuse: of the run, and of the run that
+// followed.
 func (r *Run) refused() []exhibit {
 	return append(r.refusedIn(false), r.refusedNext()...)
 }
 
-// refusedNext are those of the run that followed. They are shown at the end of this one.
+// refusedNext returns those of the run that followed. They are shown at the end of this run.
 func (r *Run) refusedNext() []exhibit {
 	if r.Next == nil {
 		return nil
@@ -67,8 +67,8 @@ func (r *Run) refusedNext() []exhibit {
 	})
 }
 
-// refusedIn are those of this run alone; in one that begins with what another has left,
-// what it was given counts too.
+// refusedIn returns those of this run alone. If the run begins with what another has left
+// (follows), the records that it was given count as made by the turn.
 func (r *Run) refusedIn(follows bool) (found []exhibit) {
 	var c conversation
 	for i := range r.Crossings {
@@ -89,8 +89,8 @@ func (r *Run) refusedIn(follows bool) (found []exhibit) {
 	return append(found, r.refusedRequests()...)
 }
 
-// RefusedAfterwards is what is wrong with the conversation of a run that was broken off: only
-// the turn that followed it asks.
+// RefusedAfterwards returns what is wrong with the conversation of a run that was broken off: only
+// the turn that followed asks with it.
 func (r *Run) RefusedAfterwards(undisturbed *Run) []property.Violation {
 	if len(undisturbed.usual.refused) > 0 {
 		return nil
@@ -98,14 +98,14 @@ func (r *Run) RefusedAfterwards(undisturbed *Run) []property.Violation {
 	return safetext.Each(r.refusedNext(), historyOracle.violation)
 }
 
-// conversation is what the model is shown of messages and calls, in the order in which it
-// came to be.
+// conversation is what the model is shown of messages and calls, in the order in which they were
+// made.
 type conversation struct{ records []shownRecord }
 
 type shownRecord struct {
 	key    string
-	answer bool // a message of the assistant's
-	made   bool // by this turn
+	answer bool // it is a message of the assistant
+	made   bool // it was made by this turn
 }
 
 func (c *conversation) add(record adk.Record, made bool) {
@@ -128,8 +128,8 @@ func (c *conversation) drop(key string) {
 	c.records = slices.DeleteFunc(c.records, func(p shownRecord) bool { return p.key == key })
 }
 
-// twoAnswers are the first two answers with nothing between them, one of which the turn
-// has made; empty where there are none.
+// twoAnswers returns the first two adjacent answers of which the turn has made one; empty strings
+// if there are none.
 func (c *conversation) twoAnswers() (first, second string) {
 	for i := 1; i < len(c.records); i++ {
 		if a, b := c.records[i-1], c.records[i]; a.answer && b.answer && (a.made || b.made) {
@@ -139,9 +139,9 @@ func (c *conversation) twoAnswers() (first, second string) {
 	return "", ""
 }
 
-// crashing: user code panics of itself, with an error of the runtime: an index, a nil. It
-// is silent about panics that are told on purpose. The undisturbed turn is told too: its engine goes on,
-// and nothing else would say that what is explored is half of it.
+// crashing finds user code that panics with an error of the runtime, such as an index out of range
+// or a nil pointer. It is silent about panics on purpose. It applies to the undisturbed turn too:
+// the engine goes on there, and nothing else would say that only a part of the turn is explored.
 func crashing(r, _ *Run) (found []exhibit) {
 	for i := range r.Crossings {
 		x := &r.Crossings[i]
@@ -152,7 +152,7 @@ func crashing(r, _ *Run) (found []exhibit) {
 	return nil
 }
 
-// crashOf says with what and where user code crashed; empty where it did not.
+// crashOf says how and where user code crashed; empty if it did not.
 func crashOf(x *adk.Crossing) string {
 	var panicked *adk.PanicError
 	var fault runtime.Error
@@ -169,9 +169,8 @@ func crashOf(x *adk.Crossing) string {
 	return fault.Error() + ", in " + in.Innermost()
 }
 
-// twoKeys: two records that say the same were written under different keys, and none of
-// both was deleted again, where the undisturbed turn writes one. It is silent where the world said
-// it twice.
+// twoKeys finds two records that say the same under different keys, none of which was deleted
+// again, where the undisturbed turn writes one. It is silent if the world said it twice.
 func twoKeys(r, undisturbed *Run) (found []exhibit) {
 	if slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Repeats }) {
 		return nil
@@ -186,7 +185,7 @@ func twoKeys(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// orderDecides: another order of strands, and nothing else, leaves other records behind.
+// orderDecides finds a record that only another order of strands leaves behind, without any fault.
 func orderDecides(r, undisturbed *Run) []exhibit {
 	if len(r.Faults) > 0 || !r.Reordered || r.status != undisturbed.status {
 		return nil
@@ -200,8 +199,8 @@ func orderDecides(r, undisturbed *Run) []exhibit {
 	return nil
 }
 
-// written are the records that the run leaves behind, by what they say: the beginnings of
-// the operations that wrote them.
+// written returns the records that the run leaves behind, by what they say: the crossings at which
+// the operations began that wrote them.
 func (r *Run) written() map[string][]*adk.Crossing {
 	left, order := map[string]*adk.Crossing{}, []string{}
 	for i := range r.Crossings {
@@ -229,8 +228,8 @@ func (r *Run) written() map[string][]*adk.Crossing {
 	return all
 }
 
-// saidBy is what a record says, whatever its key and its times are; empty for those that
-// are compared by their keys.
+// saidBy returns what a record says, without its key and its times; empty for records that are
+// compared by their keys.
 func saidBy(record adk.Record) string {
 	switch record := record.(type) {
 	case *adk.Message:

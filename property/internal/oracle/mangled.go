@@ -14,14 +14,14 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// damage is what is left in a text by code that took it for something else, and that nobody
-// writes: how it is found, and what did it.
+// damage is a trace that code leaves in a text when it takes the text for something else, and that
+// nobody writes on purpose: how to find it, and what caused it.
 type damage struct {
-	in  func(text string) string // what of it is in a text, or nothing
+	in  func(text string) string // returns the damage in a text, or an empty string
 	how string
 }
 
-// badVerb is what package fmt puts in the place of a verb that has no value, or another one.
+// badVerb matches what package fmt writes for a verb without a value, or with a wrong one.
 var badVerb = regexp.MustCompile(`%!(?:[a-zA-Z]?\((?:MISSING|EXTRA |NOVERB|BADINDEX|BADWIDTH|BADPREC)\)?|[a-zA-Z]\([\w.*\[\]]+=)`)
 
 var damages = []damage{
@@ -45,12 +45,12 @@ var damages = []damage{
 	}, "a text was cut within a letter"},
 }
 
-// noValue is what a template puts in the place of what it was not given.
+// noValue is what a template writes for a missing value.
 const noValue = "<no value>"
 
-// mangled: what the agent tells, keeps or asks has in it what only code leaves there that takes a
-// text for something else: half a letter, the complaint of a formatter. It is silent where that
-// came in before, from whoever, and where the undisturbed turn has it too.
+// mangled finds text that the agent reports, keeps or asks with and that contains a damage, such as
+// half a character or the complaint of a formatter. It is silent if the damage came in earlier from
+// anywhere, and if the undisturbed turn has it too.
 func mangled(r, undisturbed *Run) (found []exhibit) {
 	for i := range r.Crossings {
 		x := &r.Crossings[i]
@@ -66,7 +66,7 @@ func mangled(r, undisturbed *Run) (found []exhibit) {
 	return nil
 }
 
-// around is a text from a little before the first of some words on.
+// around returns text from a little before the first occurrence of words on.
 func around(text, words string) string {
 	const before = 20
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
@@ -78,7 +78,7 @@ func around(text, words string) string {
 	return text[from:]
 }
 
-// saidIn is what the agent says in a crossing; empty in others.
+// saidIn returns what the agent says in a crossing; empty for other crossings.
 func saidIn(x *adk.Crossing) string {
 	switch x.Kind {
 	case adk.KindReportMessage, adk.KindReportThought, adk.KindEmitMessage, adk.KindEmitThought:
@@ -95,8 +95,8 @@ func saidIn(x *adk.Crossing) string {
 	return ""
 }
 
-// plainJSON is JSON whose letters are as they are, as far as damages have them; empty where none
-// can be in it, which is told without a copy.
+// plainJSON returns raw with the characters unescaped that occur in damages. It returns an empty
+// string if no damage can be in it, which it finds out without a copy.
 func plainJSON(raw json.RawMessage) string {
 	if !slices.ContainsFunc(inDamages, func(part []byte) bool { return bytes.Contains(raw, part) }) {
 		return ""
@@ -104,15 +104,15 @@ func plainJSON(raw json.RawMessage) string {
 	return unescaped.Replace(string(raw))
 }
 
-// inDamages are parts of which each damage in JSON has one.
+// inDamages are byte sequences of which every damage in JSON contains one.
 var inDamages = [][]byte{[]byte("%!"), []byte("no value"), []byte(string(utf8.RuneError)), []byte(`\ufffd`), []byte(`\uFFFD`), []byte(noText)}
 
-// noText is what a trace has in the place of a text that is no UTF-8: behind it stand its bytes.
+// noText is how a trace begins a text that is not UTF-8; its bytes follow.
 const noText = `{"$unheld":"no UTF-8: `
 
 var unescaped = strings.NewReplacer(noText, string(utf8.RuneError)+" ", `\u003c`, "<", `\u003e`, ">", `\ufffd`, string(utf8.RuneError), `\uFFFD`, string(utf8.RuneError))
 
-// textOf is the text of a message or of a memory; empty of others.
+// textOf returns the text of a message or of a memory; empty for other records.
 func textOf(record adk.Record) string {
 	var content *adk.Tokenizable
 	switch record := record.(type) {
@@ -127,7 +127,8 @@ func textOf(record adk.Record) string {
 	return content.String()
 }
 
-// cameWith reports whether any of so many crossings has a damage in it, whoever it is of.
+// cameWith reports whether any of the crossings before index until contains a damage, whoever
+// caused it.
 func (r *Run) cameWith(d damage, until int) bool {
 	return slices.ContainsFunc(r.Crossings[:until], func(x adk.Crossing) bool {
 		if d.in(x.Text) != "" || d.in(plainJSON(x.JSON)) != "" || d.in(textOf(x.Record)) != "" || d.in(Text(x.Result)) != "" {
@@ -140,12 +141,12 @@ func (r *Run) cameWith(d damage, until int) bool {
 	})
 }
 
-// cutsArguments are the faults by which what a model wants of a tool is cut.
+// cutsArguments are the faults that cut what a model wants of a tool.
 var cutsArguments = []turn.FaultKind{turn.ChatArguments, turn.ChatLength, turn.AskShort, turn.AskCut, turn.AskCutWithin, turn.AskStalled}
 
-// ranOnHalf: what a model wanted was cut, and a tool ran that it usually wants, with arguments
-// that it has in no other call: with those that had come, or with none. It is silent behind a
-// further question to the same model, and about what the engine refuses.
+// ranOnHalf finds a tool that runs after the model's call of it was cut, with arguments that it
+// never has in the undisturbed run: those that had come, or none. It is silent after a further
+// question to the same model, and about what the engine refuses.
 func ranOnHalf(r, undisturbed *Run) (found []exhibit) {
 	for _, f := range r.Faults {
 		if !slices.Contains(cutsArguments, f.Kind) || f.Op == 0 {
@@ -158,8 +159,8 @@ func ranOnHalf(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// ranBehind is the first call behind the ask of a fault, and before another one of the same, of a
-// tool that has usual arguments, with others; nil where there is none.
+// ranBehind returns the first call after the ask of a fault, and before another ask of the same, of
+// a tool in usual with arguments that are not in usual; nil if there is none.
 func (r *Run) ranBehind(f Fault, usual map[string][]string) *adk.Crossing {
 	over := false
 	for i := range r.Crossings {
@@ -177,7 +178,7 @@ func (r *Run) ranBehind(f Fault, usual map[string][]string) *adk.Crossing {
 	return nil
 }
 
-// toolArguments are what tools were called with.
+// toolArguments returns the arguments with which tools were called, by tool.
 func (r *Run) toolArguments() map[string][]string {
 	all := map[string][]string{}
 	for i := range r.Crossings {

@@ -1,6 +1,6 @@
-// Package oracle holds what is wrong with a run whatever the agent is for. Nothing of it
-// breaks a rule of the engine, and undisturbed the agent may never show it: an oracle
-// sees a run in which something went wrong, and holds it against the undisturbed one.
+// Package oracle finds what is wrong with a run whatever the agent is for. None of it breaks a rule
+// of the engine, and the undisturbed agent may never show it: an oracle looks at a run in which
+// something went wrong, and compares it with the undisturbed run.
 package oracle
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// oracle is one of them.
+// oracle looks for one kind of mistake.
 type oracle struct {
 	name string
-	// why says what comes of it.
+	// why says what the mistake leads to.
 	why  string
 	look func(r, undisturbed *Run) (found []exhibit)
-	// hints says that it may well be what is meant.
+	// hints says that the behaviour may be intended.
 	hints bool
 }
 
@@ -34,24 +34,24 @@ var historyOracle = oracle{"a conversation is one that providers take", "Provide
 
 var crashOracle = oracle{"code does not crash", "What nobody expected ends the turn, and where nobody recovers, the program.", crashing, false}
 
-// Stands is what a turn breaks that waits for itself.
+// Stands is the name of the oracle for a turn whose goroutines wait for one another.
 const Stands = "a turn does not stand still by itself"
 
 var standOracle = oracle{Stands, "It waits for ever, unless a timer of the system's ends that: nobody is there to cancel it.", stoodOutside, true}
 
-// violation says what the oracle has found.
+// violation returns what the oracle has found as a violation.
 func (o oracle) violation(x exhibit) property.Violation {
 	return property.Violation{Invariant: o.name, Crossing: x.at, Seam: x.seam, Text: x.text + "\n" + o.why}
 }
 
-// exhibit is a crossing that shows it, and what is to be seen there.
+// exhibit is a crossing that shows a mistake, and what is to be seen there.
 type exhibit struct {
 	at   int
 	seam string
 	text string
 }
 
-// oracles are all of them. Each says in the comment of its function when it is silent.
+// oracles are all oracles of Behold. The comment of each function says when the oracle is silent.
 var oracles = []oracle{
 	{"nothing fails in silence", "The caller believes that all went well, and what failed is lost for good.", swallowed, false},
 	{"what was shown is kept", "The reader saw it, and the next turn does not know of it.", shownAndLost, false},
@@ -83,36 +83,36 @@ var oracles = []oracle{
 // Run is a run as oracles see it.
 type Run struct {
 	Crossings []adk.Crossing
-	Faults    []Fault         // those that came
+	Faults    []Fault         // the faults that happened
 	Unran     []int           // the calls that a lasting fault kept from running
-	Unasked   []int           // the asks that reached nobody, by their operations
-	Broken    []int           // the asks that a fault gave an answer of its own, by their operations
-	Hints     []property.Hint // of the run; none of one that followed
-	Waited    bool            // until the caller cancelled
-	Stood     string          // what its goroutines waited for outside the engine then; empty where that is not known
-	TooLong   bool            // because it had too many crossings
+	Unasked   []int           // the asks that reached nobody, by operation
+	Broken    []int           // the asks to which a fault gave an answer of its own, by operation
+	Hints     []property.Hint // of the run itself, without a run that followed
+	Waited    bool            // the run waited until its caller cancelled
+	Stood     string          // what its goroutines then waited for outside the engine; empty if unknown
+	TooLong   bool            // the caller cancelled because the run had too many crossings
 	Reordered bool            // its strands did not go on in the usual order
-	Askers    map[int]int     // how many goroutines asked in a call, by its number; of the undisturbed run alone
-	Next      *Run            // that followed; nil is none
+	Askers    map[int]int     // how many goroutines asked in a call, by its number; of the undisturbed run only
+	Next      *Run            // the run that followed; nil if there is none
 
-	calls     []calling       // by number
-	cancelled int             // the crossing of the cancel; 0 is none
+	calls     []calling       // by call number
+	cancelled int             // the crossing of the cancel; 0 if there is none
 	status    string          // how the turn's own dispatch ended
-	usual     usual           // of the undisturbed one
+	usual     usual           // cached results; of the undisturbed run only
 	asked     map[int]*oneAsk // see asks
 }
 
-// Fault is one that was broken into a run.
+// Fault is a fault that happened in a run.
 type Fault struct {
 	turn.Fault
-	Call      int    // the call that it was made in
-	Op        int    // the ask that it was made in, where it is one of the world
-	Of        string // who was asked then; empty where it is none of the world
+	Call      int    // the call in which it happened
+	Op        int    // the ask in which it happened, for a fault of the world
+	Of        string // who was asked then; empty for other faults
 	Before    bool   // it kept the code of its call from running
-	Amid      bool   // it broke the code of its call off
+	Amid      bool   // it is one that breaks off the code of its call
 	Deaf      bool   // it kept its call from noticing that its context ended
-	BrokenOff bool   // code was broken off
-	Repeats   bool   // what the world answers may well want the same done twice
+	BrokenOff bool   // code was really broken off
+	Repeats   bool   // the broken answer may ask for the same to be done twice
 }
 
 // calling is a seam call of a run.
@@ -121,13 +121,13 @@ type calling struct {
 	parent       int
 	began, ended int
 	outcome      adk.Outcome
-	dispatched   bool // by user code
+	dispatched   bool // user code dispatched it
 }
 
-// Reader reads runs, one after the other, in the memory of one. The zero Reader is ready.
+// Reader reads runs one after the other and reuses its memory. The zero Reader is ready to use.
 type Reader struct{ calls []calling }
 
-// Read takes in the crossings of a run. What it gives is good until the next is read.
+// Read reads the crossings of a run. The result is valid until the next call of Read.
 func (o *Reader) Read(run Run) *Run {
 	r := &run
 	r.calls = append(o.calls[:0], calling{})
@@ -152,7 +152,7 @@ func (o *Reader) Read(run Run) *Run {
 	return r
 }
 
-// Keep makes the run the undisturbed one: what it is asked for again and again is made once.
+// Keep makes the run the undisturbed one, and computes once what oracles often ask of it.
 func (r *Run) Keep() {
 	r.usual, r.asked = usual{r.refused(), r.written(), r.told(0, tellsOfFailure), r.heard()}, r.collectAsks()
 }
@@ -176,13 +176,14 @@ func (r *Run) exhibit(x *adk.Crossing, format string, args ...any) exhibit {
 	return exhibit{x.Seq, r.calls[x.Call].seam.String(), fmt.Sprintf(format, args...)}
 }
 
-// Alone holds a run against what needs no other one to be wrong: the undisturbed one too. A
-// conversation that it asks with is wrong where providers are sure to refuse it.
+// Alone returns what is wrong with a run without comparing it with another one, so that it applies
+// to the undisturbed run too. A conversation that the run asks with is wrong only if providers are
+// sure to refuse it.
 func (r *Run) Alone() (found []property.Violation) {
 	for _, s := range crashOracle.look(r, nil) {
 		found = append(found, crashOracle.violation(s))
 	}
-	if refused := r.refusedRequests(); len(refused) > 0 { // each later one has it again
+	if refused := r.refusedRequests(); len(refused) > 0 { // each later request contains it again
 		found = append(found, historyOracle.violation(refused[0]))
 	}
 	for _, h := range r.Hints {
@@ -193,13 +194,13 @@ func (r *Run) Alone() (found []property.Violation) {
 	return found
 }
 
-// endOracle is held against the undisturbed run alone: with a fault it is somebody answers.
+// endOracle applies to the undisturbed run only. With a fault, stoodStill takes its place.
 var endOracle = oracle{"a turn comes to its end", "Whoever began it waits for ever, and so does all that it holds.", nil, false}
 
-// failsOracle is held against the undisturbed run alone, and a hint: a turn may be meant to fail.
+// failsOracle applies to the undisturbed run only. It is a hint, as a turn may be meant to fail.
 var failsOracle = oracle{"a turn in which nothing goes wrong succeeds", "What is wrong with any agent shows where a turn succeeds that should not, and this one never does: is the world that the test makes as it should be?", nil, true}
 
-// Fails says of an undisturbed run that its dispatch, or all of it, ends in an error.
+// Fails reports that the dispatch of an undisturbed run, or all of the run, ends in an error.
 func (r *Run) Fails() []property.Violation {
 	if r.cancelled > 0 {
 		return nil
@@ -218,8 +219,8 @@ func (r *Run) Fails() []property.Violation {
 	return nil
 }
 
-// StoodStill says of an undisturbed run that it stood still until its caller cancelled, and in
-// what. It is silent at a gate that nobody settles: that is what turns wait at for a person.
+// StoodStill reports that an undisturbed run stood still until its caller cancelled, and where. It
+// is silent if the run waits at a gate that nobody settles: there turns wait for a person.
 func (r *Run) StoodStill() []property.Violation {
 	if !r.Waited || r.TooLong {
 		return nil
@@ -254,7 +255,7 @@ func (r *Run) StoodStill() []property.Violation {
 	return []property.Violation{endOracle.violation(r.exhibit(last, "with nothing gone wrong the turn stood still%s until its caller cancelled: what it waits for never comes", in))}
 }
 
-// Behold holds a run against all oracles.
+// Behold applies all oracles to a run.
 func (r *Run) Behold(undisturbed *Run) (found, hints []property.Violation) {
 	for _, o := range oracles {
 		for _, s := range o.look(r, undisturbed) {
@@ -269,17 +270,17 @@ func (r *Run) Behold(undisturbed *Run) (found, hints []property.Violation) {
 	return append(found, r.advised(undisturbed)...), hints
 }
 
-// StoodOutside are the hints of a run that waited outside the engine, of which nobody knows an order:
-// all else that oracles say needs one.
+// StoodOutside returns the hints of a run that waited outside the engine. Nothing is known about
+// the order of such a run, which all other oracles need.
 func (r *Run) StoodOutside(undisturbed *Run) []property.Violation {
 	return safetext.Each(standOracle.look(r, undisturbed), standOracle.violation)
 }
 
-// advised is advice that the undisturbed turn does not get: what is legal and likely a
-// mistake, and shows where something goes wrong. Of asking and calling again, and of an answer
-// of nothing, it is silent where the world's answer was broken: it may have been of no use, or
-// have asked for it, or is what was broken in. Panics are broken-in faults, or have an oracle
-// of their own.
+// advised returns advice that the undisturbed turn does not get: behaviour that is legal and likely
+// a mistake, and that shows only where something goes wrong. If a fault broke an answer of the
+// world, it leaves out the advice on repeated asks and calls and on empty answers: the broken
+// answer may have been useless, may have asked for the repetition, or may be the empty one. Panics
+// are either faults themselves or have an oracle of their own.
 func (r *Run) advised(undisturbed *Run) (found []property.Violation) {
 	ofAnswers := []string{"repeated-ask", "repeated-call", "empty-answer"}
 	broken := slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Kind.OfWorld() })
@@ -292,7 +293,7 @@ func (r *Run) advised(undisturbed *Run) (found []property.Violation) {
 	return found
 }
 
-// advised is advice as what is wrong.
+// advised returns a hint as a violation.
 func advised(h property.Hint) property.Violation {
 	_, why, _ := strings.Cut(h.String(), "\n")
 	return property.Violation{Invariant: h.Advice, Crossing: h.Crossing, Seam: h.Seam, Related: h.Related, Text: h.Text + "\n" + why}
@@ -302,12 +303,13 @@ func (r *Run) hasAdvice(name string) bool {
 	return slices.ContainsFunc(r.Hints, func(h property.Hint) bool { return h.Advice == name })
 }
 
-// swallowed: the storage failed, or what was to be written by asking, the turn was acked as
-// if nothing had happened, and nobody was told. It is silent where something was logged, an
-// error event told, a tool answered with an error, the same was tried again with success,
-// something is written in its place, or the model or the user was told something else than in
-// the undisturbed turn, but where a tool gives what it gives when what it asked for was done; and
-// about what is fetched beside the conversation itself, which a turn can do without.
+// swallowed finds a failure of the storage, or of an ask that writes, that was reported to nobody:
+// the turn was acked as if nothing had happened. It is silent if something was logged, an error
+// event was emitted or a tool returned an error; if the same was tried again with success, or
+// something was written instead; and if the model or the user received another text than in the
+// undisturbed turn. That last exception does not hold if the tool that asked returns what it
+// returns on success. It is also silent about fetches other than that of the conversation, as a
+// turn can do without them.
 func swallowed(r, undisturbed *Run) (found []exhibit) {
 	if r.status != adk.StatusAck || r.cancelled > 0 {
 		return nil
@@ -337,8 +339,8 @@ func swallowed(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// failedWrite is where an ask that writes failed because of a fault of the world; nil where
-// the fault is none such.
+// failedWrite returns the end of an ask that writes and that failed because of f; nil if f is no
+// such fault.
 func (r *Run) failedWrite(f Fault) *adk.Crossing {
 	if x := r.failedAsk(f); x != nil && r.asks()[x.Op].begun.Status == string(adk.EffectWrites) {
 		return x
@@ -346,35 +348,36 @@ func (r *Run) failedWrite(f Fault) *adk.Crossing {
 	return nil
 }
 
-// lostWrite is where an ask that writes failed because of a fault, of which nobody is told, and which
-// nothing makes good; nil where there is none. What was accepted is none, though the rest of the answer
-// got lost: it may say nothing that anybody needs.
+// lostWrite returns the end of an ask that writes and that failed because of f, if the failure was
+// reported to nobody and nothing makes up for it; otherwise nil. A write that was accepted counts
+// as done, even if the rest of the answer was lost: nobody may need what that said.
 func (r *Run) lostWrite(f Fault, undisturbed *Run) *adk.Crossing {
 	x := r.failedWrite(f)
-	if x == nil || r.asks()[x.Op].accepted || r.tells(x.Seq, undisturbed) || r.madeGood(x, undisturbed) || !undisturbed.isAnswered(0, sameButForIDs(r.asks()[x.Op].begun)) { // what always fails is no matter of a fault
+	if x == nil || r.asks()[x.Op].accepted || r.tells(x.Seq, undisturbed) || r.madeGood(x, undisturbed) || !undisturbed.isAnswered(0, sameButForIDs(r.asks()[x.Op].begun)) { // what always fails is not the fault's doing
 		return nil
 	}
 	return x
 }
 
-// isFailure reports whether an ask came to nothing: who reads no further has had enough.
+// isFailure reports whether an ask failed. An asker that stops reading had enough, which is no
+// failure.
 func isFailure(err error) bool { return err != nil && !errors.Is(err, adk.E_ASK_STOPPED) }
 
-// madeGood reports whether, behind an ask that failed to write, anybody asked the same with success, or
-// what is usually not asked, or replaced the same thing once more; or something was written that usually
-// is not: in its place, or for later. What its call usually asks next, of the same server too, is the
-// next step, and makes nothing good.
+// madeGood reports whether something after a failed write makes up for it. That may be an ask for
+// the same which succeeds, an ask that is usually not made, a second replacement of the same thing,
+// or a write that is usually not made: it may be instead, or for later. What the call usually asks
+// next, even of the same server, is just its next step and makes up for nothing.
 func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
 	first := r.asks()[failed.Op].begun
 	same := sameButForIDs(first)
 	method, _, _ := httpform.RequestLine(first.JSON)
-	replaces := func(b *adk.Crossing) bool { return method == "PUT" && httpform.SameLine(first.JSON, b.JSON) } // all that stood there
+	replaces := func(b *adk.Crossing) bool { return method == "PUT" && httpform.SameLine(first.JSON, b.JSON) } // all that was there
 	if r.isAnswered(first.Seq, func(b *adk.Crossing) bool {
 		return b.Name == first.Name && b.Call == first.Call && (replaces(b) || !undisturbed.isAsked(b)) || same(b)
 	}) {
 		return true
 	}
-	looks := func(b *adk.Crossing) bool { // whether it is done all the same
+	looks := func(b *adk.Crossing) bool { // it checks whether it is done all the same
 		return r.toolOf(b.Call) == r.toolOf(first.Call) && !undisturbed.isAsked(b)
 	}
 	if r.isAnswered(failed.Seq, looks) {
@@ -389,8 +392,8 @@ func (r *Run) madeGood(failed *adk.Crossing, undisturbed *Run) bool {
 	return false
 }
 
-// keptOtherTexts reports whether, behind a crossing, a text was kept that usually is not, in a call of
-// a tool; zero is anywhere.
+// keptOtherTexts reports whether a text was kept after a crossing that is usually not kept. If tool
+// is not zero, only texts that were kept in that call of a tool count.
 func (r *Run) keptOtherTexts(behind, tool int, undisturbed *Run) bool {
 	kept := undisturbed.keptTexts()
 	for ref, x := range r.keptTexts() {
@@ -401,7 +404,7 @@ func (r *Run) keptOtherTexts(behind, tool int, undisturbed *Run) bool {
 	return false
 }
 
-// said is all that was told to whoever reads the answer, or the model.
+// said returns all that was said to the reader of the answer, or to the model.
 func (r *Run) said() string {
 	var all strings.Builder
 	for i := range r.Crossings {
@@ -425,13 +428,13 @@ func (r *Run) said() string {
 	return compare.WithoutPorts(all.String())
 }
 
-// tells reports whether anybody was told of a failure behind a crossing. What is told in the
-// undisturbed turn too says nothing of one: many log whatever they do.
+// tells reports whether a failure was reported to anybody after a crossing. What the undisturbed
+// turn reports too does not count: many agents log whatever they do.
 func (r *Run) tells(from int, undisturbed *Run) bool {
 	return tellsMore(r.told(from, tellsOfFailure), undisturbed)
 }
 
-// tellsBeyondTools is tells, but for what only tools that failed have said.
+// tellsBeyondTools is like tells, but ignores tools that end in an error.
 func (r *Run) tellsBeyondTools(from int, undisturbed *Run) bool {
 	return tellsMore(r.told(from, isWord), undisturbed)
 }
@@ -445,7 +448,7 @@ func tellsMore(told map[string]int, undisturbed *Run) bool {
 	return false
 }
 
-// isWord reports whether user code, or the engine, says to somebody that something failed.
+// isWord reports whether user code, or the engine, reports a failure with the crossing.
 func isWord(x *adk.Crossing) bool {
 	return x.Kind == adk.KindErrorEvent || x.Kind == adk.KindReportLog || x.Kind == adk.KindNack
 }
@@ -454,7 +457,7 @@ func tellsOfFailure(x *adk.Crossing) bool {
 	return isWord(x) || x.Kind == adk.KindToolExecutionEnd && x.IsError
 }
 
-// told is how often each of what tells of failures was said from a crossing on.
+// told returns how often each report of a failure was made from a crossing on.
 func (r *Run) told(from int, tells func(*adk.Crossing) bool) map[string]int {
 	all := map[string]int{}
 	for i := range r.Crossings[from:] {
@@ -465,7 +468,7 @@ func (r *Run) told(from int, tells func(*adk.Crossing) bool) map[string]int {
 	return all
 }
 
-// triedAgain reports whether the storage did later what had failed.
+// triedAgain reports whether the storage later did what had failed.
 func (r *Run) triedAgain(call int) bool {
 	first := &r.Crossings[r.calls[call].began]
 	for id := call + 1; id < len(r.calls); id++ {
@@ -478,11 +481,11 @@ func (r *Run) triedAgain(call int) bool {
 	return false
 }
 
-// shownAndLost: a message was reported in a turn that was cancelled, and nobody even
-// tried to store it, although the undisturbed turn does. It is silent where the storing
-// was tried: whether a cancelled context may refuse it is the agent's to say. And it is
-// silent on what was shown as it came, of an answer of the world that the cancel has cut:
-// the reader saw it break off, and half an answer is none (RTY-5).
+// shownAndLost finds a message that was reported in a turn that was cancelled, and that nobody even
+// tried to store, although the undisturbed turn stores it. It is silent if storing was tried:
+// whether to store on a cancelled context is the agent's decision. It is also silent on a streamed
+// message whose answer the cancel has cut off: the reader saw it break off, and half an answer is
+// none (RTY-5).
 func shownAndLost(r, undisturbed *Run) (found []exhibit) {
 	if r.cancelled == 0 {
 		return nil
@@ -502,8 +505,8 @@ func shownAndLost(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// shown are the last reports of the messages of which something was shown, but for those
-// that were never complete and came from an answer that was still to end.
+// shown returns the last report of each message of which something was shown, except for messages
+// that were never complete and came from an answer that had not ended.
 func (r *Run) shown() map[string]*adk.Crossing {
 	shown, said, asking := map[string]*adk.Crossing{}, map[string]bool{}, map[int]int{} // asking: by seam call
 	for i := range r.Crossings {
@@ -523,9 +526,9 @@ func (r *Run) shown() map[string]*adk.Crossing {
 	return shown
 }
 
-// shownOtherwise: in a turn that was acked, a message was stored with another text than the
-// one that was reported under its id, as whole. It is silent where the undisturbed turn
-// does so too: what is shown may be made for the eye.
+// shownOtherwise finds a message that, in a turn that was acked, was stored with another text than
+// was reported as complete under its id. It is silent if the undisturbed turn does so too: what is
+// shown may be formatted for the reader.
 func shownOtherwise(r, undisturbed *Run) []exhibit {
 	if r.status != adk.StatusAck || r.cancelled > 0 || len(undisturbed.storedOtherwise()) > 0 {
 		return nil
@@ -554,7 +557,7 @@ func (r *Run) storedOtherwise() (found []exhibit) {
 	return found
 }
 
-// longestClip is how much of a text is shown, in characters.
+// longestClip is how many characters of a text are shown.
 const longestClip = 60
 
 func (r *Run) storesMessage(id string) bool {
@@ -564,9 +567,9 @@ func (r *Run) storesMessage(id string) bool {
 	})
 }
 
-// stoodStill: the turn waited for somebody until its caller had enough, which
-// undisturbed it does not. It is silent where the explorer settled a gate or had broken
-// code off, so that nobody was left to answer.
+// stoodStill finds a turn that waited at a gate until its caller gave up, which the undisturbed
+// turn does not. It is silent if a fault broke code off, as then nobody may be left to settle the
+// gate.
 func stoodStill(r, undisturbed *Run) []exhibit {
 	if !r.Waited || r.TooLong || undisturbed.Waited || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Amid }) {
 		return nil
@@ -579,9 +582,9 @@ func stoodStill(r, undisturbed *Run) []exhibit {
 	return nil
 }
 
-// stoodOutside: goroutines of the turn waited for one another, and for nothing that was asked of
-// anybody, until the caller had enough, which undisturbed they do not. It is silent where code was
-// broken off, and where an ask, a sleep, a gate or a storage call was open.
+// stoodOutside finds a turn whose goroutines waited for one another, and for nothing that was
+// asked, until the caller gave up, which the undisturbed turn does not. It is silent if a fault
+// broke code off, and if an ask, a sleep, a gate or a storage call was open.
 func stoodOutside(r, undisturbed *Run) []exhibit {
 	if !r.Waited || r.TooLong || r.Stood == "" || r.cancelled == 0 || undisturbed.Waited || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Amid }) {
 		return nil
@@ -609,9 +612,9 @@ func stoodOutside(r, undisturbed *Run) []exhibit {
 	return []exhibit{r.exhibit(last, "from here on the turn stood still until its caller cancelled, and nothing that it had asked for was open:\n%s", r.Stood)}
 }
 
-// memoryOfFailure: a memory was stored in a dispatch that was not acked, and is still
-// there. It is silent about what is stored before the dispatch, about what the
-// undisturbed turn does not keep, where that one fails too, and about a turn of a session.
+// memoryOfFailure finds a memory that was stored in a dispatch that was not acked, and is still
+// there. It is silent about what is stored before the dispatch, about memories that the undisturbed
+// turn deletes, if the undisturbed dispatch is not acked either, and about a turn of a session.
 func memoryOfFailure(r, undisturbed *Run) (found []exhibit) {
 	if r.status == "" || r.status == adk.StatusAck || undisturbed.status != adk.StatusAck || undisturbed.isOfSession() {
 		return nil
@@ -626,15 +629,16 @@ func memoryOfFailure(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// isOfSession reports whether the turn is one of a host of package session, whose middlewares are
-// named so: the host writes what it stores with its commit, and nothing where it fails (SES-23).
+// isOfSession reports whether the turn runs on a host of package session, which it recognizes by
+// the names of middlewares. Such a host writes stored records with its commit, and none if the
+// commit fails (SES-23).
 func (r *Run) isOfSession() bool {
 	return slices.ContainsFunc(r.calls, func(c calling) bool {
 		return c.seam.Label == adk.LabelTurnInput && strings.HasPrefix(c.seam.Name, "session-")
 	})
 }
 
-// memories are those that dispatches have stored and not deleted, and those that were
+// memories returns the memories that dispatches have stored and not deleted, and those that were
 // deleted.
 func (r *Run) memories() (stored map[string]*adk.Crossing, deleted map[string]bool) {
 	stored, deleted = map[string]*adk.Crossing{}, map[string]bool{}
@@ -655,10 +659,11 @@ func (r *Run) memories() (stored map[string]*adk.Crossing, deleted map[string]bo
 	return stored, deleted
 }
 
-// begunAfterAbort: since the turn was aborted something is begun that the undisturbed turn does too, and
-// that writes: what takes back is not done there. It is silent where its call has had the same write before
-// the abort, or one that it has a value of: who has begun a record, or holds a lock, has to end that, whatever
-// its context.
+// begunAfterAbort finds a write that was begun after the turn was aborted, with a context that the
+// abort does not end, and that the undisturbed turn makes too. A write that undoes something is not
+// found, as the undisturbed turn does not make it. It is silent if the same call has begun the same
+// write before the abort, or a write to the same or of which it has a value: code that has begun a
+// record, or holds a lock, must end that whatever its context.
 func begunAfterAbort(r, undisturbed *Run) []exhibit {
 	if r.cancelled == 0 {
 		return nil
@@ -681,7 +686,8 @@ func begunAfterAbort(r, undisturbed *Run) []exhibit {
 	return nil
 }
 
-// isDeafened reports whether a call is, or is part of, one that the explorer made deaf to its context.
+// isDeafened reports whether a call is, or is part of, a call that the explorer made deaf to its
+// context.
 func (r *Run) isDeafened(call int) bool {
 	for ; call > 0; call = r.calls[call].parent {
 		if slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Deaf && f.Call == call }) {
@@ -693,16 +699,20 @@ func (r *Run) isDeafened(call int) bool {
 
 func (r *Run) known(call int) bool { return call > 0 && call < len(r.calls) }
 
-// doneTwice: a tool that says that it writes ran twice with equal arguments, or the world
-// was asked twice to write the same, where the undisturbed turn does it once. It is
-// silent where the first failed before it did anything, about what does not say what it
-// does, where the world's answer itself wants it twice, and about the same with the same
-// key, by which who is asked knows it again. Equal are those too that differ in their keys, and in
-// ids that were made in the run, where the first seems to have failed and the key is another one for
-// that: one that is new each time keeps nobody from doing it again. It is silent, too, about what was
-// written first before anything had gone wrong, and is another write in the undisturbed turn: a turn that is
-// not the same every time is told as that. Where nothing goes wrong, as with another conversation, what is
-// written may say other things than usual, as often.
+// doneTwice finds a tool that writes and ran twice with equal arguments, or the world being asked
+// twice to write the same, where the undisturbed turn does it once. It is silent:
+//
+//   - if the first attempt failed before it did anything;
+//   - about tools and asks that do not declare that they write;
+//   - if the world's answer itself asks for a second time;
+//   - about the same write with the same key, by which the receiver recognizes it.
+//
+// Writes count as equal even if they differ in their keys, and in ids that were made in the run, if
+// the first attempt seems to have failed and the key is new because of that: a key that is new each
+// time prevents no repetition. doneTwice is also silent about a write that was first made before
+// any fault and that the undisturbed turn does not make: the turn then differs from run to run,
+// which is reported as such. Without a fault, for example with another conversation, the turn may
+// write other things than usual, as often as usual.
 func doneTwice(r, undisturbed *Run) (found []exhibit) {
 	if slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Repeats }) {
 		return nil
@@ -734,11 +744,11 @@ func doneTwice(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// who is asked to write, or the name of the tool that writes.
+// who returns the name of what is asked to write, or of the tool that writes.
 func who(x *adk.Crossing) string { return x.Name + x.Seam.Name }
 
-// writes are the calls of tools that write, by tool and arguments, and the asks that do,
-// by who is asked what.
+// writes returns the calls of tools that write, by tool and arguments, and the asks that write, by
+// who is asked for what.
 func (r *Run) writes() map[string][]written {
 	all := map[string][]written{}
 	writes := map[int]bool{}
@@ -779,13 +789,14 @@ type written struct {
 	wanted.Parts
 }
 
-// isRepeated reports whether a write is another attempt at one before it, of which who asked does not
-// know that it was done, and not another one: its key was made since, or is of the same ids.
+// isRepeated reports whether a write is another attempt at an earlier one, and not a different
+// write: its key was made after the earlier one, or both have the same ids, and the asking code
+// does not know that the earlier one was done.
 func (r *Run) isRepeated(before, now written) bool {
 	return (now.Latest > before.Seq || now.IDs == before.IDs) && r.hasFailed(before.Crossing, now.Seq)
 }
 
-// hasFailed reports whether a write, or code that it was a part of, had failed by a crossing.
+// hasFailed reports whether a write, or the code that it was a part of, had failed by a crossing.
 func (r *Run) hasFailed(x *adk.Crossing, by int) bool {
 	call := x.Call
 	if x.Kind == adk.KindCall {
@@ -806,9 +817,9 @@ func (r *Run) neverRan(call int) bool {
 	return slices.Contains(r.Unran, call) || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Call == call && f.Before })
 }
 
-// openCalls: the model asked for a tool, and is asked again in the same dispatch
-// although no result was kept, where the undisturbed turn keeps one each time. It is
-// silent about calls that were never reported.
+// openCalls finds a call for which the model is asked again in the same dispatch although no result
+// of the call was kept, where the undisturbed turn keeps one each time. It is silent about calls
+// that were never reported.
 func openCalls(r, undisturbed *Run) (found []exhibit) {
 	if len(undisturbed.leftOpen()) > 0 {
 		return nil
@@ -837,10 +848,10 @@ func (r *Run) leftOpen() (found []exhibit) {
 	return found
 }
 
-// closes takes in that a tool call was kept.
+// closes removes a tool call from open if the crossing kept its record.
 func (r *Run) closes(open map[string]*adk.Crossing, x *adk.Crossing, at int) {
 	record := x.Record
-	for i := at; record == nil && i >= 0; i-- { // the begin of the operation has it
+	for i := at; record == nil && i >= 0; i-- { // the begin of the operation has the record
 		if y := &r.Crossings[i]; y.Op == x.Op && y.Phase == adk.Begin {
 			record = y.Record
 		}

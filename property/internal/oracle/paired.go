@@ -12,11 +12,11 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// mispaired: an answer came late, or strands went on in another order, and nothing went wrong; and a
-// tool gave the words that it usually gives, put together otherwise, or the results of several
-// calls are kept with the calls of one another. It is silent where another word is said, and where
-// lines, or members of lists, come in another order, numbered or not: who tells them as they come
-// may mean that.
+// mispaired finds results that were assigned to the wrong questions. Only an answer came late, or
+// strands went on in another order; and a tool returned its usual words in other combinations, or
+// the results of several calls are kept with the wrong calls. It is silent if there are other
+// words, and if only lines, or elements of lists, come in another order, numbered or not: code may
+// return them as they arrive.
 func mispaired(r, undisturbed *Run) (found []exhibit) {
 	if len(r.Faults) == 0 && !r.Reordered || r.cancelled > 0 || r.status != undisturbed.status || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Kind != turn.AskSlow }) {
 		return nil
@@ -36,7 +36,7 @@ func mispaired(r, undisturbed *Run) (found []exhibit) {
 	return found
 }
 
-// toolResults are the returns of tools that gave something, by tool and arguments.
+// toolResults returns the returns of tools that succeeded, by tool and arguments.
 func (r *Run) toolResults() map[string][]*adk.Crossing {
 	all, asked := map[string][]*adk.Crossing{}, map[int]string{}
 	for i := range r.Crossings {
@@ -50,8 +50,8 @@ func (r *Run) toolResults() map[string][]*adk.Crossing {
 	return all
 }
 
-// keptOfAnother is where a tool call is kept whose result is that of another one in the
-// undisturbed run, which keeps the same results of the same calls; nil where there is none.
+// keptOfAnother returns a write of a tool call with a result that belongs to another call in the
+// undisturbed run, if both runs keep the same results of the same calls; nil if there is none.
 func (r *Run) keptOfAnother(undisturbed *Run) (first *adk.Crossing) {
 	mine, usual := r.keptCalls(), undisturbed.keptCalls()
 	var ours, theirs []string
@@ -71,8 +71,8 @@ func (r *Run) keptOfAnother(undisturbed *Run) (first *adk.Crossing) {
 	return first
 }
 
-// keptCalls are the last writes of tool calls with a result, by their checksums; nil where two
-// are of the same.
+// keptCalls returns the last writes of tool calls with a result, by checksum; nil if two calls have
+// the same checksum.
 func (r *Run) keptCalls() map[string]*adk.Crossing {
 	all, keys := map[string]*adk.Crossing{}, map[string]string{}
 	for i := range r.Crossings {
@@ -90,8 +90,8 @@ func (r *Run) keptCalls() map[string]*adk.Crossing {
 	return all
 }
 
-// isRecombined reports whether a text has the words of another one, and not in the same lines; of
-// JSON the same names and values, and not in the same objects.
+// isRecombined reports whether a text has the same words as another, but not in the same lines; or
+// as JSON the same names and values, but not in the same objects.
 func isRecombined(text, than string) bool {
 	if text == than {
 		return false
@@ -106,8 +106,8 @@ func isPermuted(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// parts are what a text consists of: its words, what stands together in a member, and in a line or
-// an object.
+// parts are the components of a text: its words, its pairs of a member and a value, and what is
+// together in a line or an object.
 type parts struct{ words, members, units []string }
 
 func partsOf(text string) (p parts) {
@@ -120,14 +120,14 @@ func partsOf(text string) (p parts) {
 		p.words = append(p.words, strings.Fields(line)...)
 		p.units = append(p.units, number.ReplaceAllString(strings.TrimSpace(line), ""))
 	}
-	if len(p.units) == 1 { // of one line nobody knows what stands together
+	if len(p.units) == 1 { // within one line it is unknown what belongs together
 		p.units = nil
 	}
 	return p
 }
 
-// number is what lines are numbered with, or those who gave them: which of several workers did
-// something is chance.
+// number matches the number of a line, or of the worker that wrote it: which of several workers did
+// something is nondeterministic.
 var number = regexp.MustCompile(`^(?:[\[(#]?\d+[\]).:]*|\pL+ #?\d+[\]).:]+)\s+`)
 
 func (p *parts) addTree(name string, tree any) {

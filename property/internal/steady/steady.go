@@ -1,5 +1,5 @@
-// Package steady holds a run against another of the same schedule: what differs, but for
-// what the operating system chose.
+// Package steady compares two runs of the same schedule, and ignores differences that the operating
+// system caused.
 package steady
 
 import (
@@ -12,9 +12,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
-// PartAt is the index of the first crossing in which two runs part; -1 where they
-// do not. It tells, too, whether before that anything differed that the system
-// chose.
+// PartAt returns the index of the first crossing in which two runs differ, and -1 if they do not
+// differ. bySystem says whether anything before it differed that the system chose.
 func PartAt(first, second []adk.Crossing) (at int, bySystem bool) {
 	var known *chosen
 	for i := range min(len(first), len(second)) {
@@ -35,12 +34,12 @@ func PartAt(first, second []adk.Crossing) (at int, bySystem bool) {
 	return min(len(first), len(second)), known != nil
 }
 
-// BothSides are the two crossings at which two runs part, at is their index, and the fields
-// in which they differ: in lines, each behind the end of one.
+// BothSides returns the two crossings at index at, where two runs differ, and the fields in which
+// they differ. Each line is preceded by a newline.
 func BothSides(first, second []adk.Crossing, at int) string {
 	names := describe.New(state.New())
 	for i := range first[:at] {
-		_ = names.Pass(&first[i]) // whether an engine tells it is not the question here
+		_ = names.Pass(&first[i]) // whether an engine can make it does not matter here
 	}
 	line := func(run []adk.Crossing) string {
 		if at == len(run) {
@@ -57,15 +56,14 @@ func BothSides(first, second []adk.Crossing, at int) string {
 	return said
 }
 
-// chosen are the addresses of a machine's own that nobody asked for: the system
-// chose their ports, and chooses others the next time. The errors of package net
-// say which they are, and all texts that are told, of the machine itself.
+// chosen are addresses of the machine that the system chose: they have other ports in another run.
+// They are named by the errors of package net and, for loopback addresses, by any text.
 type chosen struct {
 	texts map[string]bool
 	// Ports are those of loopback addresses, which have several names.
 	Ports map[string]bool
-	// met tells that something differed in nothing else: then what is computed of
-	// it differs too.
+	// met is set once something differed in nothing else. From then on, what is computed from it,
+	// such as a digest, may differ too.
 	met bool
 }
 
@@ -83,11 +81,11 @@ func ChosenIn(runs ...[]adk.Crossing) *chosen {
 	return c
 }
 
-// mostCauses is how many causes are looked at: an error may lead back to itself.
+// mostCauses is how many causes are looked at: an error may wrap itself.
 const mostCauses = 1000
 
-// find goes through the causes of an error; left is how many more. What an error's
-// own method panics at is found by nobody.
+// find adds the addresses in an error and its causes. left is how many more errors it looks at. If
+// a method of an error panics, find ignores that error.
 func (c *chosen) find(err error, left *int) {
 	defer func() { _ = recover() }()
 	if *left--; *left < 0 || err == nil {
@@ -107,8 +105,8 @@ func (c *chosen) find(err error, left *int) {
 	}
 }
 
-// add takes an address in: one's own end of a connection, whose port the system
-// always chooses, or the other end, where it is on this machine.
+// add adds an address: the run's own end of a connection, whose port the system always chooses, or
+// the other end if it is on this machine.
 func (c *chosen) add(address net.Addr, own bool) {
 	if address == nil {
 		return
@@ -126,9 +124,9 @@ func (c *chosen) add(address net.Addr, own bool) {
 
 var digestText = regexp.MustCompile(`\b(?:[0-9a-f]{32}|[0-9a-f]{64})\b`)
 
-// explains reports whether fields differ in nothing but what the system chose and
-// what is computed of it. Any text says of loopback addresses, too, what the type of an
-// error may have lost, or what no trace has: what a client answers has the address in it.
+// explains reports whether fields differ only in what the system chose, and in what is computed
+// from it. It also learns loopback addresses from the fields themselves: a text may hold an address
+// whose error has lost its type, or that no trace has as an error.
 func (c *chosen) explains(diffs []compare.FieldDiff) bool {
 	for _, d := range diffs {
 		c.learn(d.Want)
@@ -150,7 +148,7 @@ func (c *chosen) learn(text string) {
 	})
 }
 
-// without is a text without what the system chose.
+// without returns a text without what the system chose.
 func (c *chosen) without(text string) string {
 	text = compare.Addresses(text, func(host, port string) string {
 		address := host + ":" + port

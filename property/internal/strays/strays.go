@@ -10,47 +10,48 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// Stray is what several goroutines are doing that are still there.
+// Stray is a group of goroutines that are still there and do the same.
 type Stray = watchdog.Group
 
 // Watch looks for strays of explored runs.
 type Watch struct {
-	// Labels gives those of the runs.
+	// Labels returns the labels of the runs.
 	Labels func() []watchdog.Label
-	// Background are the functions whose goroutines may stay.
+	// Background names functions whose goroutines may stay.
 	Background []string
-	// Over reports whether there is no time left to wait for those that are about to end.
+	// Over reports whether there is no time left to wait for goroutines that are about to end.
 	Over func() bool
 }
 
 // explorerLane is the function that an explorer's own goroutines run.
 const explorerLane = "property/explore.(*lane).serve"
 
-// pooled are functions of goroutines that belong to a pool of connections, and not
-// to who asked it for one.
+// pooled matches functions of goroutines that belong to a pool of connections, and not to the code
+// that asked for a connection.
 var pooled = regexp.MustCompile(`^(` +
 	`net/http\.\(\*persistConn\)\.writeLoop|` +
 	`net/http\.\(\*Transport\)\.(dialConnFor|startDialConnForLocked.*)|` +
 	`(net/http|net/http/internal/http2|golang\.org/x/net/http2)\.\(\*(http2)?ClientConn\)\.readLoop|` +
 	`database/sql\.\(\*DB\)\.(connectionOpener|connectionCleaner))$`)
 
-// The function that reads a connection of net/http, and what it does while nobody
-// uses the connection. One that does something else has a response whose body
-// nobody has read to its end or closed.
+// The function that reads a connection of net/http, and the function that it calls while the
+// connection is unused. A reader that does something else has a response whose body was neither
+// read to its end nor closed.
 const (
 	connectionReader = "net/http.(*persistConn).readLoop"
 	awaitsResponse   = "bufio.(*Reader).Peek"
 )
 
-// What a client of net/http sends a request with, and what has it keep to its timeout
-// meanwhile. That ends with the request, which has no end where the client is broken off: no
-// world does that.
+// clientSends is the function with which a client of net/http sends a request. clientWaiter is the
+// prefix of the goroutine that meanwhile enforces the client's timeout. It ends with the request,
+// which never ends if the explorer breaks the client off: that cannot happen outside of an
+// exploration.
 const (
 	clientSends  = "net/http.send"
 	clientWaiter = "net/http.setRequestCancel."
 )
 
-// InClient reports whether the present goroutine sends a request with a client of net/http.
+// InClient reports whether the current goroutine sends a request with a client of net/http.
 func InClient() bool {
 	callers := make([]uintptr, 256)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
@@ -62,10 +63,10 @@ func InClient() bool {
 	}
 }
 
-// OfClients are as many goroutines as clients left that were broken off in InClient, if there
-// are any.
+// OfClients returns the goroutines that clients have left behind which were broken off in InClient,
+// as one group of that number; none if there are none.
 func (w Watch) OfClients(brokenOff int) []Stray {
-	if brokenOff == 0 { // a look at all goroutines is dear
+	if brokenOff == 0 { // a look at all goroutines is expensive
 		return nil
 	}
 	for _, s := range w.Now() {
@@ -77,7 +78,7 @@ func (w Watch) OfClients(brokenOff int) []Stray {
 	return nil
 }
 
-// ofClient reports whether a goroutine keeps a client of net/http to its timeout.
+// ofClient reports whether a goroutine enforces the timeout of a client of net/http.
 func ofClient(s Stray) bool {
 	return slices.ContainsFunc(s.Stack, func(f watchdog.Frame) bool { return strings.HasPrefix(f.Function, clientWaiter) })
 }
@@ -95,14 +96,14 @@ func (w Watch) mayStay(s Stray) bool {
 	return calls(connectionReader) && calls(awaitsResponse)
 }
 
-// Now are the strays of this moment.
+// Now returns the current strays.
 func (w Watch) Now() []Stray { return slices.DeleteFunc(watchdog.Labelled(w.Labels()...), w.mayStay) }
 
-// Beyond are the strays beyond those that there were. Those that are about to end are given
-// the time to do so; where there is none left, nobody is said to be one.
+// Beyond returns the current strays except for those in before. It waits for goroutines that are
+// about to end; if there is no time left to wait, it returns none.
 func (w Watch) Beyond(before []Stray) []Stray {
 	for rest := (watchdog.Rest{}); ; rest.Pause() {
-		over := rest.IsOver() // it is those who are there behind it who stay
+		over := rest.IsOver() // only goroutines that are seen after this have stayed
 		left := moreThan(before, w.Now())
 		switch {
 		case len(left) == 0, !over && rest.IsLong() && w.Over():
@@ -113,7 +114,7 @@ func (w Watch) Beyond(before []Stray) []Stray {
 	}
 }
 
-// moreThan are the strays of one moment that were not there at another.
+// moreThan returns the strays that are not in before.
 func moreThan(before, strays []Stray) (left []Stray) {
 	known := map[string]int{}
 	for _, s := range before {
@@ -129,8 +130,8 @@ func moreThan(before, strays []Stray) (left []Stray) {
 	return left
 }
 
-// keyOf tells strays apart. Those of clients are one, wherever they are: on a busy machine one
-// has not begun when it is counted, and waits later.
+// keyOf identifies a stray. All strays of clients have one key, wherever they are: on a busy
+// machine such a goroutine may not have begun when it is counted, and wait later.
 func keyOf(s Stray) string {
 	if ofClient(s) {
 		return clientWaiter
@@ -138,20 +139,22 @@ func keyOf(s Stray) string {
 	return s.Key()
 }
 
-// openers begin the goroutines of package sql that wait for the end of a transaction, and of rows.
+// openers are the functions of package sql that start the goroutines which wait for the end of a
+// transaction, or of rows.
 var openers = []string{"database/sql.(*DB).beginDC", "database/sql.(*Rows).initContextClose"}
 
-// held are functions of the standard library's goroutines that stay until user code ends
-// something, and what it has not ended then. It has started none of them itself.
+// held are functions of the standard library whose goroutines stay until user code ends something,
+// and what it has not ended then. User code has not started these goroutines itself.
 var held = map[string]string{
 	connectionReader:                 "the body of a response was neither read to its end nor closed",
 	"database/sql.(*Tx).awaitDone":   "a transaction was neither committed nor rolled back",
 	"database/sql.(*Rows).awaitDone": "rows were neither read to their end nor closed",
 }
 
-// Unended says what package sql keeps open for goroutines with a label beyond what there was before, once what
-// is about to end has had the time to; empty where that is nothing. The end of their context ends it, and hides
-// who has forgotten to.
+// Unended says what package sql keeps open for goroutines with a label, except for the goroutines
+// in before. It waits for what is about to end, and returns an empty string if nothing is open.
+// Call it before the context of the run ends: that closes everything, and hides what user code
+// forgot to close.
 func Unended(label watchdog.Label, before []int) string {
 	for rest := (watchdog.Rest{}); ; rest.Pause() {
 		over := rest.IsOver()
@@ -165,15 +168,15 @@ func Unended(label watchdog.Label, before []int) string {
 	}
 }
 
-// opened are the goroutines of Unended at this moment, those that are about to end too.
+// opened returns the goroutines of Unended at this moment, including those that are about to end.
 func opened(label watchdog.Label, before []int) []watchdog.Goroutine {
 	return slices.DeleteFunc(watchdog.Of(label), func(g watchdog.Goroutine) bool {
 		return !slices.Contains(openers, g.Origin.Function) || slices.Contains(before, g.ID)
 	})
 }
 
-// Open are the numbers of the goroutines that keep something open at this moment, beyond those that there were
-// before.
+// Open returns the numbers of the goroutines that keep something open at this moment, except for
+// those in before.
 func Open(label watchdog.Label, before []int) (ids []int) {
 	for _, g := range opened(label, before) {
 		ids = append(ids, g.ID)
@@ -181,8 +184,8 @@ func Open(label watchdog.Label, before []int) (ids []int) {
 	return ids
 }
 
-// Text says how many there are in all, and of each how many, where they were started and where
-// they are.
+// Text says how many goroutines there are in all and, for each group, how many, where they were
+// started and where they are.
 func Text(strays []Stray) string {
 	count, each, whose := 0, "", ""
 	for _, s := range strays {

@@ -1,3 +1,3 @@
-// Package subtests fails a test once for each thing that an exploration has found, under a
-// name that -run takes, and before the timeout of go test takes it.
+// Package subtests fails a subtest for each finding of an exploration, under a name that -run
+// selects. It also ends the exploration before the timeout of go test does.
 package subtests

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
-// T is what it needs of a *testing.T, which is T itself.
+// T is what this package needs of a *testing.T; Self is the type itself.
 type T[Self any] interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -17,7 +17,7 @@ type T[Self any] interface {
 	Run(name string, f func(Self)) bool
 }
 
-// Fail fails a subtest of a name, and says of what was found how it is run alone.
+// Fail fails a subtest with the given name, and says how to run it alone.
 func Fail[Self T[Self]](t Self, name string, found fmt.Stringer) {
 	t.Helper()
 	t.Run(name, func(t Self) {
@@ -26,14 +26,14 @@ func Fail[Self T[Self]](t Self, name string, found fmt.Stringer) {
 	})
 }
 
-// ErrTimeout is why the context of Within has ended.
+// ErrTimeout is the cause with which the context of Within ends before the timeout of go test.
 var ErrTimeout = errors.New("the timeout of go test was about to come")
 
 // mostSpare is how long before the timeout of go test an exploration ends at most.
 const mostSpare = 5 * time.Second
 
-// Within is the context of a test, as far as that is given time: it ends before the timeout of go
-// test comes, with which nothing that was found would be told.
+// Within returns the context of a test, which ends a little before the timeout of go test: after a
+// timeout nothing of what was found would be reported.
 func Within(t interface{ Context() context.Context }) (context.Context, context.CancelFunc) {
 	if timed, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if timeout, given := timed.Deadline(); given {

@@ -1,4 +1,5 @@
-// Package wanted says what somebody is called for, and which calls are for the same.
+// Package wanted says what a call of user code or of the world is for, and which calls are for the
+// same.
 package wanted
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/turntext"
 )
 
-// What is what a storage, a tool or the world is called for: a record or its key,
-// arguments, or a request.
+// What is what a storage, a tool or the world is called for: a record or its key, arguments, or a
+// request.
 type What struct {
 	Record  adk.Record
 	Key     string
@@ -24,15 +25,15 @@ type What struct {
 	Request json.RawMessage
 }
 
-// At is what a seam is called for.
+// At returns what a seam is called for.
 func At(x *adk.Crossing) What {
 	args, _ := x.Args.(map[string]any)
 	return What{Record: x.Record, Key: x.Key, Args: args}
 }
 
-// Part is the part of what is wanted that a member names, in a text: equal texts are equal
-// parts. Without a member it is the record's key, or all arguments, or the whole request.
-// It is empty where there is none.
+// Part returns the part of w that a member names, as a text: equal texts are equal parts. For an
+// empty member it returns the record's key, or all arguments, or the whole request. It is empty if
+// there is no such part.
 func (w What) Part(member string) string {
 	if member != "" {
 		return w.Members()[member]
@@ -52,11 +53,11 @@ func (w What) Part(member string) string {
 	return string(text)
 }
 
-// deepest is how deep members are looked at: whom a call is for stands near its top.
+// deepest limits the depth of members: what identifies whom a call is for is near the top.
 const deepest = 4
 
-// Members are the texts and numbers in what is wanted, by their paths, and what stands
-// before the first / or : of a text.
+// Members returns the texts and numbers in w, by their paths. For a text with a / or a :, it also
+// returns the part before the first one.
 func (w What) Members() map[string]string {
 	var tree any
 	switch {
@@ -74,8 +75,8 @@ func (w What) Members() map[string]string {
 	return all
 }
 
-// Tree is a JSON text with its numbers as they are spelled, since an id may be longer than a
-// float64 holds; nil of what is none.
+// Tree decodes a JSON text and keeps its numbers as they are spelled, since an id may be longer
+// than a float64 holds. It returns nil if text is not JSON.
 func Tree(text []byte) (tree any) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -111,7 +112,7 @@ func putMember(all map[string]string, path, text string) {
 	}
 }
 
-// Shape tells what is wanted of a collection: to write or to read one, or all.
+// Shape says whether a collection is called for a record, for a key, or for all records (empty).
 func (w What) Shape() string {
 	switch {
 	case w.Record != nil:
@@ -122,18 +123,18 @@ func (w What) Shape() string {
 	return ""
 }
 
-// Call is one of them.
+// Call is a call, with the crossing at which it begins.
 type Call struct {
 	At      int
 	Members map[string]string
 }
 
-// mostMembers is for how many groups of calls something fails at one call of them.
+// mostMembers is for how many groups of calls a fault is made at one call.
 const mostMembers = 2
 
-// GroupsOf are the members by which some calls, the one at a crossing among them and one
-// behind it, are for another one than the others: shallow members first, and of those that
-// make the same groups one.
+// GroupsOf returns the members that divide calls into groups, for faults that strike one group
+// only. The group of the call at a crossing must hold a later call, but not all calls. Members near
+// the top come first, and of those that make the same group only one is returned.
 func GroupsOf(calls []Call, at int) (members []string) {
 	mine := slices.IndexFunc(calls, func(c Call) bool { return c.At == at })
 	if mine < 0 || len(calls) < 3 {
@@ -153,7 +154,7 @@ func GroupsOf(calls []Call, at int) (members []string) {
 	return members
 }
 
-// group are some of several calls, by their places among them.
+// group is a subset of a list of calls, as indexes.
 type group []int
 
 func groupIn(calls []Call, alike func(Call) bool) (g group) {
@@ -173,7 +174,7 @@ func shallowFirst(members map[string]string) []string {
 	})
 }
 
-// Key is the key of the record that an obligation is called for, or of what a crossing is about.
+// Key returns the key of the record that an obligation is called for, or that a crossing is about.
 func Key(x *adk.Crossing) string {
 	if x.Record != nil {
 		return x.Record.Key()

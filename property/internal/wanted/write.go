@@ -12,17 +12,18 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// Write is what somebody was called for who changes something for it.
+// Write is a change that is asked of somebody.
 type Write struct {
-	By, What string // who, and a JSON text
-	Key      string // an idempotency key beside it
+	By, What string // who is asked or called, and for what: a JSON text
+	Key      string // an idempotency key next to the request
 }
 
-// Writing reads the crossings of a run, in their order, for what it asks others to write.
+// Writing reads the crossings of a run, in their order, for the writes that it asks for.
 type Writing struct{ aborted bool }
 
-// Take gives what a crossing asks somebody to write, who may do it twice. An aborted turn asks only
-// for what undoes.
+// Take returns the write that a crossing asks for, and whether it asks for one that must not be
+// done twice. After an abort only asks that are made on purpose count, such as those that undo
+// something.
 func (r *Writing) Take(x *adk.Crossing) (w Write, writes bool) {
 	switch x.Kind {
 	case adk.KindCancel:
@@ -35,14 +36,14 @@ func (r *Writing) Take(x *adk.Crossing) (w Write, writes bool) {
 	return Write{}, false
 }
 
-// IDs are those that were made in a run, by which an attempt tells itself apart from another. The zero
-// value has none.
+// IDs holds the ids that were made in a run. They may be all that distinguishes one attempt from
+// another. The zero value is empty.
 type IDs struct {
 	at     map[string]int // the crossings that made them
 	marked *strings.Replacer
 }
 
-// Take takes in what a crossing makes.
+// Take records the id that a crossing makes.
 func (ids *IDs) Take(x *adk.Crossing) {
 	if !x.Kind.Names(adk.MadeID) || x.Name == "" {
 		return
@@ -53,21 +54,22 @@ func (ids *IDs) Take(x *adk.Crossing) {
 	ids.at[x.Name], ids.marked = x.Seq, nil
 }
 
-// Parts are those of a write.
+// Parts are the parts of a write.
 type Parts struct {
-	// General is what each attempt at it has in common: all of it but for ids and idempotency keys,
-	// under whatever name a request has the key that is said beside it.
+	// General is what all attempts at the write have in common: everything except ids and
+	// idempotency keys. A key that is given next to the request is left out of the request too,
+	// whatever its name.
 	General string
-	// One is all of it: who is asked takes two for one where that is the same. It is empty where
-	// nothing sets them apart, who is asked never knows then.
+	// One is the whole write: whoever is asked takes two writes for one if it is equal. It is empty
+	// if the write has no ids and no key, so that nobody can recognize a repetition.
 	One string
-	// IDs are those in it, in their order, and Latest is the crossing that made the last of them;
-	// zero where there are none.
+	// IDs are the ids in the write, in their order. Latest is the crossing that made the last of
+	// them; zero if there are none.
 	IDs    string
 	Latest int
 }
 
-// Apart parts a write.
+// Apart splits a write into its parts.
 func (ids *IDs) Apart(w Write) (p Parts) {
 	what, in, latest := ids.without(w.What)
 	key, beside, later := ids.without(w.Key)
@@ -78,9 +80,9 @@ func (ids *IDs) Apart(w Write) (p Parts) {
 	return p
 }
 
-// withoutKey is a request, as JSON, without the texts in it that are the key beside it, in a body that
-// is a text as well: to be compared. One that has nothing else in it is left as it is, since what it is
-// about may be its key, as the order is that is called off.
+// withoutKey removes a key from a JSON request, also from a body that is itself a text, for
+// comparison. A request with nothing else in it is returned unchanged: its key may be what it is
+// about, such as the order to cancel.
 func withoutKey(request, key string) string {
 	if key == "" {
 		return request
@@ -95,22 +97,22 @@ func withoutKey(request, key string) string {
 	return rest
 }
 
-// quotedIn is a text as it stands in JSON.
+// quotedIn returns a text as it is written in JSON.
 func quotedIn(text string) string {
-	quoted, _ := unescaped.Marshal(text) // a text always has a JSON
+	quoted, _ := unescaped.Marshal(text) // a text can always be marshaled
 	return string(quoted)
 }
 
-// names are those of members.
+// names matches the names of members.
 var names = regexp.MustCompile(`"(?:[^"\\]|\\.)*"\s*:`)
 
-// mark is what no text has that is JSON.
+// mark does not occur in JSON text.
 const mark = "\x00"
 
-// without is a text without its ids, and these.
+// without returns a text without its ids, the ids, and the crossing of the latest one.
 func (ids *IDs) without(text string) (rest, in string, latest int) {
 	if ids.marked == nil {
-		all := slices.SortedFunc(maps.Keys(ids.at), func(a, b string) int { return len(b) - len(a) }) // one may begin with another
+		all := slices.SortedFunc(maps.Keys(ids.at), func(a, b string) int { return len(b) - len(a) }) // one id may be the beginning of another
 		var pairs []string
 		for _, id := range all {
 			pairs = append(pairs, id, mark+id+mark)
