@@ -31,7 +31,7 @@ func (s *faultPoint) refusesMedia() string {
 }
 
 // refusesUnmarked allows a reader to give other bytes if a mark holds the hash of the right ones.
-// Without a mark nobody could notice.
+// Without a mark the agent could not notice.
 func (s *faultPoint) refusesUnmarked() string {
 	if why := s.refusesMedia(); why != "" {
 		return why

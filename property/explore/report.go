@@ -131,7 +131,7 @@ func (x *Exploration) withoutTwins() {
 			if last := code[len(code)-1]; strings.HasPrefix(last, showsIn) {
 				code = []string{last}
 			}
-			if b.Invariant == unclosedAnswer { // whoever asks must close, whoever called it
+			if b.Invariant == unclosedAnswer { // the asking function must close it, whatever called that
 				innermost, _, _ := strings.Cut(code[0], calledBy)
 				code = []string{innermost}
 			}

@@ -336,7 +336,7 @@ func (a *attempt) shown(n candidate, v property.Violation) (where []string, stre
 		if at := a.cameAt(f); at > 0 {
 			line, _, _ := strings.Cut(property.Excerpt(a.all(), last, []int{at}), "\n")
 			instead := ""
-			if f.moment == amidBody { // the crossing of the fault never happened: another one has its number
+			if f.moment == amidBody { // what was to come never did: another crossing has its number
 				instead = f.place.String()
 			}
 			stretch = marked(stretch, line, instead, "← "+f.Kind.String())

@@ -1,49 +1,50 @@
-// Package sessions breaks the sessions of an agent: at every call of their hosts, within
-// their turns, and by what happens to the processes that run them.
+// Package sessions breaks the sessions of an agent: at every call of their hosts, within their
+// turns, and by what happens to the processes that run them.
 //
 // # The words
 //
-// A [Subject] is the code of an author who runs sessions (package adk/session): it makes the
-// config of a host, once for each process, and says what is delivered. A [Schedule] is a list
-// of actions: two hosts, a and b, deliver, resume, restart; time passes. Within an action a
-// process may end, or stand still while others go on, a call may fail before it is made or
-// after, and whatever a turn is made of may fail. The calls are those that a host makes of its
-// store and of what its config brings: prompt, channel, providers, the telling of an outcome.
-// Each is a point at which hosts change places, and so is each crossing of a turn.
+// A [Subject] is an author's code that runs sessions (package adk/session). It makes the config of
+// a host, once for each process, and says what is delivered. A [Schedule] is a list of actions: two
+// hosts, a and b, deliver, resume and restart; time passes. Within an action a process may end, or
+// stand still while others go on, a call may fail before or after it is made, and a turn may break
+// at its crossings. The calls are those that a host makes of its store and of what its config
+// brings: prompt, channel, providers, and Notify. Each call is a point at which a process can end
+// or stand still while the other host acts, and so is each crossing of a turn.
 //
-// # The way through
+// # How it works
 //
-//  1. Give [Test], or [Explore], a Subject. Its Open makes the store and the storage of one run
-//     and whatever else outlives a process; all the rest belongs to the config of a release
-//     ([Instance].Releases). A program that is being rolled out has two releases or more.
-//  2. It runs the deliveries as they are, and then again with one thing wrong, everywhere: a
-//     crash at each row of the contract's table of crashes, a second host at every point with
-//     the lease over or not, a delivery that comes again, with another payload, to another
-//     tenant or channel, an older release, a clock that is set back. After that it draws
-//     schedules in which many things go wrong: [Options].Seed draws others.
-//  3. In the end of every run the faults stop, and another host settles what is left. The run
-//     is held against [Invariants], against a twin of the store that believes only what calls
-//     have answered, against its journal and traces, which have to verify (package
-//     replay/sessions), and against the checks of the subject, which see the final state
-//     ([Run]).
-//  4. The [Exploration] lists what broke: one [Breach] for one mistake, with the shortest
-//     schedule that shows it, its story and its journal, and a line of Go that fails until it
-//     is mended ([Reproduce]). Breach.GoTest is a test with that line.
+//  1. Give [Test], or [Explore], a Subject. Its Open makes the store and the storage of one
+//     run and whatever else outlives a process. Everything else belongs to the config of a
+//     release ([Instance].Releases). A program that is being rolled out has two releases or
+//     more.
+//  2. The explorer runs the deliveries as they are, and then with one thing wrong in every
+//     place: a crash at each row of the contract's table of crashes; a second host at every
+//     point, with and without the end of the first host's lease; a delivery that comes again,
+//     with another payload, to another tenant or channel; an older release; a clock that is
+//     set back. It also draws random schedules in which many things go wrong: another
+//     [Options].Seed draws others.
+//  3. At the end of every run the faults stop, and another host settles what is left. The run
+//     is checked against [Invariants]; against a model of the store that is derived only from
+//     what calls have answered; against its journal and traces, which must verify (package
+//     replay/sessions); and by the checks of the subject, which see the final state ([Run]).
+//  4. The [Exploration] lists what broke: one [Breach] for each mistake, with the shortest
+//     schedule that shows it, its story, its journal, and a line of Go that fails until the
+//     mistake is fixed ([Reproduce]). Breach.GoTest returns a test with that line.
 //
-// # What is the same
+// # Determinism
 //
-// A subject and a schedule determine a run: ids count by process, time is that of a fake
-// clock, and one call of one host runs at a time. A subject that is not the same twice is a
-// violation by itself. Stores that end leases by a clock of their own, as databases do, are
-// for TestStore of package adk/session; here the store is one in memory, or one that goes by
-// the times that it is given.
+// A subject and a schedule determine a run: ids are counted by process, time is that of a fake
+// clock, and one call of one host runs at a time. A subject that does not do the same twice is a
+// violation. Stores that end leases by a clock of their own, as databases do, are tested by
+// TestStore of package adk/session. Here the store must be in memory, or use the times that it is
+// given.
 //
-// A run that stands still is cancelled and then left behind, so that an exploration comes to
-// its end, whatever user code does.
+// A run that stands still is cancelled and then left behind, so that an exploration ends whatever
+// user code does.
 //
 // # What to read next
 //
-// Package property/explore breaks one turn at every crossing, the answers of the world and the
-// order of strands among it. Give it the turn of a session with session.Host.Agent and
+// Package property/explore breaks a single turn at every crossing, including the answers of the
+// world and the order of strands. Give it the turn of a session with session.Host.Agent and
 // session.Host.Begin, and the listeners that settle its gates.
 package sessions

@@ -17,34 +17,34 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/subtests"
 )
 
-// Options say how far to explore. The zero value is 1000 schedules.
+// Options configures an exploration. The zero value means 1000 schedules.
 type Options struct {
-	// Schedules is how many schedules to run at most; zero means 1000. Those with one thing
-	// wrong take turns with ones that are drawn; how many of the former were not run
-	// Exploration.NotCovered says.
+	// Schedules is the largest number of schedules to run; zero means 1000. Schedules with one
+	// thing wrong alternate with random ones. Exploration.NotCovered says how many of the former
+	// were not run.
 	Schedules int
-	// Length is how many actions a drawn schedule has at most; zero means 10.
+	// Length is the largest number of actions of a random schedule; zero means 10.
 	Length int
-	// First ends the exploration with the first schedule that violates something.
+	// First ends the exploration after the first schedule that violates something.
 	First bool
-	// Seed makes other schedules be drawn. The same draws the same.
+	// Seed selects the random schedules. Equal seeds give equal schedules.
 	Seed uint64
-	// Budget is how long to explore, by the system's clock; zero means to the end.
+	// Budget limits the time of the exploration, by the system's clock; zero means no limit.
 	Budget time.Duration
 }
 
-// The options of who says nothing.
+// The defaults of Options.
 const (
 	usualSchedules = 1000
 	usualLength    = 10
 )
 
-// Explore runs sessions again and again, and breaks them at every call of their hosts, at
-// crossings of their turns, and by what happens around them: redelivery, another host,
-// time, restarts, releases. Every run is held against Invariants and the subject's checks.
+// Explore runs sessions again and again, and breaks them at every call of their hosts, at crossings
+// of their turns, and by what happens around them: redelivery, another host, time, restarts,
+// releases. It checks every run against Invariants and the subject's checks.
 //
-// The error says that the subject makes no host. When ctx ends, the exploration ends with
-// what it has found, and says so in NotCovered; within a second, whatever user code does.
+// The error says that the subject makes no host. When ctx ends, the exploration ends within a
+// second, whatever user code does, with what it has found, and says so in NotCovered.
 func Explore(ctx context.Context, subject Subject, options Options) (*Exploration, error) {
 	if err := subject.Validate(); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func Explore(ctx context.Context, subject Subject, options Options) (*Exploratio
 	return e.result, nil
 }
 
-// RunSchedule runs one schedule of a subject twice, and gives what it violates. The error says
-// that the subject makes no host, or has no such delivery or release.
+// RunSchedule runs one schedule of a subject twice and returns what it violates. The error says
+// that the subject makes no host, or that it has no such delivery or release.
 func RunSchedule(ctx context.Context, subject Subject, s Schedule) (*Exploration, error) {
 	if err := subject.Validate(); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func RunSchedule(ctx context.Context, subject Subject, s Schedule) (*Exploration
 	return e.result, nil
 }
 
-// Test explores a subject in go test. Each violation fails a subtest that is called for the
-// schedule that shows it; the log has the summary, what was not covered, and the table of what went
+// Test explores a subject in go test. Each violation fails a subtest that is named after the
+// schedule that shows it. The log has the summary, what was not covered, and the table of what went
 // wrong where.
 //
 //	func TestSessions(t *testing.T) { sessions.Test(t, subject, sessions.Options{}) }
@@ -96,9 +96,9 @@ func Test[Self property.T[Self]](t Self, subject Subject, options Options) {
 	}
 }
 
-// Reproduce runs one schedule of a subject in go test, as a violation names it, and fails for
-// each thing that it violates. What of it did not come about, since the code has changed, fails
-// nothing, and the log says so.
+// Reproduce runs one schedule of a subject in go test, as a violation names it, and fails for each
+// violation. If a fault of the schedule does not happen any more, as the code has changed,
+// Reproduce logs that and does not fail.
 func Reproduce(t property.TB, subject Subject, schedule string) {
 	t.Helper()
 	s, err := ParseSchedule(schedule)
@@ -128,7 +128,7 @@ type exploring struct {
 	known    map[string]watchdog.Action
 	latest   *run
 	left     int // runs that were left behind
-	crossing int // the most crossings that a call has had
+	crossing int // the largest number of crossings of a call so far
 	stopped  string
 }
 
@@ -145,14 +145,15 @@ func newExploring(ctx context.Context, subject Subject, o Options) *exploring {
 		result: &Exploration{Subject: subject.Name, Seed: o.Seed, groups: map[string]int{}}}
 }
 
-// mostLeft is how many runs are left behind before the exploration ends: what they hold is
-// held for ever.
+// mostLeft is how many runs are left behind before the exploration ends: they never release what
+// they hold.
 const mostLeft = 3
 
-// steadyEvery is how many schedules are run once for one that is run twice.
+// steadyEvery is the interval at which a schedule is run twice, to check that both runs do the
+// same.
 const steadyEvery = 16
 
-// over reports whether the exploration has come to its end, and why.
+// over reports whether the exploration must end, and records why.
 func (e *exploring) over() bool {
 	switch {
 	case e.stopped != "":
@@ -166,7 +167,7 @@ func (e *exploring) over() bool {
 	return e.stopped != ""
 }
 
-// try runs a schedule and takes in what it violates. Again has it run twice.
+// try runs a schedule and adds what it violates to the result. again makes it run twice.
 func (e *exploring) try(s Schedule, again bool) *run {
 	r := e.run(s)
 	e.result.Schedules++
@@ -189,7 +190,7 @@ func (e *exploring) try(s Schedule, again bool) *run {
 	return r
 }
 
-// unsteady is the violation of two runs of one schedule that differ.
+// unsteady returns the violation of two runs of one schedule that differ.
 func unsteady(r, again *run) (Violation, bool) {
 	if again.isLeft || bytes.Equal(r.journal, again.journal) {
 		return Violation{}, false
@@ -209,7 +210,7 @@ func unsteady(r, again *run) (Violation, bool) {
 	return Violation{Invariant: steady.Name, Rule: steady.Rule, Text: text}, true
 }
 
-// parting is the first line in which two texts differ that are not equal, empty behind the end.
+// parting returns the index of the first line in which two unequal texts differ, and both lines.
 func parting(a, b []byte) (at int, one, other []byte) {
 	lines, others := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
 	for at < min(len(lines), len(others))-1 && bytes.Equal(lines[at], others[at]) {
@@ -218,7 +219,7 @@ func parting(a, b []byte) (at int, one, other []byte) {
 	return at, lines[at], others[at]
 }
 
-// inLines are the fields that differ, each around where it does.
+// inLines describes the fields that differ, each with the surroundings of the difference.
 func inLines(fields []compare.FieldDiff) (text string) {
 	for i := range fields {
 		fields[i].Field = strings.TrimPrefix(fields[i].Field, ".")
@@ -229,7 +230,7 @@ func inLines(fields []compare.FieldDiff) (text string) {
 	return text
 }
 
-// stepOrNone says a line of a journal.
+// stepOrNone describes a line of a journal.
 func stepOrNone(line []byte) string {
 	var step session.Step
 	if json.Unmarshal(line, &step) != nil {
@@ -238,7 +239,7 @@ func stepOrNone(line []byte) string {
 	return sayStep(step)
 }
 
-// run runs a schedule, and watches it.
+// run runs a schedule, and watches the run.
 func (e *exploring) run(s Schedule) *run {
 	r := newRun(e.subject, s)
 	done := make(chan none)
@@ -251,8 +252,8 @@ func (e *exploring) run(s Schedule) *run {
 	return r
 }
 
-// contain makes a violation of code of the subject that panics, or ends the goroutine, where
-// no host stands around it.
+// contain reports a violation if code of the subject panics or ends the goroutine outside of the
+// calls of a host.
 func (r *run) contain() {
 	value := recover()
 	if !r.isJudged {
@@ -265,8 +266,8 @@ func (r *run) contain() {
 	}
 }
 
-// watch waits for a run to end. One that stands still is first passed on, then cancelled, and
-// then left behind, as is one that goes on when the exploration is over.
+// watch waits for a run to end. A run that stands still is first passed on, then cancelled, and
+// then left behind. A run that goes on after the exploration is over is left behind too.
 func (e *exploring) watch(r *run, done chan none) {
 	ticker := time.NewTicker(watchdog.Often)
 	defer ticker.Stop()
@@ -308,7 +309,6 @@ func (e *exploring) watch(r *run, done chan none) {
 // overtimeGrace is how long a run may go on when the exploration is over.
 const overtimeGrace = 500 * time.Millisecond
 
-// leave leaves a run behind.
 func (e *exploring) leave(r *run) {
 	r.isLeft = true
 	e.left++
@@ -319,8 +319,9 @@ func (e *exploring) leave(r *run) {
 // longestWait is how far time moves for a call that is blocked.
 const longestWait = 10 * time.Minute
 
-// passOn is for a call that is blocked by other means than the engine's: by another strand of
-// its turn, or by what a process holds that stands still. What timers do is the run's.
+// passOn lets a run go on whose call is blocked by other means than the engine's: by another strand
+// of its turn, or by what a process holds that stands still. It runs on a labelled goroutine, as
+// the timers that it fires belong to the run.
 func (r *run) passOn(limit time.Time) {
 	passed := make(chan none)
 	go func() {
@@ -341,7 +342,7 @@ func (r *run) passOn(limit time.Time) {
 	}
 }
 
-// cancel ends the context of the call that runs.
+// cancel ends the context of the call that is under way.
 func (r *run) cancel() {
 	if t := r.current.Load(); t != nil {
 		t.cancel(errWaited)

@@ -2,12 +2,12 @@ package sessions
 
 import "strings"
 
-// Invariant is what holds in every run, whatever goes wrong in it.
+// Invariant is a property that holds in every run, whatever goes wrong in it.
 type Invariant struct {
-	// Name is what violations call it by, and Rule the rule of the contract that it
-	// follows from.
+	// Name is the name that violations use. Rule is the rule of the contract from which the
+	// invariant follows.
 	Name, Rule string
-	// Breaks is what no longer works for somebody where it does not hold.
+	// Breaks says what no longer works, and for whom, if the invariant does not hold.
 	Breaks string
 }
 
@@ -15,7 +15,7 @@ type Invariant struct {
 type Violation struct {
 	Invariant string `json:"invariant"`
 	Rule      string `json:"rule,omitempty"`
-	// Text says what is wrong, in a sentence; more of it stands below.
+	// Text says what is wrong, in one sentence; details may follow on more lines.
 	Text string `json:"text"`
 }
 
@@ -38,7 +38,7 @@ var (
 	wrong    = &Invariant{"the check given", "", ""}
 )
 
-// Invariants lists all of them, but for the check that a subject brings.
+// Invariants lists all invariants, except for the check that a subject brings.
 func Invariants() []Invariant {
 	var all []Invariant
 	for _, i := range []*Invariant{once, changes, inOrder, epochs, records, doneOnce, settles, told, apart, steady, verifies, channels, fails, hangs} {
@@ -47,7 +47,7 @@ func Invariants() []Invariant {
 	return all
 }
 
-// first is the first line of a text.
+// first returns the first line of a text.
 func first(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line

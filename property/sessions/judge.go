@@ -19,7 +19,7 @@ import (
 	journals "github.com/adkreplay/adkreplay/replay/sessions"
 )
 
-// judge holds a run that is over against what only its end shows.
+// judge checks a run that is over for what only its end shows.
 func (r *run) judge(last *process, before map[storage.Place][]row) {
 	journal := r.merged()
 	r.journal = comparable(journal)
@@ -44,8 +44,8 @@ func (r *run) wrong(i *Invariant, format string, args ...any) {
 	r.ledger.telling(nil, func(l *ledger) { l.wrong(i, format, args...) })
 }
 
-// merged are the journals of all processes. One that has ended, or that got no answer to what
-// was done for it, has not told all of it: its journal breaks off.
+// merged returns the merged journals of all processes. The journal of a process that has ended is
+// marked as broken off, since the process has not written all of it.
 func (r *run) merged() *journals.Journal {
 	var all []*journals.Journal
 	for _, p := range r.processes {
@@ -56,18 +56,18 @@ func (r *run) merged() *journals.Journal {
 	return journals.Merge(all...)
 }
 
-// comparable is a journal but for times and epochs.
+// comparable returns a journal without times and epochs.
 func comparable(j *journals.Journal) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	for _, s := range j.Steps {
 		s.At, s.Epoch = time.Time{}, 0
-		_ = encoder.Encode(s) // of texts and numbers
+		_ = encoder.Encode(s) // steps hold only texts and numbers
 	}
 	return text.Bytes()
 }
 
-// verify plays the journal again, with the traces of its turns.
+// verify replays the journal, with the traces of its turns.
 func (r *run) verify(last *process, j *journals.Journal) {
 	o := journals.Options{Open: func(turn string) (io.ReadCloser, error) {
 		trace := r.traces[turn]
@@ -76,7 +76,7 @@ func (r *run) verify(last *process, j *journals.Journal) {
 		}
 		return io.NopCloser(bytes.NewReader(trace.Bytes())), nil
 	}}
-	if len(r.instance.Releases) == 1 { // another one begins turns otherwise
+	if len(r.instance.Releases) == 1 { // another release begins turns differently
 		o.Host = last.host
 	}
 	report, err := journals.Verify(context.Background(), j, o)
@@ -97,13 +97,13 @@ func (r *run) verify(last *process, j *journals.Journal) {
 	}
 }
 
-// collections are those that sessions write.
+// collections returns the collections that sessions write.
 func collections() []adk.CollectionName {
 	return slices.DeleteFunc(adk.Collections(), func(of adk.CollectionName) bool { return of == adk.Tools })
 }
 
-// recordsBefore are those that the sessions have before anything was delivered, by places;
-// nil where nothing is known of places.
+// recordsBefore returns the records that the sessions have before anything is delivered, by place;
+// nil if the storage does not tell its places.
 func (r *run) recordsBefore() map[storage.Place][]row {
 	config := r.host("a").config
 	plan, planned := storage.PlanOf(config.Agent.Storage)
@@ -124,7 +124,7 @@ func (r *run) recordsBefore() map[storage.Place][]row {
 	return all
 }
 
-// stored are the records of a collection that a session has.
+// stored returns the records of a collection that a session has, and their place.
 func stored(plan storage.Plan, id session.SessionID, of adk.CollectionName) (place storage.Place, rows []row, err error) {
 	scope := storage.Partition(id).Scope()
 	change, err := plan.Change(scope, of, adk.KindByName("delete"), nil, "any")
@@ -147,11 +147,11 @@ func fetch(from map[adk.CollectionName]storages.Obligations, scope adk.Scope, of
 	return rows, err
 }
 
-// judgeRecords holds the storage against what was committed.
+// judgeRecords compares the storage with what was committed.
 func (r *run) judgeRecords(last *process, before map[storage.Place][]row) {
 	config := last.config
 	if config.Persist == session.Direct {
-		return // then records of attempts that failed stay
+		return // then records of failed attempts stay
 	}
 	plan, planned := storage.PlanOf(config.Agent.Storage)
 	held := config.Store.Holds(config.Agent.Storage)
@@ -171,7 +171,7 @@ func (r *run) judgeRecords(last *process, before map[storage.Place][]row) {
 				shared = plan.Shared(of)
 			}
 			switch {
-			case shared && !held: // which are written at once
+			case shared && !held: // such records are written at once
 			case planned:
 				place, got, err := stored(plan, id, of)
 				r.sameRows(id, of, want[place], got, err)
@@ -192,8 +192,8 @@ func (r *run) sameRows(id session.SessionID, of adk.CollectionName, want, got []
 	}
 }
 
-// within holds a storage that may not tell sessions apart against what was committed: what
-// the session has written is there, and nothing that nobody has.
+// within checks a storage that may not separate sessions: it must contain what the session has
+// written.
 func (r *run) within(id session.SessionID, of adk.CollectionName, want map[storage.Place][]row) {
 	got, err := fetch(storages.Each(r.host("a").config.Agent.Storage), storage.Partition(id).Scope(), of)
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 	"github.com/adkreplay/adkreplay/property/internal/wanted"
 )
 
-// ledger is the dumb twin of a store: what sessions have to hold, made of what calls of the
-// store have answered, and of nothing else. What an answer says that does not follow from
-// those before it is a violation.
+// ledger is a simple model of the store: what sessions must hold, derived from what calls of the
+// store have answered, and from nothing else. An answer that does not follow from the earlier ones
+// is a violation.
 type ledger struct {
 	mu       sync.Mutex
-	actor    *process // whose call is told
+	actor    *process // the process whose call is reported
 	accounts map[session.SessionID]*account
 	order    []session.SessionID
-	gone     map[session.SessionID]bool // erased
-	// forgotten are those of which a host has said that their records are gone too.
+	gone     map[session.SessionID]bool // sessions that were erased
+	// forgotten are the erased sessions whose records are gone too, according to a host.
 	forgotten []session.SessionID
 	// wrote are the writes of commits, in order.
 	wrote      []written
@@ -35,7 +35,7 @@ type ledger struct {
 	violations []Violation
 }
 
-// account is a session.
+// account is the model of a session.
 type account struct {
 	id       session.SessionID
 	kind     string
@@ -43,15 +43,15 @@ type account struct {
 	epoch    int64
 	owner    string
 	until    time.Time
-	lease    time.Duration // from when it was taken or renewed
+	lease    time.Duration // its length, when it was taken or last renewed
 	revision int64
 	values   map[string]session.Value
-	// snapshots are those of providers.
+	// snapshots are those of providers, by name.
 	snapshots map[string]json.RawMessage
-	entries   []*entry // by Seq
+	entries   []*entry // in the order of Seq
 }
 
-// entry is a delivery.
+// entry is the model of a delivery.
 type entry struct {
 	id, payload string
 	state       session.DeliveryState
@@ -60,11 +60,11 @@ type entry struct {
 	epoch       int64 // of its last attempt
 	unapplied   bool
 	tellings    int
-	answer      *session.Outcome // that Deliver gave
-	ids         wanted.IDs       // that its attempts have made
-	made        map[int]int      // the attempts, by the numbers of their ids
+	answer      *session.Outcome // the outcome that Deliver returned
+	ids         wanted.IDs       // the ids that its attempts have made
+	made        map[int]int      // the attempts that made the ids, by the numbers of the ids
 	writes      []asking
-	asked       []asking // writes too, and those that were known by their keys
+	asked       []asking // all writes, including those that were recognized by their keys
 }
 
 // asking is a write that an attempt asked for.
@@ -83,7 +83,7 @@ func newLedger() *ledger {
 	return &ledger{accounts: map[session.SessionID]*account{}, gone: map[session.SessionID]bool{}}
 }
 
-// telling has the ledger told something of a process.
+// telling reports something about a process to the ledger.
 func (l *ledger) telling(p *process, tell func(*ledger)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +92,7 @@ func (l *ledger) telling(p *process, tell func(*ledger)) {
 	l.actor = nil
 }
 
-// wrong is a violation.
+// wrong records a violation.
 func (l *ledger) wrong(i *Invariant, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if l.actor != nil {
@@ -120,7 +120,7 @@ func (a *account) entry(id string) *entry {
 	return nil
 }
 
-// next is the first unsettled delivery, and its Seq.
+// next returns the first unsettled delivery and its Seq.
 func (a *account) next() (*entry, int64) {
 	for i, e := range a.entries {
 		if !e.state.Settled() {
@@ -137,7 +137,7 @@ func (a *account) String() string {
 	return fmt.Sprintf("session %q of tenant %q", a.id.Session, a.id.Tenant)
 }
 
-// accepted takes a delivery in.
+// accepted records that a delivery was accepted.
 func (l *ledger) accepted(d session.Delivery, got session.Accepted) {
 	a := l.of(d.SessionID())
 	if l.gone[a.id] {
@@ -177,13 +177,13 @@ func (l *ledger) claimed(id session.SessionID, c session.Claim, now, until time.
 	if c.Epoch <= a.epoch {
 		l.wrong(epochs, "a claim of %s has epoch %d, and one before it had %d", a, c.Epoch, a.epoch)
 	}
-	if left := a.until.Sub(now); a.owner != "" && left > 0 && left <= 2*a.lease { // longer is of a clock that was set back
+	if left := a.until.Sub(now); a.owner != "" && left > 0 && left <= 2*a.lease { // else a clock was set back
 		l.wrong(epochs, "%s was claimed, and host %s has it for %s more", a, a.owner, a.until.Sub(now))
 	}
 	a.epoch, a.owner, a.until, a.lease = c.Epoch, c.Owner, until, until.Sub(now)
 }
 
-// started is an acceptance, and where an attempt has begun a claim, a load and a begin too.
+// started records an acceptance and, if an attempt has begun, also a claim, a load and a begin.
 func (l *ledger) started(d session.Delivery, got session.Started, now, until time.Time) {
 	l.accepted(d, got.Accepted)
 	if got.Begun {
@@ -193,7 +193,7 @@ func (l *ledger) started(d session.Delivery, got session.Started, now, until tim
 	}
 }
 
-// holds reports whether a claim is the last one, and says so where it is not.
+// holds records a violation unless c is the last claim of its session.
 func (l *ledger) holds(c session.Claim, what string) *account {
 	a := l.of(c.SessionID)
 	if c.Epoch != a.epoch {
@@ -247,7 +247,7 @@ func nameOfEntry(e *entry, seq int64) string {
 	return fmt.Sprintf("%q, number %d", e.id, seq)
 }
 
-// same holds what a session has against what it has to have.
+// same compares what a session has with what it must have.
 func (l *ledger) same(a *account, got session.Loaded) {
 	if got.SessionID != a.id {
 		l.wrong(apart, "session %q of tenant %q was given in the place of %s", got.Session, got.Tenant, a)
@@ -271,7 +271,7 @@ func (l *ledger) same(a *account, got session.Loaded) {
 	}
 }
 
-// isOthers reports whether another tenant has the value under the key.
+// isOthers reports whether a session of another tenant has the value under the key.
 func (l *ledger) isOthers(a *account, key string, v session.Value) bool {
 	for id, other := range l.accounts {
 		if held, has := other.values[key]; has && id.Tenant != a.id.Tenant && sameJSON(held.Body, v.Body) {
@@ -313,19 +313,20 @@ func (l *ledger) begun(c session.Claim, id string, attempt int) {
 	e.epoch = c.Epoch
 }
 
-// made takes in an id that a turn makes.
+// made records an id that a turn makes.
 func (l *ledger) made(x *adk.Crossing) {
 	if e := l.actor.tries; e != nil {
 		one := *x
-		one.Seq = len(e.made) + 1 // of all attempts
+		one.Seq = len(e.made) + 1 // numbered through all attempts
 		e.made[one.Seq] = l.actor.attempt
 		e.ids.Take(&one)
 	}
 }
 
-// asked takes in a write. What an attempt before it has asked for is done then, whatever came of that
-// attempt, and who is asked knows it again by its key alone. One with the same key is known, and one
-// with a key that was not made for the attempt is another one.
+// asked records a write. If an earlier attempt has asked for the same write, that one was done,
+// whatever became of the attempt, and only an equal key prevents it from being done again. A write
+// with the same key is recognized. A write whose key was not made for its attempt is a different
+// write.
 func (l *ledger) asked(w wanted.Write) {
 	e := l.actor.tries
 	if e == nil {
@@ -357,10 +358,11 @@ func (l *ledger) hasAnotherKey(w wanted.Write, attempt int, e *entry, before int
 	l.wrong(doneOnce, "%s writes the same in attempt %d at %q as in attempt %d, and its idempotency key is another: that of a delivery stays where it is made of session.Seed.Delivery", w.By, attempt, e.id, before)
 }
 
-// knownAgain holds the writes of the attempt that is committed against those of one before it that
-// are but for their keys the same. It has come to its end, and so has made those again, in whatever
-// order its strands wrote them: if it has made as many, and none under a key that they had, what
-// keys are made of does not stay, be it the time or a digest of an id.
+// knownAgain compares the writes of the attempt that is committed with those of earlier attempts
+// that are equal except for their keys. The committed attempt has ended, so it has repeated these
+// writes, in whatever order its strands made them. If it has made at least as many, and none under
+// a key of the earlier attempt, the keys are made of something that does not stay the same, such as
+// the time or a digest of an id.
 func (l *ledger) knownAgain(e *entry) {
 	keys := make([]map[string]map[string]bool, e.attempts+1) // of each attempt, by what is written
 	said := map[string]bool{}
@@ -389,8 +391,8 @@ func (l *ledger) knownAgain(e *entry) {
 	}
 }
 
-// isMadeFor reports whether the key of a write is of its attempt, as that of another write was of
-// another one: both were made in them, or have the attempt's number in the same place.
+// isMadeFor reports whether the keys of two writes were each made for their own attempt: both were
+// made in them, or they differ only in the number of the attempt.
 func (e *entry) isMadeFor(attempt int, this wanted.Parts, before int, that wanted.Parts) bool {
 	made := func(p wanted.Parts, attempt int) bool { return p.Latest > 0 && e.made[p.Latest] == attempt }
 	numbers, others := wholeNumber.FindAllString(this.One, -1), wholeNumber.FindAllString(that.One, -1)
@@ -439,7 +441,7 @@ func (l *ledger) committed(c session.Claim, change session.Commit) {
 	}
 }
 
-// child takes in what a commit has accepted.
+// child records a delivery that a commit has accepted.
 func (l *ledger) child(d session.Delivery) {
 	if a := l.of(d.SessionID()); a.entry(d.ID) == nil {
 		if len(a.entries) == 0 {
@@ -473,10 +475,10 @@ func (l *ledger) applied(id session.DeliveryID) {
 	}
 }
 
-// erased forgets a session.
+// erased removes a session.
 func (l *ledger) erased(id session.SessionID) {
 	if a := l.accounts[id]; a == nil || len(a.entries) == 0 && !l.gone[id] {
-		return // there is nothing to forget
+		return // there is nothing to erase
 	}
 	l.gone[id] = true
 	delete(l.accounts, id)
@@ -484,14 +486,14 @@ func (l *ledger) erased(id session.SessionID) {
 	l.wrote = slices.DeleteFunc(l.wrote, func(w written) bool { return w.by == id && w.Place.Session != "" })
 }
 
-// forgets notes that a host has erased a session with its records, if there was one.
+// forgets notes that a host has erased a session with its records, if that session existed.
 func (l *ledger) forgets(id session.SessionID) {
 	if l.gone[id] {
 		l.forgotten = append(l.forgotten, id)
 	}
 }
 
-// found is what the store says of a delivery.
+// found compares what the store says of a delivery with the model.
 func (l *ledger) found(id session.DeliveryID, got session.Accepted, known bool) {
 	a := l.of(id.SessionID)
 	e := a.entry(id.Delivery)
@@ -507,11 +509,11 @@ func stateOf(e *entry) string {
 	return string(e.state)
 }
 
-// notified is what Config.Notify is told.
+// notified records an outcome that Config.Notify received.
 func (l *ledger) notified(o session.Outcome) {
 	l.told = append(l.told, o)
 	a := l.of(o.Delivery.SessionID)
-	if l.gone[a.id] { // it was settled before that
+	if l.gone[a.id] { // it was settled before it was erased
 		return
 	}
 	e := a.entry(o.Delivery.Delivery)
@@ -523,7 +525,7 @@ func (l *ledger) notified(o session.Outcome) {
 	}
 }
 
-// stepped holds what a host tells its journal against what it did.
+// stepped compares a step that a host writes to its journal with what the host did.
 func (l *ledger) stepped(s session.Step) {
 	a := l.of(s.SessionID)
 	e := a.entry(s.Delivery)
@@ -541,11 +543,11 @@ func (l *ledger) stepped(s session.Step) {
 	}
 }
 
-// answered is what Deliver gives for a delivery that is settled.
+// answered records the outcome that Deliver returned for a settled delivery.
 func (l *ledger) answered(d session.Delivery, o session.Outcome) {
 	a := l.of(d.SessionID())
 	e := a.entry(d.ID)
-	if l.gone[a.id] { // it was settled before that
+	if l.gone[a.id] { // it was settled before it was erased
 		return
 	}
 	if o.Delivery != d.DeliveryID() {
@@ -563,7 +565,7 @@ func (l *ledger) answered(d session.Delivery, o session.Outcome) {
 	e.answer = &o
 }
 
-// audit holds what a store has against the ledger.
+// audit compares the contents of a store with the ledger.
 func (l *ledger) audit(store session.Store) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -593,7 +595,7 @@ func (l *ledger) audit(store session.Store) {
 	}
 }
 
-// unsettled says which deliveries are not settled, or not told, or not applied.
+// unsettled lists the deliveries that are not settled, or not applied.
 func (l *ledger) unsettled() (texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -610,7 +612,7 @@ func (l *ledger) unsettled() (texts []string) {
 	return texts
 }
 
-// untold says which settled deliveries nobody was told of.
+// untold lists the settled deliveries of which no outcome was reported.
 func (l *ledger) untold() (texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -624,13 +626,13 @@ func (l *ledger) untold() (texts []string) {
 	return texts
 }
 
-// row is a record as it has to stand in a storage.
+// row is a record as a storage must hold it.
 type row struct {
 	key  string
 	body json.RawMessage
 }
 
-// rows are what the commits have left in each place, over what was there before.
+// rows returns what the commits have left in each place, in addition to what was there before.
 func (l *ledger) rows(before map[storage.Place][]row) map[storage.Place][]row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -644,7 +646,7 @@ func (l *ledger) rows(before map[storage.Place][]row) map[storage.Place][]row {
 		switch {
 		case len(w.Body) == 0 && at >= 0:
 			rows = slices.Delete(slices.Clone(rows), at, at+1)
-		case len(w.Body) == 0: // a delete of what is not there
+		case len(w.Body) == 0: // it deletes what is not there
 		case at >= 0:
 			rows[at].body = w.Body
 		default:
@@ -660,7 +662,7 @@ func (l *ledger) hasTenantBeside(tenant string) bool {
 	return slices.ContainsFunc(l.order, func(id session.SessionID) bool { return id.Tenant != tenant })
 }
 
-// fetched holds a record that a turn of a session was given against those of other tenants.
+// fetched compares a record that a turn has fetched with what other tenants have stored.
 func (l *ledger) fetched(id session.SessionID, of adk.CollectionName, r row) {
 	others := ""
 	for _, w := range l.wrote {

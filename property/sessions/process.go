@@ -15,7 +15,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// begin begins a process with a release. Later ones of a name have a number.
+// begin begins a process with a release. Later processes of a name get a number.
 func (r *run) begin(name string, release int) *process {
 	before := 0
 	for _, p := range r.processes {
@@ -35,15 +35,14 @@ func (r *run) begin(name string, release int) *process {
 		p.config.Lease = usualLease
 	}
 	host, err := session.NewHost(p.around(p.config))
-	if err != nil { // which Validate has not seen: it is another config than before
+	if err != nil { // Validate has not seen it: the config differs from the earlier one
 		panic(fmt.Errorf("release %d makes no host: %w", release+1, err))
 	}
 	p.host = host
 	return p
 }
 
-// around is a config with all around it by which the run sees what the process does, and
-// breaks it.
+// around wraps everything in a config by which the run observes the process and breaks it.
 func (p *process) around(c session.Config) session.Config {
 	c.Name, c.NoWait = p.name, true
 	c.Store = pointedStore{c.Store, p}
@@ -78,7 +77,7 @@ func (p *process) around(c session.Config) session.Config {
 	return c
 }
 
-// notify tells an outcome.
+// notify passes on an outcome.
 func (p *process) notify(ctx context.Context, o session.Outcome, theirs func(context.Context, session.Outcome) error) error {
 	return p.call("Notify", func() error {
 		p.run.ledger.telling(p, func(l *ledger) { l.notified(o) })
@@ -89,7 +88,7 @@ func (p *process) notify(ctx context.Context, o session.Outcome, theirs func(con
 	})
 }
 
-// call calls what a config brings: a point, as a call of the store is.
+// call calls something that the config brings. It is a point, as a call of the store is.
 func (p *process) call(name string, theirs func() error) error {
 	at, err := p.arrive(name)
 	if err != nil {
@@ -147,7 +146,7 @@ func (w pointedProvider) Create(ctx context.Context, tc *adk.TurnContext, snapsh
 	return active, err
 }
 
-// pointedCommitter is one whose Commit is a point, which is called Snapshot.
+// pointedCommitter is a provider whose Commit is a point too, with the name Snapshot.
 type pointedCommitter struct {
 	pointedProvider
 	committer session.Committer
@@ -158,7 +157,7 @@ func (w pointedCommitter) Commit(ctx context.Context, tc *adk.TurnContext) (snap
 	return snapshot, err
 }
 
-// tell hears a step. What a process says that has ended is no part of its journal.
+// tell records a step of the journal, unless the process has ended.
 func (p *process) tell(s session.Step) {
 	if p.dead.Load() {
 		return
@@ -180,27 +179,28 @@ type probe func(adk.RunInfo) adk.Observer
 
 func (f probe) Observe(info adk.RunInfo) adk.Observer { return f(info) }
 
-// record keeps the trace of a turn.
+// record records the trace of a turn.
 func (p *process) record(info adk.RunInfo) adk.Observer {
 	p.trace = &bytes.Buffer{}
 	return replay.Record(p.trace).Observe(info)
 }
 
-// leaseClock is the clock of the run as one process has it, whose timers end with it.
+// leaseClock is the clock of the run as one process sees it. Its timers end with the process.
 type leaseClock struct {
 	*fakes.Clock
 	p *process
 }
 
-// Now is the clock's, as far as it was not set back.
+// Now returns the time of the clock, less what it was set back by.
 func (c leaseClock) Now() time.Time {
 	return c.Clock.Now().Add(-time.Duration(c.p.run.behind.Load()) * time.Second)
 }
 
-// AfterFunc is the clock's. What a host waits for outside of a turn, for its store to answer, is
-// over at once, since nothing else happens meanwhile, and so is all that one waits for that has
-// ended. A host renews its lease on a goroutine of its own, when its timer
-// fires: whoever moves time waits until that has come as far as it comes.
+// AfterFunc starts a timer. What a host waits for outside of a turn, such as an answer of its
+// store, is over at once, since nothing else happens in the meantime; so is everything that an
+// ended process waits for. A host renews its lease on a goroutine of its own when the timer of the
+// lease fires. So AfterFunc waits, after firing that timer, until the renewal has got as far as it
+// can.
 func (c leaseClock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
 	if renews := d == c.p.config.Lease/3; !renews && (!c.p.turning.Load() || c.p.dead.Load()) {
 		fire()
@@ -217,5 +217,5 @@ func (c leaseClock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
 	})
 }
 
-// settling is how long a renewal is waited for: many times what it takes.
+// settling is the longest wait for a renewal: many times what one takes.
 const settling = time.Second

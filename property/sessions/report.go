@@ -11,43 +11,44 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// Exploration is what was tried with a subject, and what came of it.
+// Exploration is the result of exploring a subject.
 type Exploration struct {
 	Subject string `json:"subject"`
 	Seed    uint64 `json:"seed,omitempty"`
-	// Schedules is how many were run, those apart that made others shorter.
+	// Schedules is how many schedules were run, without those that shortened others.
 	Schedules int `json:"schedules"`
 	// Violations are in the order in which they were found.
 	Violations []Breach `json:"violations"`
 	Table      Table    `json:"table"`
 	// NotCovered says in words what was not tried.
 	NotCovered []string `json:"notCovered,omitempty"`
-	// Elapsed is how long it took.
+	// Elapsed is how long the exploration took.
 	Elapsed time.Duration `json:"elapsedNanoseconds"`
 
-	groups map[string]int // by what violations have in common, their place in Violations
+	groups map[string]int // index in Violations, by groupOf
 }
 
-// Breach is what runs violate, and how to see it again. What says the same is one, however
-// many schedules show it.
+// Breach is a violation, and how to see it again. Violations that say the same are one Breach,
+// however many schedules show them.
 type Breach struct {
-	// Schedule is the shortest that was found to show it.
+	// Schedule is the shortest schedule that was found to show the violation.
 	Schedule Schedule `json:"schedule"`
-	// Found is the number of the first that showed it, and Schedules how many did.
+	// Found is the number of the first schedule that showed it, and Schedules how many did.
 	Found     int `json:"found"`
 	Schedules int `json:"schedules"`
 	Violation
 	// Story says what the schedule does, in a line for each action.
 	Story []string `json:"story"`
-	// Journal has a line for each step that hosts told.
+	// Journal has a line for each step that hosts wrote to their journals.
 	Journal []string `json:"journal"`
-	// Test is a line of Go that fails until it is mended, given the subject.
+	// Test is a line of Go that fails until the violation is fixed, given the subject.
 	Test string `json:"test"`
 
 	last int // the number of the last schedule that shows it
 }
 
-// add takes a violation of a run in: of those that say the same, that of the shortest schedule.
+// add adds a violation of a run. Of violations that say the same it keeps that of the shortest
+// schedule.
 func (x *Exploration) add(r *run, v Violation) {
 	key := groupOf(v)
 	if at, known := x.groups[key]; known {
@@ -70,23 +71,23 @@ func (x *Exploration) breach(r *run, v Violation) Breach {
 		Test: fmt.Sprintf("sessions.Reproduce(t, subject, %q)", r.schedule), last: x.Schedules}
 }
 
-// shows has a breach be shown by another run, which violates the same.
+// shows replaces the run that shows a breach by another run with the same violation.
 func (x *Exploration) shows(b *Breach, r *run, v Violation) {
 	found := x.breach(r, v)
 	found.Found, found.Schedules, found.last = b.Found, b.Schedules, b.last
 	*b = found
 }
 
-// groupOf is what violations have in common that are one: the invariant, and what is said but
-// for names and numbers.
+// groupOf returns a key that is equal for violations that count as one: the invariant, and the
+// first line of the text without names and numbers.
 func groupOf(v Violation) string {
 	return v.Invariant + "\n" + numbers.ReplaceAllString(first(v.Text), "#")
 }
 
-// numbers are what differs in texts that say the same.
+// numbers matches what differs in texts that say the same.
 var numbers = regexp.MustCompile(`host \w+|"[^"]*"|\d+|nothing|\[.*\]|\{.*\}`)
 
-// story is what was done, and what went wrong in it.
+// story says what was done, and what went wrong in it.
 func (r *run) story() (lines []string) {
 	for i, a := range r.schedule {
 		line := a.says()
@@ -100,10 +101,10 @@ func (r *run) story() (lines []string) {
 	return append(lines, "then whatever stands goes on, and another host resumes until nothing is left")
 }
 
-// shownSteps is how many steps a report has.
+// shownSteps is how many steps a report shows.
 const shownSteps = 40
 
-// told are the steps of all processes.
+// told returns the steps of all processes as lines.
 func (r *run) told() (lines []string) {
 	if r.isLeft {
 		return nil
@@ -158,7 +159,7 @@ func (t *task) hit() (all []string) {
 	return all
 }
 
-// unmet says which faults of the schedule did not come about.
+// unmet says which faults of the schedule did not happen.
 func (r *run) unmet() (all []string) {
 	met := map[*plannedFault]bool{}
 	for _, t := range r.calls {
@@ -177,9 +178,9 @@ func (r *run) unmet() (all []string) {
 
 func isInTurn(k FaultKind) bool { return strings.HasPrefix(string(k), inTurn) }
 
-// Table says what went wrong, and where.
+// Table says what went wrong where.
 type Table struct {
-	// Rows are the calls of hosts, in the order of their first, and the turns.
+	// Rows are the calls of hosts, in the order in which they first occurred, and the turns.
 	Rows []TableRow `json:"rows"`
 }
 
@@ -223,7 +224,7 @@ func (t *Table) row(point string) TableRow {
 	return t.Rows[len(t.Rows)-1]
 }
 
-// String is the table.
+// String returns the table as text.
 func (t Table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %-10s", "")
@@ -248,8 +249,7 @@ func (t Table) String() string {
 	return b.String()
 }
 
-// Summary is the line that can be quoted, such as
-// chat: 500 schedules, 0 violations, 1.20 s.
+// Summary returns one line that can be quoted, such as chat: 500 schedules, 0 violations, 1.20 s.
 func (x *Exploration) Summary() string {
 	line := fmt.Sprintf("%s: %s, %s, %.2f s", x.Subject, safetext.Counted(x.Schedules, "schedule"), safetext.Counted(len(x.Violations), "violation"), x.Elapsed.Seconds())
 	if len(x.NotCovered) > 0 {
@@ -258,7 +258,7 @@ func (x *Exploration) Summary() string {
 	return line
 }
 
-// brief is the summary, and what was not covered.
+// brief returns the summary and what was not covered.
 func (x *Exploration) brief() string {
 	text := x.Summary() + "\n"
 	for _, what := range x.NotCovered {
@@ -267,8 +267,8 @@ func (x *Exploration) brief() string {
 	return text
 }
 
-// String is the summary and, below it, the violations and what was not covered; Table has
-// what was tried.
+// String returns the summary, followed by what was not covered and the violations. Table has what
+// was tried.
 func (x *Exploration) String() string {
 	var b strings.Builder
 	b.WriteString(x.brief())
@@ -311,8 +311,9 @@ func breaksOf(name string) string {
 	return ""
 }
 
-// GoTest is a test in Go that fails until the violation is mended, with what happens in it as
-// its comment. It stands where the subject does, which the test calls subject.
+// GoTest returns a Go test that fails until the violation is fixed, with what happens in it as its
+// comment. The test refers to the subject as subject, so it belongs in a file where that is
+// defined.
 func (b Breach) GoTest() string {
 	var text strings.Builder
 	name := "Test" + safetext.CamelCase(b.Invariant) + safetext.CamelCase(b.Schedule.String())

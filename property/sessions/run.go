@@ -15,9 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// run is one run of a schedule. One goroutine directs it: it begins a call, and goes on when
-// that has ended, stands at a point or has died with its process. So one call runs at a
-// time, and where it stops the schedule says.
+// run is one run of a schedule. One goroutine directs it: it begins a call, and goes on when the
+// call has ended, stands still at a point, or has died with its process. So only one call runs at a
+// time, and the schedule says where it stops.
 type run struct {
 	subject  Subject
 	schedule Schedule
@@ -28,30 +28,30 @@ type run struct {
 
 	hosts     map[string]*process
 	mu        sync.Mutex
-	processes []*process // all there were
-	// current is the call that runs, for who watches.
+	processes []*process // all processes, including dead ones
+	// current is the call that runs; the watching goroutine reads it.
 	current  atomic.Pointer[task]
 	progress atomic.Int64
-	behind   atomic.Int64 // seconds that the hosts' clock was set back by
+	behind   atomic.Int64 // by how many seconds the hosts' clock was set back
 
 	once     sync.Once
-	over     chan struct{} // closed when what was frozen may end
+	over     chan struct{} // closed when the goroutines of dead processes may end
 	isJudged bool
-	isLeft   bool // it did not come to its end
+	isLeft   bool // it did not end
 	group    sync.WaitGroup
-	calls    []*task                  // by their actions; nil where an action makes none
-	traces   map[string]*bytes.Buffer // by turns
-	journal  []byte                   // as equal runs have it
+	calls    []*task                  // by action; nil for an action that makes no call
+	traces   map[string]*bytes.Buffer // by turn
+	journal  []byte                   // without what differs between equal runs
 }
 
-// usualLease is the lease of a config that says nothing.
+// usualLease is the lease of a config that has none.
 const usualLease = time.Minute
 
 func newRun(s Subject, schedule Schedule) *run {
 	return &run{subject: s, schedule: schedule, clock: fakes.NewClock(), ledger: newLedger(), label: watchdog.NewLabel(), hosts: map[string]*process{}, traces: map[string]*bytes.Buffer{}, over: make(chan struct{})}
 }
 
-// direct runs the whole schedule and judges it, on a goroutine that may be left behind.
+// direct runs the whole schedule and judges the run, on a goroutine that may be left behind.
 func (r *run) direct() {
 	defer r.label.Begin()()
 	r.instance = r.subject.Open()
@@ -74,10 +74,10 @@ func (r *run) direct() {
 	r.group.Wait()
 }
 
-// thaw has what was frozen end.
+// thaw lets the goroutines of dead processes end.
 func (r *run) thaw() { r.once.Do(func() { close(r.over) }) }
 
-// violations are what was found; of one that was left behind, what there was until then.
+// violations returns what was found; for a run that was left behind, what was found until then.
 func (r *run) violations() []Violation {
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
@@ -86,14 +86,14 @@ func (r *run) violations() []Violation {
 
 func (r *run) broken() bool { return len(r.violations()) > 0 }
 
-// all are the processes that there are by now.
+// all returns the processes that exist by now.
 func (r *run) all() []*process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.processes)
 }
 
-// perform does one action, and gives its call.
+// perform does one action, and returns its call, if any.
 func (r *run) perform(a Action) *task {
 	switch a.Verb {
 	case Wait:
@@ -127,11 +127,11 @@ func (r *run) perform(a Action) *task {
 	return r.call(a)
 }
 
-// call has a host make a call, which ends, stands or dies.
+// call makes a host begin a call, and returns when the call has ended, stands still, or has died.
 func (r *run) call(a Action) *task {
 	p := r.host(a.Host)
 	r.finish(p)
-	p = r.host(a.Host) // which may be another one now
+	p = r.host(a.Host) // the call may have ended the process
 	var body func(context.Context) error
 	var sent session.DeliveryID
 	switch a.Verb {
@@ -160,7 +160,8 @@ func (r *run) call(a Action) *task {
 	return p.begin(sent, unfired(a.Faults), body)
 }
 
-// host is the process of a name; where it has died, another one of the same release.
+// host returns the process with a name. If it has died, host begins another one of the same
+// release.
 func (r *run) host(name string) *process {
 	p := r.hosts[name]
 	switch {
@@ -173,7 +174,7 @@ func (r *run) host(name string) *process {
 	return p
 }
 
-// finish has a call that stands go on to its end.
+// finish lets a call that stands still run to its end.
 func (r *run) finish(p *process) {
 	if p != nil && p.task != nil {
 		p.task.standNoMore()
@@ -181,11 +182,11 @@ func (r *run) finish(p *process) {
 	}
 }
 
-// mostRounds is how often the last host resumes: every attempt of a delivery takes one, and
-// so does each that waits for another.
+// mostRounds is how often the last host resumes. Every attempt at a delivery takes a round, and so
+// does each delivery that waits for another one.
 const mostRounds = 40
 
-// settleAll has a host settle what is left, at which nothing goes wrong.
+// settleAll makes another host settle what is left, without faults.
 func (r *run) settleAll() *process {
 	p := r.begin("last", len(r.instance.Releases)-1)
 	var failure error
@@ -212,11 +213,11 @@ func (r *run) settleAll() *process {
 	return p
 }
 
-// plannedFault is a fault that is to be made once.
+// plannedFault is a fault that is made at most once.
 type plannedFault struct {
 	Fault
 	fired, counted bool
-	off            bool // it is not to be made any more
+	off            bool // it must not be made any more
 }
 
 func unfired(faults []Fault) (all []*plannedFault) {
@@ -229,20 +230,20 @@ func unfired(faults []Fault) (all []*plannedFault) {
 // task is a call of a host under way.
 type task struct {
 	p      *process
-	sent   session.DeliveryID // zero where nothing is delivered
+	sent   session.DeliveryID // zero if nothing is delivered
 	faults []*plannedFault
 	cancel context.CancelCauseFunc
 	events chan event
 	wake   chan none
 
 	mu        sync.Mutex
-	calls     []string // that the host has made so far
-	marks     []mark   // the crossings of its turns, so far
-	reported  bool     // that it has ended, or died
+	calls     []string // the names of the calls that the host has made so far
+	marks     []mark   // the crossings of its turns so far
+	reported  bool     // it was reported that it has ended or died
 	unbounded bool
 }
 
-// standNoMore has a call go on to its end.
+// standNoMore makes a call run to its end without standing still.
 func (t *task) standNoMore() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -251,7 +252,7 @@ func (t *task) standNoMore() {
 	}
 }
 
-// event is why a call does not run any more.
+// event is the reason why a call does not run any more.
 type event uint8
 
 const (
@@ -260,7 +261,7 @@ const (
 	died
 )
 
-// begin begins a call, and gives it when it has ended, stands or has died.
+// begin begins a call, and returns it when it has ended, stands still, or has died.
 func (p *process) begin(sent session.DeliveryID, faults []*plannedFault, body func(context.Context) error) *task {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t := &task{p: p, sent: sent, faults: faults, cancel: cancel, events: make(chan event, 2), wake: make(chan none, 1)}
@@ -269,19 +270,19 @@ func (p *process) begin(sent session.DeliveryID, faults []*plannedFault, body fu
 	p.run.current.Store(t)
 	p.run.group.Go(func() {
 		defer t.end()
-		_ = body(ctx) // it may well fail: what it leaves is judged
+		_ = body(ctx) // an error is fine: what the call leaves is judged
 	})
 	p.await()
 	return t
 }
 
-// sends reports whether the call of a process delivers a delivery.
+// sends reports whether the call of a process sends a delivery.
 func (p *process) sends(id session.DeliveryID) bool {
 	t := p.latest.Load()
 	return t != nil && t.sent == id
 }
 
-// end says that the call has ended, also where it panicked or its goroutine was ended.
+// end reports that the call has ended, even if it panicked or its goroutine was ended.
 func (t *task) end() {
 	if value := recover(); value != nil {
 		t.p.run.ledger.telling(t.p, func(l *ledger) { l.wrong(fails, "panics: %v", value) })
@@ -289,7 +290,7 @@ func (t *task) end() {
 	t.report(ended)
 }
 
-// report has whoever directs the run go on. What has died, or ended, says nothing more.
+// report wakes the goroutine that directs the run. After a call has ended or died it does nothing.
 func (t *task) report(e event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -310,7 +311,7 @@ func (p *process) await() {
 	p.run.current.Store(nil)
 }
 
-// goOn has the call of a process go on that stands.
+// goOn lets the standing call of a process go on.
 func (p *process) goOn() {
 	t := p.task
 	p.run.current.Store(t)
@@ -318,7 +319,7 @@ func (p *process) goOn() {
 	p.await()
 }
 
-// goes wakes a call that stands; one that was woken is left alone.
+// goes wakes a call that stands still. It does nothing if the call was woken already.
 func (t *task) goes() {
 	select {
 	case t.wake <- none{}:
@@ -330,25 +331,25 @@ func (t *task) goes() {
 func (p *process) kill() {
 	p.dead.Store(true)
 	if p.task != nil {
-		p.goOn() // and freezes at once
+		p.goOn() // it freezes at once
 	}
 }
 
-// stand stops a call until it goes on. Whoever calls it holds no lock.
+// stand stops a call until it is woken. The caller must hold no lock.
 func (t *task) stand() {
 	t.report(standing)
 	<-t.wake
 }
 
-// freeze is what becomes of a goroutine of a process that has ended: no line of it runs any
-// more, not even deferred ones, until the run was judged. Then it ends.
+// freeze stops a goroutine of a process that has ended: none of its lines runs any more, not even a
+// deferred one, until the run was judged. Then the goroutine ends.
 func (p *process) freeze(t *task) {
 	p.frozen(t)
 	runtime.Goexit()
 }
 
-// frozen is freeze for the goroutine of a turn, within which the engine cannot end anywhere: it
-// goes on to its next operation when the run was judged.
+// frozen is freeze for the goroutine of a turn. The engine cannot end at any place, so the
+// goroutine goes on to its next operation after the run was judged.
 func (p *process) frozen(t *task) {
 	t.report(died)
 	<-p.run.over
@@ -364,24 +365,24 @@ func (r *run) isOver() bool {
 	}
 }
 
-// mostCalls is how many calls of a host, and mostCrossings how many crossings an action may
-// have, before its process is ended.
+// mostCalls is how many calls of a host, and mostCrossings how many crossings, an action may have
+// before its process is ended.
 const mostCalls, mostCrossings = 5000, 100_000
 
-// point is a call that a process has come to.
+// point is a call that a process has reached.
 type point struct {
 	task   *task
 	number int
 	name   string
 }
 
-// arrive is before a call. Its error is that of the call.
+// arrive is called before a call. If it returns an error, the call fails with it.
 func (p *process) arrive(name string) (point, error) {
 	t := p.latest.Load()
 	if p.run.isOver() || t == nil {
 		return point{}, errDead
 	}
-	if name != "Renew" { // which happens by itself, however still a turn stands
+	if name != "Renew" { // renewals happen by themselves, even while a turn stands still
 		p.run.progress.Add(1)
 	}
 	if p.dead.Load() {
@@ -390,7 +391,7 @@ func (p *process) arrive(name string) (point, error) {
 	if name == "Renew" && p.standing.Load() {
 		p.held.Add(1)
 		select {
-		case <-p.goneOn(): // a process that stands renews nothing
+		case <-p.goneOn(): // a process that stands still renews nothing
 		case <-p.run.over:
 		}
 	}
@@ -420,9 +421,9 @@ func (p *process) arrive(name string) (point, error) {
 	return at, nil
 }
 
-// depart is after a call.
+// depart is called after a call.
 func (p *process) depart(at point) error {
-	if p.dead.Load() { // while it was made
+	if p.dead.Load() { // it died during the call
 		p.freeze(at.task)
 	}
 	if at.fires(CrashAfter) {
@@ -435,7 +436,7 @@ func (p *process) depart(at point) error {
 	return nil
 }
 
-// fires reports whether a fault is to be made at the point, and makes that it is not again.
+// fires reports whether a fault must be made at the point, and marks it as made.
 func (at point) fires(k FaultKind) bool { return at.task.fires(k, at.number) }
 
 func (t *task) fires(k FaultKind, number int) bool {
@@ -456,11 +457,11 @@ type process struct {
 	of      string // a, b or last
 	name    string
 	release int
-	config  session.Config // as the subject made it, with what it leaves out
+	config  session.Config // as the subject made it, with defaults
 	host    *session.Host
 	sched   *fakes.Scheduler
-	task    *task                // that runs or stands, for who directs
-	latest  atomic.Pointer[task] // the same, until another one begins
+	task    *task                // the call that runs or stands still, for the directing goroutine
+	latest  atomic.Pointer[task] // the same, kept until another call begins
 	dead    atomic.Bool
 
 	turning  atomic.Bool // a turn is under way
@@ -470,15 +471,15 @@ type process struct {
 	gone     chan none // closed when it goes on
 
 	steps []session.Step
-	trace *bytes.Buffer     // of the turn under way, or the last
-	began session.SessionID // whose turn that is
+	trace *bytes.Buffer     // of the turn under way, or of the last one
+	began session.SessionID // the session of that turn
 	kept  map[string]bool   // what that turn has written, by collection and key
-	tries *entry            // the delivery that it is for
+	tries *entry            // the delivery that the turn is for
 
-	attempt int // which one at that
+	attempt int // the number of the attempt at it
 }
 
-// stands is where a process stands still. When it goes on its renewals come first.
+// stands makes a process stand still. When it goes on, its renewals come first.
 func (p *process) stands(t *task) {
 	if p.dead.Load() {
 		return

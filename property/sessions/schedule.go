@@ -14,38 +14,38 @@ import (
 // Verb is what an action does.
 type Verb string
 
-// The verbs. The first six take the number of a delivery, from 1.
+// The verbs. The first six take the number of a delivery, counted from 1.
 const (
 	// Deliver sends a delivery, for the first time or again.
 	Deliver Verb = "deliver"
-	// ToSession sends it to a second session of the tenant, ToTenant to a session of the
-	// same name of another tenant.
+	// ToSession sends it to a second session of the tenant, ToTenant to a session with the same
+	// name of another tenant.
 	ToSession Verb = "to-session"
 	ToTenant  Verb = "to-tenant"
-	// OtherPayload sends another payload under its id.
+	// OtherPayload sends another payload under the delivery's id.
 	OtherPayload Verb = "payload"
-	// OtherChannel sends a delivery whose channel has another state, under an id of its
-	// own.
+	// OtherChannel sends a delivery whose channel has another state, under a new id.
 	OtherChannel Verb = "channel"
-	// Erase forgets the session of a delivery.
+	// Erase erases the session of a delivery.
 	Erase Verb = "erase"
 	// Resume settles what others have left.
 	Resume Verb = "resume"
-	// GoOn has the call go on that stands at a point.
+	// GoOn lets the host's call that stands at a point go on.
 	GoOn Verb = "go"
 	// Restart ends the process, wherever it is, and begins another one.
 	Restart Verb = "restart"
-	// ToRelease is a restart with the release of the number, from 1: the oldest.
+	// ToRelease restarts with the release of a number, counted from 1, the oldest.
 	ToRelease Verb = "release"
-	// Wait lets so many seconds pass, and Expire as many as a lease has, and one more. Both
-	// are nobody's.
+	// Wait lets a number of seconds pass, and Expire the length of a lease plus one second. Both
+	// belong to no host.
 	Wait   Verb = "wait"
 	Expire Verb = "expire"
-	// Back sets the clock of all hosts back by so many seconds.
+	// Back sets the clock of all hosts back by a number of seconds.
 	Back Verb = "back"
 )
 
-// verbs says of each verb whether it has a number, a host, and calls that can break.
+// verbs says of each verb whether it takes a number and a host, and whether it makes calls that can
+// break.
 var verbs = map[Verb]struct{ number, host, calls bool }{
 	Deliver: {true, true, true}, ToSession: {true, true, true}, ToTenant: {true, true, true},
 	OtherPayload: {true, true, true}, OtherChannel: {true, true, true}, Erase: {true, true, true}, Resume: {false, true, true},
@@ -55,27 +55,27 @@ var verbs = map[Verb]struct{ number, host, calls bool }{
 // FaultKind is what goes wrong within an action.
 type FaultKind string
 
-// The kinds of faults at a call that a host makes, whose number is that of the call in the
-// action. Crash ends the process before the call, and CrashAfter when it was made; Fail has
-// it fail without being made, and FailAfter when it was.
+// The kinds of faults at a call that a host makes. Fault.At is the number of the call in the
+// action. Crash ends the process before the call, and CrashAfter after it. Fail makes the call fail
+// without being made, and FailAfter after it was made.
 const (
 	Crash      FaultKind = "crash"
 	CrashAfter FaultKind = "crash-after"
 	Fail       FaultKind = "fail"
 	FailAfter  FaultKind = "fail-after"
-	// Stand has the process stand still before the call, until GoOn, or its next action, or
-	// the end; what comes between goes by without it.
+	// Stand makes the process stand still before the call, until GoOn, its next action, or the end
+	// of the schedule. What happens in between happens without it.
 	Stand FaultKind = "stand"
 )
 
-// inTurn stands before the kinds of faults within turns, whose number is that of the
-// crossing, counted through all turns of the action: those of package turn, and Stand.
+// inTurn is the prefix of the kinds of faults within turns: those of package turn, and Stand.
+// Fault.At is then the number of the crossing, counted through all turns of the action.
 const inTurn = "turn-"
 
-// StandInTurn has the process stand still before a crossing of a turn.
+// StandInTurn makes the process stand still before a crossing of a turn.
 const StandInTurn FaultKind = inTurn + "stand"
 
-// InTurn is the kind of a fault within a turn.
+// InTurn returns the kind of fault that makes k within a turn.
 func InTurn(k turn.FaultKind) FaultKind { return FaultKind(inTurn + k.String()) }
 
 // turnFaults are the kinds of package turn that are tried within turns.
@@ -94,28 +94,27 @@ type Fault struct {
 
 // Action is one thing that is done.
 type Action struct {
-	// Host is a or b; empty where the verb is nobody's.
+	// Host is a or b; empty if the verb belongs to no host.
 	Host string
 	Verb Verb
-	// Arg is the number of the delivery or the release, or the seconds; 0 where the verb
-	// has none.
+	// Arg is the number of the delivery or the release, or of seconds; 0 if the verb takes none.
 	Arg    int
 	Faults []Fault
 }
 
-// Schedule is what is done in one run, in order. A subject and a schedule determine a run
-// altogether. In its end the calls that stand go on, and then another host, at which nothing
-// goes wrong, settles what is left.
+// Schedule is the list of what is done in one run, in order. A subject and a schedule determine a
+// run completely. At its end the calls that stand still go on. Then another host settles what is
+// left, without faults.
 type Schedule []Action
 
-// String is the schedule as ParseSchedule reads it, such as
-// a:deliver@1+stand@6,expire,b:resume: host a delivers and stands still before its sixth call,
-// its lease ends, and host b settles what it has left.
+// String returns the schedule in the form that ParseSchedule reads, such as
+// a:deliver@1+stand@6,expire,b:resume: host a delivers and stands still before its sixth call, its
+// lease ends, and host b settles what it has left.
 func (s Schedule) String() string {
 	return strings.Join(safetext.Each(s, Action.String), ",")
 }
 
-// String is the action as a schedule has it.
+// String returns the action in the form that a schedule has.
 func (a Action) String() string {
 	text := string(a.Verb)
 	if a.Host != "" {
@@ -130,10 +129,10 @@ func (a Action) String() string {
 	return text
 }
 
-// MarshalText is String.
+// MarshalText returns String.
 func (s Schedule) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is ParseSchedule.
+// UnmarshalText reads a schedule with ParseSchedule.
 func (s *Schedule) UnmarshalText(text []byte) (err error) {
 	*s, err = ParseSchedule(string(text))
 	return err
@@ -192,7 +191,7 @@ func readAction(text string) (a Action, err error) {
 	return a, nil
 }
 
-// atLeastOne reads a number as strconv.Itoa writes it.
+// atLeastOne reads a positive number as strconv.Itoa writes it.
 func atLeastOne(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err == nil && (n < 1 || strconv.Itoa(n) != text) {
@@ -201,7 +200,7 @@ func atLeastOne(text string) (int, error) {
 	return n, err
 }
 
-// clone is a copy that shares nothing.
+// clone returns a deep copy.
 func (s Schedule) clone() Schedule {
 	c := slices.Clone(s)
 	for i := range c {
@@ -210,7 +209,7 @@ func (s Schedule) clone() Schedule {
 	return c
 }
 
-// fits is the error of numbers that the subject does not have, or nil.
+// fits returns an error if the schedule has a number that the subject does not have.
 func (s Schedule) fits(deliveries, releases int) error {
 	for _, a := range s {
 		switch {
@@ -223,7 +222,7 @@ func (s Schedule) fits(deliveries, releases int) error {
 	return nil
 }
 
-// says is an action in words.
+// says describes an action in words.
 func (a Action) says() string {
 	who := "host " + a.Host
 	switch a.Verb {

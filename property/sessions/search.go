@@ -14,15 +14,15 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// way is one of the ways in which schedules are made of a run.
+// way is one of the ways to derive schedules from a run.
 type way struct {
-	says string // what goes wrong in them
+	says string // what goes wrong in its schedules
 	all  iter.Seq[Schedule]
 }
 
-// explore runs schedules until there are enough: with one thing wrong, in all places, and ones
-// that are drawn, in which many are. The ways take turns, so that each is reached, however many
-// schedules there are of another.
+// explore runs schedules until there are enough: those with one thing wrong, in all places, and
+// random ones with many things wrong. The ways take turns, so that each of them gets its share,
+// however many schedules another one has.
 func (e *exploring) explore() {
 	base := e.base()
 	undisturbed := e.try(base, true)
@@ -47,12 +47,12 @@ func (e *exploring) explore() {
 	e.takeTurns(append(ways, way{"many things wrong, which are drawn", e.drawn()}))
 }
 
-// drawnEvery is how often the ways with one thing wrong take turns for one schedule that is drawn,
-// as long as there are any of them.
+// drawnEvery is how many rounds of the ways with one thing wrong come for one random schedule, as
+// long as any of these ways has schedules left.
 const drawnEvery = 4
 
-// takeTurns runs the schedules of several ways, one of each at a time, and notes what is left of
-// them. The last way is what is drawn, and has no end.
+// takeTurns runs the schedules of several ways, one of each at a time, and notes how many are left.
+// The last way is the random one, which has no end.
 func (e *exploring) takeTurns(ways []way) {
 	tried := make([]int, len(ways))
 	nexts := make([]func() (Schedule, bool), len(ways))
@@ -83,7 +83,7 @@ func (e *exploring) takeTurns(ways []way) {
 	}
 }
 
-// noteLeft notes how many schedules of each way were not run, since there were enough.
+// noteLeft notes how many schedules of each way were not run because the limit was reached.
 func (e *exploring) noteLeft(ways []way, tried []int, nexts []func() (Schedule, bool)) {
 	for i, w := range ways {
 		if i == len(ways)-1 {
@@ -102,12 +102,12 @@ func (e *exploring) noteLeft(ways []way, tried []int, nexts []func() (Schedule, 
 	}
 }
 
-// limit says why schedules were not run, where there were enough.
+// limit says that schedules were not run because the limit was reached.
 func (e *exploring) limit() string {
 	return fmt.Sprintf(": the limit of %s was reached", safetext.Counted(e.options.Schedules, "schedule"))
 }
 
-// goes runs a schedule if there is to be one more, and reports whether there was.
+// goes runs a schedule if another one may be run, and reports whether it did.
 func (e *exploring) goes(s Schedule) bool {
 	if !e.isGoing() {
 		return false
@@ -116,18 +116,18 @@ func (e *exploring) goes(s Schedule) bool {
 	return true
 }
 
-// isGoing reports whether another schedule is to be run.
+// isGoing reports whether another schedule may be run.
 func (e *exploring) isGoing() bool {
 	return !e.over() && !e.isFull() && !(e.options.First && len(e.result.Violations) > 0)
 }
 
-// isFull reports whether as many schedules were run as are to be.
+// isFull reports whether the limit of schedules is reached.
 func (e *exploring) isFull() bool { return e.result.Schedules >= e.options.Schedules }
 
 func (e *exploring) note(text string) { e.result.NotCovered = append(e.result.NotCovered, text) }
 
-// noteCommits notes that a run in which nothing was wrong has committed nothing: where nothing
-// works, little can be violated.
+// noteCommits notes that the undisturbed run has committed nothing: if nothing works, little can be
+// violated.
 func (e *exploring) noteCommits(undisturbed *run) {
 	if undisturbed.isLeft {
 		return
@@ -145,7 +145,7 @@ func (e *exploring) noteCommits(undisturbed *run) {
 	}
 }
 
-// base is every delivery, one after the other.
+// base returns the schedule that sends every delivery, one after the other.
 func (e *exploring) base() (s Schedule) {
 	for i := range e.subject.Deliveries {
 		s = append(s, Action{Host: "a", Verb: Deliver, Arg: i + 1})
@@ -153,14 +153,13 @@ func (e *exploring) base() (s Schedule) {
 	return s
 }
 
-// abandoned is a delivery whose host has died when it had accepted it, and another host
-// that settles it: by calls that the ordinary way of a delivery may not need.
+// abandoned returns a schedule whose host dies when it has accepted a delivery, and in which
+// another host settles it. That takes calls that an undisturbed delivery may not make.
 func abandoned(delivery int) Schedule {
 	return Schedule{{Host: "a", Verb: Deliver, Arg: delivery, Faults: []Fault{{CrashAfter, 1}}}, {Verb: Expire}, {Host: "b", Verb: Resume}}
 }
 
-// ordinary are the schedules with one thing wrong, made of one in which nothing is, and of what
-// it did.
+// ordinary returns the ways with one thing wrong, derived from the base schedule and its run.
 func (e *exploring) ordinary(base Schedule, undisturbed *run) []way {
 	return []way{
 		{"a delivery that comes again, or an older release", e.around(base)},
@@ -170,8 +169,8 @@ func (e *exploring) ordinary(base Schedule, undisturbed *run) []way {
 	}
 }
 
-// behind are the schedules with one thing more wrong, made of those whose first host has died, one
-// after the other.
+// behind returns the ways with one thing more wrong, derived from the runs whose first host has
+// died.
 func (e *exploring) behind(settled []*run) []way {
 	of := func(made func(Schedule, *run) iter.Seq[Schedule]) iter.Seq[Schedule] {
 		return func(yield func(Schedule) bool) {
@@ -190,7 +189,7 @@ func (e *exploring) behind(settled []*run) []way {
 	}
 }
 
-// with is a schedule with a fault in an action, and more actions behind that.
+// with returns the schedule with a fault in an action, and more actions after that action.
 func (s Schedule) with(at int, f Fault, more ...Action) Schedule {
 	c := s.clone()
 	c[at].Faults = append(c[at].Faults, f)
@@ -198,8 +197,8 @@ func (s Schedule) with(at int, f Fault, more ...Action) Schedule {
 	return append(append(c[:at+1], more...), rest...)
 }
 
-// around are schedules in which nothing breaks, and what is delivered is not what one
-// expects.
+// around returns schedules in which nothing breaks, but something unexpected is delivered, or an
+// older release runs.
 func (e *exploring) around(base Schedule) iter.Seq[Schedule] {
 	return func(yield func(Schedule) bool) {
 		for i := range base {
@@ -227,8 +226,9 @@ func (e *exploring) around(base Schedule) iter.Seq[Schedule] {
 	}
 }
 
-// atCalls are schedules with one fault at each call of a host, and the delivery again; what
-// a crash leaves is also found by nobody but a host that resumes.
+// atCalls returns schedules with one fault at each call of a host, followed by the same delivery
+// again. For crashes there are also schedules without the second delivery, and ones in which the
+// clock is set back: then only a host that resumes finds what the crash has left.
 func (e *exploring) atCalls(base Schedule, undisturbed *run) iter.Seq[Schedule] {
 	return func(yield func(Schedule) bool) {
 		for i, t := range undisturbed.calls {
@@ -250,10 +250,10 @@ func (e *exploring) atCalls(base Schedule, undisturbed *run) iter.Seq[Schedule] 
 	}
 }
 
-// daysBack is longer than the last host goes on: what waits for as long is never settled.
+// daysBack is longer than the last host goes on: a wait that lasts as long is never settled.
 const daysBack = 2 * int(mostRounds*time.Hour/time.Second)
 
-// stands are schedules in which a second host comes while the first one stands.
+// stands returns schedules in which a second host comes while the first one stands still.
 func (e *exploring) stands(base Schedule, undisturbed *run) iter.Seq[Schedule] {
 	return func(yield func(Schedule) bool) {
 		for i, t := range undisturbed.calls {
@@ -283,10 +283,10 @@ func (e *exploring) stands(base Schedule, undisturbed *run) iter.Seq[Schedule] {
 	}
 }
 
-// mostStands is at about how many crossings of a call a host stands, spread over all.
+// mostStands is at about how many crossings of a call, evenly spread, a host stands still.
 const mostStands = 6
 
-// inTurns are schedules with one fault at each crossing.
+// inTurns returns schedules with one fault at each crossing.
 func (e *exploring) inTurns(base Schedule, undisturbed *run) iter.Seq[Schedule] {
 	return func(yield func(Schedule) bool) {
 		for i, t := range undisturbed.calls {
@@ -301,7 +301,7 @@ func (e *exploring) inTurns(base Schedule, undisturbed *run) iter.Seq[Schedule] 
 	}
 }
 
-// faults are the kinds that can be made at a crossing.
+// faults returns the kinds of faults that can be made at a crossing.
 func (m mark) faults() []turn.FaultKind {
 	all := []turn.FaultKind{turn.Cancel, turn.CancelAfter, turn.Crash}
 	within := m.kind == adk.KindCall || m.kind == adk.KindReturn
@@ -316,8 +316,8 @@ func (m mark) faults() []turn.FaultKind {
 	return all
 }
 
-// isUsers reports whether the crossing is one of code of the agent that the run stands
-// around.
+// isUsers reports whether the crossing is a call, or a return, of code of the agent that the run
+// wraps.
 func (m mark) isUsers() bool {
 	switch m.seam.Label {
 	case adk.LabelExecutor, adk.LabelTool:
@@ -328,16 +328,16 @@ func (m mark) isUsers() bool {
 	return false
 }
 
-// ownPrefix is what the names of a host's own middlewares begin with.
+// ownPrefix is how the names of a host's own middlewares begin.
 const ownPrefix = "session-"
 
-// The weights of what is drawn, in sum 100.
+// The weights of the verbs in random schedules. Their sum is 100.
 var weights = []struct {
 	verb   Verb
 	weight int
 }{{Deliver, 40}, {Resume, 14}, {ToSession, 7}, {ToTenant, 7}, {OtherPayload, 3}, {OtherChannel, 3}, {GoOn, 8}, {Expire, 5}, {Wait, 4}, {Back, 2}, {Erase, 2}, {Restart, 3}, {ToRelease, 2}}
 
-// drawn are schedules that are drawn, without end.
+// drawn returns random schedules, without end.
 func (e *exploring) drawn() iter.Seq[Schedule] {
 	return func(yield func(Schedule) bool) {
 		for n := uint64(0); yield(e.draw(rand.New(rand.NewPCG(e.options.Seed, n)))); n++ {
@@ -346,7 +346,7 @@ func (e *exploring) drawn() iter.Seq[Schedule] {
 	}
 }
 
-// draw draws a schedule.
+// draw returns a random schedule.
 func (e *exploring) draw(chance *rand.Rand) (s Schedule) {
 	for range 2 + chance.IntN(max(1, e.options.Length-1)) {
 		s = append(s, e.drawAction(chance))
@@ -389,7 +389,7 @@ func (e *exploring) drawAction(chance *rand.Rand) Action {
 	return a
 }
 
-// mostDrawn is the highest call of a host at which something goes wrong that is drawn.
+// mostDrawn is the largest number of a call for a random fault.
 const mostDrawn = 18
 
 func (e *exploring) drawFault(chance *rand.Rand) Fault {

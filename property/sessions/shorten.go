@@ -2,12 +2,12 @@ package sessions
 
 import "slices"
 
-// This file makes the schedules of violations as short as they get, on the live subject.
+// This file shortens the schedules of violations as far as possible, by running the subject.
 
-// mostTries is how many schedules are run to make one shorter.
+// mostTries is how many schedules are run to shorten one.
 const mostTries = 150
 
-// shorten makes the schedules of all violations shorter.
+// shorten shortens the schedules of all violations.
 func (e *exploring) shorten() {
 	for i := range e.result.Violations {
 		b := &e.result.Violations[i]
@@ -21,7 +21,7 @@ func (e *exploring) shorten() {
 	}
 }
 
-// size is how much there is in a schedule: its actions, and what goes wrong in them.
+// size returns the number of actions and faults of a schedule.
 func (s Schedule) size() int {
 	n := len(s)
 	for _, a := range s {
@@ -38,7 +38,7 @@ type shortening struct {
 	tries int
 }
 
-// pass tries each way to make the schedule shorter, and reports whether one was found.
+// pass tries each way to shorten the schedule, and reports whether one was found.
 func (s *shortening) pass() bool {
 	for at := range s.best.Schedule {
 		shorter := append(s.best.Schedule.clone()[:at], s.best.Schedule.clone()[at+1:]...)
@@ -67,7 +67,7 @@ func (s *shortening) pass() bool {
 	return false
 }
 
-// simpler are actions that are easier to follow than one.
+// simpler returns actions that are easier to follow than a.
 func (a Action) simpler() (all []Action) {
 	if a.Host == "b" {
 		first := a
@@ -85,7 +85,7 @@ func (a Action) simpler() (all []Action) {
 		all = append(all, first)
 	}
 	for at, f := range a.Faults {
-		if f.Kind == Stand { // what crashes needs nobody who comes meanwhile
+		if f.Kind == Stand { // what crashes needs no second host in the meantime
 			first := a
 			first.Faults = slices.Clone(a.Faults)
 			first.Faults[at].Kind = Crash
@@ -95,7 +95,7 @@ func (a Action) simpler() (all []Action) {
 	return all
 }
 
-// try takes a schedule in the place of the best, if it shows the same.
+// try replaces the best schedule by a shorter one, if that shows the same violation.
 func (s *shortening) try(shorter Schedule) bool {
 	if s.tries--; s.tries < 0 || s.e.over() {
 		return false

@@ -9,18 +9,17 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// This file stands around the store of a process. Every call of it is a point: here the
-// process may end or stand still, and the call fail. What has been done is told to the
-// ledger.
+// This file wraps the store of a process. Every call of it is a point, at which the process may end
+// or stand still, and the call may fail. What was done is reported to the ledger.
 
-// errBroken is what fails that is broken on purpose.
+// errBroken is the error of what is broken on purpose.
 var errBroken = errors.New("broken by the explorer")
 
-// errDead is what the store answers to a process that has ended, in case deferred code asks.
+// errDead is the answer of the store to a process that has ended, in case deferred code asks.
 var errDead = errors.New("the process has ended")
 
-// pointedStore is a store with points. It embeds none, so that a method that is new has to
-// say here what it does to a ledger.
+// pointedStore is a store with points. It does not embed the store, so that a new method must be
+// written here, with what it reports to the ledger.
 type pointedStore struct {
 	inner session.Store
 	p     *process
@@ -28,8 +27,8 @@ type pointedStore struct {
 
 var _ session.Store = pointedStore{}
 
-// at makes a call at a point. What it has done stays done where it fails afterwards, and
-// tell is told of it.
+// at makes a call at a point, and reports its result with tell. A call that fails afterwards at the
+// point has been made all the same, and is reported.
 func at[T any](s pointedStore, name string, call func() (T, error), tell func(*ledger, T, error)) (result T, err error) {
 	point, err := s.p.arrive(name)
 	if err != nil {
@@ -44,7 +43,7 @@ func at[T any](s pointedStore, name string, call func() (T, error), tell func(*l
 	return result, err
 }
 
-// none is the result of a call that has none but its error.
+// none is the result of a call that returns only an error.
 type none struct{}
 
 func (s pointedStore) do(name string, call func() error, tell func(*ledger)) error {

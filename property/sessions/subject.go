@@ -12,69 +12,68 @@ import (
 	journals "github.com/adkreplay/adkreplay/replay/sessions"
 )
 
-// Subject is code that runs sessions, and can be run again and again.
+// Subject is code that runs sessions, and that can be run again and again.
 type Subject struct {
-	// Name is what reports call it by.
+	// Name is its name in reports.
 	Name string
-	// Open makes what one run of a schedule needs, fresh: a store, a storage and whatever
-	// else outlives a process.
+	// Open makes what one run of a schedule needs, anew: a store, a storage and whatever else
+	// outlives a process.
 	Open func() Instance
-	// Deliveries are what is sent, in the order of their numbers in schedules. They also
-	// come again, to another session and to another tenant. Required.
+	// Deliveries are sent in the order of their numbers in schedules. They also come again, to
+	// another session and to another tenant. Required.
 	Deliveries []session.Delivery
-	// Erases has schedules erase sessions too, which a check then has to expect.
+	// Erases makes schedules erase sessions too. A check must then expect that.
 	Erases bool
-	// Check is asked about every run in its end, when all deliveries are settled, beside
-	// the invariants; an error is a violation.
+	// Check is called for every run, in addition to the invariants, at the end, when all deliveries
+	// are settled. An error is a violation.
 	Check func(Run) error
 
-	// mutant stands between hosts and the store, for tests of the explorer: told tells an
-	// outcome as the host would.
+	// mutant wraps the store of a host, for tests of the explorer. told reports an outcome as the
+	// host would.
 	mutant func(s session.Store, told func(session.Outcome)) session.Store
 }
 
-// Release makes the config of a host of one release of a program. Host gives that host once it
-// is made, for turns that delegate.
+// Release makes the config of a host of one release of a program. host returns that host once it is
+// made, for turns that delegate.
 //
-// Clock, ids, name and NoWait are set by whoever runs it, and a Lease of a minute where there
-// is none. The config's Probe, Journal and Notify are told as well.
+// The explorer sets clock, ids, name and NoWait, and a Lease of a minute if there is none. It also
+// calls the Probe, Journal and Notify of the config.
 type Release func(host func() *session.Host) session.Config
 
 // Instance is what one run has for itself.
 type Instance struct {
-	// Releases make the config of a host, one for each release of the program, the oldest
-	// first. One is enough. Each is called once a process, and what the configs share is
-	// what processes share: the store and the storage, and no lock and no variable.
+	// Releases make the config of a host, one for each release of the program, the oldest first.
+	// One is enough. Each is called once for each process. What the configs share is what processes
+	// share: the store and the storage, but no locks and no variables.
 	Releases []Release
-	// Check is asked about this run beside Subject.Check, and may look into what Open has
-	// made for it.
+	// Check is called for this run in addition to Subject.Check. It may look into what Open has
+	// made for the run.
 	Check func(Run) error
-	// Close is called once, when the run is over and was judged; not where it hangs. It
-	// may be nil.
+	// Close is called once, when the run is over and was judged, but not if the run hangs. It may
+	// be nil.
 	Close func()
 }
 
-// Run is a run that is over: all faults have stopped, and every delivery has been settled
-// that ever will be.
+// Run is a run that is over: all faults have stopped, and every delivery that can be settled is.
 type Run struct {
 	Schedule Schedule
 	// Host is a host of the newest release, for State and History.
 	Host *session.Host
-	// Storage is the agent's, there to be looked into with Scope.
+	// Storage is the agent's storage. Use Scope to look into it.
 	Storage adk.Storage
-	// Sessions are those that have accepted a delivery and were not erased, in the order in
-	// which they began.
+	// Sessions are those that have accepted a delivery and were not erased, in the order in which
+	// they began.
 	Sessions []session.SessionID
-	// Outcomes are what Notify was told, in order.
+	// Outcomes are what Notify received, in order.
 	Outcomes []session.Outcome
 	// Journal has the steps of all processes, in order.
 	Journal *journals.Journal
 }
 
-// Scope is the scope in which the records of a session are fetched.
+// Scope returns the scope in which the records of a session are fetched.
 func (r Run) Scope(id session.SessionID) adk.Scope { return storage.Partition(id).Scope() }
 
-// Values are those of a session in the end, by their keys.
+// Values returns the final values of a session, by key.
 func (r Run) Values(id session.SessionID) (map[string]json.RawMessage, error) {
 	state, err := r.Host.State(context.Background(), id.Tenant, id.Session)
 	values := map[string]json.RawMessage{}
@@ -84,7 +83,7 @@ func (r Run) Values(id session.SessionID) (map[string]json.RawMessage, error) {
 	return values, err
 }
 
-// Validate reports what keeps the subject from being run, or nil.
+// Validate returns an error if the subject cannot be run.
 func (s Subject) Validate() error {
 	if s.Open == nil {
 		return errors.New("the subject has no Open: it makes what one run needs")
@@ -116,7 +115,7 @@ func (i Instance) close() {
 	}
 }
 
-// sent is a delivery as an action sends it.
+// sent returns a delivery as an action sends it.
 func (s Subject) sent(a Action) session.Delivery {
 	d := s.Deliveries[a.Arg-1]
 	switch a.Verb {

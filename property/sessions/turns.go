@@ -11,16 +11,16 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// This file breaks the turns of a process: at each crossing the caller may leave, the process
-// end or stand still, and wherever user code of the agent is called it may fail.
+// This file breaks the turns of a process. At each crossing the caller may leave, or the process
+// may end or stand still; wherever user code of the agent is called, it may fail.
 
-// mark is a crossing of a turn, as far as faults can be made at it.
+// mark is a crossing of a turn, as far as faults need it.
 type mark struct {
 	kind adk.Kind
 	seam adk.Seam // of a call, or of the call that returns
 }
 
-// observer sees the crossings of a turn.
+// observer observes the crossings of a turn.
 type observer struct {
 	p     *process
 	t     *task
@@ -32,7 +32,7 @@ func (p *process) observe(adk.RunInfo) adk.Observer {
 	return &observer{p: p, t: p.latest.Load(), seams: map[int]adk.Seam{}}
 }
 
-// Begin is where what comes before a crossing is made.
+// Begin makes the faults that come before a crossing.
 func (o *observer) Begin(step adk.Step) {
 	p, t := o.p, o.t
 	p.run.progress.Add(1)
@@ -59,7 +59,7 @@ func (o *observer) Begin(step adk.Step) {
 	}
 }
 
-// Tell counts a crossing.
+// Tell counts a crossing, and makes a cancel after it.
 func (o *observer) Tell(x *adk.Crossing) {
 	m := mark{kind: x.Kind}
 	switch x.Kind {
@@ -84,10 +84,10 @@ func (o *observer) Tell(x *adk.Crossing) {
 	}
 }
 
-// Park and Resume are the scheduler's.
+// Park does nothing.
 func (o *observer) Park(int, func() bool) {}
 
-// Resume is where a strand of a process that has ended does not wake.
+// Resume freezes a strand of a process that has ended.
 func (o *observer) Resume(int) {
 	if o.p.dead.Load() {
 		o.p.frozen(o.t)
@@ -103,7 +103,7 @@ func (t *task) crossings() int {
 // enter calls user code of the agent, which may fail instead, or afterwards.
 func (p *process) enter(before, after turn.FaultKind, body func() error) error {
 	t := p.latest.Load()
-	if err := t.breaks(before, t.crossings()); err != nil { // the crossing of the call was told
+	if err := t.breaks(before, t.crossings()); err != nil { // the crossing of the call was counted
 		return err
 	}
 	if err := body(); err != nil {
@@ -112,7 +112,7 @@ func (p *process) enter(before, after turn.FaultKind, body func() error) error {
 	return t.breaks(after, t.crossings()+1)
 }
 
-// breaks fails, or panics, if that is to happen at a crossing.
+// breaks fails, or panics, if a fault requires it at a crossing.
 func (t *task) breaks(k turn.FaultKind, n int) error {
 	switch {
 	case t.fires(InTurn(k), n):
@@ -146,7 +146,7 @@ func (p *process) aroundTool(t *adk.Tool) *adk.Tool {
 	})
 }
 
-// aroundStorage is the storage as turns see it, outside of what is kept back.
+// aroundStorage wraps the storage that turns see, outside of the layer that keeps writes back.
 func (p *process) aroundStorage(s adk.Storage) adk.Storage {
 	return storages.Of(brokenStorage{p, storages.Each(s)})
 }
@@ -156,7 +156,7 @@ type brokenStorage struct {
 	inner map[adk.CollectionName]storages.Obligations
 }
 
-// Fetch is the inner one's; what is fetched has to be the session's.
+// Fetch fetches from the inner storage, and checks that turns fetch no records of other tenants.
 func (b brokenStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) (fetched []adk.Record, err error) {
 	if scope.TurnID == "" {
 		return b.inner[of].Fetch(ctx, scope, of)
@@ -177,7 +177,7 @@ func (b brokenStorage) Fetch(ctx context.Context, scope adk.Scope, of adk.Collec
 	return fetched, err
 }
 
-// Write is the inner one's.
+// Write writes to the inner storage.
 func (b brokenStorage) Write(ctx context.Context, scope adk.Scope, of adk.CollectionName, verb adk.Kind, record adk.Record, key string) error {
 	if scope.TurnID == "" {
 		return b.inner[of].Write(ctx, scope, of, verb, record, key)
