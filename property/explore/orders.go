@@ -14,7 +14,7 @@ import (
 // operation begins or a strand waits. So an order is the sequence of these decisions, and what a
 // strand does from one decision to the next is a step.
 //
-//# Equivalent orders
+// # Equivalent orders
 //
 // Two steps of different strands commute if neither can tell whether the other came before it. Two
 // orders that differ only in the exchange of such steps end in the same way, and it is enough to
@@ -36,7 +36,7 @@ import (
 // on the order of events of two strands, which have no order in production either (EVT-2). Set
 // Options.AllOrders for code that does not meet these assumptions: it tries every order.
 //
-//# Sleep sets
+// # Sleep sets
 //
 // The search is depth first. When every order that begins with a step of strand a at some decision
 // has been tried, a goes to sleep there: after a decision for another strand at this place, the

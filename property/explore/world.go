@@ -155,7 +155,8 @@ func (b *brokenAnswer) given() *adk.Answer {
 }
 
 // aroundWorld returns an Outside that answers instead of the world where a fault requires it, and
-// otherwise calls inner. If no fault is one of the world, it returns inner, which may be nil.
+// otherwise calls inner, if that is not nil. Without a script and without a fault of the world it
+// returns inner itself.
 func (a *attempt) aroundWorld(inner adk.Outside) adk.Outside {
 	if a.script == nil && !slices.ContainsFunc(a.faults, func(f planned) bool { return f.world != nil }) {
 		return inner
