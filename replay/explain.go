@@ -226,7 +226,7 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	d.Times, d.Dialed, d.CallerLeft = first.times, wire.Dialed(want, first.got), r.callerLeft(first)
 	d.ClockAtOnce = compare.DifferInTimes(d.Fields) && r.apart(first, wire.TellsTime)
 	d.Untyped = wire.GaveUp(d.Evidence.Agreed, want, first.got)
-	if got == nil && r.isAllThatIsMissing(found) && !r.want.StepOf(first.want).Failed() { // code that sleeps without the context sleeps to the end
+	if got == nil && r.isAllThatIsMissing(found) && !r.want.StepOf(first.want).Failed() { // whoever sleeps past the context sleeps to the end
 		d.PastBy = first.want.Kind.PastBy()
 	}
 	r.answerable(d, first, want)

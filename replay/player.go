@@ -636,8 +636,8 @@ func (p *player) Opened(x *adk.Crossing) ([]byte, error) {
 	return data, done.Err
 }
 
-// playUntil performs what was recorded in a strand up to the line that ends it,
-// and gives that. mu is held.
+// playUntil performs what was recorded in a strand up to the line that ends it, and returns that
+// line. mu is held.
 func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Crossing, error) {
 	for {
 		x := p.awaitScripted(strand, ends)
@@ -661,7 +661,7 @@ func (p *player) operates(x *adk.Crossing, strand int) {
 	p.performing(x, 1)
 	p.unlocked(func() { p.stage.Operate(x) })
 	p.performing(x, -1)
-	if p.matched == before && !p.Stopped { // user code cannot have made it there, or it told nothing
+	if p.matched == before && !p.Stopped { // no crossing came: user code cannot have made it there
 		p.missing(x)
 	}
 }

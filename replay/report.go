@@ -222,7 +222,7 @@ func (d *Divergence) writeLines(b *strings.Builder) {
 	}
 }
 
-// writeFields writes the fields that differ, at most mostFields lines of them.
+// writeFields writes the fields that differ, at most mostFields of them.
 func (d *Divergence) writeFields(b *strings.Builder) {
 	if d.Class == Panicked { // its line says it
 		return

@@ -34,7 +34,7 @@ import (
 //
 //   - A sleep takes as long as it says.
 //   - Storage that is not live and only writes answers that it has written, as it did for the same
-//     record in the same call, if it asked nothing meanwhile.
+//     record in the same call, if it did nothing else meanwhile.
 //   - A gate is settled as the one in its place was, if it is still open at that time.
 //
 // What is read, what a scripted tool returns and what the world answers depend on the request.

@@ -74,7 +74,7 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	if err := kept.give(made); err != nil {
 		return nil, fmt.Errorf("replay: the new run cannot be recorded: %w", err)
 	}
-	if want.Cut { // what comes after the cut is compared with nothing
+	if want.Cut { // what comes behind is held against nothing
 		made.compare()
 		made.got = describe.Of(made.got.Within(want, made.counterparts))
 		made.found, made.equal, made.views = nil, nil, compare.Views{}

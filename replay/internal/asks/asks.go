@@ -206,10 +206,9 @@ func asksOf(t *calls.Tree) iter.Seq[*calls.Step] {
 	}
 }
 
-// finalAmong finds the final asks among those of one call: an ask that failed and was not made
-// again. If an earlier attempt had passed its deadline, it is not final, because then the code may
-// have stopped for lack of time. With several failed attempts, the last one was one too many and no
-// deadline but its own had passed.
+// finalAmong finds the final asks among those of one call: asks that failed and were not made
+// again. An ask is not final if one of its earlier attempts had passed a deadline. So of several
+// attempts the last one was one too many, and no deadline but its own had passed.
 func (r *Recorded) finalAmong(asks []*ask) {
 	type request struct{ of, json string }
 	type attempts struct {

@@ -13,9 +13,10 @@ import (
 // This file answers what live code asks of the world. asks.Recorded finds the recorded ask; the
 // comparison says later what of a request has changed.
 
-// Answer answers live code with what was recorded. It returns nil, so that the question is asked
-// for real, only for what Live.Outside names (WLD-6) and for scripted code. Where goroutines of
-// live code use the call, the answer and each piece of it wait for their turn.
+// Answer answers live code with what was recorded. It returns nil for a service that Live.Outside
+// names, which is then asked for real (WLD-6), and for a scripted seam, which has the recorded
+// answer itself. Where goroutines of live code use the call, the answer and each piece of it wait
+// for their turn.
 func (p *player) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 	if stub.IsScripted(ctx) {
 		return nil
@@ -28,7 +29,7 @@ func (p *player) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 		return answer
 	}
 	if s := p.strands[op.call.strand]; s != nil && op.rec.IsBesideOthers() {
-		op.call.apart, s.several, p.many = true, true, true // the goroutines that make the others may not have begun yet
+		op.call.apart, s.several, p.many = true, true, true // whoever makes the others may not have begun yet
 	}
 	if len(op.rec.Notes) == 0 {
 		p.inTurn(op.call, op.rec.Done)

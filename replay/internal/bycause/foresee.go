@@ -22,7 +22,9 @@ func (c *newCall) endOf(kind adk.Kind, by int) *adk.Crossing {
 }
 
 // foresee is the recorded crossing that a step will stand for: the next one of its kind in the
-// counterpart of its call; nil if there is none.
+// counterpart of its call; nil if there is none. In a call that several goroutines use, it is also
+// nil while a cancel is due before that crossing and the strand has still to do something that was
+// recorded before the cancel.
 func (p *player) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	x := p.nextOf(s, step)
 	if x == nil || !s.several {
@@ -39,7 +41,7 @@ func (p *player) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	return x
 }
 
-// nextOf is foresee for a call that only one goroutine uses.
+// nextOf is foresee without the check for such a cancel.
 func (p *player) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 	switch {
 	case step.Call == 0 && step.Kind == adk.KindReturn:

@@ -95,7 +95,7 @@ func (p *player) Begin(s adk.Step) {
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, by: strand.byGoroutine(), apart: apart}
 	switch {
-	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // other goroutines of the call may have come farther
+	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // others of the call may have come farther
 		if wire.ReadsClock(s) {
 			p.inTurn(c, p.nextUnmade(strand, s))
 		} else if c.makesApart {

@@ -28,8 +28,9 @@ func New(known wire.Comparer) *Pool {
 	return &Pool{known: known, byCause: map[adk.Digest][]*calls.Step{}, taken: map[*calls.Step]bool{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{}}
 }
 
-// Add files a recorded operation of a call under its cause. If the call is live, live code may have
-// made the id of the operation, so Add files it under the same cause with rename.AnyID as well.
+// Add files a recorded operation of a call under its cause. A wait for a gate it files under OfGate
+// as well. If the call is live, live code may have made the id of the operation, so Add also files
+// it under its cause with rename.AnyID.
 func (p *Pool) Add(c *calls.Call, s *calls.Step, live bool) {
 	said := compare.ArgumentsText(p.known, s.X)
 	if _, inBytes := s.X.Value.([]byte); !inBytes { // the format writes bytes in base64

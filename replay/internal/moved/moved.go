@@ -64,7 +64,7 @@ func (o *Order) Steps(got []*calls.Step, matched map[*calls.Step]*calls.Step) ma
 		}
 		makesApart := slices.ContainsFunc(steps, func(g *calls.Step) bool { return wire.OnlyMakes(g.X) && o.isOfGoroutine(g) })
 		if rest := slices.DeleteFunc(slices.Clone(steps), func(g *calls.Step) bool {
-			return o.isApart(g) || makesApart && wire.OnlyMakes(g.X) // it is not known which id belongs to which goroutine
+			return o.isApart(g) || makesApart && wire.OnlyMakes(g.X) // which id belongs to which goroutine is not known
 		}); len(rest) < len(steps) {
 			steps, places, o.Loosened = rest, placesOf(rest, matched), true
 		}

@@ -164,8 +164,8 @@ func (r *IDs) IsItself(id string) {
 }
 
 // Keeps reports whether a new id stands for a recorded one already, or does now because it is the
-// same. If the two are the same but another new id stands for it, the new id stands for that one,
-// and Keeps returns false.
+// same. If it is the same but another new id stands for the recorded one, the two swap: the new id
+// stands for the text of that other id from then on, and Keeps returns false.
 func (r *IDs) Keeps(want, got string) bool {
 	if want != got || r.known[want] != liveCode {
 		return true
