@@ -12,14 +12,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file checks what no crossing says: that the engine hands to user code
-// what it tells. Scripted seams look at nothing, so an engine that tells one
-// thing and answers another would replay without a difference.
+// This file checks what no crossing shows: that the engine hands to user code what its crossings
+// say. Scripted seams look at nothing, so an engine whose crossings say one thing and whose answers
+// are another would otherwise replay without a difference.
 
-// Wrong reports that the engine handed user code something else than the
-// crossing x says, or leads to. The crossings of other strands may have come
-// between, so it is x that is pointed to, and not where the cursor stands. A
-// late operation is none that was recorded: it has no number.
+// Wrong reports that the engine handed user code something else than the crossing x says, or leads
+// to. The divergence points to x and not to the cursor, because crossings of other strands may have
+// come between. A late operation was not recorded and has no number; Wrong ignores it.
 func (p *player) Wrong(x *adk.Crossing, field string, want, got any) {
 	if x.Seq == 0 {
 		return
@@ -27,7 +26,7 @@ func (p *player) Wrong(x *adk.Crossing, field string, want, got any) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	fields := []compare.FieldDiff{{Field: field, Want: safetext.Shortly(want), Got: safetext.Shortly(got)}}
-	if w, ok := want.(error); ok && fields[0].Want == fields[0].Got { // two chains with the same words
+	if w, ok := want.(error); ok && fields[0].Want == fields[0].Got { // two error chains with the same text
 		if g, ok := got.(error); ok {
 			fields = compare.JSONDiff(field, p.comparer.Text(adk.FieldErr, &adk.Crossing{Err: w}), p.comparer.Text(adk.FieldErr, &adk.Crossing{Err: g}))
 		}
@@ -37,7 +36,7 @@ func (p *player) Wrong(x *adk.Crossing, field string, want, got any) {
 	p.report(d, x)
 }
 
-// Answered compares what an operation answered with what was told of it.
+// Answered compares the answer of an operation with the one in its crossing.
 func (p *player) Answered(x *adk.Crossing, err error) {
 	p.Mu.Lock()
 	told := x
@@ -52,16 +51,16 @@ func (p *player) Answered(x *adk.Crossing, err error) {
 	}
 }
 
-// LastReturn is how the last call in the strand of an operation returned: of a
-// fetch its obligation, of an execute its handler.
+// LastReturn is how the last call in the strand of an operation returned: for a fetch its
+// obligation, for an execute its handler.
 func (p *player) LastReturn(x *adk.Crossing) *adk.Crossing {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	return p.returned[p.besides.presentIn(x.Strand)]
 }
 
-// AnsweredBytes is answered for the opening of a media. A late one, which was not
-// recorded as one, answers with its error alone.
+// AnsweredBytes is Answered for the opening of a media. A late opening was not recorded as one, and
+// answers with its error alone.
 func (p *player) AnsweredBytes(x *adk.Crossing, got []byte, err error) {
 	p.Mu.Lock()
 	told := p.done[x.Op]
@@ -75,9 +74,9 @@ func (p *player) AnsweredBytes(x *adk.Crossing, got []byte, err error) {
 	}
 }
 
-// Resolution takes the settlement of a wait out of what is remembered. It is kept by
-// the wait and not by the gate: before its waiter has compared it, another may have
-// waited for a gate of that id.
+// Resolution returns the settlement of a wait, and forgets it. Settlements are kept by wait and not
+// by gate: before the waiter has compared its own, another may have waited for a gate with the same
+// id.
 func (p *player) Resolution(x *adk.Crossing) *adk.Crossing {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -98,7 +97,7 @@ func (p *player) remember(x *adk.Crossing) {
 	}
 }
 
-// Handed compares what an obligation is called with with what its call says.
+// Handed compares the arguments of an obligation with the ones in its call.
 func (p *player) Handed(s adk.Scope, record adk.Record, key string) {
 	p.Mu.Lock()
 	x, turn, dispatch := p.calls[s.Call], p.namer.Fold.TurnID, ""
@@ -119,7 +118,7 @@ func (p *player) Handed(s adk.Scope, record adk.Record, key string) {
 	}
 }
 
-// handedArgs compares what a handler is called with with what its call says.
+// handedArgs compares the arguments of a handler with the ones in its call.
 func (p *player) handedArgs(dc *adk.DispatchContext, tool *adk.Tool, args map[string]any) {
 	id, _ := dc.Where()
 	p.Mu.Lock()
@@ -134,7 +133,7 @@ func (p *player) handedArgs(dc *adk.DispatchContext, tool *adk.Tool, args map[st
 	}
 }
 
-// Today is a recorded tool with what it did, behind a check of what it is handed.
+// Today is a recorded tool whose handler checks its arguments and then does what was recorded.
 func (p *player) Today(tool *adk.Tool) *adk.Tool {
 	return tool.WithHandler(func(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 		p.handedArgs(dc, tool, args)

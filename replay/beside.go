@@ -11,22 +11,22 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/makers"
 )
 
-// besides are the operations and dispatches that a replay makes on goroutines of their own, as user code
-// that begins some itself did: while one waits, what else its call does goes on.
+// besides makes operations and dispatches on goroutines of their own, where user code made them on
+// goroutines that it started itself. While one of them waits, the rest of its call goes on.
 //
-// Which of them made a crossing is for Makers to say.
+// Makers says which of the goroutines made a recorded crossing.
 type besides struct {
 	makers.Makers
-	goroutines map[int]int // the numbers that Makers gave, by the runtime's
-	nested     bool        // something came between an operation and its event, on one goroutine
+	goroutines map[int]int // the numbers that Makers gave, by the runtime's goroutine ids
+	nested     bool        // some crossing came between an operation and its event, on one goroutine
 	alive      int
 	running    sync.WaitGroup
-	settled    sync.Cond // one is over, or waits inside the engine
+	settled    sync.Cond // signalled when a goroutine has ended, or waits inside the engine
 }
 
-// isBeside reports whether a goroutine of user code's own makes the operation or dispatch x, and not the
-// one that runs a call of the strand: it is through the handle of another one, or the call
-// does something else before it is over, or returns. mu is held.
+// isBeside reports whether a goroutine that user code started made the operation or dispatch x, and
+// not the goroutine that runs the call. That is so where x is made through the handle of another
+// strand's call, or where the call does something else, or returns, before x is over. mu is held.
 func (p *player) isBeside(x *adk.Crossing, strand int) bool {
 	operates := x.Kind.Class() == adk.ClassOperation && x.Phase == adk.Begin && !wire.IsAsk(x) && x.Op != 0
 	if !operates && !wire.IsDispatched(x) || p.besides.Knows(x) {
@@ -35,15 +35,16 @@ func (p *player) isBeside(x *adk.Crossing, strand int) bool {
 	return x.Strand != strand || p.besides.Overlaps(x)
 }
 
-// comesBetween reports whether a goroutine of user code's own made the head x between what
-// another one did and the event of that, which w has announced and which comes behind it. It
-// is to be made there. mu is held.
+// comesBetween reports whether the head x was made, by a goroutine that user code started, between
+// an operation of another goroutine and the event of that operation. w has announced the event,
+// which comes later; x must be made first. mu is held.
 func (p *player) comesBetween(x *adk.Crossing, w wait) bool {
 	return w.step.Kind.Class() == adk.ClassEvent && wire.IsPerformed(x) &&
 		x.Strand == w.strand && p.takes(w, x) && p.besides.ComesSoon(w.step)
 }
 
-// beside makes the operation or dispatch x, which is the head, on a goroutine of its own. mu is held.
+// beside makes the operation or dispatch x, which is the head, on a goroutine of its own. mu is
+// held.
 func (p *player) beside(x *adk.Crossing) {
 	b := &p.besides
 	number := b.Begin(x)
@@ -62,14 +63,14 @@ func (p *player) beside(x *adk.Crossing) {
 	})
 }
 
-// begins notes that the present goroutine has a number.
+// begins stores the number of the present goroutine.
 func (p *player) begins(number int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	p.besides.goroutines[watchdog.ID()] = number
 }
 
-// over notes that the operation x is over, which was made beside.
+// over notes that the operation x, which was made on a goroutine of its own, is over.
 func (p *player) over(number int, x *adk.Crossing, before int, err error) {
 	if err != nil {
 		p.fail(err)
@@ -81,7 +82,7 @@ func (p *player) over(number int, x *adk.Crossing, before int, err error) {
 	p.performing(x, -1)
 	p.besides.alive--
 	p.alive--
-	if p.matched == before && !p.Stopped { // user code cannot have made it there, or it told nothing
+	if p.matched == before && !p.Stopped { // no crossing came: user code cannot have made it there
 		p.missing(x)
 	}
 	p.act()
@@ -90,8 +91,8 @@ func (p *player) over(number int, x *adk.Crossing, before int, err error) {
 	p.besides.settled.Broadcast()
 }
 
-// endBesides ends what outlives the run, once that has told what it could: what comes behind
-// the end of the run is told to nobody. mu is held.
+// endBesides ends the goroutines that outlive the run. It first waits until each of them has ended
+// or waits inside the engine; crossings after the end of the run are not observed. mu is held.
 func (p *player) endBesides() {
 	if !p.besides.Any() {
 		return
@@ -104,7 +105,7 @@ func (p *player) endBesides() {
 	p.unlocked(p.besides.running.Wait)
 }
 
-// byNumber is the number of the present goroutine; 0 is every one that has none.
+// byNumber is the number of the present goroutine; 0 for every goroutine without a number.
 func (b *besides) byNumber() int {
 	if len(b.goroutines) == 0 {
 		return 0
@@ -112,7 +113,7 @@ func (b *besides) byNumber() int {
 	return b.goroutines[watchdog.ID()]
 }
 
-// presentIn tells the present goroutine of a strand from those of all strands.
+// presentIn is a key for the present goroutine: its own number, negated, or else its strand.
 func (b *besides) presentIn(strand int) int {
 	if by := b.byNumber(); by != 0 {
 		return -by
@@ -120,8 +121,9 @@ func (b *besides) presentIn(strand int) int {
 	return strand
 }
 
-// isOf reports whether the head x is for who waits to make: no other goroutine of its strand
-// does. Of an event that nothing explains it is whoever announced it. mu is held.
+// isOf reports whether the head x is for the waiter w to make, and not for another goroutine of its
+// strand. An event that no operation explains is made by the goroutine that announced it. mu is
+// held.
 func (b *besides) isOf(w wait, x *adk.Crossing) bool {
 	if !b.Any() {
 		return true
@@ -129,14 +131,15 @@ func (b *besides) isOf(w wait, x *adk.Crossing) bool {
 	switch by, certain := b.Of(x); {
 	case certain:
 		return by == w.by
-	case w.scripted: // it makes misuse of a handle, and dispatches; what else is uncertain is the engine's
+	case w.scripted: // it makes misuse of a handle, and dispatches; the engine makes what else is uncertain
 		return by == w.by && (wire.IsContained(x) || wire.IsDispatched(x))
 	default:
 		return by == w.by || w.step.Kind == x.Kind && w.step.Call == x.Call
 	}
 }
 
-// told is a recorded crossing, with the payload of the new one where that tells whose it is.
+// told is a recorded crossing. Where goroutines of user code are at work, it has the payload of the
+// new crossing, which shows whose crossing it is.
 func (b *besides) told(recorded, got *adk.Crossing) *adk.Crossing {
 	if !b.Any() && !b.nested || got.Payload == nil {
 		return recorded

@@ -17,43 +17,43 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// comparison holds a new run against the recorded one, call by call: what happened in
-// a call is compared with what happened in its counterpart. Middlewares are
-// found by their paths, operations by kind and arguments; numbers of calls,
-// operations and strands are no difference, nor is what strands did meanwhile.
+// comparison compares a new run with the recorded one, call by call: what happened in a call is
+// compared with what happened in its counterpart. It finds middlewares by their paths, and
+// operations by kind and arguments. The numbers of calls, operations and strands make no
+// difference, nor does what other strands did meanwhile.
 type comparison struct {
 	known     wire.Comparer
 	live      Live
 	want, got *describe.Run
-	paired    bycause.Pairing    // zero where nothing is known of it
-	callers   *codeplace.Callers // who made the operations of the new run
+	paired    bycause.Pairing    // what is known of counterparts already; zero is nothing
+	callers   *codeplace.Callers // where user code called the operations of the new run
 
 	pairs        map[*calls.Call]*calls.Call // from the recorded to the new
-	order        moved.Order                 // that of their steps
+	order        moved.Order                 // finds steps that moved
 	found        []*difference
-	equal        []int // the recorded crossings that agreed
-	counterparts []int // for each recorded crossing the number of its counterpart, 0 if it has none
+	equal        []int // the numbers of the recorded crossings that agreed
+	counterparts []int // at n-1, the new crossing that recorded crossing n stands for; 0 is none
 	views        compare.Views
-	matcher      *matching.Matcher // of their steps
+	matcher      *matching.Matcher // pairs their steps
 }
 
-// difference is one place where the runs part.
+// difference is one place where the runs differ.
 type difference struct {
 	class     Class
 	want, got *adk.Crossing // nil where there is none
 	fields    []compare.FieldDiff
-	move      moved.Move  // where it stands now, if it stands at another place
-	call      *calls.Call // the recorded call that it is in; a new one where there is none
-	at        int         // the recorded crossing that it is at, or behind
+	move      moved.Move  // where the step is now, if it moved
+	call      *calls.Call // the recorded call that it is in
+	at        int         // the number of the recorded crossing that it is at, or behind
 	behind    bool
-	lines     int                 // how many crossings are other, those below included
-	own       bool                // it does not follow from an earlier one
-	unfed     []compare.FieldDiff // what alone does not, where it is an ask that follows
-	repeats   int                 // how often the same was asked once more, and not answered
-	times     int                 // how many of the like the call has, where one stands for several
+	lines     int                 // how many crossings differ, those below included
+	own       bool                // it does not follow from an earlier difference
+	unfed     []compare.FieldDiff // for an ask that follows from one: the fields that do not
+	repeats   int                 // how often the same was asked again without an answer
+	times     int                 // how many such differences the call has, where this one stands for several
 }
 
-// place numbers where a difference is: what is behind a crossing comes behind what is at it.
+// place is a number that orders differences: what is behind a crossing comes after what is at it.
 func (d *difference) place() int {
 	if d.behind {
 		return 2*d.at + 1
@@ -61,12 +61,13 @@ func (d *difference) place() int {
 	return 2 * d.at
 }
 
-// newComparison holds two runs against each other, of which callers knows who made what in the new one.
+// newComparison makes a comparison of two runs. callers says where user code called the operations
+// of the new run.
 func newComparison(known wire.Comparer, live Live, want, got *describe.Run, callers *codeplace.Callers) comparison {
 	return comparison{known: known, live: live, want: want, got: got, callers: callers, order: moved.Order{IsApart: callers.IsApart}}
 }
 
-// compare gives the differences in the recorded order.
+// compare returns the differences in the recorded order, with the one to report first in front.
 func (c *comparison) compare() []*difference {
 	c.pairs, c.counterparts = map[*calls.Call]*calls.Call{}, make([]int, len(c.want.Lines))
 	c.matcher = &matching.Matcher{Known: c.known, Callers: c.callers, Recorded: c.want.Lines, Asks: c.paired.Asks, NewSeq: c.paired.NewSeq}
@@ -85,9 +86,9 @@ func (c *comparison) compare() []*difference {
 	return c.found
 }
 
-// endWhereTheyDid has the calls that ended in another way end before what they did not come to
-// do any more. What was read on by itself, such as the end of an answer whose body is closed as
-// the call ends, is nothing that they came to.
+// endWhereTheyDid moves the end of a call that ended in another way before the operations that the
+// call did not reach any more. What happens by itself after the end does not count as reached, such
+// as the rest of an answer that is read as its body is closed.
 func (c *comparison) endWhereTheyDid() {
 	missing, unanswered := map[*calls.Call][]*difference{}, map[*calls.Call]bool{}
 	for _, d := range c.found {
@@ -99,7 +100,7 @@ func (c *comparison) endWhereTheyDid() {
 		}
 	}
 	for _, end := range c.found {
-		if !end.otherEnd() || unanswered[end.call] { // it came to ask something else
+		if !end.otherEnd() || unanswered[end.call] { // an unanswered ask shows that the call reached something else
 			continue
 		}
 		last := c.lastDone(end.call)
@@ -111,13 +112,13 @@ func (c *comparison) endWhereTheyDid() {
 	}
 }
 
-// otherEnd reports whether a call ended in another way than it was recorded.
+// otherEnd reports whether a call ended in another way than in the recording.
 func (d *difference) otherEnd() bool {
 	return d.got != nil && d.got.Kind == adk.KindReturn && (d.class == ChangedError || d.class == Panicked)
 }
 
-// lastDone is the recorded counterpart of what the code of a call did last in the new run, or
-// of what was done before that; where it did nothing of what was recorded, the call's beginning.
+// lastDone is the last recorded crossing of a call that the new call made again, up to the last
+// operation that its code did. Where it made none, it is the beginning of the call.
 func (c *comparison) lastDone(in *calls.Call) int {
 	script, last := c.pairs[in].Script, in.Begin.Seq
 	if len(script) == 0 {
@@ -131,8 +132,9 @@ func (c *comparison) lastDone(in *calls.Call) int {
 	return last
 }
 
-// moreNotMoved has one id or time that is made more, or less, stand for what came in another order by
-// that: each new one was given the next that was recorded, and none of them changed its place.
+// moreNotMoved handles an id or a time that the code makes once more, or once less. Each later one
+// is then paired with the next recorded one, so that steps seem to have moved. moreNotMoved
+// replaces all of these differences by one: an id or a time that is missing or extra.
 func (c *comparison) moreNotMoved() {
 	for i, d := range c.found {
 		made := c.madeOf(d)
@@ -162,8 +164,8 @@ func (c *comparison) moreNotMoved() {
 	}
 }
 
-// madeOf is, of steps in another order, the id or the time that one of them makes: the one that comes
-// elsewhere now, or the recorded one that another step comes before; nil where there is none.
+// madeOf is the crossing that makes an id or a time in a difference of order: the one that moved,
+// or the recorded one before which another step is now; nil where there is none.
 func (c *comparison) madeOf(d *difference) *adk.Crossing {
 	switch {
 	case d.class != Order:
@@ -175,8 +177,8 @@ func (c *comparison) madeOf(d *difference) *adk.Crossing {
 	return nil
 }
 
-// countTheMade has the first difference stand for all of its like in its call where that only
-// makes an id or a time: none of them says anything that the others do not.
+// countTheMade lets the first difference stand for all similar ones of its call, if it only makes
+// an id or a time: the others say nothing new.
 func (c *comparison) countTheMade() {
 	if len(c.found) == 0 {
 		return
@@ -195,9 +197,9 @@ func (c *comparison) countTheMade() {
 	}
 }
 
-// leadToThePanic puts the panic that live code has ended with before all else that differs:
-// what is missing is so because of it, and whoever reads of anything else first looks there. A
-// request that had no answer comes first, as code that is refused one may panic of that.
+// leadToThePanic puts a panic of live code before all other differences: what is missing is missing
+// because of it. An unanswered request that came before the panic stays first, because code that
+// gets no answer may panic for that reason.
 func leadToThePanic(found []*difference) {
 	first := -1
 	for i, d := range found {
@@ -211,8 +213,8 @@ func leadToThePanic(found []*difference) {
 	lead(found, first)
 }
 
-// leadToTheAct puts what code does otherwise before what it says of that: nothing follows from a
-// log.
+// leadToTheAct puts what code does differently before what it logs about that: nothing follows from
+// a log.
 func leadToTheAct(found []*difference) {
 	if len(found) == 0 || !wire.IsLog(cmp.Or(found[0].want, found[0].got)) {
 		return
@@ -227,8 +229,8 @@ func leadToTheAct(found []*difference) {
 	}
 }
 
-// leadToTheUnanswered puts an ask of a goroutine without an answer before what is missing of what
-// came at once with it: that follows, where the goroutine did not go on.
+// leadToTheUnanswered puts an unanswered ask of a goroutine before something that is missing at the
+// same time: if the goroutine did not go on, that is missing because of the ask.
 func (c *comparison) leadToTheUnanswered() {
 	if len(c.found) == 0 || c.found[0].class != Missing || c.found[0].got != nil {
 		return
@@ -242,8 +244,8 @@ func (c *comparison) leadToTheUnanswered() {
 	}
 }
 
-// lastOwn is the recorded counterpart of what the code of a call did last before a crossing of the
-// new run, but for what goroutines did.
+// lastOwn is the last recorded crossing of a call that its own code, and no goroutine that it
+// started, made again before a crossing of the new run.
 func (c *comparison) lastOwn(in *calls.Call, before int) (last int) {
 	for _, s := range in.Steps {
 		if now := c.counterparts[s.X.Seq-1]; now > 0 && now < before && !c.callers.IsApart(c.got.Lines[now-1]) {
@@ -253,16 +255,16 @@ func (c *comparison) lastOwn(in *calls.Call, before int) (last int) {
 	return last
 }
 
-// lead puts one difference before all others.
+// lead moves the difference at an index to the front.
 func lead(found []*difference, at int) {
 	first := found[at]
 	copy(found[1:at+1], found[:at])
 	found[0] = first
 }
 
-// leadToTheUse puts what a new id or a time is for before them: a record that is stored is
-// what somebody has written, and the id that it was made with says nothing of it. Of what is
-// missing it is the same: a gate that nobody waits for any more needs no id.
+// leadToTheUse puts the use of a new id or a time before the making of it: a stored record is what
+// somebody wrote, and the id that was made for it says nothing. The same holds for what is missing:
+// a gate that the code does not wait for any more needs no id.
 func leadToTheUse(found []*difference) {
 	isNew := func(d *difference) bool {
 		return d.want == nil && (d.class == Extra || d.class == Unanswered) && d.at == found[0].at
@@ -285,8 +287,8 @@ func leadToTheUse(found []*difference) {
 	}
 }
 
-// calls compares a call with its counterpart. It gives the last recorded crossing
-// that the new one came to, in the strands below it too.
+// calls compares a call with its counterpart. It returns the last recorded crossing that the new
+// call reached, including the strands below it.
 func (c *comparison) calls(want, got *calls.Call) (reached int) {
 	c.pairs[want] = got
 	c.lines(want, want.Begin, got.Begin)
@@ -306,9 +308,8 @@ func (c *comparison) calls(want, got *calls.Call) (reached int) {
 	return reached
 }
 
-// endings compares two calls that ended in two ways: the difference is where the
-// new one ended, last being what it had in common with the recorded one, and not
-// in what it did not come to do.
+// endings compares two calls that ended in different ways. The difference is where the new call
+// ended, and not what it did not reach. last is the last recorded crossing that both have.
 func (c *comparison) endings(want, got *calls.Call, last int) {
 	d := &difference{class: ChangedError, want: want.Return, got: got.Return, call: want, at: last, behind: true, lines: 1,
 		fields: compare.WithoutFollowing(compare.CompareInputs(c.known, want.Return, got.Return))}
@@ -330,7 +331,7 @@ func (c *comparison) add(d *difference) { c.found = append(c.found, d) }
 func (c *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 	c.counterparts[want.Seq-1] = got.Seq
 	fields := compare.CompareInputs(c.known, want, got)
-	if wire.EngineMakesID(want) { // it is the replay that gives the engine its ids, by who asks first
+	if wire.EngineMakesID(want) { // the replay makes these ids, in the order in which the engine asks
 		fields = slices.DeleteFunc(fields, func(f compare.FieldDiff) bool { return f.Of == adk.FieldName })
 	}
 	if want.Kind.Uses(adk.FieldDigest) && len(fields) > 0 {
@@ -344,8 +345,8 @@ func (c *comparison) lines(in *calls.Call, want, got *adk.Crossing) {
 	c.add(&difference{class: classOf(want, fields), want: want, got: got, fields: fields, call: in, at: want.Seq, lines: 1})
 }
 
-// steps compares what happened in a call. It gives the last recorded crossing
-// that the new call came to, in the strands below it too.
+// steps compares what happened in a call. It returns the last recorded crossing that the new call
+// reached, including the strands below it.
 func (c *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int) {
 	want, got = c.otherPieces(in, want, got)
 	matched := c.matcher.Match(want, got)
@@ -373,8 +374,8 @@ func (c *comparison) steps(in *calls.Call, want, got []*calls.Step) (reached int
 	return max(at, reached)
 }
 
-// extra adds a step that was not recorded. What the engine says of what went on
-// below, an error or a cancel, comes behind it.
+// extra adds a step that was not recorded. An error or a cancel that the engine reports comes after
+// what went on below.
 func (c *comparison) extra(in *calls.Call, g *calls.Step, at int) {
 	class := Extra
 	if g.Call == nil && g.X.Kind.Class() != adk.ClassOperation {
@@ -389,8 +390,8 @@ func (c *comparison) extra(in *calls.Call, g *calls.Step, at int) {
 	c.add(&difference{class: class, got: g.X, call: in, at: at, behind: true, lines: g.Size(), fields: c.pipelines(g)})
 }
 
-// repeats reports whether a step asks once more what the world has not answered: one
-// difference then stands for all of them, since clients ask again by themselves.
+// repeats reports whether a step repeats an ask that got no answer. One difference then stands for
+// all of them, because clients retry by themselves.
 func (c *comparison) repeats(g *calls.Step) bool {
 	if !g.IsAsk() {
 		return false
@@ -405,8 +406,7 @@ func (c *comparison) repeats(g *calls.Step) bool {
 	return false
 }
 
-// pipelines says, of a middleware that is dropped, added or moved, how its
-// pipeline was changed.
+// pipelines says how a pipeline was changed, for a middleware that was dropped, added or moved.
 func (c *comparison) pipelines(s *calls.Step) []compare.FieldDiff {
 	if s.Call == nil {
 		return nil
@@ -415,8 +415,8 @@ func (c *comparison) pipelines(s *calls.Step) []compare.FieldDiff {
 	return slices.DeleteFunc(all, func(d compare.FieldDiff) bool { return d.Field != s.X.Seam.Label })
 }
 
-// pair compares two steps that correspond. It gives the last recorded crossing
-// that the new one came to.
+// pair compares two steps that correspond. It returns the last recorded crossing that the new step
+// reached.
 func (c *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 	if w.Call != nil {
 		return c.calls(w.Call, g.Call)
@@ -436,7 +436,7 @@ func (c *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 	case w.Done != nil && g.Done != nil:
 		c.lines(in, w.Done, g.Done)
 		return max(reached, w.Done.Seq)
-	case wire.IsPause(w.X) && (w.Failed() || g.Failed()): // a goroutine that nobody waits for comes to that, or not
+	case wire.IsPause(w.X) && (w.Failed() || g.Failed()): // a goroutine that no code waits for may or may not reach the end
 	case w.Done != nil:
 		c.add(&difference{class: Missing, want: w.Done, call: in, at: w.Done.Seq, lines: 1})
 	case g.Done != nil:
@@ -445,15 +445,13 @@ func (c *comparison) pair(in *calls.Call, w, g *calls.Step) (reached int) {
 	return reached
 }
 
-// endedOtherwise reports whether two operations gave two different answers: what
-// ended the wait of one then did not end the other's, and is no difference of
-// its own.
+// endedOtherwise reports whether two operations ended with different errors. What ended the wait of
+// one then did not end the wait of the other, and is no difference of its own.
 func (c *comparison) endedOtherwise(w, g *calls.Step) bool {
 	return w.Done != nil && g.Done != nil && !c.known.SameError(w.Done.Err, g.Done.Err)
 }
 
-// notes compares the events and facts of two operations, each with the next of
-// its kind.
+// notes compares the events and facts of two operations, each with the next one of its kind.
 func (c *comparison) notes(in *calls.Call, w, g *calls.Step) {
 	implied := func(x *adk.Crossing) bool { return x.Kind.Class() == adk.ClassFact && c.endedOtherwise(w, g) }
 	rest := slices.Clone(g.Notes)
@@ -496,8 +494,8 @@ func (c *comparison) below(in *calls.Call, w, g *calls.Step) (reached int) {
 	return reached
 }
 
-// cameTo is the last recorded crossing of a strand whose counterpart happened
-// before a crossing of the new run.
+// cameTo is the last recorded crossing of a strand whose counterpart happened before a crossing of
+// the new run.
 func (c *comparison) cameTo(strand string, x *adk.Crossing) (last int) {
 	for i, seq := range slices.Backward(c.counterparts) {
 		if seq > 0 && seq < x.Seq && c.want.Strands[c.want.Lines[i].Strand] == strand {

@@ -11,10 +11,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/streams"
 )
 
-// otherPieces takes the streams out of two lists of steps that say the same text in other
-// pieces, and adds one difference for each. It gives the rest of both. Where a secret was cut
-// over pieces, redaction has left some of nothing behind the placeholder: who drops such, as
-// many do, says the same pieces.
+// otherPieces removes from two lists of steps the streams that say the same text in other pieces,
+// and adds one difference for each. It returns what is left of both. There is no difference where
+// the pieces are the same except for empty ones next to a placeholder: redaction leaves empty
+// pieces where it cut a secret that went over several, and code often drops empty pieces.
 func (c *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restWant, restGot []*calls.Step) {
 	if !slices.ContainsFunc(got, func(s *calls.Step) bool { return wire.IsDelta(s.X) }) {
 		return want, got
@@ -49,7 +49,7 @@ func (c *comparison) otherPieces(in *calls.Call, want, got []*calls.Step) (restW
 	return without(want), without(got)
 }
 
-// emptied takes the pieces of nothing among some for such that the new run has too.
+// emptied counts the empty pieces among some as equal, as if the new run had them, too.
 func (c *comparison) emptied(pieces []*calls.Step) {
 	for _, s := range pieces {
 		if !wire.SaysNothing(s.X) {

@@ -36,7 +36,7 @@ type replayed struct {
 	comparison
 	trace     *trace.Trace      // of the new run
 	shown     *trace.Trace      // the same, without what the recording's redaction hides
-	secrets   []redact.Pattern  // what it hides
+	secrets   []redact.Pattern  // what the redaction hides
 	redaction *redacting.Writer // what Live.Redact has found in it; nil without rules
 	lines     []trace.Line      // its crossings, with the recorded ids
 	outcome   *bycause.Outcome
@@ -58,12 +58,12 @@ func (r *replayed) report() *Report {
 	return report
 }
 
-// neverEnds has a report say who waits for whom in a run that never ends.
+// neverEnds adds who waits for whom to the report on a run that never ends.
 func (r *replayed) neverEnds(report *Report) {
 	if r.outcome.Endless == nil {
 		return
 	}
-	if report.Divergence == nil { // it is the recording, as far as that goes
+	if report.Divergence == nil { // the run is as recorded, as far as it goes
 		last := r.want.Lines[len(r.want.Lines)-1]
 		report.Divergence = &Divergence{Class: Missing, Crossing: last.Seq + 1, Seam: r.want.SeamOf(last).String(), Strand: last.Strand,
 			At: last.At.Sub(r.want.Lines[0].At), Evidence: &Evidence{}}
@@ -72,18 +72,18 @@ func (r *replayed) neverEnds(report *Report) {
 	report.NotCompared = append(report.NotCompared, "what would have come then: the run never ends, and was left behind")
 }
 
-// isRecorded reports whether the new run is the recording to the last crossing, numbers and
-// time too.
+// isRecorded reports whether the new run equals the recording in every crossing, including numbers
+// and times.
 func (r *replayed) isRecorded() bool { return r.got == r.want }
 
-// unreached are the live seams that the new run did not come to. What a run is
-// given is always reached, but for listeners of gates: they need one.
+// unreached are the live seams that the new run did not reach. What a run is given is always
+// reached, except for listeners of gates, which need a gate.
 func (r *replayed) unreached() (never []string) {
 	reached := map[string]bool{Prompt: true, Stash: true, Tools: true}
 	for _, c := range r.got.Calls {
 		if r.live.chooses(c) {
 			reached[c.Begin.Seam.Label+"/"+c.Begin.Seam.Name] = true
-			reached[c.Begin.Seam.Label] = true // of LiveExecutor, which has no name
+			reached[c.Begin.Seam.Label] = true // for LiveExecutor, which has no name
 		}
 	}
 	reached[Gates] = !r.live.given(Gates) || slices.ContainsFunc(r.got.Lines, wire.OpensGate)
@@ -95,8 +95,8 @@ func (r *replayed) unreached() (never []string) {
 	return never
 }
 
-// brought are the seams of tools that live code brought itself, such as those that are forged
-// for artifacts or that a server offers, and that ran.
+// brought are the seams of tools that live code brought itself and that ran, such as tools that are
+// forged for artifacts or that a server offers.
 func (r *replayed) brought() (seams []string) {
 	parts, called := r.live.parts(), map[string]bool{}
 	for _, c := range r.got.Calls {
@@ -116,7 +116,7 @@ func (r *replayed) brought() (seams []string) {
 	return seams
 }
 
-// unseen says what no crossing tells: what live code can do so, and what it was refused.
+// unseen says what no crossing shows: what live code can do, and what it was refused.
 func (r *replayed) unseen() []string {
 	said := r.live.unseen()
 	if refused := r.refused(); len(refused) > 0 {
@@ -125,8 +125,8 @@ func (r *replayed) unseen() []string {
 	return said
 }
 
-// refused are those who were asked beside the context and were not to be, with how often where that
-// is known.
+// refused are the services that were asked with a context that belongs to no call, and that Outside
+// does not name, with how often where that is known.
 func (r *replayed) refused() []string {
 	return safetext.Each(r.outcome.Refused, func(a beside.Ask) string {
 		if a.Times == 0 {
@@ -136,8 +136,8 @@ func (r *replayed) refused() []string {
 	})
 }
 
-// notCompared says what this replay could not hold against the recording. Of a pipeline and of
-// the tools it names what is not live where others are.
+// notCompared says what this replay could not compare with the recording. Of a pipeline and of the
+// tools, it names the entries that are not live only if others are.
 func (r *replayed) notCompared() []string {
 	said := r.unseen()
 	var left []string
@@ -171,8 +171,8 @@ func (r *replayed) notCompared() []string {
 	return said
 }
 
-// contract holds a run against what the contract makes of its crossings: one
-// that breaks it is no turn, recorded or not.
+// contract is the first place where the crossings of a run contradict the contract: such a run is
+// no turn, recorded or not. nil if there is none.
 func contract(lines []*adk.Crossing) *Divergence {
 	names := describe.New(state.New())
 	for i, x := range lines {
@@ -191,7 +191,7 @@ func contract(lines []*adk.Crossing) *Divergence {
 	return nil
 }
 
-// explain makes a divergence of the first difference, and says what follows.
+// explain makes a divergence of the first difference, and says what follows from it.
 func (r *replayed) explain(found []*difference) *Divergence {
 	first := found[0]
 	d := &Divergence{Class: first.class, Crossing: first.at, Fields: first.fields, Evidence: &Evidence{}, Refused: r.refused(), After: r.impact(found)}
@@ -226,22 +226,23 @@ func (r *replayed) explain(found []*difference) *Divergence {
 	d.Times, d.Dialed, d.CallerLeft = first.times, wire.Dialed(want, first.got), r.callerLeft(first)
 	d.ClockAtOnce = compare.DifferInTimes(d.Fields) && r.apart(first, wire.TellsTime)
 	d.Untyped = wire.GaveUp(d.Evidence.Agreed, want, first.got)
-	if got == nil && r.isAllThatIsMissing(found) && !r.want.StepOf(first.want).Failed() { // who sleeps past the context sleeps to the end
+	if got == nil && r.isAllThatIsMissing(found) && !r.want.StepOf(first.want).Failed() { // whoever sleeps past the context sleeps to the end
 		d.PastBy = first.want.Kind.PastBy()
 	}
 	r.answerable(d, first, want)
 	return d
 }
 
-// sides finds the recorded crossing and that of today that the first difference is about, and says them.
+// sides finds the recorded crossing and today's crossing that the first difference is about, and
+// describes them in d.
 func (r *replayed) sides(d *Divergence, found []*difference) (want, got *adk.Crossing) {
 	first := found[0]
 	want, got = first.want, first.got
-	unanswered := d.Class == Extra && r.isUnanswered(first.got) // what came of that is of the replay
+	unanswered := d.Class == Extra && r.isUnanswered(first.got) // what came of that is the replay's doing
 	if want == nil && !unanswered {
 		want = r.instead(found)
 		if want != nil && d.Class == Extra && !r.endedBy(first) {
-			d.Class, d.Seam = Missing, r.want.SeamOf(want).String() // what stands in its place now came of that, or with it
+			d.Class, d.Seam = Missing, r.want.SeamOf(want).String() // what is in its place now is a consequence, or came with it
 		}
 	}
 	if want != nil {
@@ -256,7 +257,7 @@ func (r *replayed) sides(d *Divergence, found []*difference) (want, got *adk.Cro
 	return want, got
 }
 
-// isLeft reports whether one like the last of what is missing is made all the same.
+// isLeft reports whether the new call still makes a crossing like the last of what is missing.
 func (r *replayed) isLeft(first *difference, want *adk.Crossing, also []*adk.Crossing) bool {
 	last := want
 	if len(also) > 0 {
@@ -267,10 +268,10 @@ func (r *replayed) isLeft(first *difference, want *adk.Crossing, also []*adk.Cro
 	})
 }
 
-// answerable says which answers there are for what was asked, and why it has none of them.
+// answerable says which recorded answers come near to what was asked, and why it got none of them.
 func (r *replayed) answerable(d *Divergence, first *difference, want *adk.Crossing) {
 	switch {
-	case d.Class == Missing: // what came in its place asks for no answer
+	case d.Class == Missing: // what came in its place needs no answer
 	case first.want == nil:
 		d.Candidates = r.candidates(first.got, want)
 	case first.got != nil:
@@ -284,8 +285,9 @@ func (r *replayed) answerable(d *Divergence, first *difference, want *adk.Crossi
 	}
 }
 
-// hadIDBefore reports whether an ask has another random id than the one like it before, and was recorded
-// with the same: a key that is made for each try, as where the service shall know it again by that.
+// hadIDBefore reports whether an ask has another random id than the similar ask before it, although
+// both had the same in the recording. An example is a key that is made anew for each retry, where
+// the service needs the same key to recognize it.
 func (r *replayed) hadIDBefore(d *difference) bool {
 	if d.want == nil || d.got == nil || !wire.Asks(d.want) || !wire.Asks(d.got) {
 		return false
@@ -310,8 +312,8 @@ func sharesID(one, other *adk.Crossing) bool {
 	return slices.ContainsFunc(likeness.RandomID.FindAllString(string(one.JSON), -1), func(id string) bool { return strings.Contains(string(other.JSON), id) })
 }
 
-// callerLeft is the crossing at which the caller left in the midst of the call of a difference,
-// while goroutines that live code has begun were at work in it; 0 where that was not so.
+// callerLeft is the crossing at which the caller left during the call of a difference, while
+// goroutines that live code started were at work in it; else 0.
 func (r *replayed) callerLeft(first *difference) int {
 	if !r.apart(first, func(*adk.Crossing) bool { return true }) {
 		return 0
@@ -319,17 +321,17 @@ func (r *replayed) callerLeft(first *difference) int {
 	return r.want.CallerLeft(first.call)
 }
 
-// apart reports whether goroutines that live code has begun made such crossings in the call of a
+// apart reports whether goroutines that live code started made such crossings in the call of a
 // difference.
 func (r *replayed) apart(first *difference, such func(*adk.Crossing) bool) bool {
 	in := r.pairs[first.call]
 	return in != nil && slices.ContainsFunc(in.Steps, func(s *calls.Step) bool { return such(s.X) && r.callers.IsApart(s.X) })
 }
 
-// byOperations are the seams that operations call: all others are called by the engine.
+// byOperations are the labels of the seams that operations call: the engine calls all others.
 var byOperations = []string{adk.LabelStorage, adk.LabelTool, adk.LabelStrand}
 
-// goesOn says what the call did next on the side that has nothing where the other did
+// goesOn says what the call did next on the side that has nothing, where the other side did
 // something: what came after it, or how the call ended.
 func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Crossing) {
 	in, before, run := first.call, d.Crossing-1, r.want
@@ -344,7 +346,7 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 	if in == nil {
 		return
 	}
-	if x := cmp.Or(first.want, first.got); x.Kind == adk.KindCall && !wire.IsDispatched(x) { // of a pipeline, which no operation calls
+	if x := cmp.Or(first.want, first.got); x.Kind == adk.KindCall && !wire.IsDispatched(x) { // no operation calls a pipeline's seam
 		if run == r.got && first.want != nil {
 			before = slices.Max(append(r.counterparts[:x.Seq-1:x.Seq-1], before))
 		}
@@ -360,8 +362,9 @@ func (r *replayed) goesOn(d *Divergence, first *difference, want, got *adk.Cross
 	}
 }
 
-// also says which operations of its kind are missing with one, the next ones of its call; behind
-// a pause, which is made for something, those of the next kind, and so of what is extra.
+// also lists the next operations of the call that are missing together with the first, if they are
+// of the same kind. If the first is a pause, missing or extra, it lists those of the next kind, for
+// which the pause was made.
 func (r *replayed) also(d *Divergence, first *difference, want, got *adk.Crossing) {
 	at, run, in := want, r.want, first.call
 	if d.Class == Extra && got != nil && wire.IsPause(got) {
@@ -392,8 +395,8 @@ func (r *replayed) also(d *Divergence, first *difference, want, got *adk.Crossin
 	}
 }
 
-// ambiguous is the recorded ask that was as much like a changed one as the one whose
-// answer that got.
+// ambiguous is the recorded ask that was as similar to a changed one as the ask whose answer it
+// got.
 func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
 	rival := r.paired.Rivals[got.Seq]
 	if rival == 0 {
@@ -403,7 +406,8 @@ func (r *replayed) ambiguous(got *adk.Crossing) []Candidate {
 		Refused: []string{"is as much like it: whose answer is meant is ambiguous, and the earlier one's was given"}}}
 }
 
-// besideLine is what another crossing stands beside, in a line. A strand has another number there.
+// besideLine is the line of the crossing next to which something moved. A strand has another number
+// in the new run, so the line of a fork leaves it out.
 func (r *replayed) besideLine(x *adk.Crossing) string {
 	if wire.Forks(x) {
 		return describe.Gist(x)
@@ -411,16 +415,16 @@ func (r *replayed) besideLine(x *adk.Crossing) string {
 	return r.want.Line(x)
 }
 
-// place says where in live code the first difference is: the line of the operation, and who called
-// that, or the line that set the deadline which struck in it. Where there is none it is the line of
-// the source that says what differs; and where no one line does, the last one before what did not
-// happen, the next one where there is none, where the code begins that made no operation, or who made
-// what the run was given.
+// place finds where in live code the first difference is. For an operation it is the line that made
+// it, with its callers, or the line that set the deadline that expired in it. If there is no
+// operation, it is the one line of the source that says what differs. Where there is no such line,
+// it is the operation before what did not happen, or else the operation after it; where the code
+// made no operation, it is where the code begins, or where what the run was given was made.
 func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	says := written.Of(first.fields, r.live.Config)
 	if got != nil && (r.called(d, r.got.OperationOf(got)) || first.class == Panicked && r.called(d, got)) {
 		lines := r.callers.Of(cmp.Or(r.got.OperationOf(got), got))
-		if d.Class == ChangedInput && wire.IsAsk(got) { // what is asked was put together before
+		if d.Class == ChangedInput && wire.IsAsk(got) { // the request was put together before this line
 			d.Place = lines[0].AskedAt()
 		}
 		if d.Class == ChangedError {
@@ -437,7 +441,7 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 		return
 	}
 	last, next := r.around(in, first)
-	if first.got == nil && r.callers.IsApart(last) { // of another goroutine, it may be
+	if first.got == nil && r.callers.IsApart(last) { // it may belong to another goroutine
 		last, next = r.heard(first.want), nil
 	}
 	switch lines := r.callers.Of(last); {
@@ -447,7 +451,7 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 		d.Place = r.callers.Of(next)[0].Before()
 	case len(lines) == 0:
 		d.Place = cmp.Or(written.Option(first.fields, r.live.Config, in.Begin.Seam, in.KeyOf(got), begins), written.Made(r.live.Config, in.Begin.Seam))
-	case d.isOfAResult(): // all that the seam's function called has returned
+	case d.isOfAResult(): // all operations of the seam's function have returned
 		d.Place = lines[len(lines)-1].After()
 	default:
 		r.called(d, last)
@@ -455,7 +459,8 @@ func (r *replayed) place(d *Divergence, first *difference, got *adk.Crossing) {
 	}
 }
 
-// called takes the lines of an operation of the new run, and reports whether it has any.
+// called sets the place of the divergence to an operation of the new run, and reports whether the
+// operation's lines are known.
 func (r *replayed) called(d *Divergence, op *adk.Crossing) bool {
 	lines := r.callers.Of(op)
 	if len(lines) == 0 {
@@ -471,8 +476,8 @@ func (r *replayed) called(d *Divergence, op *adk.Crossing) bool {
 	return true
 }
 
-// codeOf is the live call of the new run that a difference is in, and where its code
-// begins; nil where it is in none. The code of a strand is that of who forked it.
+// codeOf is the live call of the new run that a difference is in, and where its code begins; nil
+// where it is in none. The code of a strand belongs to the call that forked it.
 func (r *replayed) codeOf(first *difference) (in *calls.Call, begins string) {
 	if first.got != nil {
 		in = r.got.Calls[wire.CallOf(first.got)]
@@ -490,8 +495,8 @@ func (r *replayed) codeOf(first *difference) (in *calls.Call, begins string) {
 	return nil, ""
 }
 
-// around are the operations of a call of the new run before and behind a difference whose lines
-// are known; nil where there are none.
+// around finds the last operation before a difference, and the next one after it, in a call of the
+// new run; only those whose lines are known. nil where there is none.
 func (r *replayed) around(in *calls.Call, first *difference) (last, next *adk.Crossing) {
 	before := r.newBefore(first)
 	for _, s := range in.Script {
@@ -506,9 +511,9 @@ func (r *replayed) around(in *calls.Call, first *difference) (last, next *adk.Cr
 	return last, nil
 }
 
-// heard is the operation of a goroutine of the new run whose recorded counterpart was over just before
-// a recorded crossing, which is what the goroutine did next; nil where there is none, and where that of
-// another goroutine was over at the same moment.
+// heard is the operation of a goroutine of the new run whose recorded counterpart ended just before
+// want: the goroutine probably did want next. nil where there is none, and where an operation of
+// another goroutine ended at the same moment.
 func (r *replayed) heard(want *adk.Crossing) (heard *adk.Crossing) {
 	for _, x := range slices.Backward(r.want.Lines[:want.Seq-1]) {
 		op := r.want.OperationOf(x)
@@ -530,13 +535,13 @@ func (r *replayed) heard(want *adk.Crossing) (heard *adk.Crossing) {
 	return heard
 }
 
-// newBefore is the crossing of the new run behind which a difference is.
+// newBefore is the crossing of the new run after which a difference is.
 func (r *replayed) newBefore(first *difference) (seq int) {
 	if first.got != nil {
 		return first.got.Seq
 	}
 	in := r.want.Calls[wire.DoneIn(first.want)]
-	if in == nil { // an edited trace may name a call that is none
+	if in == nil { // an edited trace may name a call that does not exist
 		return 0
 	}
 	for _, s := range in.Steps {
@@ -547,8 +552,7 @@ func (r *replayed) newBefore(first *difference) (seq int) {
 	return seq
 }
 
-// made says who made what a run was given, if that differs: the tool, or who called for
-// the replay.
+// made is where the tool was made that differs in what a run was given; empty for anything else.
 func (r *replayed) made(first *difference) string {
 	for _, f := range first.fields {
 		name, ok := strings.CutPrefix(f.Field, "tool ")
@@ -572,8 +576,8 @@ func (r *replayed) isUnanswered(got *adk.Crossing) bool {
 	return s != nil && s.Done != nil && stub.Lacks(s.Done.Err)
 }
 
-// endedBy reports whether the call in which something new happened ended with it, in
-// another way than it was recorded: what did not happen any more is a consequence.
+// endedBy reports whether a call ended with the new operation, in another way than in the
+// recording: what did not happen any more is then a consequence.
 func (r *replayed) endedBy(first *difference) bool {
 	s := r.got.StepOf(first.got)
 	if s.Failed() {
@@ -586,8 +590,8 @@ func (r *replayed) endedBy(first *difference) bool {
 	return in.Return.Outcome != call.Return.Outcome && in.Script[len(in.Script)-1].X == s.X
 }
 
-// isAllThatIsMissing reports whether the first difference is an operation that is missing, and
-// nothing but others of its kind is in its call, which ended as recorded.
+// isAllThatIsMissing reports whether the first difference is a missing operation and its call,
+// which ended as recorded, differs in nothing else than missing operations of the same kind.
 func (r *replayed) isAllThatIsMissing(found []*difference) bool {
 	first := found[0]
 	in := r.pairs[first.call]
@@ -599,9 +603,9 @@ func (r *replayed) isAllThatIsMissing(found []*difference) bool {
 	})
 }
 
-// instead is what was recorded at the very place of the first difference, if that
-// did not happen; nothing where something just came between. Where that only made an id or a
-// time, it is what these were for, if that is missing too.
+// instead is what was recorded exactly where the first difference is, if that did not happen; nil
+// where the new crossing just came in between. If that only made an id or a time, instead is what
+// it was made for, if that is missing too.
 func (r *replayed) instead(found []*difference) (gone *adk.Crossing) {
 	first := found[0]
 	for _, d := range found[1:] {
@@ -616,18 +620,18 @@ func (r *replayed) instead(found []*difference) (gone *adk.Crossing) {
 	return gone
 }
 
-// isNext reports whether code did nothing between two recorded crossings, but for what events and
-// logs say of it.
+// isNext reports whether code did nothing between two recorded crossings except for events and
+// logs.
 func (r *replayed) isNext(seq, next int) bool {
 	return seq < next && !slices.ContainsFunc(r.want.Lines[seq:next-1], func(x *adk.Crossing) bool {
 		return x.Kind.Class() != adk.ClassEvent && !wire.IsLog(x)
 	})
 }
 
-// inItsPlace is what the code of a call did next where a recorded operation of it is missing, if
-// that was recorded later and something else came between: of two that changed places, one is
-// missing where the call ended before it came to that. Where what was recorded next comes next
-// there is none.
+// inItsPlace is what the code of a call did next where a recorded operation is missing, if that was
+// recorded later and something else came between the two in the recording. For example, of two
+// operations that changed places, one is missing if the call ended before it. nil where the next
+// recorded operation simply comes next.
 func (r *replayed) inItsPlace(first *difference) *adk.Crossing {
 	in := r.pairs[first.call]
 	if in == nil || wire.OnlyMakes(first.want) || first.want.Kind.Class() != adk.ClassOperation {
@@ -646,9 +650,9 @@ func (r *replayed) inItsPlace(first *difference) *adk.Crossing {
 	return nil
 }
 
-// skips reports whether code did another recorded operation of a call between one that is
-// missing and one that came, but for ids and times that are made, and for more of the same: of a
-// list of records that are added, those that are kept come in no other's place.
+// skips reports whether the recorded call did another operation between the missing one and the one
+// that came. Ids and times do not count, nor do operations like the missing one: in a list of
+// records to add, the ones that remain do not replace those that are gone.
 func (r *replayed) skips(first *difference, came int) bool {
 	return slices.ContainsFunc(first.call.Script, func(s *calls.Step) bool {
 		return s.X.Phase != adk.Done && s.X.Seq > first.want.Seq && s.X.Seq < came && !wire.OnlyMakes(s.X) && describe.Gist(s.X) != describe.Gist(first.want)
@@ -666,10 +670,10 @@ func (r *replayed) agreedBefore(first *difference) (last []*adk.Crossing) {
 	return last[max(0, len(last)-linesBefore):]
 }
 
-// markOwn tells the differences that do not follow from an earlier one: those in
-// what the caller of the run handed in, and the first in a call of live code that
-// saw what its recorded call saw. Of what no reviewer may miss it is enough that it is the first:
-// a call that was given something else differs before.
+// markOwn marks the differences that do not follow from an earlier one. These are differences in
+// what the caller of the run handed in, and the first difference in a live call that saw the same
+// state as its recorded call. A grave difference, which no reviewer may miss, need only be the
+// first of its call: a call that was given something else would differ earlier.
 func (c *comparison) markOwn() {
 	touched := map[*calls.Call]bool{}
 	for _, d := range c.found {
@@ -688,7 +692,8 @@ func (c *comparison) markOwn() {
 	c.markUnfed()
 }
 
-// markUnfed tells of asks that follow what of their requests does not, once.
+// markUnfed finds, for asks that follow from an earlier difference, the fields of their requests
+// that do not follow from it. It names each of these once.
 func (c *comparison) markUnfed() {
 	var asks []*difference
 	var pairs []unfed.Pair
@@ -703,7 +708,7 @@ func (c *comparison) markUnfed() {
 	makes := func(d *difference) bool { return wire.OnlyMakes(cmp.Or(d.want, d.got)) }
 	after := slices.IndexFunc(c.found, func(d *difference) bool { return !makes(d) })
 	if after > 0 && len(asks) > 0 && c.found[after] == asks[0] && c.found[0].call == asks[0].call {
-		for _, d := range unfed.Worded(pairs[0].Fields) { // of a time or an id more or less no words come
+		for _, d := range unfed.Worded(pairs[0].Fields) { // an id or a time more or less does not explain words
 			if !slices.ContainsFunc(asks[0].unfed, func(told compare.FieldDiff) bool { return told.Field == d.Field }) {
 				asks[0].unfed = append(asks[0].unfed, d)
 			}
@@ -712,8 +717,7 @@ func (c *comparison) markUnfed() {
 	}
 }
 
-// sawTheSame reports whether a call of the recorded run and its counterpart began
-// with the same in their state.
+// sawTheSame reports whether a recorded call and its counterpart began with the same state.
 func (c *comparison) sawTheSame(want *calls.Call) bool {
 	got := c.pairs[want]
 	if got == nil {
@@ -723,8 +727,8 @@ func (c *comparison) sawTheSame(want *calls.Call) bool {
 	if want.Begin.Seam.Label != adk.LabelTool || before.Digest(want.Begin.ID) == after.Digest(got.Begin.ID) {
 		return before.Digest(want.Begin.ID) == after.Digest(got.Begin.ID)
 	}
-	// What a model is told to be and to do, and with what tools, is for the model: a tool works
-	// on its arguments, and on what else the turn holds.
+	// The prompt, the instructions and the tools are for the model: a tool works on its arguments,
+	// and on what else the turn holds.
 	was, is := before.StateDigest(want.Begin.ID), after.StateDigest(got.Begin.ID)
 	for _, of := range []adk.CollectionName{adk.Instructions, adk.Tools} {
 		*was.Of(of) = *is.Of(of)
@@ -733,8 +737,8 @@ func (c *comparison) sawTheSame(want *calls.Call) bool {
 	return was.Digest() == is.Digest()
 }
 
-// candidates are the recorded operations that are the nearest to one that got no answer; without
-// the one that is shown beside it.
+// candidates are the recorded operations that come nearest to one that got no answer, without the
+// one that is shown next to it.
 func (r *replayed) candidates(got, shown *adk.Crossing) (near []Candidate) {
 	for _, one := range nearest.To(r.known, r.want.Tree, r.got.Tree, got, shown) {
 		near = append(near, Candidate{Crossing: one.X.Seq, Text: r.want.Line(one.X), Refused: one.Refused, Spent: one.Spent, Elsewhere: one.Elsewhere})

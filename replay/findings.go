@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// The player's findings. mu is held in all of them; the first one stays.
+// The player's findings. mu is held in all of these functions; only the first finding is kept.
 
 func (p *player) differs(want, got *adk.Crossing, fields []compare.FieldDiff) {
 	class := classOf(want, fields)
@@ -22,11 +22,11 @@ func (p *player) differs(want, got *adk.Crossing, fields []compare.FieldDiff) {
 	p.report(divergence(p.namer, class, want, got, fields), want)
 }
 
-// misplacedReach is how far ahead a crossing is looked for that came too early.
+// misplacedReach is how many crossings ahead misplaced looks for a crossing that came too early.
 const misplacedReach = 16
 
-// misplaced tells what a crossing of another kind means: where it is recorded
-// further on, those before it are missing; where it is not, it is extra.
+// misplaced classifies a crossing of another kind than the recorded one: if it was recorded further
+// on, those before it are missing; otherwise it is extra.
 func (p *player) misplaced(got *adk.Crossing) Class {
 	for i := 1; i <= misplacedReach; i++ {
 		x := p.peek(i)
@@ -40,22 +40,22 @@ func (p *player) misplaced(got *adk.Crossing) Class {
 	return Extra
 }
 
-// missing reports a recorded crossing that nobody makes.
+// missing reports a recorded crossing that the new run does not make.
 func (p *player) missing(want *adk.Crossing) {
 	p.report(divergence(p.namer, Missing, want, nil, nil), want)
 }
 
-// deadlock is missing where nobody can go on, and says who waits for what.
+// deadlock is missing where no goroutine can go on. It also says who waits for what.
 func (p *player) deadlock(want *adk.Crossing) {
 	d := divergence(p.namer, Missing, want, nil, nil)
-	if p.alive > 1 { // one alone waits for this
+	if p.alive > 1 { // a single goroutine can only wait for this
 		d.Waiting = p.waiting()
 	}
 	p.report(d, want)
 }
 
-// unended reports that the recording ends while everybody waits inside the engine: for
-// a timer, or for somebody who settles a gate, and neither is recorded any more.
+// unended reports that the recording ends while all goroutines wait inside the engine, for a timer
+// or for the settlement of a gate that is not recorded any more.
 func (p *player) unended() {
 	d := divergence(p.namer, Missing, nil, nil, nil)
 	d.Waiting = append(p.waiting(), "and the recording ends here")
@@ -66,7 +66,7 @@ func (p *player) unended() {
 	p.report(d, last)
 }
 
-// waiting says of each strand what it waits for.
+// waiting says for each strand what it waits for.
 func (p *player) waiting() (said []string) {
 	for _, n := range slices.Sorted(maps.Keys(p.strands)) {
 		s := p.strands[n]
@@ -80,11 +80,13 @@ func (p *player) waiting() (said []string) {
 	return said
 }
 
-// extra reports a crossing behind the recording's end.
+// extra reports a crossing after the recording's end.
 func (p *player) extra(got *adk.Crossing) {
 	p.report(divergence(p.namer, Extra, nil, got, nil), got)
 }
 
+// report keeps a divergence at the crossing at, with what is known of its place, and stops the
+// replay.
 func (p *player) report(d *Divergence, at *adk.Crossing) {
 	if p.Stopped {
 		return
@@ -109,8 +111,8 @@ func (p *player) report(d *Divergence, at *adk.Crossing) {
 	p.stop()
 }
 
-// seamIn is the path of the seam call that a crossing belongs to, of those that
-// are known.
+// seamIn is the path of the seam call that a crossing belongs to, if calls has it; else the path of
+// the crossing's own seam.
 func seamIn(calls map[int]*adk.Crossing, x *adk.Crossing) string {
 	if call := calls[wire.CallOf(x)]; call != nil && x.Kind != adk.KindCall {
 		x = call

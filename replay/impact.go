@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/unfed"
 )
 
-// impact counts what came of the crossings behind the first difference.
+// impact counts what came of the crossings after the first difference.
 func (r *replayed) impact(found []*difference) *Impact {
 	b := r.behind(found[0].at)
 	b.Ends = r.ends()
@@ -37,13 +37,13 @@ func (r *replayed) ends() string {
 		}
 	}
 	if slices.ContainsFunc(r.got.Lines, func(x *adk.Crossing) bool { return stub.Lacks(x.Err) }) {
-		return "" // and nobody knows how, with an answer
+		return "" // it is unknown how the turn would end with an answer
 	}
 	return "as recorded"
 }
 
-// changeOf is what differs, and in which members, whatever they hold: what a seam does twice it
-// does with other data. It is empty of what is missing.
+// changeOf is what differs, and in which members, without the data: a seam that makes the same
+// change twice makes it with other data. It is empty for most things that are missing.
 func changeOf(d *difference) string {
 	if d.got == nil && d.want != nil && wire.OnlyMakes(d.want) {
 		return fmt.Sprintf("%s %s %s", d.class, describe.SeamName(d.call.Begin.Seam), d.want.Kind)
@@ -62,7 +62,7 @@ func changeOf(d *difference) string {
 	return fmt.Sprintf("%q", said)
 }
 
-// behind counts the crossings behind one, and says which differ on their own.
+// behind counts the crossings after one, and says which differ on their own.
 func (r *replayed) behind(seq int) *Impact {
 	b := &Impact{}
 	for _, at := range r.equal {
@@ -88,8 +88,8 @@ func (r *replayed) behind(seq int) *Impact {
 	return b
 }
 
-// changesAlike reports whether one line of code changed what it does in one way in two calls: whoever
-// is asked by it, as by a client that two tools have.
+// changesAlike reports whether one line of code, such as one of a client that two tools use, made
+// the same change in two calls.
 func (r *replayed) changesAlike(a, b *difference) bool {
 	if a.want == nil || a.got == nil || b.want == nil || b.got == nil || a.got.Kind != b.got.Kind || a.class != b.class {
 		return false
@@ -105,7 +105,7 @@ func (r *replayed) inALine(d *difference) string {
 	return fmt.Sprintf("%s behind crossing %d: %s", d.class, d.at, r.got.Line(d.got))
 }
 
-// apart is a difference as it is told beside another one.
+// apart describes a difference that does not follow from the first.
 func (d *difference) apart() Apart {
 	a := Apart{What: fmt.Sprintf("%s in %s", d.class, describe.SeamName(d.call.Begin.Seam)), Crossing: d.at}
 	x := cmp.Or(d.got, d.want)

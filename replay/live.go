@@ -18,27 +18,26 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// Live says which seams of a replay are the user's own code of today. The zero
-// Live has none: every seam does what the trace says, and no user code runs.
+// Live says which seams of a replay are the user's own code of today. The zero Live has none: every
+// seam does what the trace says, and no user code runs.
 //
-// Whatever is not chosen is scripted, and nothing falls through: what a live
-// seam asks of a scripted one is answered by its cause or not at all
-// (ErrUnanswered). Three things are live with the seam that brings them, and
-// never without: the on-ack handlers that it registers, the strands that it
-// forks, and the dispatches that it calls.
+// Whatever is not chosen is scripted. Nothing else ever becomes live: what a live seam asks of a
+// scripted one is answered by its cause or not at all (ErrUnanswered). Three things are live
+// exactly when the seam that brings them is live: the on-ack handlers that it registers, the
+// strands that it forks, and the dispatches that it calls.
 type Live struct {
-	// Config holds the user's own parts, of which Seams chooses. Its clock, ids
-	// and probe are not used: a replay has the recorded ones.
+	// Config holds the user's own parts, of which Seams chooses. Its clock, ids and probe are not
+	// used: a replay has the recorded ones.
 	Config adk.Config
-	// Turn is the user's own input of a run: its prompt, instructions, stash and
-	// listener of gates, of which Seams chooses. Other listeners are not called.
+	// Turn is the user's own input of a run: its prompt, instructions, stash and listener of gates,
+	// of which Seams chooses. Other listeners are not called.
 	Turn adk.RawTurn
-	// Seams are patterns of seam paths without iteration, as path.Match has them,
-	// but that a name may have slashes, and is also taken by itself as it is:
+	// Seams are patterns of seam paths without iteration, in the form of path.Match, except that a
+	// name may contain slashes. A name also matches itself literally.
 	//
 	//	run/prompt       the system prompt and the instructions of Turn
 	//	run/stash        the stash of Turn
-	//	run/tools        the tools of Config as a model is told of them
+	//	run/tools        the tools of Config, as a model sees them
 	//	run/gates        the listener of gates of Turn (TurnGateOpen), which settles them
 	//	turn-input/NAME  a middleware; turn-output, dispatch-input, dispatch-output
 	//	executor/NAME    the executor
@@ -46,103 +45,108 @@ type Live struct {
 	//	                 middleware registers
 	//	storage/OF.VERB  an obligation, such as storage/messages.fetch
 	//
-	// A pattern that ends in /* and takes a whole pipeline takes its list of names
-	// too: what is not in it any more is dropped, what is new is there. Prompt, Stash,
+	// A pattern that ends in /* and matches a whole pipeline also takes its list of names: a
+	// middleware that is not in Config any more is dropped, and a new one is added. Prompt, Stash,
 	// Tools, Middleware, Executor, Storage and Everything are patterns to use.
 	Seams []string
-	// Writes allows seams that write to be live: the obligations store, mutate
-	// and delete, and tools that do not say that they only read. Without it
-	// choosing one is an error.
+	// Writes allows seams that write to be live: the obligations store, mutate and delete, and
+	// tools that do not say that they only read. Without it, choosing one is an error.
 	Writes bool
-	// Outside are patterns of who may be asked for real (adk.Question.Of), as path.Match
-	// has them; empty is nobody. It is apart from Writes: what a model is asked costs
-	// money, and writes nothing of mine. What is not named here is answered from the
-	// recording: an equal request by its own answer, a changed one by that of the request
-	// which is most alike, over HTTP of those with its method and path, where at least half of
-	// the words of the shorter one are in the other, and what a call asks more often than it
-	// did, by ErrUnanswered. Who asks what only another seam call had asked hears what that one
-	// does. The report then says what changed, and of several that are as much alike that this
-	// is ambiguous; it is not as recorded, and Rerecord needs an answer for each.
+	// Outside are patterns, in the form of path.Match, of services that may be asked for real
+	// (adk.Question.Of); empty is none. It is independent of Writes: asking a model costs money,
+	// but writes nothing of yours. All other requests are answered from the recording:
 	//
-	// A random UUID (version 4 or 7) that live code makes for a request, and that nothing
-	// had brought before, stands for the recorded one in its place, as all ids do that live
-	// code makes. The report says how many.
+	//   - An equal request gets its own answer.
+	//   - A changed request gets the answer of the most similar one: at least half of the words of
+	//     the shorter request must be in the other, and over HTTP both must have the same method and
+	//     path.
+	//   - A request that a call makes more often than it did gets ErrUnanswered.
+	//   - A request that only another seam call made in the recording shares the answer of that call.
 	//
-	// A request that package adkhttp makes with a context of its own, as a token source does
-	// that was made when the program began, is of no call and in no recording. It is refused
-	// too, as is every such request in the process while the replay runs, unless whom it
-	// asks is named here.
+	// The report then says what changed, and that the answer is ambiguous if several requests were
+	// equally similar. A run with such answers is not as recorded, and Rerecord needs an answer for
+	// each request.
+	//
+	// A random UUID (version 4 or 7) that live code makes for a request, and that nothing brought
+	// before, stands for the recorded one in its place, as all ids do that live code makes. The
+	// report says how many.
+	//
+	// A request that package adkhttp makes with a context of its own belongs to no call and is in
+	// no recording; a token source that was made at the start of the program does so. It is
+	// refused, too, as is every such request in the process while the replay runs, unless Outside
+	// names its service.
 	Outside []string
-	// OutsideFrom is the number of the crossing from which those whom Outside names are
-	// asked for real: once an ask was made whose recorded counterpart is that crossing or
-	// a later one. Before it they are answered from the recording; 0 is from the
-	// beginning. It goes on from there with the model of today.
+	// OutsideFrom is the number of the crossing from which the services that Outside names are
+	// asked for real: from the first ask on whose recorded counterpart is that crossing or a later
+	// one. Before, they are answered from the recording, so that a replay can go on from there with
+	// the model of today. 0 is from the beginning.
 	OutsideFrom int
-	// Strict gives a changed request no answer (ErrUnanswered), nor one answer to two who ask
-	// the same, and none to storage that
-	// keeps something else than was recorded, which else says that it has kept it.
+	// Strict refuses answers that are not certain to fit. With it, a changed request gets
+	// ErrUnanswered; two equal requests do not share one answer; and storage that is given
+	// something else than was recorded does not answer that it has kept it.
 	Strict bool
-	// Redact is what the recording was redacted by, where it was: what live code says is
-	// redacted so too, before it is compared and before anything of it is printed. Without
-	// it, what live code says where the recording has a placeholder is withheld from the
-	// report, and what looks like one of UsualSecrets. What Turn has in the place of a
-	// placeholder is a secret too, live or not; give it where code knows it from elsewhere. What code
-	// asks with a secret of its own is answered all the same (redact.Rules).
+	// Redact is what the recording was redacted by, if it was. What live code says is then redacted
+	// in the same way, before it is compared and before anything of it is printed. Without Redact,
+	// the report withholds what live code says where the recording has a placeholder, and what
+	// looks like one of UsualSecrets. What Turn has in the place of a placeholder counts as a
+	// secret too, live or not; set it there if code knows the secret from elsewhere. Code that asks
+	// with a secret of its own is still answered (redact.Rules).
 	Redact *redact.Rules
-	// unredacted tells that the recording says so itself.
+	// unredacted is set if the recording itself says that nothing was redacted.
 	unredacted bool
-	// rerecords is set where a turn is recorded again: gates that ask otherwise are settled
-	// as those in their place were (takeCertain).
+	// rerecords is set where a turn is recorded again: gates that ask otherwise are settled as the
+	// recorded ones in their place (takeCertain).
 	rerecords bool
-	// late has the places in which recorded answers come, where those are others than they were
-	// recorded in.
+	// late has the places of recorded answers that do not come where they were recorded, by the
+	// number of the recorded crossing.
 	late map[int]int
-	// Twice allows running live code a second time where the replay differs, to
-	// tell code that never does the same from code that does something else. It
-	// is done unasked where only middlewares, input and reading seams are live, and
-	// for a tool that says that it reads, where that makes the difference. Where
-	// anything that is live may write, the seam that makes the difference is run
-	// again alone, unless it is that, and all else is played; twice, where other live code
-	// ran in the first run, since nobody knows what that has left in memory. Where the difference is an
-	// order, live code is run up to five times, and where there are strands up to twice more in their
-	// recorded order: who waits at a lock has it when it had it then, having read the clock as it
-	// began, or just before. Goroutines that ask at once are
-	// run up to ten times more, for five seconds: twice as chance has it, and with answers that
-	// came together the other way round. golden.Replay sets it.
+	// Twice allows live code to run again where the replay differs, to tell code that is
+	// non-deterministic from code that has changed. Without Twice, code runs again only if nothing
+	// but middlewares, input and reading seams is live, or if the difference is in a tool that says
+	// that it only reads. Where other live code may write, only the seam of the difference runs
+	// again, unless it may write itself, and everything else is scripted. It then runs twice more
+	// if other live code ran in the first run, since that may have left something in memory.
+	//
+	// If the difference is an order, live code runs up to five times. With strands, it also runs up
+	// to twice in the recorded order of their steps, so that a strand that waits at a lock gets it
+	// when it got it then; the two orders differ in when the strand reads the clock: as it began,
+	// or just before the lock. Goroutines that ask at the same time run up to ten times more, for
+	// at most five seconds: twice in whatever order comes about, and then with answers that were
+	// recorded close together the other way round. golden.Replay sets Twice.
 	Twice bool
-	// Again makes what Config and Turn hold anew for such a further run, and those of what it
-	// gives are used; nil is the same again. An agent remembers, in a cache say, and would find
-	// what its first run has left. Package corpus and golden.Replay call the function again
-	// that they are given.
+	// Again makes new values of what Config and Turn hold for each such further run; only those two
+	// of its result are used. Nil uses the same values again. An agent may remember something, in a
+	// cache for example, and would find what its first run has left there. Package corpus and
+	// golden.Replay call the function again that they are given.
 	Again func() Live
-	// only is the one seam that is live of those that Seams chooses; empty for all of them.
+	// only is the one seam that is live, of those that Seams chooses; empty for all of them.
 	only string
 }
 
-// ErrUnanswered is what live code is given for what the recording has no answer to. Its
-// code is adk.E_UNANSWERED, by which code that asks again knows that it need not.
+// ErrUnanswered is the error that live code gets where the recording has no answer. Its code is
+// adk.E_UNANSWERED, from which code that retries can tell that it need not.
 var ErrUnanswered = stub.ErrUnanswered
 
 // Patterns for Live.Seams.
 const (
-	Prompt     = "run/prompt" // my prompt and instructions
-	Stash      = "run/stash"  // what my turn begins with in its stash
-	Tools      = "run/tools"  // my tools as the model sees them; their handlers are recorded
-	Gates      = "run/gates"  // my listeners settle the gates
-	Middleware = "*put/*"     // my four pipelines
-	Executor   = "executor/*" // my executor
-	ToolCode   = "tool/*"     // my tools' handlers
-	Storage    = "storage/*"  // my storage
-	Everything = "everything" // all of it but the clock and the ids
+	Prompt     = "run/prompt" // your prompt and instructions
+	Stash      = "run/stash"  // what your turn begins with in its stash
+	Tools      = "run/tools"  // your tools as the model sees them; their handlers are recorded
+	Gates      = "run/gates"  // your listeners settle the gates
+	Middleware = "*put/*"     // your four pipelines
+	Executor   = "executor/*" // your executor
+	ToolCode   = "tool/*"     // your tools' handlers
+	Storage    = "storage/*"  // your storage
+	Everything = "everything" // all of these; never the clock and the ids
 )
 
-// LiveExecutor is a Live whose executor runs, against recorded tools and storage.
+// LiveExecutor is a Live whose only live seam is the executor run; tools and storage are recorded.
 func LiveExecutor(run func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error) Live {
 	return Live{Config: adk.Config{Executor: adk.Executor{Run: run}}, Seams: []string{Executor}}
 }
 
-// Takes reports whether Seams choose a seam, by its path without iteration. The
-// label alone stands for a seam without a name, as in Report.Live.
+// Takes reports whether Seams choose a seam, by its path without iteration. The label alone stands
+// for a seam without a name, as in Report.Live.
 func (l Live) Takes(seam string) bool {
 	return (l.only == "" || l.only == seam) && slices.ContainsFunc(l.Seams, func(pattern string) bool {
 		if pattern == seam || pattern == Everything {
@@ -153,8 +157,8 @@ func (l Live) Takes(seam string) bool {
 	})
 }
 
-// oneSlash is a seam path, or a pattern of one, with no slash but that before the
-// name: the * of a pattern takes all of a name.
+// oneSlash is a seam path, or a pattern of one, without the slashes within the name, so that the *
+// of a pattern matches a whole name.
 func oneSlash(seam string) string {
 	label, name, named := strings.Cut(seam, "/")
 	if named && !strings.Contains(name, "/") { // as nearly all are
@@ -166,11 +170,11 @@ func oneSlash(seam string) string {
 // takesNamed is Takes for a label and a name.
 func (l Live) takesNamed(label, name string) bool { return l.Takes(label + "/" + name) }
 
-// takesAll reports whether a pipeline is live as a whole, its list of names too.
+// takesAll reports whether a whole pipeline is live, including its list of names.
 func (l Live) takesAll(label string) bool { return l.takesNamed(label, "\x00any\x00") }
 
-// settlesGates reports whether a listener of the user's settles gates. Where Everything is chosen
-// and none is given there is nobody to settle them, and they are settled as recorded.
+// settlesGates reports whether a listener of the user settles gates. If Everything is chosen and
+// Turn has no such listener, gates are settled as recorded.
 func (l Live) settlesGates() bool { return l.Takes(Gates) && l.given(Gates) }
 
 // any reports whether anything is live.
@@ -179,14 +183,14 @@ func (l Live) any() bool { return len(l.Seams) > 0 }
 // takesSeam reports whether Seams choose a seam, as Takes does by its path.
 func (l Live) takesSeam(seam adk.Seam) bool { return l.takesNamed(seam.Label, seam.Name) }
 
-// chooses reports whether a call is of a seam that Seams choose.
+// chooses reports whether a call belongs to a seam that Seams choose.
 func (l Live) chooses(c *calls.Call) bool { return c.IsOf(l.takesSeam) }
 
-// isLive reports whether a call is of live code: of a seam that is chosen, or of what
-// such a seam brings.
+// isLive reports whether a call is made by live code: by a seam that is chosen, or by what such a
+// seam brings.
 func (l Live) isLive(c *calls.Call) bool { return c.IsUnder(l.takesSeam) }
 
-// choices are all that Seams can choose, by the config and beside it.
+// choices are all parts that Seams can choose, including those that are not in Config.
 func (l Live) choices() (parts []string) {
 	parts = append(parts, Prompt, Stash, Tools, Gates)
 	for _, m := range l.Config.TurnInput {
@@ -210,7 +214,7 @@ func (l Live) choices() (parts []string) {
 	return append(parts, l.obligations()...)
 }
 
-// obligations are those of the config's storage.
+// obligations are those of Config.Storage.
 func (l Live) obligations() (parts []string) {
 	given := storages.Each(l.Config.Storage)
 	for _, of := range adk.Collections() {
@@ -223,8 +227,8 @@ func (l Live) obligations() (parts []string) {
 	return parts
 }
 
-// Check says what is wrong with a Live, all at once, or that nothing is: what runs a
-// turn with it asks that first.
+// Check returns an error that says everything that is wrong with a Live; nil if nothing is.
+// Whatever runs a turn with a Live calls it first.
 func (l Live) Check() error {
 	var faults []string
 	parts := l.choices()
@@ -265,8 +269,8 @@ func (l Live) Check() error {
 	return fmt.Errorf("replay: Live: %s", strings.Join(faults, "; "))
 }
 
-// missingStorage are the collections that the config does not have although all of
-// its storage is chosen: scripted ones in their place would hide that they are gone.
+// missingStorage are the collections that Config.Storage lacks although all storage is chosen:
+// scripted ones in their place would hide that they are gone.
 func (l Live) missingStorage() (missing []string) {
 	if !slices.Contains(l.Seams, Everything) && !slices.Contains(l.Seams, Storage) {
 		return nil
@@ -280,8 +284,8 @@ func (l Live) missingStorage() (missing []string) {
 	return missing
 }
 
-// writing are the live seams that can change something outside the turn, but
-// for the executor, of which everybody knows that it asks a model.
+// writing are the live seams that can change something outside the turn. The executor is left out,
+// because everybody knows that it asks a model.
 func (l Live) writing() (parts []string) {
 	for _, t := range l.Config.Tools {
 		if part := adk.LabelTool + "/" + t.Name(); l.Takes(part) && t.Effect().MayWrite() {
@@ -297,7 +301,7 @@ func (l Live) writing() (parts []string) {
 	return parts
 }
 
-// mayRun reports whether a tool that live code brought itself may run its handler.
+// mayRun reports whether the handler of a tool that live code brought may run.
 func (l Live) mayRun(tool adk.Record) bool {
 	t, ok := tool.(*adk.Tool)
 	return ok && l.takesNamed(adk.LabelTool, t.Name()) && (l.Writes || !t.Effect().MayWrite())
@@ -313,8 +317,8 @@ func (l Live) parts() (live []string) {
 	return live
 }
 
-// given reports whether the user gave a part of a run's input; all other choices
-// are there because they were given.
+// given reports whether the user gave a part of a run's input. All other parts are in choices only
+// if the user gave them.
 func (l Live) given(part string) bool {
 	switch part {
 	case Prompt:
@@ -329,16 +333,16 @@ func (l Live) given(part string) bool {
 	return true
 }
 
-// hears reports whether Turn has listeners beside the one that gates are settled by:
-// they are no seam, and are not called.
+// hears reports whether Turn has listeners other than the one that settles gates. They are no seam,
+// and are not called.
 func (l Live) hears() bool {
 	seen := l.Turn.Observability
 	seen.TurnGateOpen = nil
 	return !reflect.ValueOf(seen).IsZero() || !reflect.ValueOf(l.Turn.Functional).IsZero()
 }
 
-// again is what may be run a second time after a difference in a call, and whether anything
-// may: all of it where nothing writes, or else the seam that the call is of alone.
+// again is what may be run again after a difference in a call, and whether anything may: all live
+// code if it is harmless, and else the seam of the call alone.
 func (l Live) again(in *calls.Call) (Live, bool) {
 	if l.harmless() {
 		return l, true
@@ -352,7 +356,7 @@ func (l Live) again(in *calls.Call) (Live, bool) {
 	return l, false
 }
 
-// anew is what is run in a further run.
+// anew is the Live for a further run (Live.Again).
 func (l Live) anew() Live {
 	if l.Again != nil {
 		made := l.Again()
@@ -361,9 +365,9 @@ func (l Live) anew() Live {
 	return l
 }
 
-// onlyReads reports whether a seam says that it changes nothing outside the turn, but for the
-// executor and middlewares, which do not say. Of a tool that live code brings itself nothing is
-// known.
+// onlyReads reports whether a seam changes nothing outside the turn, as far as it says so.
+// Executors and middlewares do not say, and count as reading. A tool that is not in Config, because
+// live code brings it, does not.
 func (l Live) onlyReads(seam adk.Seam) bool {
 	switch seam.Label {
 	case adk.LabelTool:
@@ -381,10 +385,10 @@ func (l Live) harmless() bool {
 	}))
 }
 
-// mostSeams is how many live seams are named: of more it is told what is not live.
+// mostSeams is up to how many live seams are listed by name; of more only their number is given.
 const mostSeams = 4
 
-// unseen says what live seams can do that no crossing tells.
+// unseen says what live seams can do that no crossing shows.
 func (l Live) unseen() (said []string) {
 	var code []string
 	for _, part := range l.parts() {
@@ -406,7 +410,7 @@ func (l Live) unseen() (said []string) {
 	return said
 }
 
-// names reports whether Outside names who is asked.
+// names reports whether Outside names the service that is asked.
 func (l Live) names(of string) bool {
 	return slices.ContainsFunc(l.Outside, func(pattern string) bool {
 		matched, _ := path.Match(pattern, of)
@@ -414,7 +418,7 @@ func (l Live) names(of string) bool {
 	})
 }
 
-// inRun is what a run asks of a Live.
+// inRun is the Live in the form that a run needs.
 func (l Live) inRun() bycause.Live {
 	return bycause.Live{
 		Config: l.Config, Turn: l.Turn, Takes: l.Takes, TakesAll: l.takesAll, MayRun: l.mayRun,

@@ -20,15 +20,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// source gives the recorded lines one after the other, and io.EOF behind the last.
-// It is given back those that nobody looks at any more, to be used again.
+// source gives the recorded lines one after the other, and io.EOF after the last. spare gives it
+// back a line that is no longer needed, so that it can use its memory again.
 type source interface {
 	next() (*trace.Line, error)
 	spare(*trace.Line)
 }
 
-// readerSource gives the lines of a Reader, each in the place of one that is forgotten,
-// if there is any: lines are large, and making them is what most of the time went to.
+// readerSource gives the lines of a Reader. It reads into spare lines where it has any: lines are
+// large, and allocating them took most of the time.
 type readerSource struct {
 	r      *trace.Reader
 	spares []*trace.Line
@@ -49,7 +49,7 @@ func (s *readerSource) next() (*trace.Line, error) {
 
 func (s *readerSource) spare(line *trace.Line) { s.spares = append(s.spares, line) }
 
-// linesSource gives the lines of a trace that was read, which are its own.
+// linesSource gives the lines of a trace that is in memory, which are not reused.
 type linesSource struct{ rest []trace.Line }
 
 func (s *linesSource) next() (*trace.Line, error) {
@@ -66,26 +66,26 @@ func (*linesSource) spare(*trace.Line) {}
 // passing is a recorded line from when it is read until it is forgotten.
 type passing struct {
 	*trace.Line
-	performers int // goroutines that make it again just now, whatever the cursor stands at
+	performers int // goroutines that are making it again now, wherever the cursor stands
 }
 
-// forgotten reports whether nobody looks at a line any more that the cursor has long
-// passed. Reports and events are what most lines are, and neither the player nor the
-// stage keeps one: of other kinds it is known which call, answer or wait they stand for.
+// forgotten reports whether a line that the cursor has long passed is not needed any more. Only
+// events and reports are ever forgotten: they are most of the lines, and neither the player nor the
+// stage keeps one. Lines of other kinds stand for a call, an answer or a wait.
 func (x passing) forgotten() bool {
 	return x.Line != nil && x.performers == 0 && (x.Kind.Class() == adk.ClassEvent || x.Kind.Reports())
 }
 
-// player runs a recorded turn again. It is the probe, the clock, the id source
-// and every scripted seam of the new run, and walks along the recording with
-// one cursor: whatever the engine tells must be the next recorded crossing.
+// player runs a recorded turn again. It is the probe, the clock, the id source and every scripted
+// seam of the new run. It walks along the recording with one cursor: every crossing of the new run
+// must be the next recorded one. The head is the recorded crossing at the cursor.
 //
-// A strand moves only when the next recorded crossing is its own, so the new
-// run interleaves its strands as the recorded one did. All waiting is done in
-// await, Resume and Begin; everything else follows from the head moving on.
+// A strand moves only when the next recorded crossing is its own, so the strands of the new run
+// interleave as they did in the recording. All waiting is done in await, Resume and Begin;
+// everything else follows from the head moving on.
 //
-// Locks: the engine calls Tell and the clock under its own lock, so the engine
-// is never called while mu is held.
+// Locks: the engine calls Tell and the clock while it holds its own lock, so mu must not be held
+// while the engine is called.
 type player struct {
 	source    source
 	stage     *stub.Stage
@@ -93,7 +93,7 @@ type player struct {
 	trail     stub.Trail
 	cancel    func(cause, err error) // ends the context of the new run
 
-	stub.Timers // with the lock that guards what follows
+	stub.Timers // with the lock Mu ("mu") that guards what follows
 	ahead       []passing
 	readErr     error // what ended the reading, io.EOF included
 	matched     int
@@ -102,13 +102,13 @@ type player struct {
 	comparer    wire.Comparer
 	namer       *describe.Namer
 	began       time.Time // the time of the first crossing
-	outdated    bool      // the recording is of an older contract
+	outdated    bool      // the recording follows an older revision of the contract
 
 	strands map[int]*strand
-	alive   int                 // goroutines of the new run: those of its strands, begun or forked and not ended
-	parked  int                 // what all strands wait for inside the engine
-	waits   map[*wait]bool      // those of the goroutines that are held back here
-	running map[int]*stub.Timer // by the operation that waits
+	alive   int                 // goroutines of the new run: those of strands that have begun, or were forked, and have not ended
+	parked  int                 // how many goroutines wait inside the engine
+	waits   map[*wait]bool      // the goroutines that are held back here
+	running map[int]*stub.Timer // by the recorded operation that waits
 	// What answers of the engine are compared with: the end of each operation,
 	// the last return in each strand, and what the gate of each wait was resolved with.
 	done     map[int]*adk.Crossing
@@ -120,9 +120,9 @@ type player struct {
 	gateOps map[string]int
 	aborted bool
 	oddIDs  int
-	claimed int // the crossing that one of them has taken on for another strand
-	acted   int // the settlement that one of them makes
-	acting  int // goroutines on their way in one, whatever their strands do
+	claimed int // the crossing that a scripted goroutine has taken on for another strand
+	acted   int // the crossing that is a settlement and was made last
+	acting  int // goroutines that are making a settlement, whatever their strands do
 	besides besides
 }
 
@@ -130,24 +130,23 @@ type player struct {
 type strand struct {
 	parked []parked   // its goroutines that wait inside the engine
 	held   int        // its goroutines that are held back here
-	ended  bool       // but for the goroutines of others that use its handle
-	moved  *sync.Cond // the head moved to where they may go on, or all stopped
+	ended  bool       // its own goroutine has ended; others may still use its handle
+	moved  *sync.Cond // signalled when its goroutines may be able to go on, or the replay has stopped
 }
 
-// parked is a goroutine that waits inside the engine.
 type parked struct {
-	ready func() bool // whether what it waits for has come
-	by    int         // its number among those of besides
+	ready func() bool // reports whether what it waits for has come
+	by    int         // its number (besides.byNumber)
 }
 
-// wait is a goroutine that is held back until a recorded crossing is its to make.
+// wait is a goroutine that is held back until it may make the head.
 type wait struct {
 	strand   int
 	of       *strand
 	scripted bool     // it can perform operations
-	step     adk.Step // what it announced, if it did
-	by       int      // its number among those of besides
-	// Of a scripted call that waits for what it does next: tells its last line.
+	step     adk.Step // the step that it announced, if it announced one
+	by       int      // its number (besides.byNumber)
+	// ends is set for a scripted call: it reports whether a crossing is the last line of the call.
 	ends func(*adk.Crossing) bool
 }
 
@@ -180,9 +179,9 @@ func newPlayer(src source, known wire.Comparer) *player {
 
 // The run.
 
-// play replays what src gives.
+// play replays the recording that src gives.
 func play(ctx context.Context, header trace.Header, src source, known *wire.Sentinels) (*Report, error) {
-	if ctx.Err() != nil { // a short run may be over before somebody hears of it
+	if ctx.Err() != nil { // a short run may be over before the AfterFunc below is called
 		return nil, stub.Interrupted(ctx)
 	}
 	p := newPlayer(src, wire.Comparer{Sentinels: known, Format: header.Version})
@@ -203,8 +202,8 @@ func play(ctx context.Context, header trace.Header, src source, known *wire.Sent
 	return p.finish()
 }
 
-// again makes the recorded run ready to be run again. The error of what it gives
-// says that the engine refused what the recording says was handed in.
+// again prepares the recorded run to be run again. The function that it returns gives an error if
+// the engine refuses what the recording says was handed in.
 func (p *player) again(info adk.RunInfo) (func(context.Context) error, error) {
 	first, err := p.opening()
 	if err != nil {
@@ -220,8 +219,8 @@ func (p *player) again(info adk.RunInfo) (func(context.Context) error, error) {
 	return stub.RunTurn(config, raw, &p.listeners)
 }
 
-// opening is the first crossing: the call of the run. A cancel may stand before
-// it, and is made at once.
+// opening is the first crossing, which is the call of the run. A cancel may come before it, and is
+// made at once.
 func (p *player) opening() (*adk.Crossing, error) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -237,7 +236,7 @@ func (p *player) opening() (*adk.Crossing, error) {
 	return first, nil
 }
 
-// finish judges the replay when the new run is over.
+// finish makes the report when the new run is over.
 func (p *player) finish() (*Report, error) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -254,7 +253,7 @@ func (p *player) finish() (*Report, error) {
 
 // The cursor.
 
-// peek is the i-th crossing ahead, nil if there is none. mu is held.
+// peek is the i-th crossing from the cursor on; nil if there is none. mu is held.
 func (p *player) peek(i int) *adk.Crossing {
 	for len(p.ahead) <= i && p.readErr == nil {
 		line, err := p.source.next()
@@ -273,7 +272,8 @@ func (p *player) peek(i int) *adk.Crossing {
 	return nil
 }
 
-// performing counts who makes the crossing x, which is the head when it begins. mu is held.
+// performing adds by to the number of goroutines that make the crossing x, which is the head when
+// they begin. mu is held.
 func (p *player) performing(x *adk.Crossing, by int) {
 	for i := range p.recent {
 		if at := &p.recent[i]; at.Line != nil && &at.Crossing == x {
@@ -291,8 +291,8 @@ func (p *player) performing(x *adk.Crossing, by int) {
 	}
 }
 
-// head is the next recorded crossing that user code or the engine makes. A
-// cancel is neither: it is told by whoever crosses next. mu is held.
+// head is the next recorded crossing that user code or the engine makes. A cancel is neither, so
+// head skips it: the next crossing of any strand observes it. mu is held.
 func (p *player) head() *adk.Crossing {
 	for i := 0; ; i++ {
 		x := p.peek(i)
@@ -302,11 +302,11 @@ func (p *player) head() *adk.Crossing {
 	}
 }
 
-// fewAhead are so few lines that they are moved up for less than a new list of them costs.
+// fewAhead is the number of lines up to which moving them costs less than a new slice.
 const fewAhead = 64
 
-// advance moves the cursor behind the first crossing and does what the new
-// first one asks of the outside. mu is held.
+// advance moves the cursor past the first crossing, and makes what comes from outside at the new
+// one. mu is held.
 func (p *player) advance() {
 	last := &p.recent[p.matched%len(p.recent)]
 	if last.forgotten() {
@@ -324,8 +324,8 @@ func (p *player) advance() {
 	p.wake()
 }
 
-// wake lets those look at the head again who may make it: of thousands of strands the one
-// whose it is, if it is held back, and all only where it may be anybody's. mu is held.
+// wake wakes the goroutines that may make the head. Usually that is one strand of possibly
+// thousands; it wakes all of them only where any may make it. mu is held.
 func (p *player) wake() {
 	x := p.head()
 	if x == nil || x != p.peek(0) || p.settles(x) || p.orphaned(x) {
@@ -335,16 +335,15 @@ func (p *player) wake() {
 	}
 }
 
-// wakeAll lets all look at the head again. mu is held.
+// wakeAll wakes all goroutines that are held back. mu is held.
 func (p *player) wakeAll() {
 	for w := range p.waits {
 		w.of.moved.Broadcast()
 	}
 }
 
-// outside makes what comes from outside as soon as the cursor stands at it: a
-// cancel, a timer, the end of a context that a scripted wait was given. None of
-// these calls the engine back. mu is held.
+// outside makes what comes from outside when the cursor reaches it: a cancel, a timer, or the end
+// of a context that a scripted wait was given. None of these calls the engine. mu is held.
 func (p *player) outside() {
 	x := p.peek(0)
 	if x == nil {
@@ -368,19 +367,17 @@ func (p *player) outside() {
 	}
 }
 
-// Answer leaves everything to the scripted seams, which have the answers: there are
-// no others.
+// Answer answers nothing: the scripted seams have all the answers.
 func (p *player) Answer(context.Context, adk.Question) *adk.Answer { return nil }
 
-// gateOpened keeps the gates of the new run by their ids, for whoever settled
-// them.
+// gateOpened keeps the gates of the new run by their ids, so that they can be settled.
 func (p *player) gateOpened(e adk.TurnGateOpen) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	p.gates[e.Gate.ID()] = e.Gate
 }
 
-// settles reports whether the head is a settlement that somebody outside made.
+// settles reports whether x is a settlement that came from outside and can be made now.
 func (p *player) settles(x *adk.Crossing) bool {
 	if x == nil || !wire.IsSettlement(x) || p.gates[x.Name] == nil {
 		return false
@@ -388,10 +385,10 @@ func (p *player) settles(x *adk.Crossing) bool {
 	return stub.IsOutside(x) && (x.Status != adk.GateAborted || !p.aborted)
 }
 
-// act settles a gate when the cursor stands at its settlement. It calls the
-// engine, so mu is released meanwhile; it is called wherever a goroutine is
-// about to wait. Each settlement is made once, by the goroutine that comes to it
-// first: one that is refused could be made again. mu is held.
+// act settles a gate when the cursor stands at its settlement. It calls the engine, so mu is
+// released meanwhile; it is called wherever a goroutine is about to wait. The goroutine that gets
+// there first makes the settlement, once: a settlement that the engine refuses could otherwise be
+// made again. mu is held.
 func (p *player) act() {
 	for !p.Stopped {
 		x := p.peek(0)
@@ -408,23 +405,23 @@ func (p *player) act() {
 	}
 }
 
-// settle makes a recorded settlement. What hears of it may end the goroutine. mu
-// is held, but while the engine is called.
+// settle makes a recorded settlement. A listener that hears of it may end the goroutine. mu is
+// held, except while the engine is called.
 func (p *player) settle(gate *adk.TurnGate, x *adk.Crossing) {
 	p.acting++
 	defer func() { p.acting-- }()
 	p.unlocked(func() { stub.Settle(gate, x) })
 }
 
-// decided reports whether x is a cancel that the engine decided on: a strand that
-// is under way in it tells that without asking, and nobody goes before.
+// decided reports whether x is a cancel that the engine decided on. The strand in which that
+// happens makes it without announcing a step, so no other strand may go before.
 func decided(x *adk.Crossing) bool {
 	return x != nil && wire.IsCancel(x) && (x.Key == wire.CancelStage || x.Key == wire.CancelGoexit)
 }
 
-// exits is the return of a call whose next step is to end its goroutine: the
-// cancel that the cursor stands at is told by it, before the strands that it
-// then waits for go on. mu is held.
+// exits is the return of the waiting call, if the next thing that the call does is to end its
+// goroutine and the cursor stands at the cancel that this causes. The call must then go on before
+// the strands that it waits for. nil in all other cases. mu is held.
 func (p *player) exits(w wait) *adk.Crossing {
 	if x := p.peek(0); w.ends == nil || x == nil || wire.CancelledBy(x) != wire.CancelGoexit {
 		return nil
@@ -440,8 +437,8 @@ func (p *player) exits(w wait) *adk.Crossing {
 	}
 }
 
-// unlocked calls the engine. mu is released meanwhile, and held again however
-// the call ends: what lies below it may end the goroutine.
+// unlocked calls the engine with mu released. mu is held again however the call ends: user code
+// below it may end the goroutine.
 func (p *player) unlocked(call func()) {
 	p.Mu.Unlock()
 	defer p.Mu.Lock()
@@ -450,7 +447,7 @@ func (p *player) unlocked(call func()) {
 
 // Waiting.
 
-// strand gives the state of a strand. mu is held.
+// strand returns the state of a strand, and makes it if there is none. mu is held.
 func (p *player) strand(n int) *strand {
 	s := p.strands[n]
 	if s == nil {
@@ -460,16 +457,15 @@ func (p *player) strand(n int) *strand {
 	return s
 }
 
-// await blocks until the next recorded crossing belongs to the strand, and
-// gives it; nil when the replay has stopped or the recording has ended. mu is
-// held.
+// await blocks until the next recorded crossing belongs to the strand, and returns it; nil when the
+// replay has stopped or the recording has ended. mu is held.
 func (p *player) await(n int) *adk.Crossing {
 	return p.awaitFor(wait{strand: n})
 }
 
-// awaitScripted is await for a goroutine that can perform operations: it also
-// takes on one of a strand that is parked, which was made through that strand's
-// handle by another goroutine. ends tells the line up to which it performs.
+// awaitScripted is await for a goroutine that can perform operations. It also takes on an operation
+// of a parked strand, which another goroutine made through that strand's handle. ends reports
+// whether a line is the last one that the goroutine performs.
 func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossing {
 	x := p.awaitFor(wait{strand: n, scripted: true, ends: ends})
 	if x != nil && x.Strand != n {
@@ -481,7 +477,7 @@ func (p *player) awaitScripted(n int, ends func(*adk.Crossing) bool) *adk.Crossi
 func (p *player) awaitFor(w wait) *adk.Crossing {
 	s := p.strands[w.strand]
 	if s == nil {
-		s = &strand{moved: sync.NewCond(&p.Mu)} // it has ended, and its handle is used late
+		s = &strand{moved: sync.NewCond(&p.Mu)} // the strand has ended, and its handle is used late
 	}
 	w.of, w.by = s, p.besides.byNumber()
 	for {
@@ -505,7 +501,7 @@ func (p *player) awaitFor(w wait) *adk.Crossing {
 		if p.takes(w, x) {
 			return x
 		}
-		held := new(wait) // few are held back: most find the head theirs
+		held := new(wait) // allocated only here: most goroutines find the head theirs
 		*held = w
 		p.waits[held] = true
 		s.held++
@@ -519,20 +515,21 @@ func (p *player) awaitFor(w wait) *adk.Crossing {
 	}
 }
 
-// takes reports whether a goroutine makes the head x, if nobody has claimed that. mu is held.
+// takes reports whether a goroutine makes the head x, if no other goroutine has claimed x. mu is
+// held.
 func (p *player) takes(w wait, x *adk.Crossing) bool {
 	return p.mayTake(w, x) && !(w.scripted && p.claimed == p.matched+1)
 }
 
-// mayTake reports whether the head x is a goroutine's to make: one that is scripted makes
-// what is nobody's too. mu is held.
+// mayTake reports whether the head x is a goroutine's to make. A scripted goroutine also makes what
+// no strand will make itself (orphaned). mu is held.
 func (p *player) mayTake(w wait, x *adk.Crossing) bool {
 	mine := x.Strand == w.strand && p.besides.isOf(w, x) || w.scripted && p.orphaned(x)
 	return mine && !p.settles(p.peek(0)) && !decided(p.peek(0))
 }
 
-// leaving holds back a listener that ends its goroutine until what the engine says
-// of that comes next: as exits has it, before the strands that go on meanwhile.
+// leaving holds back a listener that ends its goroutine until the engine's next crossing about that
+// is the head, before the strands that go on meanwhile (exits).
 func (p *player) leaving(n int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -540,9 +537,8 @@ func (p *player) leaving(n int) {
 	p.awaitFor(wait{strand: n, ends: func(*adk.Crossing) bool { return true }})
 }
 
-// orphaned reports whether x is made through the handle of a strand that will not
-// make it itself: an operation of one that is parked, or misuse of the handle of
-// one that has ended. mu is held.
+// orphaned reports whether x is made through the handle of a strand that will not make it itself:
+// an operation of a parked strand, or misuse of the handle of a strand that has ended. mu is held.
 func (p *player) orphaned(x *adk.Crossing) bool {
 	s := p.strands[x.Strand]
 	if s == nil || s.ended {
@@ -558,7 +554,8 @@ func (p *player) orphaned(x *adk.Crossing) bool {
 	return slices.ContainsFunc(s.parked, func(g parked) bool { return g.by == by && !g.ready() })
 }
 
-// blocked counts the goroutines that wait inside the engine for what has not come.
+// blocked counts the goroutines of a strand that wait inside the engine for something that has not
+// come.
 func (s *strand) blocked() (n int) {
 	for _, g := range s.parked {
 		if !g.ready() {
@@ -568,18 +565,17 @@ func (s *strand) blocked() (n int) {
 	return n
 }
 
-// stuck reports whether nobody will make the head x: of those that are held back it
-// is nobody's to make, and all others wait inside the engine. At the end of the
-// recording, where x is nil, nobody is held back any more. Goroutines are counted,
-// and not found by the strands that they say they are of: an engine that says a
-// wrong one must not be waited for. mu is held.
+// stuck reports whether no goroutine will make the head x: none of those that are held back may
+// make it, and all others wait inside the engine. At the end of the recording, where x is nil, no
+// goroutine is held back any more. stuck counts goroutines instead of looking up their strands,
+// because a broken engine may name a wrong strand and must not be waited for. mu is held.
 func (p *player) stuck(x *adk.Crossing) bool {
 	if p.acting > 0 || len(p.waits)+p.parked < p.alive || p.settles(p.peek(0)) {
 		return false
 	}
 	if x != nil && x == p.peek(0) {
 		if s := p.strands[x.Strand]; s != nil && s.held > 0 && !p.besides.Any() {
-			return false // it takes x
+			return false // the strand makes x
 		}
 	}
 	for w := range p.waits {
@@ -590,7 +586,8 @@ func (p *player) stuck(x *adk.Crossing) bool {
 	return len(p.waits)+p.blocked() >= p.alive
 }
 
-// blocked counts all that wait so, in whatever strand. mu is held.
+// blocked counts all goroutines that wait inside the engine for something that has not come. mu is
+// held.
 func (p *player) blocked() (n int) {
 	for _, s := range p.strands {
 		n += s.blocked()
@@ -598,14 +595,14 @@ func (p *player) blocked() (n int) {
 	return n
 }
 
-// check stops the replay if nobody can go on. mu is held.
+// check stops the replay if no goroutine can go on. mu is held.
 func (p *player) check() {
 	x := p.head()
 	if p.Stopped || !p.stuck(x) {
 		return
 	}
 	if x == nil {
-		x = p.peek(0) // a cancel that nobody tells
+		x = p.peek(0) // a cancel that no crossing observes
 	}
 	if x == nil {
 		p.unended()
@@ -614,9 +611,9 @@ func (p *player) check() {
 	p.deadlock(x)
 }
 
-// Play runs one scripted call: every recorded operation until the call's own
-// return line, which it gives. Operations of outer calls in between, made
-// through a handle that was passed on, are performed too.
+// Play runs one scripted call: it performs every recorded operation up to the call's own return
+// line, and returns that line. It also performs operations of outer calls that were made in between
+// through a handle that was passed on.
 func (p *player) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -625,8 +622,7 @@ func (p *player) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	return p.playUntil(strand, func(x *adk.Crossing) bool { return x.Kind == adk.KindReturn && x.ID == id })
 }
 
-// Opened performs what the reader of an opening did with the handles that it
-// could reach.
+// Opened performs what the reader of an opening did with the handles that it could reach.
 func (p *player) Opened(x *adk.Crossing) ([]byte, error) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -640,8 +636,8 @@ func (p *player) Opened(x *adk.Crossing) ([]byte, error) {
 	return data, done.Err
 }
 
-// playUntil performs what was recorded in a strand up to the line that ends it,
-// and gives that. mu is held.
+// playUntil performs what was recorded in a strand up to the line that ends it, and returns that
+// line. mu is held.
 func (p *player) playUntil(strand int, ends func(*adk.Crossing) bool) (*adk.Crossing, error) {
 	for {
 		x := p.awaitScripted(strand, ends)
@@ -665,7 +661,7 @@ func (p *player) operates(x *adk.Crossing, strand int) {
 	p.performing(x, 1)
 	p.unlocked(func() { p.stage.Operate(x) })
 	p.performing(x, -1)
-	if p.matched == before && !p.Stopped { // user code cannot have made it there, or it told nothing
+	if p.matched == before && !p.Stopped { // no crossing came: user code cannot have made it there
 		p.missing(x)
 	}
 }
@@ -675,7 +671,7 @@ func (p *player) operates(x *adk.Crossing, strand int) {
 // Observe makes the player the observer of the new run.
 func (p *player) Observe(adk.RunInfo) adk.Observer { return stub.Watcher{Observer: p, Fail: p.fail} }
 
-// Begin holds a strand back until the recording says that it is its turn.
+// Begin holds a strand back until its step is the next one in the recording.
 func (p *player) Begin(s adk.Step) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -700,7 +696,7 @@ func (p *player) Park(n int, ready func() bool) {
 	p.besides.settled.Broadcast()
 }
 
-// ended notes that a strand has. Its goroutines that wait for something all the same are
+// ended notes that a strand has ended. Its other goroutines that still wait for something are
 // counted until that has come. mu is held.
 func (p *player) ended(n int) {
 	delete(p.returned, n)
@@ -712,8 +708,7 @@ func (p *player) ended(n int) {
 	s.ended = true
 }
 
-// Resume holds a woken strand back until the recording says that it is its
-// turn.
+// Resume holds a woken strand back until its next crossing is the next one in the recording.
 func (p *player) Resume(n int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -721,7 +716,7 @@ func (p *player) Resume(n int) {
 	p.await(n)
 }
 
-// resumed takes away what a goroutine waited for that goes on. mu is held.
+// resumed removes the wait of a goroutine that goes on. mu is held.
 func (p *player) resumed(s *strand) {
 	by := p.besides.byNumber()
 	at := max(slices.IndexFunc(s.parked, func(g parked) bool { return g.by == by && g.ready() }), 0)
@@ -731,7 +726,7 @@ func (p *player) resumed(s *strand) {
 	}
 }
 
-// Tell compares what crossed with what was recorded.
+// Tell compares a crossing with the next recorded one.
 func (p *player) Tell(got *adk.Crossing) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -759,16 +754,16 @@ func (p *player) Tell(got *adk.Crossing) {
 		return
 	}
 	p.note(want)
-	if wire.OpensGate(got) { // the one before it of that id is over, and its listener is not told yet
+	if wire.OpensGate(got) { // an earlier gate with the same id is over; listeners hear of the new one later
 		delete(p.gates, got.Name)
 	}
 	p.listened(got)
 	p.advance()
 }
 
-// unexplained holds a crossing on which recording and engine agree against what
-// the contract makes of the crossings before it: a recording of a broken engine
-// is no better than a broken engine. It takes the crossing in. mu is held.
+// unexplained checks a crossing on which recording and engine agree against what the contract
+// derives from the crossings before it: a recording of a broken engine is no better than a broken
+// engine. It also updates the folded state with the crossing. mu is held.
 func (p *player) unexplained(want, got *adk.Crossing) []compare.FieldDiff {
 	field := "contract"
 	err := p.namer.Fold.Check(got)
@@ -796,9 +791,9 @@ func (p *player) note(x *adk.Crossing) {
 		delete(p.calls, x.ID)
 	case wire.Forks(x):
 		p.strand(x.ID)
-		p.alive++ // it will come: nobody is stuck before it has
+		p.alive++ // it will come: the run is not stuck before it has
 	case wire.AsksForGate(x):
-		if _, open := p.gateOps[x.Name]; !open { // a second one of the id does not open (GAT-5)
+		if _, open := p.gateOps[x.Name]; !open { // a second wait for an open id does not open a gate (GAT-5)
 			p.gateOps[x.Name] = x.Op
 		}
 		p.startTimer(x)
@@ -809,8 +804,8 @@ func (p *player) note(x *adk.Crossing) {
 	}
 }
 
-// listened asks for what the listeners of an event did, as the crossings behind it
-// tell. mu is held.
+// listened prepares what the listeners of an event did in the recording, as far as the crossings
+// after it show that. mu is held.
 func (p *player) listened(x *adk.Crossing) {
 	if x.Kind.Class() != adk.ClassEvent {
 		p.trail.Pass(x)
@@ -824,14 +819,14 @@ func (p *player) listened(x *adk.Crossing) {
 	}))
 }
 
-// listenerReach is how far ahead is looked for what listeners did: other strands may
-// have moved meanwhile.
+// listenerReach is how many crossings ahead listened looks: other strands may have made some in
+// between.
 const listenerReach = 256
 
 // The clock and the ids.
 
-// Now is the time of the next recorded crossing: an engine that reads the clock
-// once more than the recorded one gets the same answer.
+// Now is the time of the next recorded crossing. So an engine that reads the clock once more than
+// the recorded one gets the same answer.
 func (p *player) Now() time.Time {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -841,8 +836,7 @@ func (p *player) Now() time.Time {
 	return time.Time{}
 }
 
-// startTimer binds the timer that was started last to the operation that waits
-// for it. mu is held.
+// startTimer binds the timer that was started last to the operation that waits for it. mu is held.
 func (p *player) startTimer(x *adk.Crossing) {
 	if p.Untold != nil {
 		p.running[x.Op] = p.Untold
@@ -850,7 +844,7 @@ func (p *player) startTimer(x *adk.Crossing) {
 	}
 }
 
-// NewID is the id that the next recorded crossing brought.
+// NewID is the id that the next recorded crossing brought; a made-up one where that brought none.
 func (p *player) NewID() string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -865,7 +859,7 @@ func (p *player) NewID() string {
 
 // Stopping.
 
-// stop ends the comparison and lets everybody run out: scripted seams return,
+// stop ends the comparison and lets every goroutine run to its end: scripted seams return, and
 // waits end. mu is held.
 func (p *player) stop() {
 	if p.Stopped {

@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// This file is what a recorder needs in production: between it and the disk lie
-// layers that keep a trace from growing too large and a slow disk from the turn.
+// This file has what a recorder needs in production: layers between it and the disk that keep a
+// trace from growing too large and a slow disk from delaying the turn.
 
 // OneIn records every n-th run, the first one included, as RecordOptions.Sample asks.
 // An n below 2 records every run.
@@ -22,7 +22,7 @@ func OneIn(n int) func(adk.RunInfo) bool {
 	}
 }
 
-// layered is the writer of a run behind all that the options ask for.
+// layered wraps the writer of a run in the layers that the options ask for.
 func (r *Recorder) layered(out io.WriteCloser) io.WriteCloser {
 	if r.options.Buffer > 0 {
 		out = r.startBehind(out)
@@ -36,7 +36,7 @@ func (r *Recorder) layered(out io.WriteCloser) io.WriteCloser {
 	return out
 }
 
-// maxBytes is how long a trace may get; zero is no bound.
+// maxBytes is the longest trace in bytes; zero is no limit.
 func (o RecordOptions) maxBytes() int64 {
 	if o.MaxBytes <= 0 && o.Compress {
 		return trace.DefaultMaxUnpacked
@@ -51,7 +51,6 @@ func (r *Recorder) startBehind(out io.WriteCloser) io.WriteCloser {
 	return q
 }
 
-// Wait blocks until all that RecordOptions.Buffer holds back of runs that have ended
-// is written and their writers are closed. A writer that never returns makes it
-// wait for ever.
+// Wait blocks until everything that RecordOptions.Buffer holds back of runs that have ended is
+// written and their writers are closed. If a writer never returns, Wait blocks for ever.
 func (r *Recorder) Wait() { r.behind.Wait() }

@@ -17,93 +17,91 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Recorder is a probe that writes a trace of what it observes (contract DET-4).
-// It never disturbs a turn: where writing fails or panics, the trace ends there
-// without a footer, and Err says why. It is safe for concurrent use.
+// Recorder is a probe that writes a trace of what it observes (contract DET-4). It never disturbs a
+// turn: where writing fails or panics, the trace ends there without a footer, and Err says why. A
+// Recorder is safe for concurrent use.
 //
-// Each line is written while the turn waits for it. Where the underlying writer
-// can be slow, RecordOptions.Buffer puts a queue between.
+// Each line is written while the turn waits for it. Where the underlying writer can be slow,
+// RecordOptions.Buffer puts a queue between.
 type Recorder struct {
 	options RecordOptions
 	open    func(adk.RunInfo) (io.WriteCloser, error)
 	rules   *redacting.Compiled      // nil where nothing is redacted
 	among   *redacting.Conversations // nil where each run is redacted by itself
-	invalid error                    // of the options: nothing is recorded
+	invalid error                    // of the options; then nothing is recorded
 
 	behind   sync.WaitGroup // the runs that are still being written
 	mu       sync.Mutex
 	errs     []error // the first failures
-	failures int     // all of them
+	failures int     // how many there were
 }
 
-// keptFailures is how many failures a recorder keeps: where a disk is full, every run
-// of a process fails.
+// keptFailures is how many failures a recorder keeps: when a disk is full, every run of a process
+// fails.
 const keptFailures = 16
 
-// RecordOptions are what a recorder can be told. Record and RecordEach take them at
-// most once; none are the zero RecordOptions.
+// RecordOptions are the options of a recorder. Record and RecordEach take at most one; without it
+// they use the zero RecordOptions.
 type RecordOptions struct {
-	// Sentinels are as in trace.Options: the errors of user code that a trace names.
+	// Sentinels are the errors of user code that a trace names, as in trace.Options.
 	Sentinels map[string]error
-	// ErrorTypes are as in trace.Options: the types that errors.As finds in a replay, too.
+	// ErrorTypes are the types that errors.As finds in a replay, too, as in trace.Options.
 	ErrorTypes map[string]trace.ErrorType
-	// MaxBytes is the longest trace, in bytes of its lines, compressed or not. A
-	// trace ends before the line that would go beyond it, without a footer. Zero is
-	// no bound, and with Compress trace.DefaultMaxUnpacked: readers unpack no more
-	// unless their trace.Options raise it.
+	// MaxBytes limits the length of a trace, in bytes of its lines before compression. A trace ends
+	// before the line that would exceed it, without a footer. Zero is no limit; with Compress it is
+	// trace.DefaultMaxUnpacked, since readers unpack no more unless their trace.Options raise it.
 	MaxBytes int64
-	// MaxLine is the longest line, in bytes: a crossing that says more is cut into
-	// several. Zero is trace.DefaultMaxLine, beyond which nobody reads whose
-	// trace.Options do not raise it too.
+	// MaxLine limits the length of a line, in bytes: a crossing that needs more is split into
+	// several lines. Zero is trace.DefaultMaxLine; a reader needs a larger limit in its
+	// trace.Options to read longer lines.
 	MaxLine int64
-	// MaxSaid, MaxCrossings and MaxValues are how many bytes a crossing says, how many
-	// crossings a trace has, and how many JSON values a crossing: the trace ends before
-	// the one that is beyond, without a footer. Zero is what readers take.
+	// MaxSaid limits the bytes of a crossing, MaxCrossings the crossings of a trace, and MaxValues
+	// the JSON values of a crossing. A trace ends before the crossing that would exceed one of
+	// them, without a footer. Zero is the default limit of readers.
 	MaxSaid, MaxCrossings, MaxValues int64
-	// Redact is what must not be written; nil is nothing.
+	// Redact says what must not be written; nil redacts nothing.
 	Redact *redact.Rules
-	// Conversation says which conversation a run is of, by the call that it begins with,
-	// which has what the run was given: a text that names it, empty for none. What a path
-	// of Redact finds in a run of it is looked for in its later runs, too, which are told
-	// what this one has said. Of the 1024 latest conversations the recorder remembers the
-	// 256 latest such texts. Nil is each run by itself. It may be called from many
-	// goroutines.
+	// Conversation names the conversation that a run belongs to; empty for none. first is the call
+	// that begins the run, with what the run was given. A secret that a path of Redact finds in one
+	// run is then redacted in the later runs of the conversation, too, since they are given what
+	// this run has said. The recorder remembers the 256 latest secrets of each of the 1024 latest
+	// conversations. Nil redacts each run by itself. Conversation may be called from several
+	// goroutines at once.
 	Conversation func(first *adk.Crossing) string
-	// Sample reports of a run that begins whether it is recorded; nil is every run.
-	// OneIn makes one. It may be called from many goroutines.
+	// Sample reports whether a run that begins is recorded; nil records every run. OneIn makes such
+	// a function. It may be called from several goroutines at once.
 	Sample func(adk.RunInfo) bool
-	// Buffer is how many bytes of a run may wait for a writer that is slower than
-	// the run. With it, traces are written behind their runs, which never wait;
-	// where the bytes do not suffice, the trace ends there without a footer. Zero
-	// writes while the run waits.
+	// Buffer is how many bytes of a run may wait for a writer that is slower than the run. With it,
+	// another goroutine writes the trace and the run never waits; when the buffer is full, the
+	// trace ends without a footer. Zero writes while the run waits.
 	Buffer int
-	// Compress has traces compressed with zstd. Readers need no option: they tell a
-	// compressed trace by its first bytes. Every crossing still comes out by itself,
-	// so that a crash leaves what was recorded before it. What a run keeps for that
-	// is bounded for all runs together: of 512 that are under way at once a trace
-	// says once what its lines have in common; of those beyond, each line is
-	// compressed by itself, which saves little.
+	// Compress compresses traces with zstd. Readers need no option: they recognize a compressed
+	// trace by its first bytes. Every crossing is still written by itself, so that a crash leaves
+	// what was recorded before it. The memory for that is bounded for all runs together: up to 512
+	// runs at the same time compress each line with what the lines before it have in common;
+	// further runs compress each line by itself, which saves little.
 	Compress bool
 }
 
-// writing is what of the options the writer of a trace is told.
+// writing is the part of the options that the writer of a trace needs.
 func (o RecordOptions) writing() trace.Options {
 	return trace.Options{Sentinels: o.Sentinels, ErrorTypes: o.ErrorTypes, MaxLine: o.MaxLine, MaxSaid: o.MaxSaid, MaxCrossings: o.MaxCrossings, MaxValues: o.MaxValues}
 }
 
-// recordingAs has a recorder write as a trace was read: writing the other way round.
+// recordingAs makes the options with which a recorder writes as a trace was read. It is the inverse
+// of writing.
 func recordingAs(o trace.Options) RecordOptions {
 	return RecordOptions{Sentinels: o.Sentinels, ErrorTypes: o.ErrorTypes, MaxLine: o.MaxLine, MaxSaid: o.MaxSaid, MaxCrossings: o.MaxCrossings, MaxValues: o.MaxValues}
 }
 
-// unlimited is what of the options says which errors are known: what has been read is written
-// again whatever its size.
+// unlimited keeps only which errors are known: what has been read is written again whatever its
+// size.
 func unlimited(o trace.Options) trace.Options {
 	return trace.Options{Sentinels: o.Sentinels, ErrorTypes: o.ErrorTypes}
 }
 
-// Record makes a Recorder that writes the trace of one run to w. A second run
-// is not observed, and Err says so; without a writer none is, and Err says so at once.
+// Record makes a Recorder that writes the trace of one run to w. It does not observe a second run,
+// and Err then says so. If w is nil it records nothing, and Err says so at once.
 func Record(w io.Writer, options ...RecordOptions) *Recorder {
 	if w == nil {
 		return RecordEach(nil, options...)
@@ -117,9 +115,9 @@ func Record(w io.Writer, options ...RecordOptions) *Recorder {
 	return RecordEach(open, options...)
 }
 
-// RecordEach makes a Recorder that writes a trace of every run to a writer of
-// its own. open is called as the run begins; the writer is closed when the run
-// has ended, or when writing failed. open may be called from many goroutines.
+// RecordEach makes a Recorder that writes the trace of every run to a writer of its own. It calls
+// open when a run begins, and closes the writer when the run has ended or writing has failed. open
+// may be called from several goroutines at once.
 func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...RecordOptions) *Recorder {
 	r := &Recorder{options: optional.First(options), open: open}
 	if open == nil {
@@ -135,8 +133,8 @@ func RecordEach(open func(adk.RunInfo) (io.WriteCloser, error), options ...Recor
 	return r
 }
 
-// Observe opens the writer of a run that begins. A run that RecordOptions.Sample leaves
-// out, or whose writer does not open, is not observed.
+// Observe opens the writer of a run that begins. It returns nil, and the run is not recorded, if
+// RecordOptions.Sample leaves the run out or its writer does not open.
 func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 	out, err := r.opened(info)
 	if err != nil {
@@ -153,7 +151,7 @@ func (r *Recorder) Observe(info adk.RunInfo) adk.Observer {
 	return &recording{recorder: r, out: out, trace: trace.NewWriter(out, trace.Header{Info: info}, r.options.writing())}
 }
 
-// opened is the writer of a run, nil for a run that is left out.
+// opened is the writer of a run; nil for a run that is left out.
 func (r *Recorder) opened(info adk.RunInfo) (out io.WriteCloser, err error) {
 	defer outlet.Contain(&err)
 	if r.invalid != nil {
@@ -169,9 +167,9 @@ func (r *Recorder) opened(info adk.RunInfo) (out io.WriteCloser, err error) {
 	return out, err
 }
 
-// Err says why traces have no footer or were not begun, of all runs so far; nil
-// if there are none such. Of many it has the first 16, and says how many more there
-// were. Ask when the runs have ended, and with RecordOptions.Buffer after Wait.
+// Err says why traces of the runs so far have no footer or were not begun; nil if there are no such
+// traces. It has the first 16 failures, and says how many more there were. Call it when the runs
+// have ended, and with RecordOptions.Buffer after Wait.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +189,7 @@ func (r *Recorder) failed(err error) {
 	}
 }
 
-// recording observes one run. The engine tells it crossings one at a time.
+// recording observes one run. The engine calls it with one crossing at a time.
 type recording struct {
 	recorder *Recorder
 	out      io.WriteCloser
@@ -199,13 +197,13 @@ type recording struct {
 	over     bool
 }
 
-// crossingWriter is a Writer, or one that redacts.
+// crossingWriter is a trace.Writer, or a writer that redacts.
 type crossingWriter interface {
 	Write(*adk.Crossing) error
 	Close() error
 }
 
-// Begin does nothing: a recorder holds nobody back.
+// Begin does nothing: a recorder never holds a step back.
 func (*recording) Begin(adk.Step) {}
 
 // Park does nothing.
@@ -214,7 +212,7 @@ func (*recording) Park(int, func() bool) {}
 // Resume does nothing.
 func (*recording) Resume(int) {}
 
-// Tell writes the crossing. The return of the run is its last.
+// Tell writes a crossing. The last one is the return of the run.
 func (r *recording) Tell(c *adk.Crossing) {
 	if r.over {
 		return

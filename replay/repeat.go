@@ -14,16 +14,16 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/ties"
 )
 
-// An order that depends on nothing is another one in half of the runs, where two things come
-// in it: so often it is run to say that it does not. Of a turn that takes its time one run more
-// has to do.
+// mostRuns is how often live code runs to show that it always does things in the same, changed
+// order: code whose order is random, such as one that goes through a map, repeats an order of two
+// things in half of the runs. For a turn of more than linesOfAFast crossings, two runs must do.
 const (
 	mostRuns     = 5
 	linesOfAFast = 20_000
 )
 
-// repeat runs live code again that made a difference, and says of one that it made two
-// different ones of the same.
+// repeat runs live code again that differed from the recording, and classifies the divergence as
+// non-deterministic if two runs of the same code differ.
 func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 	runs, order := 2, d.isOfAnOrder()
 	if order && len(r.want.Lines) <= linesOfAFast {
@@ -41,7 +41,7 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 			came = r.otherwise(next)
 		case !r.ranBeside(only):
 			came = r.otherwiseAlone(next)
-		case alone == nil: // what the others did, in memory too, they do not do now: another such run tells
+		case alone == nil: // another such run must show it, as the others' code does not run now
 			runs = max(runs, 3)
 		default:
 			if came = alone.otherwise(next); came != "" {
@@ -53,7 +53,7 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 			return nil
 		}
 	}
-	if order && (alone.live.only == "" || r.otherwiseAlone(alone) == "") { // else it was not the same again
+	if order && (alone.live.only == "" || r.otherwiseAlone(alone) == "") { // else the run alone was not the same
 		in := r.pairs[r.found[0].call]
 		d.Runs = runs
 		d.Strands = d.Class != Order && in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Forks(s.X) })
@@ -61,8 +61,8 @@ func (r *replayed) repeat(d *Divergence, run func() (*replayed, error)) error {
 	return nil
 }
 
-// comesOtherwise says of a difference that another run of the same live code did otherwise, unless
-// that is nothing, and reports whether it is something.
+// comesOtherwise makes a divergence non-deterministic if another run of the same live code did
+// something else, which came says, and reports whether it did.
 func (d *Divergence) comesOtherwise(came string) bool {
 	if came != "" {
 		d.Class = NonDeterministic
@@ -71,13 +71,15 @@ func (d *Divergence) comesOtherwise(came string) bool {
 	return came != ""
 }
 
-// otherwise is what another run, of the same live code, did otherwise first; empty for nothing.
+// otherwise is the first thing that another run of the same live code did differently; empty if
+// nothing.
 func (r *replayed) otherwise(next *replayed) string {
 	return r.otherwiseBut(next, func(*difference) bool { return false })
 }
 
-// unordered is otherwise but for what comes of the order of goroutines: that the same is said in
-// another order, and what goroutines do or leave out. What is in the state follows from what was done.
+// unordered is otherwise without what the order of goroutines explains: the same words in another
+// order, and what goroutines do or leave out. The state is ignored, because it follows from what
+// was done.
 func (r *replayed) unordered(next *replayed) string {
 	return r.otherwiseBut(next, func(d *difference) bool {
 		switch {
@@ -99,7 +101,7 @@ func (r *replayed) unordered(next *replayed) string {
 	})
 }
 
-// otherwiseBut is otherwise without the differences that are no news.
+// otherwiseBut is otherwise without the differences for which isNone is true.
 func (r *replayed) otherwiseBut(next *replayed, isNone func(*difference) bool) string {
 	again := newComparison(r.known, r.live, r.got, next.got, next.callers)
 	again.paired = bycause.Pairing{NewSeq: r.toThe(next), Unanswered: next.paired.Unanswered, Unasked: next.paired.Unasked}
@@ -112,8 +114,8 @@ func (r *replayed) otherwiseBut(next *replayed, isNone func(*difference) bool) s
 	return ""
 }
 
-// differsAhead reports whether a run differs from the recording in what a call has done before
-// goroutines have asked anything in it.
+// differsAhead reports whether a run differs from the recording in something that a call did before
+// goroutines asked anything in it.
 func (r *replayed) differsAhead(in *calls.Call) bool {
 	if len(r.found) == 0 || r.found[0].call != in || r.found[0].got == nil || r.pairs[in] == nil {
 		return false
@@ -122,7 +124,8 @@ func (r *replayed) differsAhead(in *calls.Call) bool {
 	return !slices.ContainsFunc(r.pairs[in].Script, func(s *calls.Step) bool { return s.X.Seq <= at && r.callers.IsApart(s.X) })
 }
 
-// unanswered is where the first ask of a run was over that got no recorded answer; 0 is nowhere.
+// unanswered is the crossing that ended the first ask without a recorded answer; 0 if there is
+// none.
 func (r *replayed) unanswered() int {
 	open := map[int]bool{}
 	for _, x := range r.got.Lines {
@@ -137,31 +140,31 @@ func (r *replayed) unanswered() int {
 	return 0
 }
 
-// sinceUnanswered gives which differences of two runs of the same code are no chance of its own: in
-// both they are behind an ask that the recording has no answer for. How often and how soon that is
-// asked again, and what else comes of it or is left out, no recorded run had to do. Where the two ask
-// for something else the ask itself is a difference.
+// sinceUnanswered returns a function that reports whether a difference of two runs of the same code
+// comes after an unanswered ask in both of them. How often and how soon code then retries, and what
+// else follows, says nothing about the code: no recorded run had to do it. If the two runs ask
+// different things, the ask itself is a difference.
 func (r *replayed) sinceUnanswered(next *replayed) func(*difference) bool {
 	was, is := r.unanswered(), next.unanswered()
 	behind := func(x *adk.Crossing, over int) bool { return x == nil || over > 0 && x.Seq > over }
 	return func(d *difference) bool { return behind(d.want, was) && behind(d.got, is) }
 }
 
-// sameButForIDs reports whether two runs ask the same but for ids that are made at random: that these
-// are others the next time is no news.
+// sameButForIDs reports whether two runs ask the same except for random ids, which differ in every
+// run.
 func sameButForIDs(one, other *adk.Crossing) bool {
 	return one != nil && other != nil && wire.Asks(one) && wire.Asks(other) && one.Name == other.Name && one.Status == other.Status &&
 		likeness.SameButForIDs(one.JSON, other.JSON)
 }
 
-// otherwiseAlone is otherwise for a run in which only the seam was live in which the two first
-// differ from the recording: that has to be the same.
+// otherwiseAlone is otherwise for a run in which only one seam was live: the seam of the first
+// difference from the recording. That difference must be the same again.
 func (r *replayed) otherwiseAlone(next *replayed) string {
 	first, found := r.found[0], next.compare()
 	switch {
 	case len(found) == 0:
 		return "as recorded"
-	case found[0].class == Unanswered && first.class != Unanswered: // by a seam that was live, which tells nothing
+	case found[0].class == Unanswered && first.class != Unanswered: // the answers of other live seams are missing now, which shows nothing
 	case found[0].class != first.class || found[0].at != first.at || next.saidOf(found[0]) != r.saidOf(first):
 		return next.whatCame(found[0])
 	}
@@ -178,7 +181,7 @@ func (r *replayed) ranBeside(only string) bool {
 	return false
 }
 
-// toThe gives, of each crossing of this run, the one of another run that has its recorded
+// toThe has, for each crossing of this run, the crossing of another run with the same recorded
 // counterpart; 0 where there is none.
 func (r *replayed) toThe(next *replayed) []int {
 	to := make([]int, len(r.got.Lines)+1)
@@ -190,7 +193,7 @@ func (r *replayed) toThe(next *replayed) []int {
 	return to
 }
 
-// whatCame is what another run did at a difference: the first field that differs, or the line.
+// whatCame says what another run did at a difference: the first field that differs, or the line.
 func (r *replayed) whatCame(d *difference) string {
 	if d.want == nil || d.got == nil || len(d.fields) == 0 {
 		return r.inALine(d)
@@ -200,8 +203,9 @@ func (r *replayed) whatCame(d *difference) string {
 	return f.Field + ": " + compare.OrNothing(got)
 }
 
-// saidOf is what live code did at a difference, whole but for ids that are made at random: a line is
-// cut where it is long. Of goroutines of its own any may come first.
+// saidOf is what live code did at a difference, in full (a line is cut if it is long) and without
+// random ids. It is empty where a goroutine that live code started did it, because any of them may
+// come first.
 func (r *replayed) saidOf(d *difference) string {
 	if d.got == nil || r.callers.IsApart(d.got) {
 		return ""

@@ -17,25 +17,24 @@ import (
 
 // Report is what a replay found.
 type Report struct {
-	// Crossings is how many crossings of the new run agreed with the recorded.
+	// Crossings is how many crossings of the new run agreed with the recorded ones.
 	Crossings int `json:"crossings"`
-	// Divergence is the first that did not; nil if all did.
+	// Divergence is the first difference; nil if there is none.
 	Divergence *Divergence `json:"divergence,omitempty"`
-	// Live are the labels of the seams that were user code; empty when all were
-	// scripted.
+	// Live are the labels of the seams that were user code; empty when all were scripted.
 	Live []string `json:"live,omitempty"`
-	// Unreached are those of Live that the new run never came to: nothing is said
-	// about their code.
+	// Unreached are those of Live that the new run never reached: the report says nothing about
+	// their code.
 	Unreached []string `json:"unreached,omitempty"`
-	// NotCompared says in words what this replay could not hold against the
-	// recording; nothing where all seams were scripted and nothing was redacted.
+	// NotCompared says in words what this replay could not compare with the recording; empty where
+	// all seams were scripted and nothing was redacted.
 	NotCompared []string `json:"notCompared,omitempty"`
-	// Taken are the answers that Rerecord gave to what asked otherwise than the recording, as
-	// they are certain, in a line each. What Verify gives is in the divergence alone.
+	// Taken are the answers that Rerecord gave to requests that differ from the recording, because
+	// they are certain, in a line each. Verify reports such answers only in the divergence.
 	Taken []string `json:"-"`
 }
 
-// How much a report shows: it fits on a screen.
+// How much a report shows, so that it fits on a screen.
 const (
 	mostFields     = 4
 	mostLines      = 4
@@ -45,27 +44,26 @@ const (
 	mostAlso       = 2
 )
 
-// mostOfAPanic is how much is said of what live code panicked with.
+// mostOfAPanic is how many characters are shown of the value with which live code panicked.
 const mostOfAPanic = 3 * width
 
-// width is how long a line of a report is, at most: what stands before it in the report
-// of many traces and in the output of go test fits on a screen of 80 columns with it. A
-// command is broken where a shell lets it go on, and a word is not broken.
+// width is the maximum length of a report's line: with what comes before it in a report on many
+// traces and in the output of go test, it fits on a screen of 80 columns. A command is broken only
+// where a shell allows that, and a word is never broken.
 const width = 68
 
-// String is the divergence for a person, in about 25 lines of at most 68 characters: what
-// kind of difference it is and where; the line of code that it happened in; what today's
-// code did against what was recorded, field by field; how to look closer; the last
-// crossings that agreed; what follows from it; and for an operation without an answer
-// the recorded ones that come near.
+// String describes the divergence for a person, in about 25 lines of at most 68 characters: what
+// kind of difference it is and where; the line of code in which it happened; what today's code did
+// and what was recorded, field by field; how to look closer; the last crossings that agreed; what
+// follows from it; and for an operation without an answer the recorded ones that come near.
 func (d *Divergence) String() string {
 	return d.text(string(d.Class) + " at ")
 }
 
-// Details is String without the kind of difference, for what has a headline that says it.
+// Details is String without the kind of difference, for use below a headline that says it.
 func (d *Divergence) Details() string { return d.text("at ") }
 
-// text is the divergence behind these words.
+// text is String with other words at the beginning.
 func (d *Divergence) text(words string) string {
 	var b strings.Builder
 	d.writeHead(&b, words)
@@ -87,9 +85,9 @@ func (d *Divergence) text(words string) string {
 	return b.String()
 }
 
-// writePlace says where in the code it happened, and who called that: of many callers the
-// nearest, and those nearest to the engine. A helper that much else came through says less than
-// who called it, which stands before it then.
+// writePlace says where in the code it happened, and which lines called that: of many callers, the
+// nearest ones and those nearest to the engine. If Place is a helper that much else came through
+// (Mark), its caller says more and comes first.
 func (d *Divergence) writePlace(b *strings.Builder) {
 	if d.Place == "" {
 		return
@@ -99,7 +97,7 @@ func (d *Divergence) writePlace(b *strings.Builder) {
 	own := max(slices.Index(lines, d.Mark), 0)
 	helpers := slices.Clone(lines[:own])
 	slices.Reverse(helpers)
-	most := mostLines - 1 // of those that called it
+	most := mostLines - 1 // of the lines that called it
 	if own > 0 {
 		most--
 	}
@@ -122,8 +120,7 @@ func (d *Divergence) writePlace(b *strings.Builder) {
 	}
 }
 
-// callersText is a list of lines of code, of which so many are said at most: the first and the
-// last ones.
+// callersText is a list of at most so many lines of code: the first and the last ones.
 func callersText(lines []string, most int) string {
 	if last := (most + 1) / 2; len(lines) > most {
 		lines = slices.Concat(lines[:most-last], []string{"…"}, lines[len(lines)-last:])
@@ -131,28 +128,28 @@ func callersText(lines []string, most int) string {
 	return safetext.List(lines, func(line string) string { return safetext.Shortened(safetext.Bare(line), 2*width) })
 }
 
-// writeLine writes the line of a crossing, cut where it is long.
+// writeLine writes the line of a crossing, and cuts it where it is long.
 func writeLine(b *strings.Builder, line string) {
 	fmt.Fprintf(b, "    %s\n", safetext.Shortened(line, width-4))
 }
 
-// isOfTools reports whether nothing but tools differs in what a run was given, of which its line
-// says other things first.
+// isOfTools reports whether only tools differ in what a run was given. The line of the crossing
+// begins with other things.
 func (d *Divergence) isOfTools() bool {
 	other := func(f compare.FieldDiff) bool { return f.Field != "tool" && !strings.HasPrefix(f.Field, "tool ") }
 	return d.Class == ChangedInput && len(d.Fields) > 0 && !slices.ContainsFunc(d.Fields, other)
 }
 
-// isCut reports whether the lines of two crossings that say something else do not fit, and all in
-// which these differ does.
+// isCut reports whether the lines of two changed crossings are too long to be shown in full, but
+// all the fields in which they differ are shown.
 func (d *Divergence) isCut() bool {
 	changed := d.Class == ChangedInput || d.Class == ChangedOutput || d.Class == ChangedState
 	return changed && d.SameKind && len(d.Fields) > 0 && len(d.Fields) <= mostFields &&
 		max(utf8.RuneCountInString(d.Expected), utf8.RuneCountInString(d.Got)) > width-4
 }
 
-// Summary is the beginning of String, without the code: what kind of difference it is and
-// where, the two crossings, and the fields in which they differ.
+// Summary is the beginning of String, without the code: what kind of difference it is and where,
+// the two crossings, and the fields in which they differ.
 func (d *Divergence) Summary() string {
 	var b strings.Builder
 	d.writeHead(&b, string(d.Class)+" at ")
@@ -160,14 +157,14 @@ func (d *Divergence) Summary() string {
 	return b.String()
 }
 
-// shortest is the least time that is told: below that there is nothing but that the clock
-// of a test goes on with every crossing, or stands.
+// shortest is the shortest time that is shown. A shorter time only means that the clock of a test
+// stands, or moves a little with every crossing.
 const shortest = 10 * time.Millisecond
 
-// writeHead says where, behind these words.
+// writeHead says where the difference is, after these words.
 func (d *Divergence) writeHead(b *strings.Builder, words string) {
 	text := fmt.Sprintf("%scrossing %d", words, d.Crossing)
-	if d.Seam != "" { // a damaged trace may name no call that there is
+	if d.Seam != "" { // a damaged trace may name a call that does not exist
 		text += ", in " + safetext.Bare(d.Seam)
 	}
 	if d.Strand != 0 {
@@ -187,15 +184,15 @@ func (d *Divergence) writeChange(b *strings.Builder) {
 	d.writeRuns(b)
 }
 
-// writeLines shows the two crossings. Two that look the same are one line: what differs is in
-// the fields, or the place.
+// writeLines shows the two crossings. If they look the same they are shown once: the difference is
+// in the fields, or the place.
 func (d *Divergence) writeLines(b *strings.Builder) {
 	expected, got := safetext.Beside(d.Expected, d.Got, width-4)
 	alone := len(d.Fields) == 1 && d.SameKind
 	switch {
-	case d.isOfAResult() && alone, d.isOfTools(): // the head says whose it is, and the field what it is
+	case d.isOfAResult() && alone, d.isOfTools(): // the head says the seam, and the field the value
 		expected, got = "", ""
-	case (alone || d.isCut()) && d.Class != ChangedError && d.Class != Panicked: // the fields say it whole, and the lines cut
+	case (alone || d.isCut()) && d.Class != ChangedError && d.Class != Panicked: // the fields show it in full, and the lines would be cut
 		expected, got = d.Got, d.Got
 	}
 	if expected == got && got != "" {
@@ -206,10 +203,10 @@ func (d *Divergence) writeLines(b *strings.Builder) {
 		fmt.Fprintf(b, "  - %s\n", expected)
 	}
 	d.writeAlso(b, "-")
-	if d.Class == Panicked { // the more the better
+	if d.Class == Panicked { // as much as possible
 		got = safetext.Wrapped(safetext.Shortened(d.Got, mostOfAPanic), width-4, "        ")
 	}
-	if got != "" && !d.SameKind && strings.Contains(d.Got, " error ") { // what it is of stands at its end
+	if got != "" && !d.SameKind && strings.Contains(d.Got, " error ") { // the error is at its end
 		got = safetext.Wrapped(safetext.Shortened(d.Got, 2*width-16), width-4, "        ")
 	}
 	if got != "" {
@@ -225,7 +222,7 @@ func (d *Divergence) writeLines(b *strings.Builder) {
 	}
 }
 
-// writeFields writes the fields that differ, as many as one reads.
+// writeFields writes the fields that differ, at most mostFields of them.
 func (d *Divergence) writeFields(b *strings.Builder) {
 	if d.Class == Panicked { // its line says it
 		return
@@ -244,7 +241,7 @@ func (d *Divergence) writeFields(b *strings.Builder) {
 	}
 }
 
-// writeNotes writes what is to be known of the difference, beside what it is.
+// writeNotes writes notes that help to understand the difference.
 func (d *Divergence) writeNotes(b *strings.Builder) {
 	if d.Times > 0 {
 		fmt.Fprintf(b, "    %d times in this call\n", d.Times)
@@ -269,7 +266,7 @@ func (d *Divergence) writeNotes(b *strings.Builder) {
 	note(d.PastBy != "", "only this is missing: is "+d.PastBy+" used, which no replay sees?")
 }
 
-// writeRuns writes how often the code was run, and that it was the same.
+// writeRuns writes how often the code ran, and whether it did the same each time.
 func (d *Divergence) writeRuns(b *strings.Builder) {
 	switch {
 	case d.Once:
@@ -286,7 +283,7 @@ func (d *Divergence) writeRuns(b *strings.Builder) {
 	}
 }
 
-// writeAlso shows what else is missing or extra, each as the first, on its side.
+// writeAlso shows what else is missing or extra, on the same side as the first.
 func (d *Divergence) writeAlso(b *strings.Builder, side string) {
 	if (side == "+") != (d.Class == Extra) {
 		return
@@ -319,9 +316,9 @@ func (a *Impact) write(b *strings.Builder) {
 	}
 }
 
-// writeCandidates tells of the recorded operations that come near: of the same code, unless
-// there is no answer, and then of any. One that would be the answer, had it not been given
-// already, is told of alone.
+// writeCandidates shows the recorded operations that come near. It shows those of other seams and
+// strands only if there is no answer. A candidate that would be the answer, but has been given
+// already, is shown alone.
 func (d *Divergence) writeCandidates(b *strings.Builder) {
 	told, near := 0, d.Candidates
 	if at := slices.IndexFunc(near, func(c Candidate) bool { return c.Spent }); at >= 0 {
@@ -340,18 +337,18 @@ func (d *Divergence) writeCandidates(b *strings.Builder) {
 			why = append(why, fmt.Sprintf("differs in %d more", more))
 		}
 		text := fmt.Sprintf("recorded at crossing %d: %s, which %s", c.Crossing, safetext.Shortened(c.Text, width), strings.Join(why, ", and "))
-		if c.Spent && c.Text == d.Got { // which stands above
+		if c.Spent && c.Text == d.Got { // the text is above already
 			text = fmt.Sprintf("recorded at crossing %d, which %s", c.Crossing, strings.Join(why, ", and "))
 		}
 		b.WriteString(safetext.Wrapped(text, width, "    ") + "\n")
 	}
 }
 
-// Next are the commands that look closer at the divergence, as they run where the reader
-// is: what stands around it in the trace, and of a changed state what the engine held before
-// it. A test's are run from the root of its module.
+// Next returns commands that look closer at the divergence, to be run where the reader is: they
+// show what is around it in the trace, and for a changed state what the engine held before. Those
+// of a test are run from the root of its module.
 func (d *Divergence) Next() []string {
-	if d.Trace == "" || d.Trace == "-" { // which nobody can read again
+	if d.Trace == "" || d.Trace == "-" { // it cannot be read again
 		return nil
 	}
 	file, at := shell.FromModule(d.Trace), max(d.Crossing-1, 1)
@@ -376,8 +373,8 @@ func (r *Report) String() string {
 	return b.String() + r.NotComparedLines()
 }
 
-// NotComparedLines are the last lines of a report: what this replay could not hold
-// against the recording.
+// NotComparedLines are the last lines of a report: what this replay could not compare with the
+// recording.
 func (r *Report) NotComparedLines() string {
 	if len(r.NotCompared) == 0 {
 		return ""

@@ -21,35 +21,38 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Rerecord runs the turn of a trace again, as Verify does, and writes the trace
-// of the new run: what today's engine, with the seams in live as user code, makes
-// of what every other seam was recorded to do. It is compressed where the
-// recording was. The report says in what the two differ. Where nothing does, the
-// new trace is the old one, byte for byte. Strands are in the recorded order where
-// that still applies, however fast they were; but where live code does in several
-// strands at once what was not recorded, and they share it, as it happened.
+// Rerecord runs the turn of a trace again, as Verify does, and writes the trace of the new run:
+// what today's engine, with the seams in live as user code, makes of what every other seam was
+// recorded to do. The new trace is compressed if the recording was. The report says how the two
+// differ. Where nothing differs, the new trace is the old one, byte for byte. Strands are in the
+// recorded order where that still applies, however fast they were. The exception is what live code
+// does in several strands at once that was not recorded, and that they share: it is in the order in
+// which it happened.
 //
-// What asks otherwise than the recording is answered where the answer is certain all the
-// same, and Report.Taken says where that was: a sleep takes as long as it says; storage that
-// is not live and only writes says that it has, as it did of the same record in the same
-// call, if it asked nobody for it; and a gate is settled as the one in its place was, if it is
-// still open then. What is read, what a scripted tool gives and what the world answers
-// depend on what they were asked.
+// A request that differs from the recording is answered where the answer is certain all the same,
+// and Report.Taken says where that was:
 //
-// What is written stands for the recording from then on, so it is written only
-// if it says the same whenever it is run again. An error says that nothing was
-// written, and why:
+//   - A sleep takes as long as it says.
+//   - Storage that is not live and only writes answers that it has written, as it did for the same
+//     record in the same call, if it did nothing else meanwhile.
+//   - A gate is settled as the one in its place was, if it is still open at that time.
+//
+// What is read, what a scripted tool returns and what the world answers depend on the request.
+//
+// What is written stands for the recording from then on, so it is written only if it is the same
+// whenever it is run again. An error means that nothing was written, and says why:
 //
 //   - the recording cannot be read to its end, which is a *FormatError;
 //   - the new run asked for what the recording has no answer to, which is ErrUnanswered;
-//   - the recording holds what a new one would lose: members that this version
-//     does not know, or redacted values where live seams say others and Live.Redact
-//     does not say what to take out of them, or not all of it;
-//   - the new trace itself diverges when it is verified with every seam
-//     scripted, or with the live seams where it is harmless to run them again (Live.Twice).
+//   - the recording holds what a new one would lose: members that this version does not know, or
+//     redacted values where live seams say others and Live.Redact does not say what to remove from
+//     them, or not all of it;
+//   - the new trace itself diverges when it is verified with every seam scripted, or with the live
+//     seams where it is harmless to run them again (Live.Twice).
 //
-// What a Live is given, such as a prompt with the time in it, is the same in both runs of one:
-// whoever accepts holds the new trace against a Live that was made afresh, as package golden does.
+// What the Live is given, such as a prompt with the time in it, is the same in the run and in its
+// verification. To find such a difference, verify the new trace with a Live that was made afresh,
+// as package golden does.
 func Rerecord(ctx context.Context, recorded io.Reader, w io.Writer, live Live, options ...trace.Options) (*Report, error) {
 	r, err := trace.NewReader(recorded, options...)
 	if err != nil {
@@ -113,10 +116,10 @@ func rerecord(ctx context.Context, r *trace.Reader, live Live) (*replayed, error
 	return again, nil
 }
 
-// arrange puts the crossings of the new run into an order that is the same whenever
-// it is made: that of the recording where it still applies. The strands of the new
-// run went as they liked, since live code may wait where nobody sees it; so it is
-// made once more with every seam scripted, one step at a time.
+// arrange puts the crossings of the new run into an order that is the same whenever the run is
+// made: the order of the recording where that still applies. The strands of the new run went
+// freely, since live code may wait in ways that no crossing shows. So arrange makes the run once
+// more, with every seam scripted and one step at a time.
 func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 	var content bytes.Buffer
 	if _, err := r.trace.WriteTo(&content); err != nil {
@@ -147,10 +150,10 @@ func (r *replayed) arrange(ctx context.Context, options trace.Options) error {
 	return nil
 }
 
-// places are those of the crossings of the new run in the recorded order: one that
-// was not recorded stands behind the one before it in its strand. It also gives
-// them the recorded times, and none where none was recorded, nor to a timer that was set
-// otherwise; but what live code was told of the time stays.
+// places are the places of the new run's crossings in the recorded order: a crossing that was not
+// recorded comes after the one before it in its strand. places also sets the recorded times. It
+// clears the time of a crossing that was not recorded, and of a timer with another duration; the
+// time that live code read stays.
 func (r *replayed) places(lines []trace.Line) []int {
 	counterparts := make([]*adk.Crossing, len(lines)+1)
 	for i, seq := range r.counterparts {
@@ -167,7 +170,7 @@ func (r *replayed) places(lines []trace.Line) []int {
 				at = time.Time{}
 			}
 		}
-		if !wire.TellsTime(x) && !x.Kind.Reports() { // a report gives its event, with the times of that
+		if !wire.TellsTime(x) && !x.Kind.Reports() { // a report has its event's time
 			x.At = at
 		}
 		places[x.Seq] = reached[x.Strand]
@@ -178,7 +181,7 @@ func (r *replayed) places(lines []trace.Line) []int {
 	return places
 }
 
-// mayRerecord tells what would be lost if another recording took the place of this one.
+// mayRerecord returns an error if a new recording in the place of this one would lose something.
 func mayRerecord(t *trace.Trace, live Live) error {
 	for i, line := range t.All() {
 		if len(line.Extra) > 0 {
@@ -191,14 +194,14 @@ func mayRerecord(t *trace.Trace, live Live) error {
 	return nil
 }
 
-// isRedacted reports whether live seams say what was taken out of a recording.
+// isRedacted reports whether live seams say something that was removed from a recording.
 func isRedacted(recorded *trace.Trace, live Live) bool {
 	return live.any() && len(wire.RedactedNote(recorded.FooterExtra)) > 0
 }
 
-// answered reports whether the new run got by with what the recording holds.
+// answered returns an error if the new run asked for something that the recording does not hold.
 func (r *replayed) answered() error {
-	asked, waitsFor := map[int]*adk.Crossing{}, map[string]*adk.Crossing{} // by the operation and the gate
+	asked, waitsFor := map[int]*adk.Crossing{}, map[string]*adk.Crossing{} // by operation, and by gate
 	for _, x := range r.got.Lines {
 		if x.Phase == adk.Begin {
 			asked[x.Op] = x
@@ -219,7 +222,8 @@ func (r *replayed) answered() error {
 	return nil
 }
 
-// lentAnswers says of each answer that was lent whose it is. It has nothing of what was said.
+// lentAnswers has a line for each answer that went to an operation with other arguments. It
+// contains none of the data.
 func (r *replayed) lentAnswers() (all []string) {
 	for _, s := range r.outcome.Lent {
 		what := "the wait for gate " + calls.GateID(s.X)
@@ -234,7 +238,7 @@ func (r *replayed) lentAnswers() (all []string) {
 // steady verifies the new trace.
 func (r *replayed) steady(ctx context.Context, content []byte, options trace.Options) error {
 	seams, mine := []Live{{}}, r.live
-	mine.rerecords = false // it has to be as it says
+	mine.rerecords = false // answers for changed gates must not be needed any more
 	if mine.any() && mine.harmless() {
 		seams = append(seams, mine)
 	}
@@ -251,7 +255,7 @@ func (r *replayed) steady(ctx context.Context, content []byte, options trace.Opt
 	return nil
 }
 
-// writeAs writes a trace, compressed if what it takes the place of was.
+// writeAs writes a trace, compressed if the trace that it replaces was.
 func writeAs(compressed bool, w io.Writer, content []byte) error {
 	if !compressed {
 		_, err := w.Write(content)

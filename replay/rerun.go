@@ -25,7 +25,7 @@ func init() {
 	again.SettlesGates = func(live again.Live) bool { return live.(Live).settlesGates() }
 }
 
-// runOnce runs a turn once more, as again.Do has it.
+// runOnce runs a turn once more, for again.Do.
 func runOnce(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossing, live Live) (*again.Run, error) {
 	known, err := wire.NewSentinels(recorded.Options().Sentinels, recorded.Options().ErrorTypes)
 	if err != nil {
@@ -50,13 +50,13 @@ func runOnce(ctx context.Context, recorded *trace.Trace, cancels []*adk.Crossing
 	return once, nil
 }
 
-// rerun makes the run again, to be held against the recording. The new run has no trace
-// of its own: what is as recorded is held once.
+// rerun makes the run again, to be compared with the recording. The new run has no trace of its
+// own: crossings that are as recorded are stored only once.
 func rerun(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, error) {
 	return runAgain(ctx, want, known, live, options, false)
 }
 
-// rerunWhole is rerun for who wants the trace of the new run.
+// rerunWhole is rerun for callers that need the trace of the new run.
 func rerunWhole(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live Live, options trace.Options) (*replayed, error) {
 	return runAgain(ctx, want, known, live, options, true)
 }
@@ -82,21 +82,21 @@ func runAgain(ctx context.Context, want *calls.Tree, known *wire.Sentinels, live
 	return made, nil
 }
 
-// holds makes a run the one that is held against the recording, with the recorded ids.
+// holds makes run the new run that is compared with the recording, with the recorded ids.
 func (r *replayed) holds(run *trace.Trace) {
 	r.shown, r.lines = run, r.outcome.IDs.Apply(run.Lines())
 	r.got = describe.Of(calls.New(r.want.Version(), run.Info, r.lines))
 }
 
-// kept is what keeps a new run while it is made.
+// kept records a new run while it is made.
 type kept interface {
 	adk.Probe
-	// give hands the run over to be held against the recording.
+	// give hands the run over to be compared with the recording.
 	give(to *replayed) error
 }
 
-// newKept keeps a run as a trace of its own where somebody wants that, whole or to take out
-// of it what the recording's redaction hides, and else on a tape.
+// newKept records a run as a trace of its own if the caller needs the whole trace, or if the
+// recording's redaction hides something that must be removed from the run; and else on a tape.
 func newKept(want *calls.Tree, known wire.Comparer, live Live, options trace.Options, whole bool) kept {
 	options.File = ""
 	if !whole && !live.hides() {
@@ -107,7 +107,7 @@ func newKept(want *calls.Tree, known wire.Comparer, live Live, options trace.Opt
 	return k
 }
 
-// keptTrace keeps a new run as a trace.
+// keptTrace records a new run as a trace.
 type keptTrace struct {
 	*Recorder
 	written tape.Pages
@@ -120,7 +120,7 @@ func (k *keptTrace) give(to *replayed) error {
 		to.trace, err = in.Rest()
 	}
 	var format *trace.FormatError
-	if to.outcome.Endless != nil && errors.As(err, &format) && format.Fault == trace.FaultTruncated { // it has come to no footer
+	if to.outcome.Endless != nil && errors.As(err, &format) && format.Fault == trace.FaultTruncated { // the run has no footer
 		err = nil
 	}
 	if err := errors.Join(k.Err(), err); err != nil {
@@ -137,7 +137,7 @@ func (k *keptTrace) give(to *replayed) error {
 	return err
 }
 
-// keptTape keeps a new run on a tape.
+// keptTape records a new run on a tape.
 type keptTape struct{ *tape.Tape }
 
 func (k *keptTape) give(to *replayed) error {

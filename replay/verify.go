@@ -20,25 +20,24 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Verify re-runs the turn that a trace holds on today's engine, with the seams
-// in live as user code and every other seam doing what was recorded, and
-// compares every crossing. Without live seams the trace is read as the replay
-// goes on, and the replay stops at the first difference; with live ones it is
-// read first and run to the end. What live code asks otherwise is answered by what
-// was recorded in its place where that is a request much alike, or storage that
-// only says that it has kept what it was given (Live.Strict).
+// Verify runs the turn of a trace again on today's engine, with the seams in live as user code and
+// every other seam doing what was recorded, and compares every crossing. Without live seams, the
+// trace is read during the replay, and the replay stops at the first difference. With live seams,
+// the trace is read first and the run goes on to its end. Where live code asks something else than
+// was recorded, it gets the answer that was recorded in its place if that is a very similar
+// request, or storage that only says that it has kept something (Live.Strict).
 //
-// A trace that cannot be read to its end is a *FormatError; what was replayed
-// before that is in the report, which is nil where live code would have been held against
-// the part of a trace that is within the limits of reading. What live code does behind the
-// last line that could be read is held against nothing. Any other error says that nothing was
+// A trace that cannot be read to its end is a *FormatError; the report has what was replayed before
+// that. What live code does after the last line that could be read is not compared. The report is
+// nil if the trace exceeds a limit of reading and there are live seams, because live code would
+// otherwise run to its end for a part of the recording. Any other error means that nothing was
 // replayed.
 //
-// Live code may wait for somebody outside, and is waited for as long as ctx has not ended.
-// When it has, the error says what of it did not come to an end, and was left behind. A run
-// whose strands wait for one another in a circle is left behind without that: the report says
-// who waits for whom. Recordings with strands are held against live code one at a time, since
-// what their strands wait for may be one and the same.
+// Live code may wait for somebody outside, and Verify waits for it until ctx ends. The error then
+// says which goroutines did not end and were left behind. A run whose strands wait for one another
+// in a circle is left behind without that: the report says who waits for whom. Only one recording
+// with strands is replayed against live code at a time, since what their strands wait for may be
+// the same thing.
 func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace.Options) (*Report, error) {
 	r, err := trace.NewReader(recorded, options...)
 	if err != nil {
@@ -73,15 +72,15 @@ func Verify(ctx context.Context, recorded io.Reader, live Live, options ...trace
 	return report, err
 }
 
-// callFor says who called for the replay where what the run was given is to blame.
+// callFor sets Place to the caller of Verify where the difference is in what the run was given.
 func (d *Divergence) callFor(live Live) {
 	if written.ByCaller(d.Place, d.Seam, live.any() && !d.Scripted) {
 		d.Place = codeplace.Here(2).User().HandedIn() // above Verify
 	}
 }
 
-// verifyScripted is Verify without live seams. What follows from a divergence is
-// told where the trace can be read once more.
+// verifyScripted is Verify without live seams. The report says what follows from a divergence only
+// if the trace can be read a second time.
 func verifyScripted(ctx context.Context, recorded io.Reader, r *trace.Reader, known *wire.Sentinels) (*Report, error) {
 	report, err := play(ctx, r.Header(), &readerSource{r: r}, known)
 	if err != nil || report.Divergence == nil {
@@ -96,8 +95,8 @@ func verifyScripted(ctx context.Context, recorded io.Reader, r *trace.Reader, kn
 	return report, nil
 }
 
-// verifyLive is Verify with live seams: the run is made again, recorded, and the
-// two recordings are held against each other.
+// verifyLive is Verify with live seams: it makes the run again, records it, and compares the two
+// recordings.
 func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, live Live) (*Report, error) {
 	if err := live.Check(); err != nil {
 		return nil, err
@@ -146,13 +145,17 @@ func verifyLive(ctx context.Context, r *trace.Reader, known *wire.Sentinels, liv
 	return report, err
 }
 
-// otherwiseOrdered is the report of one more run that is as recorded, in another order of what goes
-// on at once: none of those can be told from a trace, and one of them is the recorded one. Strands
-// take their steps in the recorded order: where code of the user's waits at a lock, or for a place
-// among a few, each has its turn when it had it. Goroutines come as chance has it, and then have the
-// answers that came together the other way round. some is what may be run again. It is nil where
-// nothing goes on at once, where all runs make a difference, and where they differ in what no order
-// explains, which d says then: such a run is as recorded by chance, unless an order decides it.
+// otherwiseOrdered runs the turn again in other orders of what goes on at the same time, and
+// returns the first run, with its report, that is as recorded. A trace does not show such orders,
+// and one of them is the recorded one. Strands take their steps in the recorded order, so that each
+// gets a lock, or one of a few places, when it got it then. Goroutines first run in whatever order
+// comes about, and then with answers that were recorded close together the other way round. some is
+// what may be run again.
+//
+// The result is nil if nothing goes on at the same time, or if every run differs from the
+// recording. It is also nil if the runs differ from each other in something that no order explains,
+// which d then says: a run of such code is as recorded by chance, unless it is so in each of
+// several runs in one order (decides).
 func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded *calls.Tree, some Live, may bool, options trace.Options) (*replayed, *Report) {
 	if !may || some.only != "" && r.ranBeside(some.only) {
 		return nil, nil
@@ -177,14 +180,14 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 		if err != nil || run.outcome.Endless != nil {
 			return nil, nil
 		}
-		run.live.only = "" // of all that is live nothing else has run
+		run.live.only = "" // no other seam that is live has run
 		return run, run.report()
 	}
 	ahead := 0
 	if r.differsAhead(in) {
 		ahead++
 	}
-	undecided := "" // what a run that was as recorded said otherwise than the first, by chance for all that is known
+	undecided := "" // what a run that was as recorded did otherwise than the first, perhaps by chance
 	for began, i := time.Now(), 0; i < len(orders) && ahead < mostAhead && time.Since(began) < triedFor; i++ {
 		run, report := ordered(orders[i])
 		if run == nil {
@@ -209,17 +212,18 @@ func (r *replayed) otherwiseOrdered(ctx context.Context, d *Divergence, recorded
 	return nil, nil
 }
 
-// order is one in which a turn is run once more: that of chance, or of the steps of strands, or
-// of answers of which some come late.
+// order is an order in which a turn is run again: whatever comes about, a given order of the steps
+// of strands, or one in which some answers come late.
 type order struct {
 	byChance bool
 	steps    []int
 	late     map[int]int
 }
 
-// decides reports whether an order decides what live code does, and no chance: each of a few more
-// runs in it is as recorded. Without it goroutines do each time what they did first; strands, whose
-// steps nobody orders then, have no order of their own to come back to, and are run in it more often.
+// decides reports whether an order, and not chance, makes live code do as recorded: every one of a
+// few more runs in that order must be as recorded. Goroutines must in addition do the same as in
+// the first run whenever the order is not given. Strands have no order of their own to fall back to
+// without it, so they are run in the given order more often instead.
 func (r *replayed) decides(o order, ordered func(order) (*replayed, *Report)) bool {
 	ofStrands := o.steps != nil
 	for i := 0; i < runsToDecide || ofStrands && i < runsOfStrands; i++ {
@@ -236,10 +240,11 @@ func (r *replayed) decides(o order, ordered func(order) (*replayed, *Report)) bo
 	return true
 }
 
-// runsByChance is how often goroutines are run again whose order is that of chance, mostAhead how many
-// runs may differ before they have begun, in an order that they cannot have brought about, as that of a
-// map, runsToDecide and runsOfStrands how many tell what an order decides from chance, and triedFor how
-// long a turn is run in other orders: one that sleeps is not worth all of them.
+// The limits of otherwiseOrdered: runsByChance is how often goroutines run in whatever order comes
+// about; mostAhead is how many runs may differ before the goroutines have begun, which their order
+// cannot explain, though that of a map can; runsToDecide and runsOfStrands are how many runs show
+// that an order decides; and triedFor is how long a turn is run in other orders, since one that
+// sleeps is not worth all of them.
 const (
 	runsByChance  = 2
 	mostAhead     = 4
@@ -248,18 +253,18 @@ const (
 	triedFor      = 5 * time.Second
 )
 
-// isTooLarge reports whether a recording goes on behind where it was read to: live code, which
-// does not know of limits, would be run to its end for a part of what it is held against.
+// isTooLarge reports whether a recording was not read to its end because of a limit. Live code does
+// not know of limits: it would run to its end and be compared with a part.
 func isTooLarge(unread error) bool {
 	format, ok := errors.AsType[*trace.FormatError](unread)
 	return ok && format.Fault == trace.FaultTooLarge
 }
 
-// ofItself is where a recording and the engine part without any live code: with
-// every seam scripted it must play again to the crossing. A comparison with live
-// seams leaves alone what live code may do otherwise, such as the order between
-// strands; what no engine can have recorded must not hide there. Where a new run is
-// nothing but the recorded crossings in their order, an engine has just made them.
+// ofItself checks the recording without any live code: with every seam scripted, the engine must
+// play it again to the last crossing. A comparison with live seams ignores what live code may do
+// differently, such as the order between strands; something that no engine can have recorded must
+// not hide there. The check is not needed if the new run consists of exactly the recorded
+// crossings, since an engine has just made them.
 func ofItself(ctx context.Context, header trace.Header, lines []trace.Line, known *wire.Sentinels) (*Divergence, error) {
 	report, err := play(ctx, header, &linesSource{lines}, known)
 	if err != nil || report.Divergence == nil {
@@ -269,8 +274,8 @@ func ofItself(ctx context.Context, header trace.Header, lines []trace.Line, know
 	return report.Divergence, nil
 }
 
-// followed runs a trace once more to its end, and tells what came of the
-// crossings behind a divergence; nil where that cannot be told.
+// followed runs a trace once more to its end, and says what came of the crossings after a
+// divergence; nil where it cannot.
 func followed(ctx context.Context, recorded io.Reader, rewind io.Seeker, options trace.Options, known *wire.Sentinels, d *Divergence) *Impact {
 	if _, err := rewind.Seek(0, io.SeekStart); err != nil {
 		return nil
@@ -291,9 +296,8 @@ func followed(ctx context.Context, recorded io.Reader, rewind io.Seeker, options
 	return again.behind(d.Crossing)
 }
 
-// newerContract is the report on a trace that was recorded under a revision of
-// the contract which this engine does not know; nil for any other. Replaying it
-// would hold the engine to promises that it never made.
+// newerContract is the report on a trace that follows a newer revision of the contract than this
+// engine knows; nil for any other. A replay would hold the engine to promises that it never made.
 func newerContract(h trace.Header, live Live) *Report {
 	if h.Contract <= trace.ContractRevision {
 		return nil

@@ -11,23 +11,21 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Where a recording is redacted, live code says again what was taken out of it. This file
-// takes it out of the new run as well, before that is held against the recording: so no
-// report can print it, whatever is made of it. What differs still differs, since what is
-// withheld bears a kind of its own.
+// Where a recording is redacted, live code says again what was removed from it. This file removes
+// it from the new run as well, before the run is compared with the recording, so that no report can
+// print it. What differs still differs, because what is withheld gets a kind of its own.
 
-// hides reports whether something of the new run may be what the recording's redaction
-// hides.
+// hides reports whether the new run may say something that the recording's redaction hides.
 func (l Live) hides() bool { return l.any() && (l.Redact != nil || !l.unredacted) }
 
-// isClear reports whether nothing was taken out of a recording. One that breaks off does
+// isClear reports whether nothing was removed from a recording. A recording that breaks off does
 // not say.
 func isClear(recorded *trace.Trace) bool {
 	return recorded.Sealed && len(wire.RedactedNote(recorded.FooterExtra)) == 0
 }
 
-// withheld is the new run without what the recording's redaction hides; the run itself
-// where it hides nothing.
+// withheld is the new run without what the recording's redaction hides; the run itself if it hides
+// nothing.
 func (r *replayed) withheld(options trace.Options) (*trace.Trace, error) {
 	w, err := r.withholding()
 	if err != nil {
@@ -57,20 +55,21 @@ func (r *replayed) withheld(options trace.Options) (*trace.Trace, error) {
 	return shown, err
 }
 
-// withholding has read the recording.
+// withholding prepares the removal by reading the recording.
 func (r *replayed) withholding() (*withhold.Run, error) {
 	return withhold.New(wire.Apart{Sentinels: r.known.Sentinels}, r.want.Lines, r.live.Turn, r.live.Redact, r.outcome.Own)
 }
 
-// hold puts a new run, of which the rules have left this, beside the recording.
+// hold compares a new run with the recording, to find what is in the place of its placeholders.
+// left is what the rules have left of the run.
 func (r *replayed) hold(w *withhold.Run, run, left *trace.Trace) error {
-	made := r.comparison // of its own: it is made again of what is left
+	made := r.comparison // a copy: the comparison is made again without the secrets
 	made.compare()
 	return w.Hold(made.counterparts, calls.Crossings(r.outcome.IDs.Apply(run.Lines())), calls.Crossings(r.outcome.IDs.Apply(left.Lines())))
 }
 
-// unsecret is the new run as the rules leave it. It is an error where that still says what the
-// recording has a placeholder for, or may say it in other words.
+// unsecret is the new run after redaction by the rules. It is an error if the run still says
+// something for which the recording has a placeholder, or may say it in other words.
 func (r *replayed) unsecret(options trace.Options) (*trace.Trace, error) {
 	w, err := r.withholding()
 	if err != nil {
@@ -86,12 +85,12 @@ func (r *replayed) unsecret(options trace.Options) (*trace.Trace, error) {
 	return left, w.SaysSecret()
 }
 
-// withholdNames takes what is secret out of what a report does not have from the run that
-// it shows: the names of live seams and their code, and a crossing that breaks the contract.
+// withholdNames removes secrets from those parts of a report that do not come from the run that it
+// shows: the names of live seams, places in code, and a crossing that breaks the contract.
 func (r *replayed) withholdNames(report *Report) {
 	compiled, err := redacting.Compile(&redact.Rules{Patterns: r.secrets})
 	if err != nil || len(r.secrets) == 0 && r.redaction == nil {
-		return // wrong rules have made no report
+		return // wrong rules have been reported before
 	}
 	hide := func(text *string) {
 		if r.redaction != nil {

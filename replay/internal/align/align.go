@@ -5,13 +5,13 @@ import (
 	"sort"
 )
 
-// Pair says that the element at A of one sequence is that at B of the other.
+// Pair says that the element at A of one sequence is the element at B of the other.
 type Pair struct{ A, B int }
 
-// Common aligns two sequences: a longest common subsequence, in order. Of sequences that
-// are alike it takes time in their length and in how much they differ; of those that differ
-// in more than mostEdits places it gives a common subsequence that may be shorter, in n log
-// n.
+// Common aligns two sequences: it returns a longest common subsequence, in order. For similar
+// sequences it takes time proportional to their length and to how much they differ. For sequences
+// with more than mostEdits differences it returns a common subsequence that may be shorter, in n
+// log n.
 func Common[T comparable](a, b []T) []Pair {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -34,11 +34,11 @@ func Common[T comparable](a, b []T) []Pair {
 	return matches
 }
 
-// mostEdits bounds the exact search: its memory grows with the square of it.
+// mostEdits limits the exact search: its memory grows with the square of it.
 const mostEdits = 800
 
-// commonBetween is Common of sequences that begin and end differently.
-// What one of them has alone can be no part of the answer.
+// commonBetween is Common for sequences that begin and end differently. It ignores elements that
+// only one of them has.
 func commonBetween[T comparable](a, b []T) []Pair {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func commonBetween[T comparable](a, b []T) []Pair {
 	return matches
 }
 
-// onlyThoseIn are the elements of all that are in there too, and their places.
+// onlyThoseIn returns the elements of all that are also in there, and their places.
 func onlyThoseIn[T comparable](there, all []T) (kept []T, places []int) {
 	known := make(map[T]bool, len(there))
 	for _, x := range there {
@@ -72,11 +72,11 @@ func onlyThoseIn[T comparable](there, all []T) (kept []T, places []int) {
 	return kept, places
 }
 
-// shortestEdit is Myers' greedy search: the fewest elements to take out of a and
-// to put in from b, and so the most that stay. It gives up beyond mostEdits.
+// shortestEdit is Myers' greedy search: it finds the fewest elements to remove from a and to insert
+// from b, and so the most that stay. It gives up beyond mostEdits.
 //
-// A diagonal k holds the places with a-b = k. After each round of one edit more
-// it is known how far into a each diagonal leads.
+// A diagonal k holds the places with a-b = k. After each round with one more edit, it is known how
+// far into a each diagonal leads.
 func shortestEdit[T comparable](a, b []T) (matches []Pair, found bool) {
 	most := min(len(a)+len(b), mostEdits)
 	reach := make([]int, 2*most+3)
@@ -85,9 +85,9 @@ func shortestEdit[T comparable](a, b []T) (matches []Pair, found bool) {
 	for edits := 0; edits <= most; edits++ {
 		rounds = append(rounds, slices.Clone(reach[diagonal(-edits-1):diagonal(edits+1)+1]))
 		for k := -edits; k <= edits; k += 2 {
-			x := reach[diagonal(k-1)] + 1 // one of a is taken out
+			x := reach[diagonal(k-1)] + 1 // an element of a is removed
 			if k == -edits || k != edits && reach[diagonal(k+1)] >= x {
-				x = reach[diagonal(k+1)] // one of b is put in
+				x = reach[diagonal(k+1)] // an element of b is inserted
 			}
 			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
 				x++
@@ -101,13 +101,13 @@ func shortestEdit[T comparable](a, b []T) (matches []Pair, found bool) {
 	return nil, false
 }
 
-// walkBack finds the way that led to the ends of both sequences.
+// walkBack follows the path that led to the ends of both sequences back to the start.
 func walkBack(rounds [][]int, x, y int) []Pair {
 	var matches []Pair
 	for edits := len(rounds) - 1; edits >= 0; edits-- {
 		reach := func(k int) int { return rounds[edits][k+edits+1] }
 		k := x - y
-		above := k + 1 // the diagonal that it came from
+		above := k + 1 // the diagonal from which it came
 		if k != -edits && (k == edits || reach(k-1)+1 > reach(k+1)) {
 			above = k - 1
 		}
@@ -126,8 +126,8 @@ func walkBack(rounds [][]int, x, y int) []Pair {
 	return matches
 }
 
-// commonByOccurrence pairs the n-th of one kind in a with the n-th in b, and
-// keeps as many of the pairs as stand in the same order in both.
+// commonByOccurrence pairs the n-th occurrence of an element in a with the n-th one in b, and keeps
+// as many of the pairs as are in the same order in both.
 func commonByOccurrence[T comparable](a, b []T) []Pair {
 	places := map[T][]int{}
 	for i, x := range b {
@@ -148,10 +148,10 @@ func commonByOccurrence[T comparable](a, b []T) []Pair {
 	return kept
 }
 
-// Rise is where a longest strictly rising run of numbers stands among them: its
-// places, in order. Of several it takes the one whose ends are the lowest.
+// Rise finds a longest strictly increasing subsequence of numbers, and returns its places in order.
+// Of several it takes the one whose ends are the lowest.
 func Rise(numbers []int) []int {
-	var ends []int // by length: the place of the lowest number that a run of it ends with
+	var ends []int // by length: the place of the lowest number with which a subsequence of it ends
 	before := make([]int, len(numbers))
 	for i, number := range numbers {
 		length := sort.Search(len(ends), func(k int) bool { return numbers[ends[k]] >= number })

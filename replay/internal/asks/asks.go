@@ -1,5 +1,5 @@
-// Package asks has the asks of a recording, and finds whose answer a new one gets: its own where
-// it asks the same, or that of the one which is most alike and which no equal one has taken.
+// Package asks finds the recorded ask whose answer a new ask gets: the one that asks the same, or
+// the most similar one whose answer no equal ask has taken.
 package asks
 
 import (
@@ -20,60 +20,61 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
-// Recorded are the asks of a recording, and which of them were taken. The zero value knows none yet.
-// It is not safe for concurrent use.
+// Recorded has the asks of a recording, and which of them were taken. The zero value reads a
+// recording on its first use. It is not safe for concurrent use.
 type Recorded struct {
 	all []*ask
-	// byCall are those of each call, but for some at the beginning that have gone.
+	// byCall are the asks of each call, without some at the beginning that have gone.
 	byCall map[*calls.Call][]*ask
-	// equals are those that asked the same and whose answers no equal one has yet; there
-	// is a list wherever there was one. It is nil until a run asks otherwise.
+	// equals are the asks that ask the same and whose answers no equal ask has yet. A key without
+	// such asks stays, with an empty list. equals is nil until a run asks something else than the
+	// next recorded ask.
 	equals map[equalAsk][]*ask
-	// Final are the last of those that failed: who asked did not ask again.
+	// Final are the last attempts of asks that failed: the code that asked did not ask again.
 	Final map[*calls.Step]bool
 	known bool
-	// Counterparts are the numbers of the recorded beginnings, by those of the new run's;
-	// 0 is an ask that got no answer.
+	// Counterparts are the numbers of the recorded asks by those of the new ones; 0 is a new ask
+	// that got no answer.
 	Counterparts map[int]int
-	// Rivals are the numbers of recorded beginnings that were as much like a changed one
-	// as its counterpart.
+	// Rivals are the numbers of recorded asks that were as similar to a changed ask as its
+	// counterpart, by the number of the changed ask.
 	Rivals map[int]int
-	// Alone are the new beginnings that have no counterpart, by their operations.
+	// Alone are the numbers of new asks without a counterpart, by their operations.
 	Alone map[int]int
 	// Shared are the recorded asks whose answers were given once more, by the operations of new
-	// asks that stand for none.
+	// asks that have no counterpart.
 	Shared map[int]*calls.Step
-	// afar are those whose answer an equal ask has that is neither of their call nor of their
-	// strand.
+	// afar are the asks whose answer went to an equal ask of another call and another strand.
 	afar map[equalAsk][]*ask
-	// equalToo are all that asked the same, whoever has their answers, and sharers who heard one
-	// that others have. Both are nil until a run asks more often.
+	// equalToo are all asks that ask the same, even those whose answers were taken, and sharers are
+	// the calls that got an answer that another call has. Both are nil until a run asks more often
+	// than recorded.
 	equalToo map[equalAsk][]*calls.Step
 	sharers  map[sharer]bool
 	real     map[int]bool // the operations that the world answers
 	// Own are the secrets that live code has of its own; nil where the recording hides none.
 	Own *ownsecrets.Secrets
-	// said has the placeholders of the requests; nil until one says an encoded one.
+	// said has the placeholders of the requests; nil until a request says an encoded one.
 	said *encoded.Recorded
 }
 
 type ask struct {
 	step  *calls.Step
-	like  *likeness.Likeness // made when it is asked for
+	like  *likeness.Likeness // made when it is needed
 	parts func() *likeness.Words
 	taken int  // the number of the new ask that has its answer; 0 if there is none
-	op    int  // the operation of that
-	gone  bool // an equal one has it
+	op    int  // the operation of that ask
+	gone  bool // an equal ask has taken it
 }
 
-// sharer is a call of the new run that hears what another one does. It hears it once: a loop that
-// asks the same for ever would be answered for ever.
+// sharer is a call of the new run that shares the answer of a recorded ask. It gets that answer
+// once only: otherwise a loop that asks the same for ever would be answered for ever.
 type sharer struct {
 	step *calls.Step
 	call int
 }
 
-// equalAsk is what asks have in common that ask the same.
+// equalAsk is the key of asks that ask the same.
 type equalAsk struct {
 	of, effect string
 	request    wire.JSONSum
@@ -81,19 +82,22 @@ type equalAsk struct {
 
 func equalOf(x *adk.Crossing) equalAsk { return equalAsk{x.Name, x.Status, wire.SumOfJSON(x.JSON)} }
 
-// Asker is who asks in a new run.
+// Asker describes the call that asks in a new run.
 type Asker struct {
 	// In is the recorded counterpart of the call that asks; nil where it has none.
 	In *calls.Call
 	// Strand is the path of its strand.
 	Strand string
-	// Uncertain says that In is one of several that it may be the counterpart of.
+	// Uncertain reports that the call may be the counterpart of other recorded calls than In.
 	Uncertain bool
 }
 
-// Take gives the recorded ask whose answer a new one gets; nil is none. It is an equal one, or unless
-// strict one that is alike: of the call where there is one and it is certain, else of the strand, or
-// any. Who asks the same as another call did takes no answer from that: it shares it, unless strict.
+// Take returns the recorded ask whose answer a new ask gets; nil if there is none. It looks for an
+// ask that asks the same, and then, unless strict, for a similar one: first in the recorded
+// counterpart of the call (if that is certain), then in its strand, then anywhere. If all equal
+// asks have been taken, the new ask does not get a similar one's answer. Unless strict, it may
+// share an equal one's: Take then returns nil and sets Shared. equal reports whether the returned
+// ask asks the same.
 func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, got *adk.Crossing) (s *calls.Step, equal bool) {
 	if !r.known {
 		r.index(t)
@@ -123,7 +127,7 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 		return r.gives(a, got), true
 	case recorded && !strict && r.shares(t, key, by, got):
 		return nil, false
-	case recorded || strict: // its answers have been given: another's would be wrong
+	case recorded || strict: // its answers have been given, and another's would be wrong
 		r.givesNone(got)
 		return nil, false
 	}
@@ -156,7 +160,8 @@ func (r *Recorded) Take(t *calls.Tree, ids *rename.IDs, strict bool, by Asker, g
 	return nil, false
 }
 
-// asRecorded is a request with what the recording has for the placeholders that are encoded in it.
+// asRecorded is a request in which encoded placeholders are replaced by what the recording has for
+// them.
 func (r *Recorded) asRecorded(request json.RawMessage) json.RawMessage {
 	text := string(request)
 	if !encoded.Is(text) {
@@ -185,7 +190,7 @@ func (r *Recorded) index(t *calls.Tree) {
 	}
 }
 
-// asksOf are the asks of a run, those of each call together.
+// asksOf returns the asks of a run, those of each call together.
 func asksOf(t *calls.Tree) iter.Seq[*calls.Step] {
 	return func(yield func(*calls.Step) bool) {
 		for _, x := range t.Lines {
@@ -201,9 +206,9 @@ func asksOf(t *calls.Tree) iter.Seq[*calls.Step] {
 	}
 }
 
-// finalAmong finds, of what one call asked, the asks that failed and were not made again, nor
-// was one that had failed in its time already: of several the last one was too many, and no
-// deadline but its own had passed.
+// finalAmong finds the final asks among those of one call: asks that failed and were not made
+// again. An ask is not final if one of its earlier attempts had passed a deadline. So of several
+// attempts the last one was one too many, and no deadline but its own had passed.
 func (r *Recorded) finalAmong(asks []*ask) {
 	type request struct{ of, json string }
 	type attempts struct {
@@ -230,15 +235,15 @@ func (r *Recorded) finalAmong(asks []*ask) {
 	}
 }
 
-// mayBeRepeated reports whether an ask failed, or was answered over HTTP with a status that
-// refuses.
+// mayBeRepeated reports whether an ask failed, or was answered over HTTP with a status that refuses
+// it.
 func mayBeRepeated(rec *calls.Step) bool {
 	return rec.Done.Err != nil || len(rec.Notes) > 0 && !bytes.HasPrefix(rec.Notes[0].JSON, []byte(`{"status":2`))
 }
 
-// asNext is asEqual of an ask that says the same, to the byte, as the first of its call
-// whose answer no equal one has: it is what asEqual would find. Where nothing has changed
-// all asks are such, and nothing is summed up.
+// asNext is a fast path of asEqual: it takes the first ask of the call that no equal ask has, if
+// that is identical to the new one byte by byte. asEqual would find the same one. In a run without
+// changes all asks are such, and no request needs to be hashed.
 func (r *Recorded) asNext(in *calls.Call, asked *adk.Crossing) *ask {
 	list := withoutGone(r.byCall[in])
 	r.byCall[in] = list
@@ -258,10 +263,10 @@ func (r *Recorded) givesNone(got *adk.Crossing) {
 	r.Counterparts[got.Seq], r.Alone[got.Op] = 0, got.Seq
 }
 
-// asEqual is the first recorded ask of the narrowest scope that asked the same, and
-// whose answer no other has that did: it is taken out of these. One of the same call or strand is
-// also taken, unless strict, from who asked the same from afar, and has heard the answer: it is
-// shared then. recorded tells whether there was one at all.
+// asEqual takes the first recorded ask of the narrowest scope that asks the same and that no equal
+// ask has taken. Unless strict, it also takes one of the same call or strand away from an equal ask
+// from afar that has already got the answer: the two then share it. recorded reports whether there
+// was an equal ask at all.
 func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool, strict bool) (first *ask, recorded bool) {
 	if r.equals == nil {
 		r.sumUp()
@@ -276,7 +281,7 @@ func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool, strict bool
 		anywhere := i == len(scopes)-1
 		if at := slices.IndexFunc(left, func(a *ask) bool { return !a.gone && in(a) }); at >= 0 {
 			first, left[at].gone = left[at], true
-			copy(left[1:at+1], left[:at]) // mostly none: asks come in their order
+			copy(left[1:at+1], left[:at]) // usually nothing to copy: asks come in order
 			r.equals[asked] = left[1:]
 			if anywhere {
 				r.afar[asked] = append(r.afar[asked], first)
@@ -295,8 +300,9 @@ func (r *Recorded) asEqual(asked equalAsk, scopes []func(*ask) bool, strict bool
 	return nil, true
 }
 
-// shares lets a new ask hear an answer that another call already got, if in the recording several
-// asked the same. What its own call asked is not asked once more: the answer may be another the next time.
+// shares gives a new ask an answer that another call already got, and reports whether there was
+// one. If the recorded call itself asked the same, the answer is not repeated, because it may be
+// another the next time.
 func (r *Recorded) shares(t *calls.Tree, asked equalAsk, by Asker, got *adk.Crossing) bool {
 	if r.equalToo == nil {
 		r.equalToo, r.sharers = map[equalAsk][]*calls.Step{}, map[sharer]bool{}
@@ -318,15 +324,15 @@ func (r *Recorded) shares(t *calls.Tree, asked equalAsk, by Asker, got *adk.Cros
 	return false
 }
 
-// Real says that the world answers a new ask, by its operation.
+// Real notes that the world answers a new ask, by its operation.
 func (r *Recorded) Real(op int) {
 	delete(r.Counterparts, r.Alone[op])
 	delete(r.Shared, op)
 	r.real[op] = true
 }
 
-// asEqualButForIDs is asEqual up to the random ids that live code makes for a request, which
-// stand for the recorded ones from here on.
+// asEqualButForIDs is asEqual up to random ids that live code makes for a request. They stand for
+// the recorded ids from here on.
 func (r *Recorded) asEqualButForIDs(asked *adk.Crossing, ids *rename.IDs, scopes []func(*ask) bool) *ask {
 	r.all = withoutGone(r.all)
 	for _, in := range scopes {
@@ -342,8 +348,8 @@ func (r *Recorded) asEqualButForIDs(asked *adk.Crossing, ids *rename.IDs, scopes
 	return nil
 }
 
-// asEqualButForSecrets is asEqual up to the secrets that live code has of its own, which stand for
-// the recording's placeholders from here on.
+// asEqualButForSecrets is asEqual up to secrets that live code has of its own. They stand for the
+// recording's placeholders from here on.
 func (r *Recorded) asEqualButForSecrets(asked *adk.Crossing, seq int, scopes []func(*ask) bool) *ask {
 	if r.Own == nil {
 		return nil
@@ -362,8 +368,8 @@ func (r *Recorded) asEqualButForSecrets(asked *adk.Crossing, seq int, scopes []f
 	return nil
 }
 
-// likenessOf is what a changed request is compared by. The path that a secret of live code's own
-// stands in is the one that has a placeholder there.
+// likenessOf is what a changed request is compared by. If its path has a secret of live code in it,
+// that is the recorded path with a placeholder there.
 func (r *Recorded) likenessOf(asked *adk.Crossing) *likeness.Likeness {
 	like := likeness.Of(asked)
 	if r.Own == nil {
@@ -384,7 +390,7 @@ func (r *Recorded) likenessOf(asked *adk.Crossing) *likeness.Likeness {
 	return like
 }
 
-// sumUp finds the asks that asked the same.
+// sumUp groups the asks that ask the same.
 func (r *Recorded) sumUp() {
 	r.equals, r.afar = map[equalAsk][]*ask{}, map[equalAsk][]*ask{}
 	for _, a := range r.all {
@@ -393,7 +399,7 @@ func (r *Recorded) sumUp() {
 	}
 }
 
-// withoutGone is a list without those that have gone at its beginning.
+// withoutGone is a list without the asks at its beginning that have gone.
 func withoutGone(list []*ask) []*ask {
 	for len(list) > 0 && list[0].gone {
 		list = list[1:]
@@ -401,22 +407,23 @@ func withoutGone(list []*ask) []*ask {
 	return list
 }
 
-// gives notes whose answer a new ask gets.
+// gives notes that a new ask gets the answer of a recorded one.
 func (r *Recorded) gives(a *ask, to *adk.Crossing) *calls.Step {
 	if a.taken > 0 {
-		delete(r.Counterparts, a.taken) // it was changed, or from afar, and got the answer of this one
+		delete(r.Counterparts, a.taken) // that ask was changed, or from afar, and loses its counterpart
 	}
 	a.taken, a.op = to.Seq, to.Op
 	r.Counterparts[to.Seq] = a.step.X.Seq
 	return a.step
 }
 
-// leastAlike is how much of the shorter of two requests has to be in the other, so that one
-// is the other changed: half of its words. How much longer the other is does not count, for
-// what was dropped, or cut, may have been most of it.
+// leastAlike is how much of the shorter of two requests must be in the other for one to be the
+// other changed: half of its words. How much longer the other one is does not count, because most
+// of it may have been dropped or cut.
 const leastAlike = 0.5
 
-// alike is how alike two requests are; 0 where that is too little for one to be the other changed.
+// alike is how similar two requests are; 0 where that is too little for one to be the other
+// changed.
 func alike(a, b *likeness.Words) float64 {
 	if part := likeness.Alike(a, b); part >= leastAlike*likeness.AtMost(a, b) {
 		return part
@@ -424,9 +431,9 @@ func alike(a, b *likeness.Words) float64 {
 	return 0
 }
 
-// IsChanged reports whether an ask that got no answer is, by its words, one that was
-// recorded in its place: that it asks somebody else, by another method or on another path is
-// then all that keeps it from the answer.
+// IsChanged reports whether an ask without an answer is, by its words, a changed version of the one
+// that was recorded in its place. It then got no answer only because it asks another service, by
+// another method or on another path.
 func IsChanged(want, got *adk.Crossing) bool {
 	if want.Kind != got.Kind || len(want.JSON) == 0 || len(got.JSON) == 0 {
 		return false
@@ -435,7 +442,8 @@ func IsChanged(want, got *adk.Crossing) bool {
 	return alike(was, is) > 0
 }
 
-// free are the recorded asks of a shape and a scope that nobody has taken.
+// free returns the recorded asks of a scope that were not taken and ask in the same way as the new
+// one (Likeness.AsksAt).
 func (r *Recorded) free(asked *likeness.Likeness, in func(*ask) bool) (free []*ask) {
 	for _, a := range r.all {
 		if a.taken > 0 || a.step.X.Name != asked.Of || !in(a) {
@@ -451,7 +459,7 @@ func (r *Recorded) free(asked *likeness.Likeness, in func(*ask) bool) (free []*a
 	return free
 }
 
-// inParts is what likeness.Parts makes of its request.
+// inParts are the words of its request as likeness.Parts has them.
 func (a *ask) inParts() *likeness.Words {
 	if a.parts == nil {
 		a.parts = sync.OnceValue(func() *likeness.Words { return likeness.Parts(a.step.X.JSON) })
@@ -459,20 +467,24 @@ func (a *ask) inParts() *likeness.Words {
 	return a.parts()
 }
 
-// isOnlyOne reports whether there is one short ask that is free, and the call that asks was recorded to ask
-// nothing else of the same: who says another key or number there today has changed what it says.
+// isOnlyOne reports whether exactly one ask is free and it is the only one that the recorded call
+// made of that service. A short request with another key or number there is then the same request,
+// changed.
 func isOnlyOne(free []*ask, by Asker) bool {
 	return len(free) == 1 && by.In != nil && !by.Uncertain && free[0].step.In == by.In && !slices.ContainsFunc(by.In.Steps, func(s *calls.Step) bool {
 		return s != free[0].step && s.IsAsk() && s.X.Name == free[0].step.X.Name
 	})
 }
 
-// mostAlike is, of some recorded asks of one shape, that whose request is most like a changed one,
-// and nil where none is alike enough; asked are its words, and wordsOf gives theirs. Of several it is
-// the first; rival is then another one, unless all of them asked the same. Of asks that
-// are much longer or shorter than the best one words are not compared. The ask that is next is
-// preferred where what tells the two apart says so as well: who says another's words in the name
-// of the first has changed what the first says.
+// mostAlike finds, among recorded asks, the one whose request is most similar to a changed one; nil
+// if none is similar enough. asked are the words of the changed request, and wordsOf returns the
+// words of a recorded one. Of several that are equally similar it is the first, and rival is
+// another one, unless they all asked the same. It does not compare the words of asks that are so
+// much longer or shorter that they cannot win.
+//
+// The next free ask is preferred if the members that tell the two apart also point to it: a request
+// that says the words of another but has the name of the next one is the next one, with changed
+// words.
 func mostAlike(request json.RawMessage, asked *likeness.Words, free []*ask, wordsOf func(*ask) *likeness.Words) (best, rival *ask) {
 	var nearest *ask
 	for _, a := range free {
@@ -509,8 +521,8 @@ func mostAlike(request json.RawMessage, asked *likeness.Words, free []*ask, word
 	return best, rival
 }
 
-// tell is how many texts, numbers and the like of a request are those of the one, and not of the
-// other; and of the other, and not of the one. What stands in lists says nothing of that.
+// tell compares a request with two others, by their texts, numbers and the like: ofOne is how many
+// it shares with one only, and ofOther how many with other only. Elements of lists do not count.
 func tell(request, one, other json.RawMessage) (ofOne, ofOther int) {
 	var asked, a, b any
 	if json.Unmarshal(request, &asked) != nil || json.Unmarshal(one, &a) != nil || json.Unmarshal(other, &b) != nil {

@@ -1,8 +1,8 @@
-// Package atrest holds answers back in runs in which live code has begun goroutines of its own.
+// Package atrest holds answers back in runs in which live code has started goroutines of its own.
 //
-// No crossing tells which of them are on their way, and what one does with an answer, as to end
-// the context of the others, shows nowhere. So what they wait for comes in the recorded order,
-// one at a time, each when all of them have come to rest.
+// No crossing shows which of these goroutines are running. What a goroutine does with an answer is
+// not visible, either; it may end the context of the others, for example. So what they wait for
+// comes in the recorded order, one at a time, each when all of them are at rest.
 package atrest
 
 import (
@@ -14,52 +14,53 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// mostLooked is how many goroutines are looked at in a run, each time anew, before answers come
-// as they are asked for: a look stops the program, for some microseconds each.
+// mostLooked is how many goroutines a run's looks may inspect in total; after that, answers come as
+// they are asked for. A look stops the program for some microseconds per goroutine.
 const mostLooked = 1 << 18
 
-// mostRestless is how often goroutines that sleep, or wait for the system, are waited for in vain,
-// and mostBusy how often those that work, before nobody waits any more: one that does so for good
-// would be waited for each time.
+// mostRestless is how often a look waits in vain for goroutines that sleep or wait for the system,
+// and mostBusy how often for goroutines that work, before nothing waits any more: a goroutine that
+// does so for ever would be waited for each time.
 const (
 	mostRestless = 8
 	mostBusy     = 2 * mostRestless
 )
 
-// Queue is what waits until the goroutines of a run are at rest. Its methods are called with the
-// lock held that it was made with, but for Serve.
+// Queue holds what waits until the goroutines of a run are at rest. Except for Serve, its methods
+// must be called with the lock held that was given to New.
 type Queue struct {
 	mu      *sync.Mutex
 	label   watchdog.Label
-	wanted  chan struct{} // holds one
-	soon    chan struct{} // and one of those that may be over in a moment
+	wanted  chan struct{} // holds one request for turns
+	soon    chan struct{} // holds one request for a turn that may not be needed in a moment
 	answers []*answer
-	looked  int // goroutines
-	vain    int // looks that have seen no rest
+	looked  int // how many goroutines were inspected
+	vain    int // how many looks have seen no rest
 	stopped bool
 }
 
-// answer is one that waits for its turn.
+// answer is an answer that waits for its turn.
 type answer struct {
-	x     *adk.Crossing // that it was recorded with
+	x     *adk.Crossing // the crossing with which it was recorded
 	place int           // in the order of the answers
-	turn  bool          // it has come
+	turn  bool          // its turn has come
 	moved *sync.Cond
 }
 
-// New is a queue of a run whose goroutines have a label. mu guards it and what its turns change.
+// New makes a queue for a run whose goroutines have a label. mu guards the queue and what its turns
+// change.
 func New(mu *sync.Mutex, label watchdog.Label) *Queue {
 	return &Queue{mu: mu, label: label, wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1)}
 }
 
-// Label is that of the run's goroutines.
+// Label is the label of the run's goroutines.
 func (q *Queue) Label() watchdog.Label { return q.label }
 
 // Over reports whether nothing is held back any more.
 func (q *Queue) Over() bool { return q.stopped || q.looked >= mostLooked || q.vain >= mostBusy }
 
-// Hold holds an answer back that was recorded with a crossing, until it has its turn: those of
-// lower places come before it. The lock is given up meanwhile.
+// Hold blocks until an answer, which was recorded with the crossing x, has its turn. Answers of
+// lower places come first. The lock is released meanwhile.
 func (q *Queue) Hold(x *adk.Crossing, place int) {
 	if q.Over() {
 		return
@@ -73,8 +74,7 @@ func (q *Queue) Hold(x *adk.Crossing, place int) {
 	q.answers = state.Without(q.answers, held)
 }
 
-// Next is what the answer that comes next was recorded with, and its place; nil where nobody
-// waits for one.
+// Next returns the crossing and the place of the answer that comes next; nil where none waits.
 func (q *Queue) Next() (x *adk.Crossing, place int) {
 	if held := q.next(); held != nil {
 		return held.x, held.place
@@ -91,14 +91,14 @@ func (q *Queue) next() (first *answer) {
 	return first
 }
 
-// Give gives the next answer to who waits for it.
+// Give lets the next answer go.
 func (q *Queue) Give() {
 	held := q.next()
 	held.turn = true
 	held.moved.Signal()
 }
 
-// Want has a turn made once all goroutines are at rest.
+// Want asks for turns, each once all goroutines are at rest.
 func (q *Queue) Want() {
 	select {
 	case q.wanted <- struct{}{}:
@@ -106,8 +106,8 @@ func (q *Queue) Want() {
 	}
 }
 
-// Soon is Want of one turn, and that only where nothing goes on for a moment: who is waited for is
-// about to do something in most cases, and then nobody looks.
+// Soon asks for one turn, but only if nothing goes on for a moment. In most cases the goroutine
+// that is waited for is about to do something, and no look is needed.
 func (q *Queue) Soon() {
 	select {
 	case q.soon <- struct{}{}:
@@ -115,9 +115,10 @@ func (q *Queue) Soon() {
 	}
 }
 
-// Serve makes turns, each when all goroutines of the run are at rest and somebody wants it, until
-// over is closed. isDue reports whether anything is left to make, and turn makes it, with the
-// lock held, and reports whether something was. progress changes with all that the run does.
+// Serve makes turns until over is closed, each when it is wanted and all goroutines of the run are
+// at rest. isDue reports whether anything is left to make. turn makes it and reports whether it
+// made something. Both are called with the lock held. progress must change with everything that the
+// run does.
 func (q *Queue) Serve(over <-chan struct{}, progress func() int64, isDue, turn func() bool) {
 	for {
 		soon, goesOn := false, func() bool { return false }
@@ -128,7 +129,7 @@ func (q *Queue) Serve(over <-chan struct{}, progress func() int64, isDue, turn f
 		case <-q.soon:
 			was := progress()
 			watchdog.Moment()
-			soon, goesOn = true, func() bool { return progress() != was } // and then somebody asks again
+			soon, goesOn = true, func() bool { return progress() != was } // if so, the run asks again
 		}
 		for !isClosed(over) && !goesOn() && q.locked(isDue) {
 			looked, rest := watchdog.AtRestUnless(q.label, q.vain < mostRestless, goesOn)
@@ -154,7 +155,7 @@ func (q *Queue) locked(what func() bool) bool {
 	return !q.Over() && what()
 }
 
-// pay counts what a look has cost, and reports whether that was not the last.
+// pay adds up the cost of a look, and reports whether more looks are allowed.
 func (q *Queue) pay(looked int, rest bool) bool {
 	q.looked += looked
 	if !rest {
@@ -166,7 +167,7 @@ func (q *Queue) pay(looked int, rest bool) bool {
 	return !q.Over()
 }
 
-// Stop lets all go on who wait for an answer.
+// Stop lets everything go that waits for an answer.
 func (q *Queue) Stop() {
 	q.stopped = true
 	q.release()

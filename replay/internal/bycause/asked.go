@@ -10,11 +10,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file answers what live code asks of the world, as asks.Recorded finds it; the comparison
-// says what of a request changed.
+// This file answers what live code asks of the world. asks.Recorded finds the recorded ask; the
+// comparison says later what of a request has changed.
 
-// Answer answers live code with what was recorded, and lets it ask for real only whom
-// Live.Outside names (WLD-6).
+// Answer answers live code with what was recorded. It returns nil for a service that Live.Outside
+// names, which is then asked for real (WLD-6), and for a scripted seam, which has the recorded
+// answer itself. Where goroutines of live code use the call, the answer and each piece of it wait
+// for their turn.
 func (p *player) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 	if stub.IsScripted(ctx) {
 		return nil
@@ -27,7 +29,7 @@ func (p *player) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 		return answer
 	}
 	if s := p.strands[op.call.strand]; s != nil && op.rec.IsBesideOthers() {
-		op.call.apart, s.several, p.many = true, true, true // who does the others may not have come yet
+		op.call.apart, s.several, p.many = true, true, true // whoever makes the others may not have begun yet
 	}
 	if len(op.rec.Notes) == 0 {
 		p.inTurn(op.call, op.rec.Done)
@@ -47,7 +49,7 @@ func (p *player) Answer(ctx context.Context, q adk.Question) *adk.Answer {
 	return answer
 }
 
-// answer is what an operation is answered with; nil where the world answers it. mu is held.
+// answer is the answer of an operation; nil where the world answers it. mu is held.
 func (p *player) answer(op *newOp, q adk.Question) *adk.Answer {
 	if op != nil && op.rec != nil && op.rec.X.Seq >= p.live.OutsideFrom || p.live.OutsideFrom == 0 {
 		p.asksTheWorld = true
@@ -59,16 +61,17 @@ func (p *player) answer(op *newOp, q adk.Question) *adk.Answer {
 	case op == nil:
 		return stub.Unanswered()
 	}
-	rec := cmp.Or(op.rec, p.asks.Shared[q.Op]) // a shared one is answered at once: nothing was recorded in its place
+	rec := cmp.Or(op.rec, p.asks.Shared[q.Op]) // a shared answer does not wait: nothing was recorded in its place
 	answer := stub.RecordedAnswer(rec)
 	answer.Final = p.asks.Final[rec]
 	return answer
 }
 
-// shows notes what an ask shows of its call, which is one of several that goroutines have begun at
-// once, or below one: that it is the one of a recorded ask which was the same, or a new one where
-// nobody asked alike. Who stood for that until now, and has not shown that it does, stands for what
-// this one did. mu is held.
+// shows notes which recorded call a call turns out to be, after it asked the world. The call is one
+// of several that goroutines began at the same time, or is below one. rec is the call of the equal
+// recorded ask, or nil where no recorded ask is similar: then the call is a new one. A call that
+// stood for rec by guess exchanges its counterpart with c. The same holds for the calls above both.
+// mu is held.
 func (p *player) shows(c *newCall, rec *calls.Call) {
 	var chain []*newCall
 	for at, was := c, rec; at != nil && at.beside; at = at.parent {
@@ -94,30 +97,31 @@ func (p *player) shows(c *newCall, rec *calls.Call) {
 	}
 }
 
-// exchange has a new call stand for another recorded one, or for none, and who stood for that for
-// what it stood for.
+// exchange makes a new call stand for another recorded call, or for none. The call that stood for
+// that one gets the old counterpart of c.
 func (p *player) exchange(c *newCall, rec *calls.Call) {
 	other, old := p.newCalls[rec], c.rec
 	p.stands(c, rec)
 	switch {
 	case other != nil:
 		p.stands(other, old)
-	case old != nil: // somebody may come for it
+	case old != nil: // free for a call to come
 		delete(p.newCalls, old)
 		delete(p.nextUnmatched, old.Parent)
 		p.NewSeq[old.Begin.Seq] = 0
 	}
 }
 
-// earlyID is an id that a call made before it showed which one it is.
+// earlyID is an id that a call made before it was known which recorded call it stands for.
 type earlyID struct {
 	id   string
-	seq  int         // the new crossing
-	took *calls.Step // what it stands for until then; nil is none
+	seq  int         // the new crossing that made it
+	took *calls.Step // the recorded step that it stands for until then; nil is none
 }
 
-// shown has the ids that a call made before it showed which one it is stand for those that this one
-// made before the ask; another call that stood for one of these stands for what is left over.
+// shown corrects the ids that a call made before its ask showed which recorded call it is: they
+// stand for the ids that the recorded call made before that ask. Where another call's id stood for
+// one of these, it gets what this call's id stood for.
 func (p *player) shown(c *newCall, ask *calls.Step) {
 	own := ask.MadeBefore()
 	for i := 0; len(own) == len(c.made) && i < len(own); i++ {
@@ -130,7 +134,7 @@ func (p *player) shown(c *newCall, ask *calls.Step) {
 			p.takesID(other, mine.took)
 		case other != nil:
 			other.took = nil
-		case mine.took != nil: // nobody's yet
+		case mine.took != nil: // free for another call
 			delete(p.tookIDs, mine.took)
 			p.NewSeq[mine.took.X.Seq] = 0
 		}
@@ -139,8 +143,9 @@ func (p *player) shown(c *newCall, ask *calls.Step) {
 	}
 }
 
-// itsOwn finds the recorded step of an id that a call made before it showed which recorded call it
-// is, or of a clock reading that was answered with a recorded time; nil for anything else.
+// itsOwn finds the recorded step that a new operation took by its result, and not by its cause: a
+// clock reading that was answered with a recorded time, or an id that NewID answered with the
+// recorded id after the call had shown which one it is. It is nil for anything else.
 func (p *player) itsOwn(c *newCall, got, next *adk.Crossing) *calls.Step {
 	if next == nil {
 		return nil
@@ -161,11 +166,12 @@ func (p *player) itsOwn(c *newCall, got, next *adk.Crossing) *calls.Step {
 	return own
 }
 
+// takesID makes an early id stand for a recorded step.
 func (p *player) takesID(made *earlyID, step *calls.Step) {
 	made.took, p.tookIDs[step], p.NewSeq[step.X.Seq] = step, made, made.seq
 }
 
-// stands has a new call stand for a recorded one; nil is none.
+// stands makes a new call stand for a recorded call; rec is nil for none.
 func (p *player) stands(c *newCall, rec *calls.Call) {
 	if c.rec, c.cursor, c.madeTo, c.readTo, c.unread, c.done = rec, 0, 0, 0, 0, 0; rec != nil {
 		p.newCalls[rec], p.NewSeq[rec.Begin.Seq] = c, c.began

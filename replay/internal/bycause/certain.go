@@ -10,26 +10,26 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
-// This file is about answers that are certain though something else was asked. That it was
-// is a divergence all the same; but live code that goes on shows what else it does, such as
-// the step that seemed to be missing.
+// This file is about answers that are certain although the new operation differs from the recorded
+// one. The difference is still reported as a divergence. But live code that gets an answer goes on,
+// and so shows what else it does, such as the step that seemed to be missing.
 //
-// An answer is certain where the recording has the same operation in the same place, the
-// same seam call, about the same record or gate, and what was answered does not depend on
-// what it said:
+// An answer is certain where the recording has the same operation in the same place, that is in the
+// same seam call and about the same record or gate, and the answer does not depend on the
+// arguments:
 //
-//   - a storage that only writes answers with nothing, and did so without an error and
-//     without having done anything of its own on the way;
-//   - somebody settled a gate, and a new one is still open at that time; or nobody did, and
-//     a new one is open as long. This is for turns that are recorded again, where the new
-//     question is read before it is kept: live code that may write must not go on with what
-//     somebody said to another one.
+//   - a storage that only writes: it answered with nothing, without an error, and did nothing of
+//     its own on the way;
+//   - a gate: somebody settled the recorded gate, and the new one is still open at that time; or
+//     nobody settled it, and the new one stays open as long. This holds only where a turn is
+//     recorded again, because a person then reads the new question before the recording is kept:
+//     live code that may write must not go on with an answer to another question.
 //
-// What is read, what a scripted tool gives and what the world answers depend on what they
-// were asked.
+// What is read, what a scripted tool returns and what the world answers depend on the arguments, so
+// such answers are never certain.
 
-// takeCertain takes the recorded operation whose answer a new one gets for certain. mu is
-// held.
+// takeCertain takes the recorded operation whose answer is certain for a new one; nil if there is
+// none. mu is held.
 func (p *player) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
 	if c.rec == nil || !p.live.mayLend(got) {
 		return nil
@@ -46,7 +46,7 @@ func (p *player) takeCertain(c *newCall, got *adk.Crossing) *calls.Step {
 	return s
 }
 
-// mayLend reports whether an operation may get the answer of one that asked otherwise.
+// mayLend reports whether an operation may get the answer of a recorded one with other arguments.
 func (l Live) mayLend(got *adk.Crossing) bool {
 	if wire.AsksForGate(got) {
 		return l.Rerecords && !l.SettlesGates
@@ -54,9 +54,10 @@ func (l Live) mayLend(got *adk.Crossing) bool {
 	return l.Rerecords || !l.Strict
 }
 
-// inPlaceOf is the recorded operation in whose place a new one is: the first of its kind in
-// its call that nobody took and that is about the same record or gate; where none is, and
-// one only is left, that one, if an id tells nothing of it.
+// inPlaceOf is the recorded operation in whose place a new one is: the first one of its kind in its
+// call that was not taken and is about the same record or gate. Where none is about the same one
+// and exactly one operation is left, it is that one, if the new operation has no id or asks for a
+// gate.
 func (p *player) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
 	var left []*calls.Step
 	for _, s := range c.rec.Steps {
@@ -80,8 +81,8 @@ func (p *player) inPlaceOf(c *newCall, got *adk.Crossing) *calls.Step {
 	return nil
 }
 
-// onlyWrote reports whether a recorded operation called a storage that writes, which did
-// nothing but to say that it has. A live one answers for itself.
+// onlyWrote reports whether a recorded operation called a scripted storage that writes, which did
+// nothing else and returned without an error.
 func (p *player) onlyWrote(s *calls.Step) bool {
 	if len(s.Calls) != 1 || s.Done == nil || s.Done.Err != nil {
 		return false

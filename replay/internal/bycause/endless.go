@@ -15,26 +15,26 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/circle"
 )
 
-// This file is about new runs that do not come to their end.
+// This file handles new runs that do not end.
 //
-// That user code is blocked says nothing: somebody outside the run may come and wake it,
-// however late. Such a run is waited for until the replay's own context ends. But a strand
-// is ended by its own goroutine, and by nobody else: where that waits for another strand,
-// which waits for a third one, and so on back to the first, none of them ever ends, whoever
-// comes. Such a run is given up as soon as nobody else in it goes on.
+// That user code is blocked proves nothing: somebody outside the run may still wake it, however
+// late. Such a run is waited for until the replay's own context ends. But only its own goroutine
+// can end a strand. Where a strand waits for a second strand, which waits for a third, and so on
+// back to the first, none of them can ever end. Such a run is given up as soon as nothing else in
+// it goes on.
 
-// leaveAfter is how long who is to run out may take, twice, before it is left behind.
+// leaveAfter is how long a run that was told to stop may take, twice, before it is left behind.
 const leaveAfter = watchdog.Grace
 
-// run runs the new run, and reports whether it has ended: one that does not when the context
-// has ended, or when it was given up, is left behind.
+// run runs the new run, and reports whether it has ended. A run that does not end after its context
+// has ended, or after it was given up, is left behind.
 func (p *player) run(ctx context.Context, name string, run func() error) (refused, err error, ended bool) {
 	label := p.rest.Label()
 	leaving, leave := context.WithCancel(ctx)
 	defer leave()
 	limit := watchdog.NewLimit(leaving, 0, leaveAfter)
 	defer limit.Close()
-	if p.live.Any { // live code may wait for a strand that waits for its step, or for itself; nobody else waits so
+	if p.live.Any { // live code may wait for a strand that waits for its step, or for itself; scripted code never does
 		defer watchdog.Watch(label, p.progress.Load, func(found watchdog.Action) {
 			if found >= watchdog.Deadlock && p.givesUp() {
 				leave()
@@ -47,7 +47,7 @@ func (p *player) run(ctx context.Context, name string, run func() error) (refuse
 		var serving sync.WaitGroup
 		serving.Go(func() { p.rest.Serve(over, p.progress.Load, p.isDue, p.atRest) })
 		defer func() {
-			if close(over); ended { // else user code may keep it, as it keeps the run
+			if close(over); ended { // else user code may hold mu for ever, as it keeps the run from ending
 				serving.Wait()
 			}
 		}()
@@ -67,7 +67,7 @@ func (p *player) run(ctx context.Context, name string, run func() error) (refuse
 	return is.refused, is.err, true
 }
 
-// neverEnded is the error of a run that was left behind, with what its goroutines do.
+// neverEnded is the error of a run that was left behind. It describes what its goroutines do.
 func (p *player) neverEnded(ctx context.Context) error {
 	why := fmt.Errorf("replay: the new run never ends: %s", strings.Join(p.Endless, ", "))
 	if ctx.Err() != nil {
@@ -78,7 +78,8 @@ func (p *player) neverEnded(ctx context.Context) error {
 	return &stub.LeftBehindError{Why: why, Who: who}
 }
 
-// givesUp gives the run up if it never ends. What there is of it stands.
+// givesUp gives the run up if its strands wait for one another in a circle, and reports whether it
+// did. What the run did until then stays valid.
 func (p *player) givesUp() bool {
 	p.telling.Lock()
 	defer p.telling.Unlock()
@@ -96,19 +97,20 @@ func (p *player) givesUp() bool {
 
 // awaits is a wait for a strand.
 type awaits struct {
-	strand    int // that is waited for; zero is none
-	goroutine int // who waits
+	strand    int // the strand that is waited for; zero is none
+	goroutine int // the goroutine that waits
 	seq       int // the crossing that began it
 }
 
-// awaiting is the wait that a crossing begins. It is called on the goroutine that waits.
+// awaiting is the wait that a crossing begins. It must be called on the goroutine that waits.
 func awaiting(x *adk.Crossing) awaits { return awaits{x.ID, watchdog.ID(), x.Seq} }
 
-// begins notes the call of a strand. It is called on the strand's goroutine.
+// begins notes the call of a strand. It must be called on the strand's goroutine.
 func (s *newStrand) begins(x *adk.Crossing) { s.call, s.goroutine = x.ID, watchdog.ID() }
 
-// needs are those of all strands that have not ended: whom they wait for, and whom their
-// calls have forked, since these return behind them (DET-7). mu is held.
+// needs returns, for every strand that has not ended, the strands without whose end it cannot end:
+// those that it waits for, and those that its call forked, because a call returns only after the
+// strands that it forked (DET-7). mu is held.
 func (p *player) needs() map[int][]circle.Need {
 	calls, goroutines, all := map[int]int{}, map[int]int{}, map[int][]circle.Need{}
 	for n, s := range p.strands {

@@ -8,10 +8,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file is which recorded crossing a step of a run by cause is about to make again.
+// This file finds the recorded crossing that the next step of the new run will stand for.
 
-// endOf is the recorded end of an operation which one of several goroutines has begun, and which
-// leads to a call; nil if none is recorded.
+// endOf is the recorded end of the operation that the goroutine by has begun, which leads to a
+// call; nil if none is recorded.
 func (c *newCall) endOf(kind adk.Kind, by int) *adk.Crossing {
 	for _, op := range slices.Backward(c.open) {
 		if by != 0 && op.by == by && op.kind == kind && op.rec != nil {
@@ -21,8 +21,10 @@ func (c *newCall) endOf(kind adk.Kind, by int) *adk.Crossing {
 	return nil
 }
 
-// foresee is the recorded crossing that a step is about to make again: the next
-// of its kind in the counterpart of its call.
+// foresee is the recorded crossing that a step will stand for: the next one of its kind in the
+// counterpart of its call; nil if there is none. In a call that several goroutines use, it is also
+// nil while a cancel is due before that crossing and the strand has still to do something that was
+// recorded before the cancel.
 func (p *player) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	x := p.nextOf(s, step)
 	if x == nil || !s.several {
@@ -31,7 +33,7 @@ func (p *player) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	if c := p.calls[step.Call]; c == nil || !c.apart {
 		return x
 	}
-	for _, a := range p.outsideEvents { // it may be of a goroutine that is behind the one of which this is the next
+	for _, a := range p.outsideEvents { // x may belong to a goroutine that comes after the one that makes the step
 		if a.cancel != nil && a.seq < x.Seq && p.leavesUndone(s, a.seq) {
 			return nil
 		}
@@ -39,7 +41,7 @@ func (p *player) foresee(s *newStrand, step adk.Step) *adk.Crossing {
 	return x
 }
 
-// nextOf is foresee where one goroutine does all.
+// nextOf is foresee without the check for such a cancel.
 func (p *player) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 	switch {
 	case step.Call == 0 && step.Kind == adk.KindReturn:
@@ -61,7 +63,7 @@ func (p *player) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 		return nil
 	}
 	behind := s.cursor
-	if s.several { // of which another one may have come further
+	if s.several { // another goroutine may have moved the cursor further
 		behind = max(c.cursor, c.rec.Begin.Seq)
 	}
 	step.Call, step.Strand = c.rec.Begin.ID, s.rec
@@ -71,17 +73,17 @@ func (p *player) nextOf(s *newStrand, step adk.Step) *adk.Crossing {
 	return p.lines.Like(step, behind)
 }
 
-// entersNobody reports whether a next of a call that comes now led to nobody in the
-// recording, as the run had been aborted (PIP-9): the engine asks for the call below it
-// all the same, and a later one of that call's is another.
+// entersNobody reports whether a next that is called now led to no call in the recording, because
+// the run had been aborted (PIP-9). The engine announces the call below it all the same, and the
+// next recorded call of that kind is another one.
 func (p *player) entersNobody(s *newStrand, c *calls.Call) bool {
 	x := p.upcoming(s)
 	return x != nil && wire.IsNext(x) && x.Phase == adk.Done && x.Call == c.Begin.ID
 }
 
-// forestalled is what the recorded strand came to where the engine would have taken a
-// step that was not recorded, as another strand or the outside aborted the run before
-// it; nil if that is not why.
+// forestalled handles a step that was not recorded because another strand, or a cancel from
+// outside, aborted the recorded run before it. It returns what the recorded strand did next
+// instead; nil if there was no such abort.
 func (p *player) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 	if s.rec < 0 || p.aborted || step.Kind == adk.KindReturn || step.Kind.Class() == adk.ClassOperation {
 		return nil
@@ -92,7 +94,7 @@ func (p *player) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 		}
 		if slices.ContainsFunc(p.abortLines, func(y *adk.Crossing) bool {
 			return y.Seq > s.cursor && y.Seq < x.Seq && (y.Strand != s.rec || wire.CancelledBy(y) == wire.OutsideCancel) &&
-				!(s.several && p.leavesUndone(s, y.Seq)) // it is of a goroutine that has not come so far
+				!(s.several && p.leavesUndone(s, y.Seq)) // the abort belongs to a goroutine that has not come that far
 		}) {
 			return x
 		}
@@ -101,8 +103,8 @@ func (p *player) forestalled(s *newStrand, step adk.Step) *adk.Crossing {
 	return nil
 }
 
-// does reports whether a step is what the scripted call performs: the beginning of a
-// strand that it forked meanwhile is not, although that is a call below it too.
+// does reports whether a step is the one that the scripted call is performing. The beginning of a
+// strand that the call forked meanwhile is not, although it is a call below it, too.
 func (c *newCall) does(strand int, step adk.Step) bool {
 	if c.doing == nil || c.doing.X.Strand != strand || step.Phase == adk.Done {
 		return false
@@ -110,9 +112,9 @@ func (c *newCall) does(strand int, step adk.Step) bool {
 	return c.doing.X.Kind == step.Kind || wire.IsMisuse(c.doing.X) && step.Kind.Class() == adk.ClassOperation
 }
 
-// returning is the recorded return of the call below that returns next in a
-// strand; nil if it has none. Where goroutines have calls return in that it may be any of
-// theirs, and so it is held back by what comes before the first.
+// returning is the recorded return of the call below c that returns next in a strand; nil if it has
+// none. Where goroutines have calls return in the strand, it may be the return of any of them, so
+// returning gives the first one: the step then waits only for what comes before that.
 func (c *newCall) returning(s *newStrand) (first *adk.Crossing) {
 	for _, below := range slices.Backward(c.below) {
 		if below.strand != s.number {
@@ -131,8 +133,8 @@ func (c *newCall) returning(s *newStrand) (first *adk.Crossing) {
 	return first
 }
 
-// restOf is what a strand did next in the recording, but for cancels before it: behind the pieces
-// of answers that it has, too.
+// restOf returns what a strand has still to do in the recording, without the cancels at the front.
+// Pieces of answers that the strand has got count as done.
 func (p *player) restOf(s *newStrand) []*adk.Crossing {
 	if s.rec < 0 {
 		return nil
@@ -144,7 +146,7 @@ func (p *player) restOf(s *newStrand) []*adk.Crossing {
 	return rest
 }
 
-// hears notes that a strand has the next piece of an answer.
+// hears notes that a strand has got the next piece of an answer.
 func (s *newStrand) hears(op *newOp) {
 	if op != nil && op.rec != nil && op.pieces < len(op.rec.Notes) {
 		s.heard = op.rec.Notes[op.pieces].Seq

@@ -8,31 +8,33 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// Live is what a run has of the user's code of today: a replay.Live as a run asks it.
+// Live says which parts of a run are the user's code of today. It is a replay.Live in the form that
+// a run needs.
 type Live struct {
 	Config adk.Config
 	Turn   adk.RawTurn
-	// Takes reports whether a seam is live, by its path without iteration, and TakesAll whether a
-	// pipeline is as a whole, its list of names too.
+	// Takes reports whether a seam is live, by its path without iteration. TakesAll reports whether
+	// a whole pipeline is live, including which middlewares it has.
 	Takes, TakesAll func(of string) bool
-	// MayRun reports whether a tool that live code brought itself may run its handler.
+	// MayRun reports whether the handler of a tool that live code brought may run.
 	MayRun func(tool adk.Record) bool
-	// Outside reports whether somebody may be asked for real, once the run has come to OutsideFrom.
+	// Outside reports whether a service may be asked for real, once the run has reached the
+	// crossing OutsideFrom.
 	Outside     func(of string) bool
 	OutsideFrom int
 	Redact      *redact.Rules
-	// Late has the places in which recorded answers come, where those are others than they were
-	// recorded in.
+	// Late has the places of recorded answers that do not come where they were recorded, by the
+	// number of the recorded crossing.
 	Late map[int]int
 
 	Any          bool // anything is live
 	Prompt       bool // the prompt and the instructions are the user's
-	Stash        bool // what the run begins with in its stash is the user's
+	Stash        bool // the stash that the run begins with is the user's
 	Tools        bool // the tools are the user's, as the model sees them
-	SettlesGates bool // a listener of the user's settles gates
-	Hides        bool // something of the new run may be what the recording's redaction hides
-	Strict       bool // nothing is answered that asks otherwise
-	Rerecords    bool // the turn is recorded again: gates that ask otherwise are settled as those in their place were
+	SettlesGates bool // a listener of the user settles gates
+	Hides        bool // the new run may say in clear text what the recording's redaction hides
+	Strict       bool // an ask or a write that differs from the recorded one gets no answer
+	Rerecords    bool // the turn is recorded again: a gate that asks otherwise is settled, too
 }
 
 // takesNamed is Takes for a label and a name.
@@ -41,7 +43,7 @@ func (l Live) takesNamed(label, name string) bool { return l.Takes(label + "/" +
 // takesSeam is Takes for a seam.
 func (l Live) takesSeam(seam adk.Seam) bool { return l.takesNamed(seam.Label, seam.Name) }
 
-// apply puts the live parts of a turn in the place of the scripted ones.
+// apply replaces the scripted parts of a turn that are live.
 func (l Live) apply(config *adk.Config, raw *adk.RawTurn) {
 	config.TurnInput = pipelineOf(l, adk.LabelTurnInput, config.TurnInput, l.Config.TurnInput, turnName)
 	config.TurnOutput = pipelineOf(l, adk.LabelTurnOutput, config.TurnOutput, l.Config.TurnOutput, turnName)
@@ -75,10 +77,9 @@ func (l Live) applyDispatch(input, output *[]adk.DispatchMiddleware, executor *a
 func turnName(m adk.TurnMiddleware) string         { return m.Name }
 func dispatchName(m adk.DispatchMiddleware) string { return m.Name }
 
-// pipelineOf is a pipeline with its live entries: the whole list of the user's
-// where all of it is live; else the recorded list, in which the chosen ones are
-// the user's, and chosen ones that were not recorded stand behind the nearest of
-// their predecessors that was.
+// pipelineOf is a pipeline with its live entries. Where the whole pipeline is live, it is the
+// user's list. Otherwise it is the recorded list with the user's middleware for each live name; a
+// live middleware that was not recorded stands behind the nearest of its predecessors that was.
 func pipelineOf[M any](l Live, label string, scripted, mine []M, name func(M) string) []M {
 	if l.TakesAll(label) {
 		return mine
@@ -104,7 +105,7 @@ func pipelineOf[M any](l Live, label string, scripted, mine []M, name func(M) st
 	return list
 }
 
-// storage is the scripted storage with the live obligations in their places.
+// storage is the scripted storage with the user's functions for the live obligations.
 func (l Live) storage(scripted adk.Storage) adk.Storage {
 	return storages.Mixed(l.Config.Storage, scripted, func(seam string) bool { return l.takesNamed(adk.LabelStorage, seam) })
 }

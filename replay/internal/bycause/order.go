@@ -16,46 +16,46 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/unmade"
 )
 
-// This file is when the steps of a run by cause are taken.
+// This file decides when the steps of the new run are taken.
 
 // newStrand is a strand of the new run.
 type newStrand struct {
 	number  int
 	rec     int         // the recorded strand, -1 if there is none
-	fork    *calls.Step // the recorded fork that it came of
+	fork    *calls.Step // the recorded fork of that strand
 	cursor  int         // the last recorded crossing that it has passed
-	heard   int         // the last recorded piece of an answer that it has
+	heard   int         // the last recorded piece of an answer that it has got
 	waiting []*waiter
-	parked  func() bool // the ready of a strand that waits inside the engine
+	parked  func() bool // set while it waits inside the engine: reports whether it can go on
 	ended   bool
-	moving  bool      // it is counted as one on the way
-	now     time.Time // that of its last step
-	several bool      // goroutines that live code has begun are of it
-	allDone int       // all that was recorded of it up to this place is done, or left out
+	moving  bool      // it counts as a running one (player.moving)
+	now     time.Time // the time of its last step
+	several bool      // goroutines that live code started make crossings in it
+	allDone int       // everything that was recorded of it up to this crossing is done, or left out
 	alone   watchdog.Alone
 
 	forkedIn  int // the call that forked it
-	call      int // its own, once it has begun
-	goroutine int // that runs it
+	call      int // its own call, once that has begun
+	goroutine int // the goroutine that runs it
 }
 
-// waiter is a goroutine that asks for its step.
+// waiter is a goroutine that asks to take its step.
 type waiter struct {
 	strand *newStrand
 	step   adk.Step
-	next   *adk.Crossing // the recorded counterpart, as far as it can be foreseen
-	// instead is what the recorded strand came to, as the run was aborted before the
-	// engine took this step.
+	next   *adk.Crossing // the recorded crossing that the step will stand for, if that can be foreseen
+	// instead is what the recorded strand did next, where the recorded run was aborted before this
+	// step (forestalled).
 	instead *adk.Crossing
-	let     bool       // it goes on, whatever the order
-	cancels bool       // it waits for its place, to end the goroutine there and cancel the run
-	last    bool       // it comes behind all that every other strand has to do before it
+	let     bool       // it may go on whatever the order
+	cancels bool       // it waits for the place of a cancel: its goroutine ends there, which cancels the run
+	last    bool       // it comes after all that every other strand has to do before it
 	moved   *sync.Cond // nil until it has to wait
 	by      int        // the goroutine, where its strand has several
-	apart   bool       // such a one, that user code has begun, makes an id
-	only    bool       // nobody else of its call was about to make an id
-	turn    bool       // its strand has its turn from there on (takesTurns)
-	// goroutine is who takes the step, where others may read the clock meanwhile; else 0.
+	apart   bool       // a goroutine that user code started makes an id, or reads the clock
+	only    bool       // no other goroutine of its call was about to make an id
+	turn    bool       // its strand has its turn from this step on (takesTurns)
+	// goroutine takes the step, where other goroutines may read the clock meanwhile; else 0.
 	goroutine int
 }
 
@@ -70,7 +70,8 @@ func (w *waiter) seq() int {
 	return w.strand.cursor
 }
 
-// rank is where a recorded crossing comes in the order of the steps.
+// rank is the place of a recorded crossing in the order of the steps: Tree.Order where there is
+// one.
 func (p *player) rank(seq int) int {
 	if p.tree.Order == nil || seq == unrecorded {
 		return seq
@@ -84,9 +85,9 @@ func (p *player) Begin(s adk.Step) {
 	defer p.Mu.Unlock()
 	strand := p.strands[s.Strand]
 	if strand == nil {
-		strand = &newStrand{number: s.Strand, rec: -1} // it has ended, and its handle is used late
+		strand = &newStrand{number: s.Strand, rec: -1} // the strand has ended, and its handle is used late
 	}
-	apart := (wire.MakesID(s) || wire.ReadsClock(s)) && codeplace.Here(0).IsApart() // the id is made before that is told
+	apart := (wire.MakesID(s) || wire.ReadsClock(s)) && codeplace.Here(0).IsApart() // an id is made before its crossing is told
 	c := p.calls[s.Call]
 	if c != nil && apart {
 		c.apart, c.makesApart, strand.several, p.many = true, c.makesApart || wire.MakesID(s), true, true
@@ -94,7 +95,7 @@ func (p *player) Begin(s adk.Step) {
 	p.give(strand)
 	w := &waiter{strand: strand, step: s, by: strand.byGoroutine(), apart: apart}
 	switch {
-	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // others may have come farther
+	case c != nil && c.apart && (wire.ReadsClock(s) || wire.MakesID(s)): // others of the call may have come farther
 		if wire.ReadsClock(s) {
 			p.inTurn(c, p.nextUnmade(strand, s))
 		} else if c.makesApart {
@@ -114,11 +115,11 @@ func (p *player) Begin(s adk.Step) {
 	p.wait(w)
 }
 
-// makesAlone waits until the goroutines of a call whose own ones make ids are at rest, and reports
-// whether the present one is the only one that is about to make an id: it is the next that was
-// recorded then, as answers come in the recorded order too, and whoever waits for one that was
-// recorded before this id has had it. It is not known where another one was made and it is not
-// known which. mu is held.
+// makesAlone waits until the goroutines of a call in which they make ids are at rest. It reports
+// whether the present goroutine is then the only one about to make an id. If so, the id is the next
+// recorded one: answers come in the recorded order, so every goroutine that waited for an earlier
+// answer has had it and has gone on. If another goroutine is about to make an id too, or an earlier
+// id is still uncertain, it is not known which recorded id this is. mu is held.
 func (p *player) makesAlone(c *newCall, strand *newStrand, s adk.Step) bool {
 	c.makers++
 	p.inTurn(c, p.nextUnmade(strand, s))
@@ -126,18 +127,18 @@ func (p *player) makesAlone(c *newCall, strand *newStrand, s adk.Step) bool {
 	return c.makers == 1 && len(c.unsure) == 0 && !p.rest.Over()
 }
 
-// timeOf is the time of the step that a waiter takes: that of its recorded
-// counterpart, whatever other strands have come to. What was not recorded happens
-// when its strand came to it.
+// timeOf is the time of the step that a waiter takes. It is the time of the recorded counterpart,
+// whatever time other strands have reached. A step that was not recorded has the time that its
+// strand has reached.
 func (p *player) timeOf(w *waiter) time.Time {
-	if w.next == nil || w.step.Kind == adk.KindCall && p.live.Any || // of live code it is not known yet which call it is
+	if w.next == nil || w.step.Kind == adk.KindCall && p.live.Any || // it is not known yet which call it is
 		w.strand.several && !wire.ReadsClock(w.step) && p.leavesUndone(w.strand, w.next.Seq) {
 		return w.strand.now
 	}
 	return later(w.strand.now, w.next.At)
 }
 
-// wait blocks until the step of a waiter may be taken, and gives it that.
+// wait blocks until the step of a waiter may be taken, and makes it the current step. mu is held.
 func (p *player) wait(w *waiter) {
 	w.strand.waiting = append(w.strand.waiting, w)
 	p.count(w.strand)
@@ -145,7 +146,7 @@ func (p *player) wait(w *waiter) {
 		if w.moved == nil {
 			w.moved = sync.NewCond(&p.Mu)
 			p.queue.hold(w)
-			p.wake() // what was recorded before, and is not made now, holds nobody back any more
+			p.wake() // what was recorded before w.next, and will not be made, now holds nothing back
 		}
 		if !p.act() {
 			w.moved.Wait()
@@ -159,7 +160,7 @@ func (p *player) wait(w *waiter) {
 	}
 }
 
-// letGo lets one go on whatever the order. mu is held.
+// letGo lets a waiter go on whatever the order. mu is held.
 func (p *player) letGo(w *waiter) {
 	p.queue.release(w)
 	w.let = true
@@ -167,7 +168,7 @@ func (p *player) letGo(w *waiter) {
 	p.wake()
 }
 
-// count counts a strand as one on the way, or as none any more. mu is held.
+// count updates moving and parked after a strand has changed. mu is held.
 func (p *player) count(s *newStrand) {
 	ok := p.strands[s.number] == s && len(s.waiting) == 0 && s.parked == nil
 	switch {
@@ -184,8 +185,8 @@ func (p *player) count(s *newStrand) {
 	}
 }
 
-// wake wakes who may take a step now: one of them, for the next may when that is over. Where
-// nobody may and nobody is on the way, one is woken to act. mu is held.
+// wake wakes one waiter that may take its step now; the next one is woken when that step is over.
+// Where none may and no strand is running, wake wakes any waiter so that it calls act. mu is held.
 func (p *player) wake() {
 	if p.stepping != nil {
 		return
@@ -202,14 +203,14 @@ func (p *player) wake() {
 	}
 }
 
-// nextStep is one who may take a step now; nil if nobody may. mu is held.
+// nextStep is a waiter that may take its step now; nil if there is none. mu is held.
 func (p *player) nextStep() *waiter { return p.queue.first(p.admitted) }
 
 func (w *waiter) wake() { w.moved.Signal() }
 
-// leaving holds back a goroutine that ends itself where that cancelled the recorded
-// run: nobody asks before such a cancel, and it has its place in the order too. What
-// a listener offered to a gate before it ended it offers first.
+// leaving holds back a goroutine that is about to end itself, where that cancelled the recorded
+// run: the engine does not announce such a cancel, which has its place in the order, too. First it
+// makes the settlements that a recorded listener offered to a gate before it ended its goroutine.
 func (p *player) leaving(strand int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -222,12 +223,12 @@ func (p *player) leaving(strand int) {
 		case offer != nil && x.Strand == s.rec:
 			p.do(offer)
 		case wire.CancelledBy(x) == wire.CancelGoexit:
-			if p.tree.Order == nil { // strands run freely
+			if p.tree.Order == nil { // without an order strands run freely
 				return
 			}
 			p.cancelling(s, x)
 			return
-		case !wire.IsCancel(x) && x.Strand == s.rec: // the engine has something to say first, and asks for that
+		case !wire.IsCancel(x) && x.Strand == s.rec: // the engine crosses here first, and announces that
 			if w := (&waiter{strand: s, next: x}); p.behindCancel(w) {
 				p.cancelling(s, x)
 			}
@@ -236,14 +237,14 @@ func (p *player) leaving(strand int) {
 	}
 }
 
-// cancelling waits until a crossing that a cancel goes with is in order.
+// cancelling waits until the crossing at which a goroutine ends itself is in order.
 func (p *player) cancelling(s *newStrand, x *adk.Crossing) {
 	p.give(s)
 	p.wait(&waiter{strand: s, cancels: true, next: x})
 	p.came(s, x)
 }
 
-// byGoroutine is the present goroutine, where a strand has several.
+// byGoroutine is the id of the present goroutine, where a strand has several; else 0.
 func (s *newStrand) byGoroutine() int {
 	if !s.several {
 		return 0
@@ -251,8 +252,9 @@ func (s *newStrand) byGoroutine() int {
 	return watchdog.ID()
 }
 
-// give ends the step of a strand that was announced and not told: another goroutine of it may
-// yet tell its own.
+// give ends the current step if it belongs to the strand and no crossing came of it. Where a strand
+// has several goroutines, it ends only the step of the present one: another goroutine may still
+// cross.
 func (p *player) give(s *newStrand) {
 	if p.stepping != nil && p.stepping.strand == s && (p.stepping.by == 0 || p.stepping.by == s.byGoroutine()) {
 		p.stepping = nil
@@ -260,7 +262,8 @@ func (p *player) give(s *newStrand) {
 	}
 }
 
-// endStep ends the step that got tells, and gives what was foreseen for it.
+// endStep ends the step whose crossing is got, and returns the recorded crossing that was foreseen
+// for it.
 func (p *player) endStep(got *adk.Crossing) (next *adk.Crossing) {
 	w := p.stepping
 	if w != nil && w.cancels && wire.IsCancel(got) {
@@ -288,15 +291,16 @@ func (p *player) admitted(w *waiter) bool {
 	return w.let || p.tree.Order == nil && !p.awaitsTurn(w) && !p.behindCancel(w) && !p.overtakes(w) && !(w.last && p.unmade.Before(w.strand, w.seq(), &p.unmade.Every))
 }
 
-// takesTurns reports whether what strands do between two crossings, which others may see, is in the
-// recorded order too: whoever begins, or has an answer, goes on when all that was recorded before is
-// made, and those who made it have come to what they do next, or wait for somebody. mu is held.
+// takesTurns reports whether user code between two crossings runs in the recorded order too, since
+// other strands may see what it does there. Then a strand that begins, or gets an answer, goes on
+// only when everything recorded before is made and the strands that made it have reached their next
+// step or wait. mu is held.
 func (p *player) takesTurns() bool {
 	return p.tree.Order == nil && !p.many && p.live.Any && len(p.tree.Strands) > 1 && !p.rest.Over()
 }
 
-// awaitsTurn reports whether a step is to be taken later for nothing but that: where nobody else
-// goes on it is taken all the same.
+// awaitsTurn reports whether only the turn (takesTurns) holds a step back. Where nothing else goes
+// on, the step is taken all the same.
 func (p *player) awaitsTurn(w *waiter) bool {
 	if w.next == nil || !p.takesTurns() {
 		return false
@@ -304,24 +308,24 @@ func (p *player) awaitsTurn(w *waiter) bool {
 	return w.turn && (p.moving > 0 || p.unmade.Before(w.strand, w.seq(), &p.unmade.Every)) || p.unmade.Before(w.strand, w.seq(), &p.unmade.Turns)
 }
 
-// onlyTurn reports whether a step may be taken but for the turn.
+// onlyTurn reports whether nothing but the turn can hold a step back.
 func (p *player) onlyTurn(w *waiter) bool { return !p.behindCancel(w) && !p.overtakes(w) }
 
-// isHeldUp reports whether a strand waits for nothing but its turn while another one is within
-// code of the user's, and may wait there for who comes later. mu is held.
+// isHeldUp reports whether strands wait for nothing but their turn while another strand is in user
+// code: it may wait there for one of them. mu is held.
 func (p *player) isHeldUp() bool {
 	return p.takesTurns() && p.moving > 0 && p.nextStep() == nil && p.firstWaiter(p.onlyTurn) != nil
 }
 
-// behindCancel reports whether a cancel comes before the step.
+// behindCancel reports whether a cancel that was not made yet comes before the step.
 func (p *player) behindCancel(w *waiter) bool {
 	return slices.ContainsFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.cancel != nil && a.seq < w.seq() })
 }
 
-// overtakes reports whether another strand has still to do, before the step, what may
-// not come behind it: what both share; for a wait, what takes the id of its gate or
-// gives it free; all that comes before an abort, which starts nothing new (ABT-7); and
-// an abort.
+// overtakes reports whether another strand has still to do something that must come before the
+// step: for a shared operation, other shared ones; for a wait for a gate, what takes or frees the
+// gate's id; for an abort, everything recorded before it, because an aborted run starts nothing new
+// (ABT-7); and for every step, an abort.
 func (p *player) overtakes(w *waiter) bool {
 	if w.next == nil {
 		return w.instead != nil && !p.aborted
@@ -338,7 +342,8 @@ func (p *player) overtakes(w *waiter) bool {
 		gate != "" && p.unmade.Before(w.strand, w.seq(), p.unmade.OfGate[gate])
 }
 
-// front is the place from which on a strand has not passed what was recorded.
+// front is the place from which on a strand has not passed, nor is about to take, what was
+// recorded.
 func (s *newStrand) front() int {
 	from := s.cursor + 1
 	for _, w := range s.waiting {
@@ -347,8 +352,8 @@ func (s *newStrand) front() int {
 	return from
 }
 
-// Ahead reports whether a strand has still to make a recorded crossing of its own; never, that it
-// cannot come to it any more.
+// Ahead reports whether a strand has still to make a recorded crossing of its own. never is true if
+// it cannot come to that crossing any more.
 func (s *newStrand) Ahead(seq int) (ahead, never bool) {
 	never = s.ended || seq <= s.cursor
 	return !never && seq >= s.front(), never
@@ -374,9 +379,9 @@ func (p *player) Park(n int, ready func() bool) {
 	p.wake()
 }
 
-// Resume notes that a strand goes on. Its next step is asked for, but for what the
-// engine says of the wait itself, such as the settlement of a gate that an abort
-// closes: where strands keep to an order, that is in order too.
+// Resume notes that a strand goes on. The engine announces its next step, but not what it says of
+// the wait itself, such as the settlement of a gate that an abort closes. Where strands keep to an
+// order, Resume waits until that is in order, too.
 func (p *player) Resume(n int) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -394,17 +399,19 @@ func (p *player) Resume(n int) {
 	}
 }
 
-// mostPasses is how often strands that keep to an order may be blocked outside the engine.
+// mostPasses is how often strands that keep to an order may all be blocked outside the engine
+// before the replay gives up.
 const mostPasses = 8
 
-// errNoOrder says that live code does not come to its end in the recorded order.
+// errNoOrder says that live code does not reach its end in the recorded order.
 var errNoOrder = errors.New("replay: strands wait for one another, and keep to no order")
 
-// keepsOrder reports whether live code has begun goroutines of its own, so that what they wait for
-// comes when all of them are at rest. mu is held.
+// keepsOrder reports whether live code has started goroutines, so that what they wait for comes
+// only when all of them are at rest. mu is held.
 func (p *player) keepsOrder() bool { return p.many && !p.rest.Over() }
 
-// inTurn holds an answer back to one who asks beside others, until it is its turn. mu is held.
+// inTurn holds back an answer in a call that goroutines of live code use, until it is the answer's
+// turn. mu is held.
 func (p *player) inTurn(asks *newCall, x *adk.Crossing) {
 	if x != nil && (asks.apart || asks.beside) && (p.live.Late[x.Seq] > 0 || !p.comesAtOnce(asks, x)) {
 		p.rest.Hold(x, cmp.Or(p.live.Late[x.Seq], p.rank(x.Seq)))
@@ -414,29 +421,29 @@ func (p *player) inTurn(asks *newCall, x *adk.Crossing) {
 	}
 }
 
-// comesAtOnce reports whether nothing was recorded between an answer and what comes before it of
-// the same ask, and all that was recorded before is done: there is nothing to wait for. mu is held.
+// comesAtOnce reports whether an answer need not wait: the crossing recorded directly before it
+// belongs to the same ask, and everything recorded before is done. mu is held.
 func (p *player) comesAtOnce(asks *newCall, x *adk.Crossing) bool {
 	s := p.strands[asks.strand]
 	return x.Seq > 1 && x.Op != 0 && p.tree.Lines[x.Seq-2].Op == x.Op && s != nil && !p.leavesUndone(s, x.Seq)
 }
 
-// isDue reports whether anything or anybody waits for its turn. mu is held.
+// isDue reports whether an answer, an event from outside or a step waits for its turn. mu is held.
 func (p *player) isDue() bool {
 	answer, _ := p.rest.Next()
 	return answer != nil || len(p.outsideEvents) > 0 || p.many && p.queue.any() || p.isHeldUp()
 }
 
-// atRest makes what comes next in a run whose goroutines are at rest, and reports whether
-// anything was made. mu is held.
+// atRest makes what comes next in a run whose goroutines are at rest, and reports whether it made
+// anything. mu is held.
 func (p *player) atRest() bool {
 	p.blocked = true
 	defer func() { p.blocked = false }()
 	return p.act()
 }
 
-// passBlocked makes what comes next although strands are on the way: they are blocked
-// outside the engine, and only what comes next can end that.
+// passBlocked makes what comes next although strands are running: they are blocked outside the
+// engine, and only what comes next can unblock them.
 func (p *player) passBlocked() {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -446,7 +453,7 @@ func (p *player) passBlocked() {
 		p.stop()
 		return
 	}
-	if p.stepping != nil && p.stepping.by != 0 { // its goroutine has ended, and nobody tells it
+	if p.stepping != nil && p.stepping.by != 0 { // its goroutine has ended without a crossing
 		p.stepping = nil
 		p.wake()
 	}
@@ -454,10 +461,10 @@ func (p *player) passBlocked() {
 	p.blocked = false
 }
 
-// stuck reports whether nobody is on the way: every strand waits for its step or
-// inside the engine.
+// stuck reports whether no strand is running: every strand waits for its step or inside the engine.
+// Strands that are blocked outside the engine count as waiting while p.blocked is set.
 func (p *player) stuck() bool {
-	if p.stepping != nil || p.acting > 0 || p.moving > 0 && !p.blocked { // a settlement is told before its waiter can go on
+	if p.stepping != nil || p.acting > 0 || p.moving > 0 && !p.blocked { // a settlement crosses before its waiter can go on
 		return false
 	}
 	for _, s := range p.parked {
@@ -468,9 +475,9 @@ func (p *player) stuck() bool {
 	return p.nextStep() == nil
 }
 
-// act makes what comes next where nobody is on the way: something from outside,
-// or the step that stands first in the recorded order. It reports whether anything
-// was done. mu is held.
+// act makes what comes next where no strand is running: an event from outside, an answer that is
+// held back, or the step that comes first in the recorded order. It reports whether it made
+// anything. mu is held.
 func (p *player) act() bool {
 	if p.keepsOrder() && !p.blocked {
 		p.rest.Want()
@@ -480,7 +487,7 @@ func (p *player) act() bool {
 		return false
 	}
 	next := p.nextOutside()
-	if next != nil && next.gate != nil && !p.blocked && p.live.Any && !p.rest.Over() { // goroutines may be about to do what does not wait for it
+	if next != nil && next.gate != nil && !p.blocked && p.live.Any && !p.rest.Over() { // goroutines may be about to do something that does not depend on it
 		p.rest.Want()
 		return false
 	}
@@ -506,7 +513,8 @@ func (p *player) act() bool {
 	return true
 }
 
-// firstWaiter is the one that comes first in the order of the steps, of those that may.
+// firstWaiter is the waiter that comes first in the order of the steps, of those for which may is
+// true.
 func (p *player) firstWaiter(may func(*waiter) bool) (first *waiter) {
 	for _, s := range p.strands {
 		for _, w := range s.waiting {
@@ -518,8 +526,8 @@ func (p *player) firstWaiter(may func(*waiter) bool) (first *waiter) {
 	return first
 }
 
-// leavesUndone reports whether something of what a strand did in the recording before a place is
-// not done yet, and may still be.
+// leavesUndone reports whether a strand has still to do something that was recorded of it before a
+// place.
 func (p *player) leavesUndone(s *newStrand, before int) bool {
 	if s.rec < 0 {
 		return false
@@ -534,10 +542,10 @@ func (p *player) leavesUndone(s *newStrand, before int) bool {
 	return false
 }
 
-// isLeftOut reports whether something that was recorded of a strand with several goroutines is not
-// made any more: the call that made it has returned, or nobody is there who could but the goroutine
-// that runs the strand, which has come to what was recorded behind it. Today's code does something
-// else in its place, or nothing; without this the time of the strand would stand still for good.
+// isLeftOut reports whether something that was recorded of a strand with several goroutines will
+// not be made any more. That is so if the call that made it has returned, or if the goroutine that
+// runs the strand is the only one left and has passed its place. Today's code does something else
+// instead, or nothing; without this check the time of the strand would never move on.
 func (p *player) isLeftOut(s *newStrand, x *adk.Crossing) bool {
 	if by := p.tree.Calls[x.Call]; by != nil && by.Return != nil && x.Seq < by.Return.Seq && p.NewSeq[by.Return.Seq] != 0 {
 		return true
@@ -545,7 +553,8 @@ func (p *player) isLeftOut(s *newStrand, x *adk.Crossing) bool {
 	return p.isAlone(s)
 }
 
-// isAlone reports whether the present goroutine runs a strand and is the only one of the run.
+// isAlone reports whether the present goroutine runs the strand and is the only goroutine of the
+// run.
 func (p *player) isAlone(s *newStrand) bool {
 	return s.goroutine != 0 && s.goroutine == watchdog.ID() && s.alone.Is(p.rest.Label())
 }

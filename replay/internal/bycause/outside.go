@@ -12,28 +12,28 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file is what comes from outside in a run by cause: cancels, timers, settlements of gates,
-// and the ends of scripted waits.
+// This file makes what comes from outside the run: cancels, timers, settlements of gates, and the
+// ends of scripted waits.
 
-// outsideEvent is something that comes from outside. A timer, a settlement and the end of
-// a wait become acts when the operation that waits for them has begun.
+// outsideEvent is something that comes from outside. A timer, a settlement and the end of a wait
+// are known only when the operation that waits for them has begun.
 type outsideEvent struct {
-	seq int       // its place in the recorded order; unrecorded if it has none
+	seq int       // its place in the recorded order; unrecorded if it was not recorded
 	at  time.Time // its virtual time
-	of  int       // the strand that waits for it; no other comes to that time by it
+	of  int       // the strand that waits for it: the time moves on for no other
 
 	cancel *adk.Crossing // the run's context ends
 	timer  *stub.Timer   // a timer fires
-	gate   *adk.TurnGate // a gate is settled, as the crossing says
+	gate   *adk.TurnGate // a gate is settled, as the crossing settle says, or rejected without one
 	settle *adk.Crossing
-	wait   int // the context of a scripted wait ends: the recorded operation
+	wait   int // the context of a scripted wait, by its recorded operation, ends
 	cause  error
 }
 
-// unrecorded is the place of what was not recorded: behind all that was.
+// unrecorded is the place of what was not recorded: after everything that was.
 const unrecorded = math.MaxInt
 
-// before is the order of time, and of the recording within it.
+// before orders two places: by the recording where both were recorded, and else by time.
 func before(at time.Time, seq int, otherAt time.Time, otherSeq int) bool {
 	if seq != unrecorded && otherSeq != unrecorded {
 		return seq < otherSeq
@@ -44,7 +44,7 @@ func before(at time.Time, seq int, otherAt time.Time, otherSeq int) bool {
 	return seq < otherSeq
 }
 
-// offer is the act that makes a recorded settlement; nil if none will.
+// offer is the event that makes a recorded settlement; nil if none will.
 func (p *player) offer(x *adk.Crossing) *outsideEvent {
 	at := slices.IndexFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.settle == x })
 	if !wire.IsSettlement(x) || at < 0 {
@@ -53,8 +53,8 @@ func (p *player) offer(x *adk.Crossing) *outsideEvent {
 	return p.outsideEvents[at]
 }
 
-// giveUp rejects the first gate that nobody can settle any more: what ended the
-// wait for it in the recording, an abort, did not come. mu is held.
+// giveUp rejects the first open gate that nothing can settle any more, because what ended the wait
+// in the recording (an abort) did not come. It reports whether there was such a gate. mu is held.
 func (p *player) giveUp() bool {
 	var first *newOp
 	for _, op := range p.ops {
@@ -71,16 +71,16 @@ func (p *player) giveUp() bool {
 	return true
 }
 
-// mayStillEnd reports whether something was recorded in the strand of a wait while
-// that went on, and has not come yet: a goroutine of live code's own did it, and
-// nobody sees that coming.
+// mayStillEnd reports whether the recording has an operation of the waiting strand, made while the
+// wait went on, that the new run has not made yet. A goroutine that live code started made it, and
+// may still come to it; no crossing announces that.
 func (p *player) mayStillEnd(op *newOp) bool {
 	strand := p.strands[op.call.strand]
 	if !p.live.Any || strand == nil || op.rec == nil {
 		return false
 	}
 	for _, x := range p.lines.From(op.rec.X.Strand, max(strand.cursor, op.rec.X.Seq)+1) {
-		if isBehind(x, op.rec.Done) || isBehind(x, op.rec.In.Return) { // a goroutine that ended has done nothing to the end
+		if isBehind(x, op.rec.Done) || isBehind(x, op.rec.In.Return) { // the wait of a goroutine that ended itself has no end line
 			break
 		}
 		if by := p.tree.Calls[x.Call]; by != nil && by.Strand == op.rec.In.Strand && x.Kind.Class() == adk.ClassOperation {
@@ -90,10 +90,10 @@ func (p *player) mayStillEnd(op *newOp) bool {
 	return false
 }
 
-// isBehind reports whether a crossing is an end, or comes behind it.
+// isBehind reports whether a crossing is end, or comes after it.
 func isBehind(x, end *adk.Crossing) bool { return end != nil && x.Seq >= end.Seq }
 
-// nextOutside is the act that is due first; nil if there is none.
+// nextOutside is the event that is due first; nil if there is none.
 func (p *player) nextOutside() *outsideEvent {
 	p.outsideEvents = slices.DeleteFunc(p.outsideEvents, func(a *outsideEvent) bool { return a.timer != nil && a.timer.Spent })
 	var next *outsideEvent
@@ -105,7 +105,7 @@ func (p *player) nextOutside() *outsideEvent {
 	return next
 }
 
-// do makes an act. mu is held, but while the engine is called.
+// do makes an event from outside. mu is held, except while do calls a gate, which is the engine's.
 func (p *player) do(a *outsideEvent) {
 	p.outsideEvents = state.Without(p.outsideEvents, a)
 	switch {
@@ -137,7 +137,7 @@ func (p *player) do(a *outsideEvent) {
 	p.wake()
 }
 
-// reached notes the time of an act for the strand that waits for it.
+// reached moves the time of the strand that waits for an event to the time of the event.
 func (p *player) reached(a *outsideEvent) {
 	p.now = later(p.now, a.at)
 	if s := p.strands[a.of]; s != nil {
@@ -145,18 +145,18 @@ func (p *player) reached(a *outsideEvent) {
 	}
 }
 
-// outside makes what every strand has passed by: a cancel and timers. Live code
-// may wait for them where nobody sees it. mu is held.
+// outside makes cancels and timers that every strand has already passed in the recorded order: live
+// code may wait for them in a way that no crossing shows. mu is held.
 func (p *player) outside() {
 	for p.tree.Order == nil && !p.keepsOrder() {
 		a := p.nextOutside()
 		if a == nil || a.seq == unrecorded || a.cancel == nil && a.timer == nil {
 			return
 		}
-		refused := false // who comes to what is has not seen that its caller left
+		refused := false // a strand next did an operation that was refused: it had not seen the cancel
 		for _, s := range p.strands {
 			rest := p.restOf(s)
-			if len(rest) > 0 && (rest[0].Seq < a.seq || rest[0].Seq == a.seq && a.cancel != nil) { // a cancel that was not recorded comes behind it
+			if len(rest) > 0 && (rest[0].Seq < a.seq || rest[0].Seq == a.seq && a.cancel != nil) { // a cancel in Tree.Cancels comes after the crossing of its number
 				return
 			}
 			refused = refused || a.cancel != nil && wire.IsRefused(rest)
@@ -168,8 +168,7 @@ func (p *player) outside() {
 	}
 }
 
-// expectEnd adds the acts that end a wait, as the operation has begun. mu is
-// held.
+// expectEnd adds the events that will end a wait whose operation has just begun. mu is held.
 func (p *player) expectEnd(op *newOp, got *adk.Crossing) {
 	if !got.Kind.Uses(adk.FieldDuration) {
 		return
@@ -201,13 +200,13 @@ func (p *player) expectEnd(op *newOp, got *adk.Crossing) {
 	}
 }
 
-// cancelledBefore reports whether the recorded run was cancelled before a place.
+// cancelledBefore reports whether the recorded run was cancelled at or before a place.
 func (p *player) cancelledBefore(seq int) bool {
 	return slices.ContainsFunc(p.abortLines, func(x *adk.Crossing) bool { return wire.IsCancel(x) && x.Seq <= seq })
 }
 
-// gateOpened adds the settlements of a gate. One that was not recorded is
-// rejected when nobody can go on, unless the user's listeners settle gates.
+// gateOpened adds the settlements of a gate. A gate whose wait was not recorded is rejected when
+// nothing else can go on, unless the user's listeners settle gates.
 func (p *player) gateOpened(e adk.TurnGateOpen) {
 	op, first := p.opening(e.Gate)
 	if !first {
@@ -238,9 +237,9 @@ func (p *player) gateOpened(e adk.TurnGateOpen) {
 	}
 }
 
-// beforeSettling holds the user's listener back until the recorded settlement of a
-// gate is in order: who settles at once may have thought longer in the recording, and
-// what other strands did meanwhile was done before.
+// beforeSettling holds the user's listener back until the recorded settlement of a gate is in
+// order. A listener that settles at once today may have taken longer in the recording, and what
+// other strands did meanwhile was done before the settlement.
 func (p *player) beforeSettling(op *newOp) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -259,8 +258,8 @@ func (p *player) beforeSettling(op *newOp) {
 	p.came(s, x)
 }
 
-// opening is the operation that a gate was opened by, and whether it is the first
-// to hear of it: each listener that has to be loud asks.
+// opening is the operation that opened a gate. first is true for the first caller: every scripted
+// listener of a gate calls gateOpened.
 func (p *player) opening(gate *adk.TurnGate) (op *newOp, first bool) {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -271,8 +270,8 @@ func (p *player) opening(gate *adk.TurnGate) (op *newOp, first bool) {
 	return op, first
 }
 
-// gateOp is the last wait for a gate of an id: one that a goroutine left as it
-// ended stays open.
+// gateOp is the latest open wait for a gate with an id. The wait of a goroutine that ended itself
+// stays open, so there may be several.
 func (p *player) gateOp(id string) (last *newOp) {
 	for _, op := range p.ops {
 		if op.kind.Names(adk.GateID) && op.gate == id && (last == nil || op.number > last.number) {

@@ -27,92 +27,92 @@ import (
 // player makes a recorded run again. It is the probe, the clock, the id source and every scripted
 // seam of the new run.
 //
-// Locks: the engine calls Tell and the clock under its own lock, so the engine
-// is never called while mu is held.
+// Locks: the engine calls Tell and the clock while it holds its own lock, so mu must not be held
+// while the engine is called.
 type player struct {
 	tables
 	stage     *stub.Stage
 	listeners stub.ListenerFaults
 	cancel    func(cause, err error) // ends the context of the new run
-	kept      adk.Probe              // keeps the new run
+	kept      adk.Probe              // records the new run
 	callers   codeplace.Callers
 	noAnswerChecks
 
-	stub.Timers   // with the lock that guards what follows
+	stub.Timers   // with the lock Mu ("mu") that guards what follows
 	queue         queue
-	moving        int                // strands on the way: they wait neither for a step nor inside the engine
-	parked        map[int]*newStrand // those that wait inside the engine
+	moving        int                // strands that are running: they wait neither for a step nor inside the engine
+	parked        map[int]*newStrand // strands that wait inside the engine
 	now           time.Time
-	failed        error // why it stopped before its end
+	failed        error // why the replay stopped before its end
 	calls         map[int]*newCall
 	ops           map[int]*newOp     // the open operations
 	strands       map[int]*newStrand // those that have begun, or were forked
 	unmade        *unmade.Crossings[*newStrand]
-	counterparts  map[int]int              // the recorded numbers of strands, -1 of none, by those of the new run
-	tookIDs       map[*calls.Step]*earlyID // whose recorded ids are those of calls that have not shown which they are
-	passed        map[int]bool             // by number, where Tree.Mixed says that it needs them
+	counterparts  map[int]int              // recorded numbers of strands by their new ones; -1: none
+	tookIDs       map[*calls.Step]*earlyID // the new id that took the place of a recorded one, and may give it up
+	passed        map[int]bool             // recorded crossings by number; kept only where Tree.Mixed is set
 	asks          asks.Recorded
-	asksTheWorld  bool                     // the run has come to where that may be (Live.OutsideFrom)
-	newCalls      map[*calls.Call]*newCall // recorded calls, and their counterparts
-	nextUnmatched map[*calls.Call]int      // for unmet
+	asksTheWorld  bool                     // asks may be real from here on (Live.OutsideFrom)
+	newCalls      map[*calls.Call]*newCall // the new call that stands for a recorded one
+	nextUnmatched map[*calls.Call]int      // where unmet goes on
 	outsideEvents []*outsideEvent
-	acting        int                // goroutines that settle a gate
-	aborted       bool               // the new run was aborted
+	acting        int // goroutines that are settling a gate
+	aborted       bool
 	registered    map[*adk.Tool]bool // tools that live code registered
-	made          int                // ids that are not in the recording
-	pieces        bool               // strands were given answers in pieces
-	many          bool               // live code has begun goroutines of its own
-	stepping      *waiter            // whose step is being taken: the times and ids are for it
-	blocked       bool               // those who are on the way are blocked outside the engine
-	passes        int                // how often that was so
-	rest          *atrest.Queue      // the answers that goroutines of live code's own wait for
-	progress      atomic.Int64       // changes with all that the new run does
+	made          int                // the number of the last id that newID made
+	pieces        bool               // the recording has several strands, and answers in pieces
+	many          bool               // live code has started goroutines of its own
+	stepping      *waiter            // whose step is being taken: the clock and the ids answer for it
+	blocked       bool               // the running goroutines are blocked outside the engine
+	passes        int                // how often passBlocked was called
+	rest          *atrest.Queue      // the answers that goroutines started by live code wait for
+	progress      atomic.Int64       // changes with everything that the new run does
 
-	telling sync.Mutex // it may be held while mu is taken
+	telling sync.Mutex // locked before mu, while a crossing is told or the run is given up
 	Outcome
 }
 
-// newCall is a call of the new run.
+// newCall is a call of the new run. Its counterpart is the recorded call that it stands for.
 type newCall struct {
 	id, strand int
-	began      int // its first crossing
+	began      int // the number of its first crossing
 	seam       adk.Seam
-	rec        *calls.Call // its counterpart; nil if there is none
+	rec        *calls.Call // the counterpart; nil if there is none
 	parent     *newCall
 	owner      *newCall    // the nearest run or dispatch above
-	path       string      // of its strand
-	doing      *calls.Step // what a scripted seam performs through its handle
+	path       string      // the recorded path of its strand
+	doing      *calls.Step // what a scripted seam is about to perform through its handle
 	open       []*newOp
 	below      []*newCall // the calls that it made and that have not returned
-	apart      bool       // goroutines that live code has begun use its handle
-	beside     bool       // it is a dispatch that such a goroutine made, or below one: which of several it is shows later
-	shown      bool       // and that it is this one
-	made       []*earlyID // before that
-	makesApart bool       // such a goroutine makes ids
-	makers     int        // how many of those, and of its own, are about to make one
-	unsure     []string   // the ids of which it is not known which of the recorded ones they are
-	done       int        // how many of what its counterpart did, from the first on, were done
+	apart      bool       // goroutines that live code started use its handle
+	beside     bool       // such a goroutine made it, or a call above it: what it stands for is a guess
+	shown      bool       // what it stands for is certain now
+	made       []*earlyID // the ids that it made before that
+	makesApart bool       // a goroutine that live code started makes ids in it
+	makers     int        // how many goroutines are about to make an id in it
+	unsure     []string   // new ids that may stand for any of several recorded ones
+	done       int        // how many steps of its counterpart's Script, from the first on, are done
 	cursor     int        // the last recorded crossing that was passed in it
-	madeTo     int        // the last recorded id up to which all were made
-	readTo     int        // and the last recorded reading of the clock
-	unread     int        // up to here there is none that was left out
+	madeTo     int        // the last recorded id before which none is missing
+	readTo     int        // the last recorded clock reading before which none is missing
+	unread     int        // before this crossing no clock reading was left out (leavesReadings)
 }
 
 // newOp is an open operation of the new run.
 type newOp struct {
 	number int
-	began  *adk.Crossing // a copy of what says which call it leads to, where several may be open at once
-	led    bool          // to a call
-	by     int           // the goroutine, of one that leads to a call, where its strand has several
+	began  *adk.Crossing // says which call it leads to; nil unless several may be open at once
+	led    bool          // it has led to a call
+	by     int           // the goroutine, where the strand has several and it matters which began it
 	call   *newCall
-	rec    *calls.Step // nil if it was not recorded
+	rec    *calls.Step // the recorded operation; nil if there is none
 	kind   adk.Kind
-	gate   string // the gate that is waited for
-	pieces int    // of the answer, that it has
-	over   bool   // it has settled
-	heard  bool   // its opening was
+	gate   string // the id of the gate that it waits for
+	pieces int    // how many pieces of its answer it has got
+	over   bool   // the gate was settled
+	heard  bool   // a listener has heard that the gate is open
 	opened *adk.TurnGate
-	awaits awaits // of a wait for a strand
+	awaits awaits // the strand that it waits for, if it waits for one
 }
 
 func newPlayer(tree *calls.Tree, live Live, known wire.Comparer) *player {
@@ -145,7 +145,7 @@ func newPlayer(tree *calls.Tree, live Live, known wire.Comparer) *player {
 	return p
 }
 
-// expectOutside finds the cancels that come from outside.
+// expectOutside collects the recorded cancels that come from outside.
 func (p *player) expectOutside() {
 	for _, x := range p.tree.Lines {
 		if wire.CancelledBy(x) == wire.OutsideCancel {
@@ -157,23 +157,23 @@ func (p *player) expectOutside() {
 	}
 }
 
-// Observe makes the observer of the new run. What panics in it fails the replay.
+// Observe makes the observer of the new run. A panic in the observer fails the replay.
 func (p *player) Observe(info adk.RunInfo) adk.Observer {
 	return stub.Watcher{Observer: &newRun{p, p.kept.Observe(info)}, Fail: p.fail}
 }
 
-// newRun is the observer of a new run: the player, which leads it, and who keeps it and who
-// notes where its operations were called, to whom crossings alone are of interest. It is no
-// MultiProbe, since each crossing of a replay has to go through all that lies between the
-// engine and them, and each stack that is noted as well.
+// newRun is the observer of a new run. It passes crossings on to the player, which directs the run,
+// to the observer that records it, and to callers, which notes where user code called each
+// operation. The last two need crossings only. newRun is no MultiProbe: every layer between the
+// engine and an observer costs time for each crossing, and for each stack that is noted.
 type newRun struct {
 	*player
-	kept adk.Observer // nil where the run cannot be kept, as who does it will say
+	kept adk.Observer // nil where the run cannot be recorded; the probe itself says why
 }
 
-// Tell tells the player before who keeps the run, as it decides what comes next; it asks where
-// an operation was called, and so that is noted first. What a run that never ends
-// does when it was given up is told to nobody.
+// Tell notes first where the operation was called, because the player asks for that. The player
+// comes before the recording, as it decides what comes next. After a run that never ends was given
+// up, Tell ignores what that run still does.
 func (r *newRun) Tell(x *adk.Crossing) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
@@ -187,10 +187,10 @@ func (r *newRun) Tell(x *adk.Crossing) {
 	}
 }
 
-// Now is the present of the step that is being taken; of what comes from outside
-// it is the latest that was. What is announced as no step, as a piece of an answer, has the
-// time that its strand had last: the zero time is before that, and the engine's goes back in
-// no strand (EVT-6).
+// Now is the time of the step that is being taken (timeOf). While a gate is being settled it is the
+// latest time that the run has reached. For what is not announced as a step, such as a piece of an
+// answer, Now returns the zero time: the engine's time never goes back within a strand (EVT-6), so
+// the crossing keeps the last time of its strand.
 func (p *player) Now() time.Time {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -203,8 +203,9 @@ func (p *player) Now() time.Time {
 	return time.Time{}
 }
 
-// came notes that a strand has come to a crossing, and so to its time: but for what one of
-// several goroutines does while another one has still to do what was recorded before.
+// came notes that a strand has reached a crossing, and so the time of that crossing. It does
+// nothing where a strand has several goroutines and one of them still has to do something that was
+// recorded earlier.
 func (p *player) came(s *newStrand, x *adk.Crossing) {
 	if s.several && p.leavesUndone(s, x.Seq) {
 		return
@@ -213,8 +214,8 @@ func (p *player) came(s *newStrand, x *adk.Crossing) {
 	p.now = later(p.now, x.At)
 }
 
-// NewID is the id that the recorded counterpart brought; one of its own where
-// there is none.
+// NewID is the id of the recorded counterpart. Where there is none, or it is not known which
+// recorded id this is, NewID makes a new id (newID).
 func (p *player) NewID() string {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -226,7 +227,7 @@ func (p *player) NewID() string {
 		}
 	}
 	id := p.newID(p.stepping)
-	if p.many || passed { // whose step it is that is taken is not certain then
+	if p.many || passed { // whose step is being taken is not certain here
 		p.IDs.StandsForAny(id)
 		if w := p.stepping; w != nil && wire.MakesID(w.step) && p.calls[w.step.Call] != nil {
 			c := p.calls[w.step.Call]
@@ -250,8 +251,9 @@ func (p *player) newID(w *waiter) string {
 	}
 }
 
-// pairUnused has the ids of which nothing has shown which of the recorded ones they are, as nothing
-// was done with them that is told, stand for those of their calls that are left over. mu is held.
+// pairUnused runs when the new run is over. Ids of which no crossing has shown which recorded ones
+// they are, as nothing else was done with them, it pairs with the recorded ids of their call that
+// are left over. mu is held.
 func (p *player) pairUnused() {
 	for _, c := range p.calls {
 		if c.rec == nil || len(c.unsure) == 0 {
@@ -267,23 +269,24 @@ func (p *player) pairUnused() {
 	}
 }
 
-// passesOver reports whether a step makes an id where the counterpart of its call has made one
-// that nobody has made so far, although what was recorded behind that is done: the code makes it
-// later now, or not at all. Which of the recorded ones it is shows when it is used. mu is held.
+// passesOver reports whether a step makes an id too late: the counterpart of its call made an id
+// that the new call has not made, although the new call has already passed what was recorded after
+// it. Today's code makes that id later, or not at all. Which recorded id the new one stands for
+// shows when it is used. mu is held.
 func (p *player) passesOver(w *waiter) bool {
 	if w == nil || !wire.MakesID(w.step) {
 		return false
 	}
 	c := p.calls[w.step.Call]
-	if c == nil || c.rec == nil || c.doing != nil || c.apart || c.beside || w.strand.rec < 0 { // goroutines are isOfSeveral's
+	if c == nil || c.rec == nil || c.doing != nil || c.apart || c.beside || w.strand.rec < 0 { // isOfSeveral decides for goroutines
 		return false
 	}
 	x := p.nextUnmade(w.strand, w.step)
 	return x != nil && p.NewSeq[x.Seq] == 0 && x.Seq < c.cursor
 }
 
-// nextUnmade is the first recorded crossing like a step, which makes an id or reads the clock, that
-// the counterpart of its call has made and the new call has not; nil if there is none.
+// nextUnmade is the first recorded crossing of the same kind as step, which makes an id or reads
+// the clock, that the counterpart of its call made and the new call has not; nil if there is none.
 func (p *player) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 	c := p.calls[step.Call]
 	if c == nil || c.rec == nil || s.rec < 0 {
@@ -303,9 +306,9 @@ func (p *player) nextUnmade(s *newStrand, step adk.Step) *adk.Crossing {
 	}
 }
 
-// leavesReadings has nobody else read the clock for what a call that has no other goroutine has
-// passed without: today's code reads it once less, and what its goroutines read later is not that.
-// mu is held.
+// leavesReadings skips the recorded clock readings that a call with no other goroutine has passed
+// without making: today's code reads the clock less often. Without this, a goroutine of the call
+// that reads the clock later would get the time of a skipped reading. mu is held.
 func (p *player) leavesReadings(s *newStrand, c *newCall) {
 	if c.cursor <= c.unread || c.apart {
 		return
@@ -320,10 +323,11 @@ func (p *player) leavesReadings(s *newStrand, c *newCall) {
 	}
 }
 
-// isOfSeveral reports whether a step makes an id for one of several goroutines: which of the
-// recorded ones that is shows when it is used. It is not where nobody else of the call was about to
-// make one when all of them were at rest; nor where the code of the call itself makes it, none of
-// those that it has begun makes any, and all that was recorded before it is done. mu is held.
+// isOfSeveral reports whether a step makes an id for one of several goroutines, so that only its
+// use shows which recorded id it is. The id is known at once where no other goroutine of the call
+// was about to make one when all of them were at rest. It is also known where the code of the call
+// itself makes the id, none of the goroutines that it started makes any, and all that was recorded
+// before the id is done. mu is held.
 func (p *player) isOfSeveral(w *waiter) bool {
 	c := p.calls[w.step.Call]
 	oneOfThem := c != nil && c.beside && !c.shown
@@ -338,7 +342,7 @@ func (p *player) isOfSeveral(w *waiter) bool {
 	return !p.isDoneBefore(c, w.next)
 }
 
-// isDoneBefore reports whether all that the counterpart of a call did before a crossing is done.
+// isDoneBefore reports whether everything that the counterpart of a call did before next is done.
 func (p *player) isDoneBefore(c *newCall, next *adk.Crossing) bool {
 	for ; c.done < len(c.rec.Script); c.done++ {
 		s := c.rec.Script[c.done]
@@ -353,7 +357,8 @@ func (p *player) isDoneBefore(c *newCall, next *adk.Crossing) bool {
 	return true
 }
 
-// Tell follows the new run.
+// Tell finds the recorded counterpart of a crossing of the new run and moves the cursors of its
+// strand and its call.
 func (p *player) Tell(got *adk.Crossing) {
 	p.progress.Add(1)
 	p.Mu.Lock()
@@ -370,7 +375,7 @@ func (p *player) Tell(got *adk.Crossing) {
 		if op := p.gateOp(got.Name); op != nil && wire.Settles(got) {
 			op.over = true
 		}
-	case got.Kind == adk.KindCall: // what was foreseen may be another one
+	case got.Kind == adk.KindCall: // the foreseen call may be another one
 		p.called(got)
 		next = nil
 	case got.Kind == adk.KindReturn:
@@ -403,10 +408,10 @@ func (p *player) Tell(got *adk.Crossing) {
 	p.wake()
 }
 
-// fact is the recorded counterpart of a fact: among what its strand comes to before
-// anything else. No fact is announced as what it is, and so none is foreseen: misuse is
-// announced as the operation that it was meant to be, a settlement not at all. mu is
-// held.
+// fact is the recorded counterpart of a fact: the first equal one among the facts that its strand
+// has recorded before anything else. The engine announces no fact as what it is, so no fact is
+// foreseen: misuse is announced as the operation that it was meant to be, and a settlement is not
+// announced at all. mu is held.
 func (p *player) fact(got *adk.Crossing) *adk.Crossing {
 	s := p.strands[got.Strand]
 	if s == nil || s.rec < 0 {
@@ -423,8 +428,8 @@ func (p *player) fact(got *adk.Crossing) *adk.Crossing {
 	return nil
 }
 
-// upcoming is the first recorded line of a strand that it has not passed, but for
-// cancels, which are told by whoever crosses next; nil if there is none. mu is held.
+// upcoming is the first recorded line of a strand that the strand has not passed; nil if there is
+// none. It ignores cancels, which whichever strand crosses next observes. mu is held.
 func (p *player) upcoming(s *newStrand) *adk.Crossing {
 	for _, x := range p.ahead(s) {
 		if !wire.IsCancel(x) {
@@ -434,7 +439,7 @@ func (p *player) upcoming(s *newStrand) *adk.Crossing {
 	return nil
 }
 
-// ahead are the recorded lines of a strand that it has not passed. mu is held.
+// ahead returns the recorded lines of a strand that it has not passed. mu is held.
 func (p *player) ahead(s *newStrand) []*adk.Crossing { return p.lines.From(s.rec, s.cursor+1) }
 
 func later(a, b time.Time) time.Time {
@@ -444,7 +449,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// called finds the counterpart of a call. mu is held.
+// called records that a call of the new run has begun, and finds its counterpart. mu is held.
 func (p *player) called(got *adk.Crossing) {
 	parent := p.calls[got.Call]
 	c := &newCall{id: got.ID, began: got.Seq, parent: parent, strand: got.Strand, seam: got.Seam}
@@ -484,7 +489,7 @@ func (p *player) called(got *adk.Crossing) {
 	}
 }
 
-// counterpart is the recorded call for a new one.
+// counterpart is the recorded call that a new call stands for; nil if there is none.
 func (p *player) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call {
 	switch {
 	case got.Seam.Label == adk.LabelStrand:
@@ -515,8 +520,8 @@ func (p *player) counterpart(parent, c *newCall, got *adk.Crossing) *calls.Call 
 	return nil
 }
 
-// unmet are the steps of a recorded call from the first call on that has no
-// counterpart yet. The front is remembered: a dispatch of many iterations has many.
+// unmet returns the steps of a recorded call from its first call without a counterpart on. It
+// remembers where that was, because a dispatch of many iterations has many steps.
 func (p *player) unmet(rec *calls.Call) []*calls.Step {
 	met := p.nextUnmatched[rec]
 	for met < len(rec.Steps) && (rec.Steps[met].Call == nil || p.newCalls[rec.Steps[met].Call] != nil) {
@@ -526,8 +531,8 @@ func (p *player) unmet(rec *calls.Call) []*calls.Step {
 	return rec.Steps[met:]
 }
 
-// first is the first of the recorded calls that is of the seam and has no
-// counterpart yet.
+// first is the first of the recorded calls that belongs to the seam of c and has no counterpart
+// yet.
 func (p *player) first(made []*calls.Call, c *newCall) *calls.Call {
 	for _, rec := range made {
 		if p.newCalls[rec] == nil && rec.Begin.Seam == c.seam {
@@ -537,8 +542,9 @@ func (p *player) first(made []*calls.Call, c *newCall) *calls.Call {
 	return nil
 }
 
-// opFor is the open operation of the caller that leads to a call: of several that its
-// goroutines have begun at once one that led to none yet, with the call's arguments.
+// opFor is the open operation of the caller that leads to a call. Where goroutines of the caller
+// have begun several at once, it prefers one that has led to no call yet and one with the call's
+// arguments.
 func (p *player) opFor(parent *newCall, got *adk.Crossing) (best *newOp) {
 	most := -1
 	for _, op := range slices.Backward(parent.open) {
@@ -556,7 +562,7 @@ func (p *player) opFor(parent *newCall, got *adk.Crossing) (best *newOp) {
 			best, most = op, fits
 		}
 		if fits == 3 {
-			break // all that can be said
+			break // nothing can fit better
 		}
 	}
 	if best != nil {
@@ -565,8 +571,9 @@ func (p *player) opFor(parent *newCall, got *adk.Crossing) (best *newOp) {
 	return best
 }
 
-// exchange has an operation that is over, and led to nothing, have led to what an equal one
-// did: which of them a call is of is not told.
+// exchange corrects a guess of opFor. Where an operation ends without having led to a call, and an
+// equal open operation has led to one, the call belonged to the operation that ends: no crossing
+// says to which of the two. They exchange their counterparts.
 func (op *newOp) exchange() {
 	if op.led || op.began == nil {
 		return
@@ -580,7 +587,7 @@ func (op *newOp) exchange() {
 	}
 }
 
-// returned follows a call that has returned. mu is held.
+// returned closes a call that has returned. mu is held.
 func (p *player) returned(got *adk.Crossing) {
 	if parent := p.calls[got.Call]; parent != nil {
 		parent.below = state.Without(parent.below, p.calls[got.ID])
@@ -594,7 +601,7 @@ func (p *player) returned(got *adk.Crossing) {
 	}
 }
 
-// forked notes a strand that will come. mu is held.
+// forked notes a strand that was forked and has not begun yet. mu is held.
 func (p *player) forked(got *adk.Crossing) {
 	s := &newStrand{number: got.ID, rec: -1, now: got.At, forkedIn: got.Call}
 	if c := p.calls[got.Call]; c != nil && got.Err == nil {
@@ -609,8 +616,8 @@ func (p *player) forked(got *adk.Crossing) {
 	p.counterparts[got.ID] = s.rec
 }
 
-// matched finds the recorded operation for a new one, and gives the recorded
-// crossing that has been passed. mu is held.
+// matched finds the recorded operation that a new one stands for, and returns the recorded crossing
+// that the new run has passed with it. mu is held.
 func (p *player) matched(got, next *adk.Crossing) *adk.Crossing {
 	if got.Kind.Class() != adk.ClassOperation {
 		return next
@@ -647,7 +654,7 @@ func (p *player) matched(got, next *adk.Crossing) *adk.Crossing {
 	return rec.X
 }
 
-// ended closes an operation, and gives the recorded end of its counterpart.
+// ended closes an operation, and returns the recorded end of its counterpart.
 func (p *player) ended(got *adk.Crossing) *adk.Crossing {
 	op := p.ops[got.Op]
 	delete(p.ops, got.Op)
@@ -662,7 +669,7 @@ func (p *player) ended(got *adk.Crossing) *adk.Crossing {
 	return nil
 }
 
-// opens keeps an operation that has begun until it is over. rec is its counterpart; nil is none.
+// opens keeps an operation until it ends. rec is its counterpart, or nil.
 func (p *player) opens(c *newCall, rec *calls.Step, got *adk.Crossing) {
 	op := &newOp{number: got.Op, call: c, rec: rec, kind: got.Kind}
 	if s := p.strands[got.Strand]; s != nil && (got.Kind.LeadsTo() != "" || rec.Failed() && !rec.IsAsk()) { // an ask waits for its turn before it ends
@@ -670,12 +677,12 @@ func (p *player) opens(c *newCall, rec *calls.Step, got *adk.Crossing) {
 	}
 	if c.apart && got.Kind.LeadsTo() != "" {
 		op.began = &adk.Crossing{Kind: got.Kind, Collection: got.Collection, Record: got.Record, Key: got.Key}
-		if args, err := canonical.Object(got.Args); err == nil { // the map that it has is user code's
+		if args, err := canonical.Object(got.Args); err == nil { // a copy: the map belongs to user code
 			op.began.Args = args
 		}
 	}
 	if wire.AsksForGate(got) {
-		if open := p.gateOp(got.Name); open == nil || open.over { // a second one of the id does not open (GAT-5)
+		if open := p.gateOp(got.Name); open == nil || open.over { // a second wait for an id that is open does not open a gate (GAT-5)
 			op.gate = got.Name
 		}
 	}
@@ -693,9 +700,10 @@ func (p *player) opens(c *newCall, rec *calls.Step, got *adk.Crossing) {
 	}
 }
 
-// take takes the recorded operation that a new one is answered by: what the
-// script performs, or the next with the same cause, but for an id that live code
-// made.
+// take takes the recorded operation whose answer a new one gets: the one that the script performs,
+// or the next one with the same cause. Where none is left, it takes for a gate the same wait from
+// another call, and then one whose answer is certain (takeCertain). nil means that there is no
+// answer.
 func (p *player) take(c *newCall, got *adk.Crossing) *calls.Step {
 	s := p.takeByCause(c, got)
 	if s == nil && wire.AsksForGate(got) {
@@ -707,6 +715,7 @@ func (p *player) take(c *newCall, got *adk.Crossing) *calls.Step {
 	return s
 }
 
+// takeByCause is take by cause alone. Ids that live code made may differ from the recorded ones.
 func (p *player) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 	if s := c.doing; s != nil && s.X.Kind == got.Kind {
 		c.doing = nil
@@ -751,7 +760,7 @@ func (p *player) takeByCause(c *newCall, got *adk.Crossing) *calls.Step {
 	return s
 }
 
-// Play performs a scripted call as its counterpart was.
+// Play performs a scripted call as its counterpart was performed, and returns the recorded return.
 func (p *player) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	p.Mu.Lock()
 	c := p.calls[id]
@@ -762,7 +771,7 @@ func (p *player) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	}
 	p.Mu.Unlock()
 	h.Strand = c.rec.Begin.Strand
-	if p.lines.AnyIn(c.rec.Begin.ID) { // a handle holds all that the engine has of its call, for as long as the run
+	if p.lines.AnyIn(c.rec.Begin.ID) { // only where it is used: a handle keeps all that the engine has of its call until the run ends
 		p.stage.Enter(c.rec.Begin.ID, h)
 	}
 	if err := p.perform(c.rec.Script); err != nil {
@@ -776,12 +785,12 @@ func (p *player) Play(h *stub.Handle, id, strand int) (*adk.Crossing, error) {
 	return p.IDs.AsMade(c.rec.Return), nil
 }
 
-// perform performs what user code did.
+// perform performs the recorded operations of a script.
 func (p *player) perform(script []*calls.Step) error {
 	for _, s := range script {
 		p.Mu.Lock()
 		stopped := p.Stopped
-		if by := p.newCalls[p.tree.Calls[s.X.Call]]; by != nil && !p.isLive(by.rec) { // live code does itself what is done through its handle
+		if by := p.newCalls[p.tree.Calls[s.X.Call]]; by != nil && !p.isLive(by.rec) { // what is done through a live call's handle live code does itself
 			by.doing = s
 			p.inOrder(by, s.X)
 		}
@@ -794,8 +803,8 @@ func (p *player) perform(script []*calls.Step) error {
 	return nil
 }
 
-// inOrder holds a piece of an answer back until it is in order, where the strands keep to
-// one: the engine asks nobody before it. It has its time from that. mu is held.
+// inOrder holds back a piece of an answer until it is in order, if the strands keep to an order:
+// the engine does not announce pieces. The piece gets its time from that, too. mu is held.
 func (p *player) inOrder(by *newCall, x *adk.Crossing) {
 	s := p.strands[by.strand]
 	if !wire.IsPiece(x) || p.tree.Order == nil || s == nil || s.rec != x.Strand {
@@ -805,9 +814,9 @@ func (p *player) inOrder(by *newCall, x *adk.Crossing) {
 	p.wait(&waiter{strand: s, step: adk.Step{Kind: x.Kind, Phase: x.Phase, Call: by.id, Strand: by.strand}, next: x})
 }
 
-// Today is a recorded tool with the handler that it has in the new run: the
-// user's if that is live, and else what the recorded one did. What makes an artifact of
-// its results is always the user's: no seam stands there, and executors call it.
+// Today is a recorded tool with the handler that it has in the new run: the user's handler if that
+// is live, and else what was recorded. The code that makes an artifact of its results is always the
+// user's, because it is no seam and executors call it.
 func (p *player) Today(tool *adk.Tool) *adk.Tool {
 	for _, mine := range p.live.Config.Tools {
 		if mine.Name() == tool.Name() {
@@ -820,8 +829,8 @@ func (p *player) Today(tool *adk.Tool) *adk.Tool {
 	return tool.WithHandler(p.stage.ScriptedHandler)
 }
 
-// Executable is the tool that a scripted execute is made with: the one that is
-// registered under its name today.
+// Executable is the tool with which a scripted execute is made: the tool that is registered under
+// its name today, or else the recorded one.
 func (p *player) Executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
 	if tool, found := h.Tools().Get(recorded.Name()); found {
 		return tool
@@ -831,8 +840,7 @@ func (p *player) Executable(h adk.Handle, recorded *adk.Tool) *adk.Tool {
 
 var _ adk.ToolServer = (*player)(nil)
 
-// Handler lets the recording answer for a tool that live code brought and that is
-// not to run.
+// Handler lets the recording answer for a tool that live code brought and that must not run.
 func (p *player) Handler(tool *adk.Tool, _ adk.ToolHandler) adk.ToolHandler {
 	if p.stage.Made(tool) || p.live.MayRun(tool) {
 		return nil
@@ -840,10 +848,11 @@ func (p *player) Handler(tool *adk.Tool, _ adk.ToolHandler) adk.ToolHandler {
 	return p.stage.ScriptedHandler
 }
 
-// isUnasked reports whether a tool that is executed is of live code's own and does
-// not belong there: the context has another of its name, or it is chosen and could
-// write. One that was forged belongs wherever it was merged for a call of the model, and
-// is answered by its call and arguments (ART-24). mu is held.
+// isUnasked reports whether an executed tool is live code's own and should not be there. That is so
+// for a tool that live code did not register, since the context has another one of its name, and
+// for one that is chosen to be live but may not run (Live.MayRun), since it could write. A forged
+// tool belongs wherever it was merged for a call of the model, and is answered by its call and
+// arguments (ART-24). mu is held.
 func (p *player) isUnasked(record adk.Record) bool {
 	tool, ok := record.(*adk.Tool)
 	if !ok || p.stage.Made(tool) || p.live.MayRun(tool) || forging.IsForged(tool) {
@@ -852,7 +861,7 @@ func (p *player) isUnasked(record adk.Record) bool {
 	return !p.registered[tool] || p.live.takesNamed(adk.LabelTool, tool.Name())
 }
 
-// Opened performs what the reader of a recorded opening did.
+// Opened performs what the reader of a recorded media opening did.
 func (p *player) Opened(x *adk.Crossing) ([]byte, error) {
 	s := p.tree.Opens[x.Op]
 	if s == nil || s.Done == nil {
@@ -865,8 +874,8 @@ func (p *player) Opened(x *adk.Crossing) ([]byte, error) {
 	return data, s.Done.Err
 }
 
-// noAnswerChecks leaves out what only a replay of a whole recording can check:
-// that the engine hands out what it tells.
+// noAnswerChecks leaves out the checks that only a replay of a whole recording can make: that the
+// engine hands to user code what it says in its crossings.
 type noAnswerChecks struct{}
 
 func (noAnswerChecks) Answered(*adk.Crossing, error)              {}
@@ -884,7 +893,7 @@ func (p *player) fail(err error) {
 	p.stop()
 }
 
-// stop lets everybody run out. mu is held.
+// stop ends the run early: every timer fires, and every goroutine that waits goes on. mu is held.
 func (p *player) stop() {
 	if p.Stopped {
 		return

@@ -9,14 +9,15 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// queue is who waits for a step of a new run. Which of them may take it is for the player to say.
+// queue holds the goroutines that wait for a step of the new run. The player decides which of them
+// may take it.
 type queue struct {
 	tree   *calls.Tree
 	others []*waiter // in the order in which they came
-	inLine []*waiter // those for whom isInLine is true, in the recorded order
+	inLine []*waiter // those for which isInLine is true, in the recorded order
 }
 
-// hold adds one that is to wait.
+// hold queues w until its step may be taken.
 func (q *queue) hold(w *waiter) {
 	if !q.isInLine(w) {
 		q.others = append(q.others, w)
@@ -25,7 +26,7 @@ func (q *queue) hold(w *waiter) {
 	q.inLine = slices.Insert(q.inLine, q.place(w), w)
 }
 
-// release takes one away again that may have been held.
+// release removes w from the queue, if it was queued.
 func (q *queue) release(w *waiter) {
 	switch {
 	case w.moved == nil:
@@ -38,22 +39,25 @@ func (q *queue) release(w *waiter) {
 	}
 }
 
-// place is where one stands in line, or before those of the same step.
+// place is the index in inLine at which w stands, or would stand: before all waiters with the same
+// place in the recording.
 func (q *queue) place(w *waiter) int {
 	at, _ := slices.BinarySearchFunc(q.inLine, w.seq(), func(w *waiter, seq int) int { return cmp.Compare(w.seq(), seq) })
 	return at
 }
 
-// isInLine reports whether a step waits for nothing but its turn, and that what is shared, a cancel
-// and an abort come before it. Where one such step may not be taken none that is recorded behind it
-// may: what it waits for comes before those as well, and is made by a strand that either waits
-// for a step before it too, or for none.
+// isInLine reports whether a step waits only for its turn and for what was recorded before it:
+// shared operations, cancels and aborts. If one such step may not be taken, no such step that was
+// recorded later may be taken, either: what the first one waits for comes before the later one as
+// well, and a strand makes it that waits for no step, or for one before both. So first need ask for
+// the first of them only.
 func (q *queue) isInLine(w *waiter) bool {
 	return q.tree.Order == nil && !w.let && !w.last && w.next != nil && (w.turn || calls.IsShared(w.step.Kind) || q.tree.Shares(w.next)) &&
 		calls.GateID(w.next) == "" && !wire.Aborts(w.next)
 }
 
-// first is one who may take a step; nil if nobody may. Of those in line only the first one is asked.
+// first is a waiter that may take its step; nil if there is none. Of those in line it tries only
+// the first.
 func (q *queue) first(may func(*waiter) bool) *waiter {
 	if at := slices.IndexFunc(q.others, may); at >= 0 {
 		return q.others[at]
@@ -64,8 +68,8 @@ func (q *queue) first(may func(*waiter) bool) *waiter {
 	return nil
 }
 
-// any reports whether anybody waits.
+// any reports whether a goroutine waits.
 func (q *queue) any() bool { return len(q.others)+len(q.inLine) > 0 }
 
-// all are those who wait, in line or not.
+// all returns all waiters, in line or not.
 func (q *queue) all() []*waiter { return slices.Concat(q.others, q.inLine) }

@@ -15,47 +15,49 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
-// Run is a recorded run that is to be made again.
+// Run is a recorded run to be made again.
 type Run struct {
 	Recorded *calls.Tree
 	Live     Live
 	Known    wire.Comparer
-	// Kept keeps the new run.
+	// Kept records the new run.
 	Kept adk.Probe
-	// File is what the recording is called where a run that waits says so.
+	// File is the name of the recording in messages about a run that waits.
 	File string
-	// Whole has one that never ends be an error: else it stands as far as it came.
+	// Whole makes it an error that the new run never ends. Otherwise the outcome is as far as the
+	// run went.
 	Whole bool
 }
 
-// Outcome is what became of a new run, beside what it told.
+// Outcome is what is known of a new run in addition to its crossings.
 type Outcome struct {
 	Pairing
-	IDs     *rename.IDs         // that live code made anew
-	Callers *codeplace.Callers  // who made the operations
-	Lent    []*calls.Step       // the recorded operations whose answers one got that asked otherwise
-	Shared  map[int]*calls.Step // as asks.Recorded has it
-	Own     *ownsecrets.Secrets // the same
-	Refused []beside.Ask        // what was asked beside the run, and not let through
-	Endless []string            // who waits for whom in a run that never ends, and was left behind
+	IDs     *rename.IDs         // which ids that live code made stand for recorded ones
+	Callers *codeplace.Callers  // where user code called the operations
+	Lent    []*calls.Step       // recorded operations that answered others with different arguments
+	Shared  map[int]*calls.Step // see asks.Recorded
+	Own     *ownsecrets.Secrets // see asks.Recorded
+	Refused []beside.Ask        // requests that user code made outside the engine, and that were blocked
+	Endless []string            // who waits for whom, in a run that never ends and was left behind
 }
 
-// Pairing is how the crossings of a new run go with the recorded ones, by their numbers.
+// Pairing says which crossings of a new run stand for which recorded ones, by their numbers.
 type Pairing struct {
-	// NewSeq has, of each recorded call, return and operation, the new crossing in its place; 0 if
-	// there is none.
+	// NewSeq has, at the number of each recorded call, return and operation, the number of the new
+	// crossing that stands for it; 0 if there is none.
 	NewSeq []int
-	// Asks are the recorded asks whose answers those of the new run got, by the crossings that
-	// begin them; 0 is none. Rivals are others that were as much like it.
+	// Asks has the number of the recorded ask whose answer a new ask got, by the number of the new
+	// ask; 0 is none. Rivals has another recorded ask that was just as similar to the new one.
 	Asks, Rivals map[int]int
-	// Unanswered are the calls that the recording has no answer for.
+	// Unanswered has the calls for which the recording has no answer.
 	Unanswered map[int]bool
-	// Unasked are the crossings that executed a tool of live code's own.
+	// Unasked has the crossings that executed a tool of live code itself (isUnasked).
 	Unasked map[int]bool
 }
 
-// Make makes the run again. An error says that there is no new run: the recording is none that
-// can be made again, the engine refuses what the run is given, or the context has ended.
+// Make makes the run again. An error says why there is no new run: the recording cannot be run
+// again, the engine refuses what the run is given, the context has ended, or, with Whole, the run
+// never ends.
 func (r Run) Make(ctx context.Context) (*Outcome, error) {
 	var first *adk.Crossing
 	if r.Recorded.Root != nil {
@@ -64,7 +66,7 @@ func (r Run) Make(ctx context.Context) (*Outcome, error) {
 	if err := stub.MustOpen(first); err != nil {
 		return nil, err
 	}
-	if ctx.Err() != nil { // a short run may be over before somebody hears of it
+	if ctx.Err() != nil { // a short run may be over before the AfterFunc below is called
 		return nil, stub.Interrupted(ctx)
 	}
 	p := newPlayer(r.Recorded, r.Live, r.Known)
@@ -105,7 +107,7 @@ func (r Run) Make(ctx context.Context) (*Outcome, error) {
 	return &p.Outcome, nil
 }
 
-// again is the recorded run with the live parts in it.
+// again returns a function that makes the recorded run with the live parts in it.
 func (p *player) again(first *adk.Crossing, info adk.RunInfo) (func(context.Context) error, error) {
 	if info.Standalone {
 		in := p.stage.DispatchStandalone(first, info, p, &p.listeners)

@@ -9,19 +9,19 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/lines"
 )
 
-// tables are a recording as it is looked up while its turn runs again: what was recorded, by
-// cause, by strand and by step. They know nothing of the new run.
+// tables are the indexes of a recording: its operations and lines by cause, by strand and by step.
+// They know nothing of the new run.
 type tables struct {
 	tree   *calls.Tree
 	live   Live
-	choice *calls.Choice // of live, for recorded calls
+	choice *calls.Choice // whether a recorded call is live
 	known  wire.Comparer
 
-	causes     *causes.Pool               // recorded operations
-	lines      lines.Index                // by strand and by step
-	abortLines []*adk.Crossing            // cancels, and operations that abort the run
+	causes     *causes.Pool               // recorded operations, by cause
+	lines      lines.Index                // recorded lines, by strand and by step
+	abortLines []*adk.Crossing            // recorded cancels, and operations that abort the run
 	aborts     bool                       // an operation aborted the recorded run
-	faults     map[int]stub.ListenerFault // of listeners, by the recorded event
+	faults     map[int]stub.ListenerFault // of recorded listeners, by the number of the event
 }
 
 func newTables(tree *calls.Tree, live Live, known wire.Comparer) tables {
@@ -33,7 +33,7 @@ func newTables(tree *calls.Tree, live Live, known wire.Comparer) tables {
 	return t
 }
 
-// index prepares what is looked up while the run goes on.
+// index fills the tables before the run begins.
 func (t *tables) index() {
 	t.lines = lines.Of(t.tree.Lines)
 	for _, x := range t.tree.Lines {
@@ -43,7 +43,7 @@ func (t *tables) index() {
 		}
 		if x.Kind == adk.KindCall {
 			for _, s := range t.tree.Calls[x.ID].Steps {
-				if s.X.Kind.Class() == adk.ClassOperation && !s.IsAsk() { // which asks.Recorded finds
+				if s.X.Kind.Class() == adk.ClassOperation && !s.IsAsk() { // asks.Recorded finds asks
 					t.causes.Add(t.tree.Calls[x.ID], s, t.isLive(t.tree.Calls[x.ID]))
 				}
 			}
@@ -52,8 +52,8 @@ func (t *tables) index() {
 	t.listen()
 }
 
-// listen finds the events at which recorded listeners were loud. Those that settle
-// gates may be live, and are not made loud then.
+// listen finds the events at which recorded listeners panicked or ended their goroutine. The
+// listeners of a gate that opens are left out where the user's own listeners settle gates.
 func (t *tables) listen() {
 	past := stub.Trail{}
 	for at, x := range t.tree.Lines {
@@ -74,6 +74,6 @@ func (t *tables) listen() {
 	}
 }
 
-// isLive reports whether a recorded call is of a seam that is live now. It is asked while
-// the replay is prepared, and with mu held while it goes on.
+// isLive reports whether a recorded call belongs to a seam that is live in the new run. While the
+// run goes on, mu is held.
 func (t *tables) isLive(c *calls.Call) bool { return t.choice.Takes(c) }

@@ -13,26 +13,27 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/rename"
 )
 
-// Pool has recorded operations by what they are answered by. It is not safe for concurrent use.
+// Pool has recorded operations by their causes. It is not safe for concurrent use.
 type Pool struct {
 	known   wire.Comparer
 	byCause map[adk.Digest][]*calls.Step
 	taken   map[*calls.Step]bool
-	scopes  map[string]int // of the dispatches that operations are in, numbered
+	scopes  map[string]int // the numbers of dispatches that operations are in
 	scopeOf map[*calls.Call]int
-	said    encoded.Recorded // what the operations are asked
+	said    encoded.Recorded // the arguments of the operations
 }
 
-// New is a pool without operations.
+// New makes a pool without operations.
 func New(known wire.Comparer) *Pool {
 	return &Pool{known: known, byCause: map[adk.Digest][]*calls.Step{}, taken: map[*calls.Step]bool{}, scopes: map[string]int{}, scopeOf: map[*calls.Call]int{}}
 }
 
-// Add files a recorded operation of a call under its cause, and where its id is one that live code
-// may have made under its cause but for the id that it is about.
+// Add files a recorded operation of a call under its cause. A wait for a gate it files under OfGate
+// as well. If the call is live, live code may have made the id of the operation, so Add also files
+// it under its cause with rename.AnyID.
 func (p *Pool) Add(c *calls.Call, s *calls.Step, live bool) {
 	said := compare.ArgumentsText(p.known, s.X)
-	if _, inBytes := s.X.Value.([]byte); !inBytes { // of which the base64 is the format's
+	if _, inBytes := s.X.Value.([]byte); !inBytes { // the format writes bytes in base64
 		p.said.Add(said)
 	}
 	causes := append(make([]adk.Digest, 0, 3), p.of(c, s.X, said))
@@ -48,10 +49,10 @@ func (p *Pool) Add(c *calls.Call, s *calls.Step, live bool) {
 	}
 }
 
-// Of is what a new operation in a call of the recording is answered by, but for its occurrence: the
-// seam without its iteration, the dispatch that the seam is in, the strand, the kind and the
-// arguments, with what was recorded for the placeholders that are encoded in them. Its numbers are
-// the recording's.
+// Of is the cause of a new operation in a recorded call: the seam without its iteration, the
+// dispatch that the seam is in, the strand, the kind and the arguments. The occurrence is not part
+// of it. Placeholders that are encoded in the arguments are replaced by what the recording has for
+// them. Numbers in x must be the recording's.
 func (p *Pool) Of(c *calls.Call, x *adk.Crossing) adk.Digest {
 	return p.of(c, x, p.asRecorded(x))
 }
@@ -63,21 +64,21 @@ func (p *Pool) asRecorded(x *adk.Crossing) string {
 func (p *Pool) of(c *calls.Call, x *adk.Crossing, said string) adk.Digest {
 	seam := c.Begin.Seam
 	key := seam.Label + "/" + seam.Name + "\n" + c.Strand + "\n" + strconv.Itoa(p.scope(c.Owner)) + "\n"
-	if wire.Awaits(x) { // strands of one name are several
+	if wire.Awaits(x) { // several strands may have one name
 		key += strconv.Itoa(x.ID) + "\n"
 	}
 	return adk.DigestOf([]byte(key + said))
 }
 
-// OfGate is what a wait for a gate is found by where no other of its seam and strand is recorded:
-// who asks may have moved, and somebody settled what was asked.
+// OfGate is the cause of a wait for a gate without its seam and strand. It is used where the same
+// wait is not recorded in the same place: the code that asks may have moved, and somebody settled
+// the question.
 func (p *Pool) OfGate(x *adk.Crossing) adk.Digest { return ofGate(p.asRecorded(x)) }
 
 func ofGate(said string) adk.Digest { return adk.DigestOf([]byte("gate\n" + said)) }
 
-// scope is the number of a run or dispatch that calls are in: the same for those that
-// are called alike by calls that are in the same. It stands for all that is above them,
-// which may be as much as there is.
+// scope is the number of a run or dispatch: equal for dispatches of one seam that are called by one
+// seam in equal scopes. A number stands for all calls above, which may be arbitrarily many.
 func (p *Pool) scope(owner *calls.Call) int {
 	if !owner.Called() {
 		return 0
@@ -95,11 +96,12 @@ func (p *Pool) scope(owner *calls.Call) int {
 	return number
 }
 
-// mostEqual is how many operations of one cause are looked at for one of the own call.
+// mostEqual is how many operations of one cause Take inspects for one of its own call.
 const mostEqual = 100
 
-// Take takes an operation of a cause that nobody took and that will do: one of the call in, where
-// several are called alike at once, or else the first; nil if there is none.
+// Take takes an operation of a cause that was not taken and for which will is true: one of the call
+// in if there is any, since several equal calls may run at once; or else the first. nil if there is
+// none.
 func (p *Pool) Take(in *calls.Call, cause adk.Digest, will func(*calls.Step) bool) *calls.Step {
 	left := p.byCause[cause]
 	for len(left) > 0 && p.taken[left[0]] {
@@ -118,8 +120,8 @@ func (p *Pool) Take(in *calls.Call, cause adk.Digest, will func(*calls.Step) boo
 	return left[at]
 }
 
-// Took notes that an operation was taken that is not looked for by its cause.
+// Took notes that an operation was taken without being looked up by its cause.
 func (p *Pool) Took(s *calls.Step) { p.taken[s] = true }
 
-// IsTaken reports whether somebody has taken an operation.
+// IsTaken reports whether an operation was taken.
 func (p *Pool) IsTaken(s *calls.Step) bool { return p.taken[s] }

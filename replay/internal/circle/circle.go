@@ -1,4 +1,4 @@
-// Package circle finds who waits for himself, by way of others.
+// Package circle finds circles of strands that wait for one another.
 package circle
 
 import (
@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Find gives nodes of which each leads to the next one, and the last one to the first, and by which
-// edges: of is where an edge leads to. It gives none where there is no such circle. Which one it finds
-// does not depend on the order of the map.
+// Find finds nodes of which each has an edge to the next one, and the last one to the first. It
+// returns the nodes and these edges; of is where an edge leads to. It returns nil if there is no
+// such circle. Which circle it finds does not depend on the order of the map.
 func Find[E any](edges map[int][]E, of func(E) int) (nodes []int, by []E) {
-	place := map[int]int{} // behind those on the way that come before; -1 of those that lead to none
+	place := map[int]int{} // 1 + its index in nodes; -1 of a node that leads to no circle
 	var closes func(n int) bool
 	closes = func(n int) bool {
 		switch at := place[n]; {

@@ -6,13 +6,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/codeplace"
 )
 
-// Need is that a strand does not end before another one.
+// Need says that a strand does not end before another one, Of.
 type Need struct {
 	Of  int
-	Seq int // the crossing that began the wait; zero of one that it forked
+	Seq int // the crossing that began the wait; zero for a strand that it forked
 }
 
-// Text says it of a strand, with the line of user code that waits, if that is known.
+// Text describes the need of a strand, with the line of user code that waits, if that is known.
 func (n Need) Text(strand int, lines []codeplace.Place) string {
 	text := fmt.Sprintf("strand %d for ", strand)
 	switch {

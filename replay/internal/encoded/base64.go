@@ -8,35 +8,38 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file reads base64 in which placeholders stand. In live code's they are encoded with all
-// else. In the recording one stands for the digits that were the secret's alone; those beside it
-// say a part of a byte of the secret, and where in the digits what follows begins hangs on how
-// long the secret was. So what is between two is read from each place where it may begin.
+// This file reads base64 that contains placeholders. In texts of live code, they are encoded like
+// everything else. In the recording, a placeholder replaces the digits that belong to the secret
+// alone; the digits next to it still have a few bits of the secret, and it depends on the length of
+// the secret where in these digits the following bytes begin. So the digits between two
+// placeholders are read from each position where a byte may begin.
 
-// alphabet is one of the two of base64.
+// alphabet is one of the two alphabets of base64.
 type alphabet struct {
 	digits string
-	runs   *regexp.Regexp // of digits and placeholders
+	runs   *regexp.Regexp // matches digits and placeholders
 }
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// alphabets are the usual one, whose last digits URLs and forms escape, and that for URLs.
+// alphabets are the standard one, whose last two digits are escaped in URLs and forms, and the one
+// for URLs.
 var alphabets = []alphabet{newAlphabet(letters+"+/", `[A-Za-z0-9+/]|%2[BbFf]`), newAlphabet(letters+"-_", `[A-Za-z0-9_-]`)}
 
 func newAlphabet(digits, digit string) alphabet {
 	return alphabet{digits, regexp.MustCompile(`(?:` + digit + `|` + wire.Placeholder.String() + `)+(?:=|%3[Dd]){0,2}`)}
 }
 
-// inData is a text in base64 with placeholders in it.
+// inData is a base64 text with placeholders in it.
 type inData struct {
 	text         string
 	placeholders []string
-	between      [][]string // what may stand before the first, between two and behind the last
+	between      [][]string // the possible texts before the first, between two and after the last
 	plus         string     // how it writes the digit +; empty where it has none
 }
 
-// keys are those by which it is found: its placeholders, and what may stand before them.
+// keys are the keys by which it is found: its placeholders together with each possible text before
+// them.
 func (d inData) keys() (all []string) {
 	of := strings.Join(d.placeholders, "")
 	for _, lead := range d.between[0] {
@@ -45,7 +48,7 @@ func (d inData) keys() (all []string) {
 	return all
 }
 
-// same reports whether two say the same, of which the placeholders are.
+// same reports whether two texts with the same placeholders say the same.
 func (d inData) same(other inData) bool {
 	for i, may := range d.between {
 		if !slices.ContainsFunc(may, func(text string) bool { return slices.Contains(other.between[i], text) }) {
@@ -88,23 +91,23 @@ var (
 	escapedDigits = strings.NewReplacer("%2B", "+", "%2b", "+", "%2F", "/", "%2f", "/")
 )
 
-// segment is what stands in base64 beside literal placeholders.
+// segment is a part of a base64 text between literal placeholders.
 type segment struct {
-	placeholders []string // that are encoded in it
+	placeholders []string // those that are encoded in it
 	readings     []reading
 }
 
-// reading is one of the ways in which digits may be read.
+// reading is one of the possible ways to read digits.
 type reading struct {
-	parts []string // of the text, between the encoded placeholders
-	left  int      // how many bits are left over behind the last byte
-	zero  bool     // they are all none
+	parts []string // of the decoded text, between the encoded placeholders
+	left  int      // how many bits are left after the last byte
+	zero  bool     // all of these are 0
 }
 
-// readSegment reads digits from wherever they may begin: the first of a run at one of four
-// digits, as letters may stand before that are none of it, those behind a placeholder behind
-// none, two or four bits of the secret's last byte. Where an encoded placeholder is found, that
-// is the way to read them.
+// readSegment reads digits from each position where a byte may begin. The first segment may begin
+// at any of its first four digits, as letters that do not belong to it may come before. A later one
+// begins after zero, two or four bits of the secret's last byte. If an encoded placeholder is
+// found, that is the only reading.
 func readSegment(digits string, in alphabet, first bool) (s segment) {
 	for n := range 4 {
 		var lead, text string
@@ -130,7 +133,7 @@ func readSegment(digits string, in alphabet, first bool) (s segment) {
 	return s
 }
 
-// decode are the bytes of digits behind so many bits, and how many bits are left over.
+// decode returns the bytes of digits after the first skip bits, and how many bits are left over.
 func decode(digits string, in alphabet, skip int) (text string, left int, zero, valid bool) {
 	bits := 6*len(digits) - skip
 	if bits < 0 || bits%8 == 6 {
@@ -148,8 +151,9 @@ func decode(digits string, in alphabet, skip int) (text string, left int, zero, 
 	return string(plain), have, word&(1<<have-1) == 0, true
 }
 
-// end says that the text ends behind a segment, with a padding: no bit behind the last byte is of
-// anything, and who pads does so wherever that is called for.
+// end is called for the last segment, with the padding of the text. It keeps only the readings that
+// can end there: all bits after the last byte must be 0, and a text with padding has it wherever it
+// is needed.
 func (s *segment) end(padding string) {
 	var ended []reading
 	for _, r := range s.readings {
@@ -175,7 +179,7 @@ func (s *segment) end(padding string) {
 	s.readings = ended
 }
 
-// between are what may stand at each place of a segment.
+// between returns the possible texts in each place of a segment.
 func (s segment) between() [][]string {
 	all := make([][]string, len(s.placeholders)+1)
 	for _, r := range s.readings {

@@ -1,7 +1,7 @@
-// Package encoded finds, in what live code says, the placeholders that it was handed and has
-// encoded: in a URL, in hex, or in base64, alone or within other data. The recorder has found
-// what it took out in the same forms, and has put the placeholder in their place. So they are
-// the same, where all else is.
+// Package encoded finds placeholders that live code was given and has encoded: in a URL, in hex, or
+// in base64, alone or within other data. The recorder found the secret in the same encodings, and
+// put the placeholder in the place of the encoded secret. So a text with an encoded placeholder and
+// the recorded text are the same if everything else is.
 package encoded
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Recorded are the texts of a recording, as far as they matter to this. The zero value has none.
+// Recorded has those texts of a recording that matter here. The zero value has none.
 type Recorded struct {
 	marked []string            // texts with placeholders
-	says   []string            // texts that say encoded ones themselves, as where live code was recorded again
-	known  map[string]bool     // the placeholders in marked; nil until somebody asks
-	data   map[string][]inData // by their keys
+	says   []string            // texts that contain encoded placeholders, as where live code was recorded again
+	known  map[string]bool     // the placeholders in marked; nil until needed
+	data   map[string][]inData // base64 with placeholders in marked, by its keys
 }
 
-// Add takes in a text of the recording, before the first question.
+// Add adds a text of the recording. All must be added before the first call of Instead.
 func (r *Recorded) Add(text string) {
 	if strings.Contains(text, wire.PlaceholderBegin) {
 		r.marked = append(r.marked, text)
@@ -32,8 +32,8 @@ func (r *Recorded) Add(text string) {
 	}
 }
 
-// begins are what encoded placeholders begin with: in URLs, in hex, and in base64 behind so many
-// bytes that 0, 1 or 2 of them are left over, of which no whole digit is the placeholder's.
+// begins are the beginnings of encoded placeholders: in URLs, in hex, and in base64 after 0, 1 or 2
+// bytes modulo 3. In base64 they have only the digits that belong to the placeholder alone.
 var begins = []string{"%5Bredacted", "%5bredacted", hex.EncodeToString([]byte(wire.PlaceholderBegin)), strings.ToUpper(hex.EncodeToString([]byte(wire.PlaceholderBegin))),
 	wholeDigits(0), wholeDigits(1), wholeDigits(2)}
 
@@ -42,15 +42,15 @@ func wholeDigits(before int) string {
 	return digits[(before*8+5)/6 : (before+len(wire.PlaceholderBegin))*8/6]
 }
 
-// Is reports whether a text may hold an encoded placeholder.
+// Is reports whether a text may contain an encoded placeholder.
 func Is(text string) bool {
 	return slices.ContainsFunc(begins, func(begin string) bool { return strings.Contains(text, begin) })
 }
 
-// Instead gives, for each encoded placeholder in a text of live code, what was said and what the
-// recording has in its place. What the recording has no such place for is left alone.
+// Instead calls give with each encoded placeholder in a text of live code, and what the recording
+// has in its place. It ignores those for which the recording has nothing.
 func (r *Recorded) Instead(text string, give func(said, recorded string)) {
-	if len(r.marked) == 0 || !Is(text) { // mostly nothing was redacted, and there is much text
+	if len(r.marked) == 0 || !Is(text) { // usually nothing was redacted, and there is much text
 		return
 	}
 	if r.known == nil {
@@ -78,8 +78,8 @@ type found struct {
 	placeholders   int
 }
 
-// inData finds base64 in which placeholders are encoded. Where a run of the one alphabet is a part
-// of one of the other, that counts which holds more.
+// inData finds base64 in which placeholders are encoded. Where runs of the two alphabets overlap,
+// the one with more placeholders counts.
 func (r *Recorded) inData(text string) (all []found) {
 	for _, digits := range alphabets {
 		for _, at := range digits.runs.FindAllStringIndex(text, -1) {
@@ -103,8 +103,9 @@ func (r *Recorded) inData(text string) (all []found) {
 	return apart
 }
 
-// recorded is what the recording has that says the same; empty for nothing. A placeholder alone
-// may be base64, of a secret that fills its digits, and mostly is none: any other counts more.
+// recorded is what the recording has that says the same; empty if there is nothing. The longest
+// text wins: a placeholder alone may be base64 of a secret that fills its digits, but usually is
+// not.
 func (r *Recorded) recorded(said inData) (text string) {
 	for _, key := range said.keys() {
 		for _, d := range r.data[key] {
@@ -116,7 +117,8 @@ func (r *Recorded) recorded(said inData) (text string) {
 	return text
 }
 
-// InText is a text of live code with what the recording has in the place of encoded placeholders.
+// InText is a text of live code in which encoded placeholders are replaced by what the recording
+// has for them.
 func (r *Recorded) InText(text string) string {
 	var pairs []string
 	r.Instead(text, func(said, recorded string) { pairs = append(pairs, said, recorded) })
@@ -130,7 +132,7 @@ func (r *Recorded) saysItself(said string) bool {
 	return slices.ContainsFunc(r.says, func(text string) bool { return strings.Contains(text, said) })
 }
 
-// index finds the placeholders of the recording, and what may be base64 with some in it.
+// index finds the placeholders of the recording, and what may be base64 with placeholders in it.
 func (r *Recorded) index() {
 	r.known, r.data = map[string]bool{}, map[string][]inData{}
 	seen := map[string]bool{}
@@ -163,6 +165,6 @@ var unescaped = strings.NewReplacer("%5B", "[", "%5b", "[", "%3A", ":", "%3a", "
 func fromURL(said string) string { return unescaped.Replace(said) }
 
 func fromHex(said string) string {
-	plain, _ := hex.DecodeString(said) // is what inHex finds
+	plain, _ := hex.DecodeString(said) // valid, as inHex matches it
 	return string(plain)
 }

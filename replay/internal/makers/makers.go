@@ -1,13 +1,14 @@
-// Package makers says which goroutine of user code made a recorded crossing, where goroutines
-// that user code began itself share the handle of one call.
+// Package makers finds out which goroutine of user code made a recorded crossing, where goroutines
+// that user code started share the handle of one call.
 //
-// A recording does not say it. It is taken from whose call or operation a crossing is; an
-// event, a call that an operation leads to and the settlement of a gate are those of the open
-// operation that explains them. Where several do, as calls of one tool with equal arguments,
-// it is the one that is over first.
+// A recording does not say it. It follows from the call or operation that a crossing belongs to. An
+// event, a call that an operation leads to and the settlement of a gate belong to the open
+// operation that explains them. Where several do, such as calls of one tool with equal arguments,
+// they belong to the one that is over first.
 //
-//  1. Overlaps says that an operation, or a dispatch, was made on a goroutine of its own.
-//  2. Begin gives that a number, Of says whose a crossing is, and Note follows what was made.
+//  1. Overlaps reports that an operation, or a dispatch, was made on a goroutine of its own.
+//  2. Begin gives that goroutine a number, Of says which goroutine made a crossing, and Note
+//     follows what was made.
 package makers
 
 import (
@@ -20,38 +21,38 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Main is the number of whoever runs a call, for what it does there.
+// Main is the number of the goroutine that runs a call.
 const Main = 0
 
-// Makers are those of a run: of a new one none but the main ones.
+// Makers are the goroutines of a run. A new run has only main ones.
 type Makers struct {
-	Fold *state.Fold               // of the crossings so far
-	Peek func(i int) *adk.Crossing // the recorded ones from the next on; nil behind the last
+	Fold *state.Fold               // the state after the crossings so far
+	Peek func(i int) *adk.Crossing // the recorded crossings from the next on; nil after the last
 
 	last       int
-	ops, calls map[int]int  // who makes an operation, and what is done in a call
-	open       []*operation // in the order in which they began, once there are others than the main ones
+	ops, calls map[int]int  // who makes an operation, and who makes what is done in a call
+	open       []*operation // in the order in which they began; kept once there are other goroutines
 }
 
-// operation is one that is open.
+// operation is an open operation.
 type operation struct {
 	*adk.Crossing
 	by       int
 	led      int // the call that it led to; 0 where it has not yet
 	returned bool
-	told     []adk.Kind // the events that it caused
+	told     []adk.Kind // the events that it has caused
 }
 
-// reach is how far ahead is looked for what goes on while an operation waits, and farReach while
-// a sub-agent works.
+// reach is how many crossings ahead Makers look for what goes on while an operation waits, and
+// farReach while a sub-agent works.
 const (
 	reach    = 256
 	farReach = 64 * reach
 )
 
 // Overlaps reports whether the call of the operation or dispatch x, which is among the next
-// crossings, does something else before it is over, or returns: whoever runs the call does not
-// wait.
+// crossings, does something else or returns before x is over. The goroutine that runs the call then
+// does not wait for x.
 func (m *Makers) Overlaps(x *adk.Crossing) bool {
 	if wire.IsDispatched(x) {
 		return m.worksBeside(x)
@@ -69,14 +70,14 @@ func (m *Makers) Overlaps(x *adk.Crossing) bool {
 			return false
 		case isDoneBy(x.Call, y):
 			return true
-		case y.Kind == adk.KindReturn && y.ID == x.Call: // a panic, or the end of a goroutine, ends the operation too
+		case y.Kind == adk.KindReturn && y.ID == x.Call: // a panic, or the end of the goroutine, ends the operation too
 			return y.Outcome != adk.OutcomePanic && y.Outcome != adk.OutcomeGoexit
 		}
 	}
 	return false
 }
 
-// worksBeside is Overlaps for a dispatch, which comes to its end within the run.
+// worksBeside is Overlaps for a dispatch, which must end within the run.
 func (m *Makers) worksBeside(x *adk.Crossing) bool {
 	behind, overlaps := false, false
 	for i := range farReach {
@@ -100,8 +101,8 @@ func isDoneBy(call int, y *adk.Crossing) bool {
 	return y.Call == call && (wire.IsPerformed(y) || wire.IsDispatched(y))
 }
 
-// ComesSoon reports whether an event that was announced is among the next crossings, besides
-// those of what else is done before.
+// ComesSoon reports whether an event that was announced is among the next crossings, not counting
+// equal events of operations that come before it.
 func (m *Makers) ComesSoon(event adk.Step) bool {
 	others := 0
 	for i := range reach {
@@ -121,10 +122,10 @@ func (m *Makers) ComesSoon(event adk.Step) bool {
 	return false
 }
 
-// Any reports whether there are others than the main ones.
+// Any reports whether there are goroutines other than the main ones.
 func (m *Makers) Any() bool { return m.last != Main }
 
-// Knows reports whether somebody else than the main one makes an operation, or a dispatch.
+// Knows reports whether a goroutine other than the main one makes an operation, or a dispatch.
 func (m *Makers) Knows(x *adk.Crossing) bool {
 	if x.Kind == adk.KindCall {
 		return m.calls[x.ID] != Main
@@ -146,8 +147,8 @@ func (m *Makers) Begin(x *adk.Crossing) int {
 	return m.last
 }
 
-// Of is the number of the goroutine that makes the next crossing. It is uncertain of an event,
-// a call or a fact that no operation explains.
+// Of is the number of the goroutine that makes the next crossing. It is not certain for an event, a
+// call or a fact that no operation explains.
 func (m *Makers) Of(x *adk.Crossing) (by int, certain bool) {
 	switch {
 	case wire.IsTimer(x):
@@ -171,8 +172,8 @@ func (m *Makers) ofOperation(op, call int) int {
 	return m.calls[call]
 }
 
-// explains is the open operation that leads to a call, causes an event, or waits for the gate
-// that settles; nil where it is none of those that are known.
+// explains is the open operation that leads to a call, causes an event, or waits for the gate that
+// settles; nil where no known operation does.
 func (m *Makers) explains(x *adk.Crossing) *operation {
 	var best []*operation
 	highest := maybe
@@ -194,11 +195,11 @@ func (m *Makers) explains(x *adk.Crossing) *operation {
 	return m.soonest(best, x)
 }
 
-// How an operation explains a crossing.
+// How well an operation explains a crossing.
 const (
 	never = iota
 	maybe
-	surely // it says so
+	surely // the crossing says so
 )
 
 func (m *Makers) fits(x *adk.Crossing, op *operation) int {
@@ -207,7 +208,7 @@ func (m *Makers) fits(x *adk.Crossing, op *operation) int {
 	case wire.IsSettlement(x):
 		may = wire.AsksForGate(op.Crossing) && op.Name == x.Name
 	case op.Call != x.Call:
-	case x.Kind == adk.KindCall: // that a tool begins is told before it is called
+	case x.Kind == adk.KindCall: // the event that a tool begins comes before its call
 		may = op.led == 0 && calls.LeadsTo(op.Crossing, x) && (x.Seam.Label != adk.LabelTool || len(op.told) > 0)
 		says = calls.HasArguments(op.Crossing, x)
 	case x.Kind.Class() == adk.ClassEvent:
@@ -223,8 +224,8 @@ func (m *Makers) fits(x *adk.Crossing, op *operation) int {
 	return surely
 }
 
-// saysOf reports whether an event says which operation it is of: by the name of a gate, the
-// checksum of a call, or as one that comes behind a call which has returned.
+// saysOf reports whether an event says which operation it belongs to: by the name of a gate, by the
+// checksum of a call, or because it follows a call that has returned.
 func (m *Makers) saysOf(event *adk.Crossing, op *operation) bool {
 	switch {
 	case event.Name != "":
@@ -236,8 +237,8 @@ func (m *Makers) saysOf(event *adk.Crossing, op *operation) bool {
 	return op.returned
 }
 
-// soonest is the one of several operations that is over first behind a crossing: behind the
-// return of a call, or of the one that comes next where a tool begins.
+// soonest is the one of several operations that is over first after a crossing: after the return of
+// a call; or, where a tool begins, after the return of the tool's call, which comes next.
 func (m *Makers) soonest(of []*operation, x *adk.Crossing) *operation {
 	begins, call := wire.ToolBegins(x), x.ID
 	behind := x.Kind != adk.KindCall && !begins
@@ -257,7 +258,7 @@ func (m *Makers) soonest(of []*operation, x *adk.Crossing) *operation {
 	return of[0]
 }
 
-// Note follows a crossing that was made, and by whom.
+// Note follows a crossing that goroutine by made.
 func (m *Makers) Note(x *adk.Crossing, by int) {
 	if !m.Any() {
 		return
@@ -267,7 +268,7 @@ func (m *Makers) Note(x *adk.Crossing, by int) {
 		if op := m.explainsOf(by, x); op != nil {
 			op.led = x.ID
 		}
-		if by != Main && x.Seam.Label != adk.LabelStrand { // which has a goroutine of its own
+		if by != Main && x.Seam.Label != adk.LabelStrand { // a strand has a goroutine of its own
 			m.calls[x.ID] = by
 		}
 	case x.Kind == adk.KindReturn:

@@ -16,18 +16,19 @@ import (
 // Matcher matches the steps of two runs.
 type Matcher struct {
 	Known    wire.Comparer
-	Callers  *codeplace.Callers // who made the operations of the new run
+	Callers  *codeplace.Callers // where user code called the operations of the new run
 	Recorded []*adk.Crossing    // the recording
-	Asks     map[int]int        // the recorded asks whose answers those of the new run got, by the crossings that begin them; 0 is none
-	NewSeq   []int              // of each recorded call, return and operation, the new crossing in its place, 0 if there is none; nil of a run in the recorded order
+	Asks     map[int]int        // the recorded ask whose answer each new ask got, by their numbers; 0 is none
+	NewSeq   []int              // the new crossing of each recorded call, return and operation; 0 is none; nil if not known
 
-	records map[string]bool // of the recording, as compare.RecordText has them; made where they are asked for
+	records map[string]bool // of the recording, in the form of compare.RecordText; made when needed
 }
 
-// Match finds the recorded step for each new one: first those that make one id, then those
-// that are alike in all that user code gave, then those about the same thing, then the others of
-// one kind; of those alike, the first with the first. As far as all are alike
-// one by one, which is how most runs are to their end, no keys are needed.
+// Match finds the recorded step for each new one. It pairs steps that make the same id, then steps
+// that are equal in all that user code gave, then steps about the same thing, then the other steps
+// of one kind; among equal steps, the first with the first. Steps at the beginning and the end that
+// are equal one by one, as most steps of most runs are, are paired before that without computing
+// keys.
 func (m *Matcher) Match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 	matched := make(map[*calls.Step]*calls.Step, len(got))
 	for len(want) > 0 && len(got) > 0 && m.alike(want[0], got[0]) {
@@ -43,11 +44,11 @@ func (m *Matcher) Match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 		matched[g], taken[w] = w, true
 	}
 	if was, is := subjects.Pauses(want), subjects.Pauses(got); len(was) == len(is) && !slices.ContainsFunc(is, func(g *calls.Step) bool { return m.Callers.IsApart(g.X) }) {
-		for i, g := range is { // how long they are says nothing of which they are: 20, 40, 80 may be 40, 80, 160 now
+		for i, g := range is { // their length does not tell them apart: 20, 40, 80 may be 40, 80, 160 now
 			matched[g], taken[was[i]] = was[i], true
 		}
 	}
-	asks := make(map[int]*calls.Step) // by their Seq
+	asks := make(map[int]*calls.Step) // by number
 	for _, w := range want {
 		if w.IsAsk() {
 			asks[w.X.Seq] = w
@@ -59,7 +60,7 @@ func (m *Matcher) Match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 		}
 	}
 	m.readings(want, got, matched, taken)
-	first := 0 // of those that are not taken
+	first := 0 // the first one that is not taken
 	for _, key := range []func(*calls.Step) string{subjects.MadeID, m.whole, subjects.Of, subjects.Kind} {
 		open := map[string][]*calls.Step{}
 		for _, w := range want {
@@ -86,8 +87,9 @@ func (m *Matcher) Match(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 	return matched
 }
 
-// readings matches those of the clock that were given the time of one. They are all alike, and the
-// first is not the first where today's code reads it less.
+// readings pairs each reading of the clock with the recorded one whose time it got. All readings
+// are equal, so the first need not stand for the first where today's code reads the clock less
+// often.
 func (m *Matcher) readings(want, got []*calls.Step, matched map[*calls.Step]*calls.Step, taken map[*calls.Step]bool) {
 	if m.NewSeq == nil {
 		return
@@ -105,8 +107,8 @@ func (m *Matcher) readings(want, got []*calls.Step, matched map[*calls.Step]*cal
 	}
 }
 
-// isBesides reports whether a new step is about another recorded thing than the recorded one of
-// its kind. Where that comes before something else that is still to come, it is one more.
+// isBesides reports whether a new step is about another recorded thing than a recorded step of its
+// kind. If the recorded step may still come, the new one is then an additional one.
 func (m *Matcher) isBesides(w, g *calls.Step) bool {
 	if m.records == nil {
 		m.records = map[string]bool{}
@@ -118,15 +120,15 @@ func (m *Matcher) isBesides(w, g *calls.Step) bool {
 	return key != compare.RecordText(w.X.Record) && m.records[key]
 }
 
-// endAlike is alike for two steps behind which all are alike, of which each may be done by
-// somebody else than in the other run where goroutines do them, or have another one's answer.
+// endAlike is alike for two steps after which all are equal. A step by a goroutine, or one that got
+// another ask's answer, is left to Match, because it may stand for another recorded step.
 func (m *Matcher) endAlike(w, g *calls.Step) bool {
 	recorded, asks := m.Asks[g.X.Seq]
 	return !m.Callers.IsApart(g.X) && (!asks || recorded == w.X.Seq) && m.alike(w, g)
 }
 
-// siblings are the recorded dispatches of those that goroutines began at once, as far as what was
-// done in them shows it.
+// siblings are the recorded dispatches for those that goroutines began at the same time, as far as
+// what was done in them shows it.
 func (m *Matcher) siblings(want, got []*calls.Step) map[*calls.Step]*calls.Step {
 	var begun, recorded []*calls.Step
 	for _, g := range got {
@@ -134,7 +136,7 @@ func (m *Matcher) siblings(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 			begun = append(begun, g)
 		}
 	}
-	if len(begun) == 0 || m.NewSeq == nil { // a run in the recorded order has them in that
+	if len(begun) == 0 || m.NewSeq == nil { // a run in the recorded order has them in that order
 		return nil
 	}
 	for _, w := range want {
@@ -145,8 +147,8 @@ func (m *Matcher) siblings(want, got []*calls.Step) map[*calls.Step]*calls.Step 
 	return siblings.Pair(m.Known, recorded, begun, m.NewSeq)
 }
 
-// IsUnanswered reports whether a step asks what got no recorded answer: it stands for no
-// recorded ask then, however the two look.
+// IsUnanswered reports whether a step asks for something and got no recorded answer: it then stands
+// for no recorded ask, however similar the two are.
 func (m *Matcher) IsUnanswered(g *calls.Step) bool {
 	recorded, asks := m.Asks[g.X.Seq]
 	return asks && recorded == 0
@@ -154,7 +156,7 @@ func (m *Matcher) IsUnanswered(g *calls.Step) bool {
 
 func (m *Matcher) whole(s *calls.Step) string { return subjects.Whole(m.Known, s) }
 
-// alike reports whether two steps have one key of whole, without making it.
+// alike reports whether two steps have the same key of whole, without computing it.
 func (m *Matcher) alike(w, g *calls.Step) bool {
 	if w.In.Strand != g.In.Strand || w.X.Kind != g.X.Kind || w.X.Phase != g.X.Phase || w.Waits() != g.Waits() {
 		return false

@@ -1,7 +1,7 @@
-// Package moved finds the fewest steps of a call of a new run that stand at another place than
-// the recorded ones that they stand for. What is in no order has none: what goroutines that live
-// code has begun itself do comes when they get to it, and of asks that were open at once any may
-// come first.
+// Package moved finds the smallest set of steps of a new call that are in another place than the
+// recorded steps that they stand for. Some steps have no order and never move: what goroutines that
+// live code started do comes when they get to it, and asks that were open at the same time may come
+// in any order.
 package moved
 
 import (
@@ -16,26 +16,26 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
-// Move is that a step stands at another place among those of its strand.
+// Move says that a step is in another place among those of its strand.
 type Move struct {
-	Beside *adk.Crossing // the recorded crossing that it stands beside now
-	Ahead  bool          // before it, and not behind it
-	At     int           // the first recorded crossing at which the order is another
+	Beside *adk.Crossing // the recorded crossing next to which it is now
+	Ahead  bool          // before Beside, and not after it
+	At     int           // the first recorded crossing at which the order differs
 }
 
-// Order is how the steps of new calls are ordered. The zero Order knows no goroutines of live
-// code's own.
+// Order compares the order of steps in new calls. The zero Order knows of no goroutines that live
+// code started.
 type Order struct {
-	// IsApart reports whether a goroutine that live code has begun made an operation; nil is
-	// that none did.
+	// IsApart reports whether a goroutine that live code started made an operation; nil means that
+	// none did.
 	IsApart func(*adk.Crossing) bool
-	// Loosened tells that steps which are in no order came in another one.
+	// Loosened reports that steps without an order came in another order.
 	Loosened bool
 }
 
-// Steps are the fewest steps of a call that stand at another place than the recorded ones that
-// they were matched with: the others of their strand keep their order. Where two changed places,
-// it is the one that now comes first.
+// Steps finds the smallest set of steps of a call that are in another place than the recorded ones
+// that they were matched with: all other steps of their strand keep their order. Of two steps that
+// changed places, it is the one that comes first now.
 func (o *Order) Steps(got []*calls.Step, matched map[*calls.Step]*calls.Step) map[*calls.Step]Move {
 	var moved map[*calls.Step]Move
 	strands := map[int][]*calls.Step{}
@@ -64,7 +64,7 @@ func (o *Order) Steps(got []*calls.Step, matched map[*calls.Step]*calls.Step) ma
 		}
 		makesApart := slices.ContainsFunc(steps, func(g *calls.Step) bool { return wire.OnlyMakes(g.X) && o.isOfGoroutine(g) })
 		if rest := slices.DeleteFunc(slices.Clone(steps), func(g *calls.Step) bool {
-			return o.isApart(g) || makesApart && wire.OnlyMakes(g.X) // which of the ids is whose is not known
+			return o.isApart(g) || makesApart && wire.OnlyMakes(g.X) // which id belongs to which goroutine is not known
 		}); len(rest) < len(steps) {
 			steps, places, o.Loosened = rest, placesOf(rest, matched), true
 		}
@@ -105,19 +105,18 @@ func placesOf(steps []*calls.Step, matched map[*calls.Step]*calls.Step) []int {
 	return places
 }
 
-// isOfGoroutine reports whether a goroutine that live code has begun made a step.
+// isOfGoroutine reports whether a goroutine that live code started made a step.
 func (o *Order) isOfGoroutine(g *calls.Step) bool {
 	return o.IsApart != nil && o.IsApart(g.X)
 }
 
-// isApart reports whether live code has done something on a goroutine that it has begun
-// itself: that comes when the goroutine gets to it, as far as its call is concerned. Asks are
-// put in no order but among each other.
+// isApart reports whether a step has no order because such a goroutine made it. Asks of goroutines
+// are ordered among each other.
 func (o *Order) isApart(g *calls.Step) bool { return !g.IsAsk() && o.isOfGoroutine(g) }
 
-// aheadOfGates are the steps of goroutines that do not wait any more for a gate of the call, which
-// was settled before they were made, and these gates: what somebody decides takes its time, and
-// what came behind that did not come by chance.
+// aheadOfGates finds steps of goroutines that came after the settlement of a gate in the recording,
+// and come before it now, and the gate that each no longer waits for. Somebody who decides takes
+// time, so the recorded order was no coincidence.
 func (o *Order) aheadOfGates(steps []*calls.Step, matched map[*calls.Step]*calls.Step) map[*calls.Step]*adk.Crossing {
 	isGate := func(s *calls.Step) bool { return wire.AsksForGate(s.X) }
 	if !slices.ContainsFunc(steps, isGate) {
@@ -142,18 +141,18 @@ func (o *Order) aheadOfGates(steps []*calls.Step, matched map[*calls.Step]*calls
 	return ahead
 }
 
-// Moment is how far apart goroutines do something at once, at most: as long as one may wait for a
-// processor.
+// Moment is the longest time between two things that goroutines do at the same time: as long as a
+// goroutine may wait for a processor.
 const Moment = 10 * time.Millisecond
 
-// withoutAtOnce leaves out the asks of goroutines that have changed places with nothing but what
-// the call itself did at the same moment of the recording, without having heard anything between
-// the two: who was first is chance.
+// withoutAtOnce removes asks of goroutines that changed places only with steps that the call itself
+// did at the same moment of the recording, if the call got no answer between the two. Which was
+// first is then nondeterministic.
 func (o *Order) withoutAtOnce(steps []*calls.Step, places []int, matched map[*calls.Step]*calls.Step) []*calls.Step {
 	if !slices.ContainsFunc(steps, o.isOfGoroutine) {
 		return steps
 	}
-	var own, heard []int // steps of the call itself, and where it heard in the recording what came of them
+	var own, heard []int // steps of the call itself, and where it got their results in the recording
 	for i, g := range steps {
 		if o.isOfGoroutine(g) {
 			continue
@@ -190,8 +189,8 @@ func (o *Order) withoutAtOnce(steps []*calls.Step, places []int, matched map[*ca
 	return rest
 }
 
-// lowestBehind is for each step the lowest of its own place and those of the steps that come
-// behind it now: where that is not its own the order is another from there on.
+// lowestBehind is, for each step, the lowest place among its own and those of the steps after it
+// now. Where it is not the step's own, the order differs from there on.
 func lowestBehind(steps []*calls.Step, places []int) map[*calls.Step]int {
 	lowest, behind := math.MaxInt, make(map[*calls.Step]int, len(steps))
 	for i, s := range slices.Backward(steps) {
@@ -201,9 +200,9 @@ func lowestBehind(steps []*calls.Step, places []int) map[*calls.Step]int {
 	return behind
 }
 
-// withoutTheMade leaves out the ids and times that are made, where what these are for is in
-// another order: one of them is as good as the next, and those of two operations that changed
-// places are found in their old order.
+// withoutTheMade removes steps that only make ids and times if the other steps are out of order
+// without them as well. One such step is as good as the next, so those of two operations that
+// changed places are found in their old order.
 func withoutTheMade(steps []*calls.Step, places []int) (rest []*calls.Step, restPlaces []int) {
 	for i, s := range steps {
 		if !wire.OnlyMakes(s.X) {
@@ -216,15 +215,14 @@ func withoutTheMade(steps []*calls.Step, places []int) (rest []*calls.Step, rest
 	return rest, restPlaces
 }
 
-// mayBeAtOnce reports whether a step is one of those that were in no order where they were open at
-// once: an ask, or a tool that runs, which goroutines of live code's own began when they got to it,
-// though today's may do one after the other.
+// mayBeAtOnce reports whether a step is an ask or the run of a tool. Several of these that were
+// open at the same time have no order, because goroutines began them when they got to it, even if
+// today's code makes them one after the other.
 func mayBeAtOnce(s *calls.Step) bool { return s.IsAsk() || wire.RunsTool(s.X) }
 
-// loosen gives asks and tools that are in no order the places of their counterparts in the order in
-// which they come now. Such are those that were open at once, with all that were begun
-// while any of them was, and those of goroutines that user code has begun itself, which ask
-// when they get to it.
+// loosen sorts the places of asks and tools that have no order, so that they count as unmoved.
+// These are groups of steps that were open at the same time in the recording, and the steps of
+// goroutines that user code started.
 func (o *Order) loosen(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) {
 	groups := o.unordered(places, steps, matched)
 	members := map[int][]int{}
@@ -249,7 +247,7 @@ func (o *Order) loosen(places []int, steps []*calls.Step, matched map[*calls.Ste
 	}
 }
 
-// unordered numbers the groups of asks and tools that are in no order, by the numbers of their steps.
+// unordered numbers the groups of asks and tools that have no order, by the index of their steps.
 func (o *Order) unordered(places []int, steps []*calls.Step, matched map[*calls.Step]*calls.Step) map[int]int {
 	var asks []int // in the order of their counterparts
 	for i, g := range steps {

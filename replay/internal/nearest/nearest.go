@@ -15,13 +15,14 @@ import (
 // Operation is a recorded operation that did not answer a new one.
 type Operation struct {
 	X         *adk.Crossing
-	Refused   []string // why it is not it
-	Spent     bool     // because it has answered already, and of nothing else
-	Elsewhere bool     // it is of another seam or strand
+	Refused   []string // why it did not
+	Spent     bool     // the only reason is that it has answered already
+	Elsewhere bool     // it belongs to another seam or strand
 }
 
-// To gives the recorded operations of its kind that are the nearest to one of a new run, each
-// with the reasons why it is not it; without the one that is shown beside it.
+// To returns the recorded operations of one kind that are nearest to an operation of a new run,
+// each with the reasons why it did not answer it. It leaves out shown, the one that a report shows
+// next to it.
 func To(known wire.Comparer, recorded, replayed *calls.Tree, got, shown *adk.Crossing) (near []Operation) {
 	const most = 3
 	if got.Kind == adk.KindCall || got.Kind.Class() != adk.ClassOperation {
@@ -44,8 +45,8 @@ func To(known wire.Comparer, recorded, replayed *calls.Tree, got, shown *adk.Cro
 	return near[:min(len(near), most)]
 }
 
-// comesNear reports whether a recorded operation and a new one of its kind have as much in
-// common as they differ in: who reads of others learns nothing of the new one.
+// comesNear reports whether a recorded operation and a new one of its kind have at least as much in
+// common as they differ in: operations that differ more explain nothing about the new one.
 func comesNear(known wire.Comparer, w, got *adk.Crossing) bool {
 	if wire.IsAsk(w) {
 		return likeness.Alike(likeness.Of(w).Words, likeness.Of(got).Words) >= 0.5
@@ -64,16 +65,16 @@ func comesNear(known wire.Comparer, w, got *adk.Crossing) bool {
 	return other <= given-other
 }
 
-// SpentAnswer is why a recorded operation does not answer a new one that is just like it.
+// SpentAnswer is the reason for a recorded operation that equals the new one.
 const SpentAnswer = "has answered already: today's code does this once more"
 
-// sameSeam reports whether two calls are of one seam, in whatever iteration.
+// sameSeam reports whether two calls belong to one seam, in any iteration.
 func sameSeam(a, b *calls.Call) bool {
 	return a.Begin.Seam.Label == b.Begin.Seam.Label && a.Begin.Seam.Name == b.Begin.Seam.Name
 }
 
-// refusals are the reasons why a recorded operation does not answer a new one; none
-// where it would, had it not been given already.
+// refusals are the reasons why a recorded operation does not answer a new one; none where it would
+// if it had not been given already.
 func refusals(known wire.Comparer, w *adk.Crossing, call *calls.Call, got *adk.Crossing, gotCall *calls.Call) (reasons []string) {
 	if !sameSeam(call, gotCall) {
 		reasons = append(reasons, fmt.Sprintf("is in %s and not in %s", call.Begin.Seam, gotCall.Begin.Seam))
@@ -85,8 +86,8 @@ func refusals(known wire.Comparer, w *adk.Crossing, call *calls.Call, got *adk.C
 	others := slices.ContainsFunc(fields, func(f compare.FieldDiff) bool { return f.Input && !isMadeID(w.Kind, f) })
 	for _, f := range fields {
 		switch want, now := f.Cut(); {
-		case !f.Input, others && isMadeID(w.Kind, f): // made anew, it is another whatever is asked
-		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // else its members differ
+		case !f.Input, others && isMadeID(w.Kind, f): // a made id always differs
+		case f.Of == adk.FieldRecord && w.Record != nil && got.Record != nil: // otherwise its members differ
 			if was, is := w.Record.RecordKind(), got.Record.RecordKind(); was != is {
 				reasons = append(reasons, fmt.Sprintf("has a %s and not a %s", was, is))
 			} else {

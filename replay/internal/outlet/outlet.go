@@ -1,5 +1,5 @@
-// Package outlet is what stands between who records a run and where that is written: a cap on
-// its length, and a queue before a writer that may be slow.
+// Package outlet has the layers between a recorder and the writer of a trace: a cap on its length,
+// and a queue before a writer that may be slow.
 package outlet
 
 import (
@@ -11,21 +11,21 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Contain makes a panic an error, of whoever defers it.
+// Contain turns a panic of the function that defers it into an error.
 func Contain(err *error) {
 	if value := recover(); value != nil {
 		*err = &adk.PanicError{Value: value}
 	}
 }
 
-// Unclosed leaves the closing of a writer to whoever opened it.
+// Unclosed leaves the closing of a writer to the code that opened it.
 func Unclosed(out io.Writer) io.WriteCloser { return unclosed{out} }
 
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// Capped refuses a line that would make what is written longer than most bytes.
+// Capped refuses a line that would make the output longer than most bytes.
 func Capped(out io.WriteCloser, most int64) io.WriteCloser { return &capped{out, most} }
 
 type capped struct {
@@ -41,8 +41,7 @@ func (c *capped) Write(line []byte) (int, error) {
 	return c.WriteCloser.Write(line)
 }
 
-// Queue holds back what is written until Run has written it, of which neither Write nor Close
-// waits.
+// Queue holds what is written until Run has written it. Write and Close do not wait for that.
 type Queue struct {
 	out    io.WriteCloser
 	failed func(error)
@@ -52,11 +51,12 @@ type Queue struct {
 	queue  [][]byte
 	room   int
 	closed bool
-	err    error // of out, or for want of room
-	told   bool  // Write has given err back
+	err    error // of out, or because there is no room
+	told   bool  // Write has returned err
 }
 
-// NewQueue has room for so many bytes; failed is told what went wrong and no Write gave back.
+// NewQueue makes a queue with room for so many bytes. failed is called with an error that no Write
+// has returned.
 func NewQueue(out io.WriteCloser, room int, failed func(error)) *Queue {
 	q := &Queue{out: out, failed: failed, room: room}
 	q.more = sync.NewCond(&q.mu)
@@ -65,7 +65,7 @@ func NewQueue(out io.WriteCloser, room int, failed func(error)) *Queue {
 
 var errSlow = errors.New("the writer is slower than the run, and RecordOptions.Buffer is full")
 
-// Write is refused where there is no room, and behind a line that was not written.
+// Write returns an error if there is no room, or after a line that was not written.
 func (q *Queue) Write(line []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -91,8 +91,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Run writes line after line until the queue is closed and all is written. What came before
-// the room ran out is written too.
+// Run writes line after line until the queue is closed and everything is written. Lines that came
+// before the room ran out are written, too.
 func (q *Queue) Run() {
 	for line := q.next(); line != nil; line = q.next() {
 		if err := writeContained(q.out, line); err != nil {
@@ -109,7 +109,7 @@ func (q *Queue) Run() {
 	}
 }
 
-// next waits for a line, and gives nil when none follows.
+// next waits for a line; nil means that none follows.
 func (q *Queue) next() []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,7 +125,7 @@ func (q *Queue) next() []byte {
 	return line
 }
 
-// fail drops what waits: behind a line that is missing nothing can be read.
+// fail drops what waits: nothing after a missing line can be read.
 func (q *Queue) fail(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

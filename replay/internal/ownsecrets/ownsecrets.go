@@ -1,7 +1,7 @@
-// Package ownsecrets is about the secrets that live code has of its own: a token from its
-// environment, say, that stands in the URLs it asks. A redacted recording has placeholders there,
-// and which secrets they stand for nobody knows any more; so whatever such code says in the place
-// of one stands for it, the same in all places of the run.
+// Package ownsecrets handles secrets that live code has of its own, such as a token from its
+// environment that is part of the URLs it asks. A redacted recording has placeholders there, and it
+// is no longer known which secrets they stand for. So whatever such code says in the place of a
+// placeholder stands for it, and must be the same in all places of the run.
 package ownsecrets
 
 import (
@@ -23,28 +23,28 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// leastLong is the length from which a secret is looked for in other places: shorter ones are found
-// in half of all words.
+// leastLong is the length in bytes from which a secret is looked for in other places: shorter ones
+// are found in half of all words.
 const leastLong = 8
 
-// Secrets are those of the live code of one run. The nil Secrets has none, and finds none. It is not
-// safe for concurrent use.
+// Secrets are those of the live code of one run. A nil *Secrets has none, and finds none. Secrets
+// is not safe for concurrent use.
 type Secrets struct {
 	tree   *calls.Tree
 	isLive func(*calls.Call) bool
 	fields wire.Apart
-	rules  *redacting.Compiled // nil where nobody has any
+	rules  *redacting.Compiled // nil where none are known
 
-	own      map[string]bool         // the placeholders that live code was handed by nobody; nil until it is asked
+	own      map[string]bool         // the placeholders that live code used before anyone gave them to it; nil until needed
 	said     map[string]string       // what live code says, by the placeholder that it stands for
-	stands   map[string]string       // and the other way round
-	forms    map[string]string       // the placeholders by all ways to write what is long enough to be looked for
-	instead  *strings.Replacer       // puts them there; nil where there are none
-	requests map[int]json.RawMessage // what new asks say, with the recording's placeholders for their secrets
+	stands   map[string]string       // the same the other way round
+	forms    map[string]string       // the placeholders, by all encodings of secrets that are long enough to be looked for
+	instead  *strings.Replacer       // replaces forms by placeholders; nil where there are none
+	requests map[int]json.RawMessage // what new asks say, with placeholders for their secrets
 }
 
-// New knows of none so far. isLive reports whether the code of a recorded call is live; rules are
-// those that the recording was redacted by, nil where nobody has them. Wrong rules are as none.
+// New knows no secrets yet. isLive reports whether a recorded call is live. rules are those by
+// which the recording was redacted; nil where they are not known. Invalid rules are ignored.
 func New(tree *calls.Tree, isLive func(*calls.Call) bool, fields wire.Apart, rules *redact.Rules) *Secrets {
 	s := &Secrets{tree: tree, isLive: isLive, fields: fields, said: map[string]string{}, stands: map[string]string{}, forms: map[string]string{}, requests: map[int]json.RawMessage{}}
 	if rules != nil {
@@ -63,8 +63,8 @@ func (s *Secrets) InRequest(request json.RawMessage) json.RawMessage {
 	return json.RawMessage(s.instead.Replace(string(request)))
 }
 
-// Pair reports whether a text that live code says, as JSON has it, is a recorded one but for the
-// secrets that live code has of its own; they stand for the placeholders from then on.
+// Pair reports whether a JSON text that live code says equals a recorded one except for secrets
+// that live code has of its own. If so, the secrets stand for the placeholders from then on.
 func (s *Secrets) Pair(recorded, said string) bool {
 	if s == nil || !strings.Contains(recorded, wire.PlaceholderBegin) {
 		return false
@@ -98,8 +98,8 @@ func (s *Secrets) Pair(recorded, said string) bool {
 	return true
 }
 
-// PairMembers is Pair for the members of a request that has changed elsewhere: it gives the request
-// with what the recording has in those in which nothing but secrets is another one.
+// PairMembers is Pair for the members of a request that has changed elsewhere. It returns the
+// request with the recorded value of each member in which only secrets differ.
 func (s *Secrets) PairMembers(recorded, said json.RawMessage) json.RawMessage {
 	if s == nil || !bytes.Contains(recorded, []byte(wire.PlaceholderBegin)) {
 		return said
@@ -110,17 +110,17 @@ func (s *Secrets) PairMembers(recorded, said json.RawMessage) json.RawMessage {
 			continue
 		}
 		written := fmt.Appendf(nil, "%q:%s", name, member.Got)
-		if bytes.Count(said, written) == 1 { // else it is left to the comparison: nobody knows which of them it is
+		if bytes.Count(said, written) == 1 { // else it is not known which of them it is
 			said = bytes.Replace(said, written, fmt.Appendf(nil, "%q:%s", name, member.Want), 1)
 		}
 	}
 	return said
 }
 
-// memberName finds the name of a member at the end of its path.
+// memberName matches the name of a member at the end of its path.
 var memberName = regexp.MustCompile(`\w+$`)
 
-// plain is what stands in JSON, where it may be a part of a URL, as code has it.
+// plain decodes a text from JSON, and from a URL if it is part of one.
 func plain(written string) string {
 	text := written
 	if json.Unmarshal([]byte(`"`+written+`"`), &text) != nil {
@@ -144,7 +144,7 @@ func (s *Secrets) pair(placeholder, secret string) {
 		s.forms[form] = placeholder
 	}
 	var both []string
-	for _, form := range slices.SortedFunc(maps.Keys(s.forms), func(a, b string) int { // the longest first, which may have others in them
+	for _, form := range slices.SortedFunc(maps.Keys(s.forms), func(a, b string) int { // the longest first, as it may contain others
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	}) {
 		both = append(both, form, s.forms[form])
@@ -152,7 +152,7 @@ func (s *Secrets) pair(placeholder, secret string) {
 	s.instead = strings.NewReplacer(both...)
 }
 
-// between finds what stands in the places of the placeholders of a text.
+// between matches what is in the places of the placeholders of a text.
 func between(recorded string, places [][]int) *regexp.Regexp {
 	var pattern strings.Builder
 	end := 0
@@ -164,8 +164,8 @@ func between(recorded string, places [][]int) *regexp.Regexp {
 	return regexp.MustCompile(`^` + pattern.String() + regexp.QuoteMeta(recorded[end:]) + `$`)
 }
 
-// may reports whether a text may stand for a placeholder, as far as those say that do already: it
-// is no other placeholder, and neither of the two is taken.
+// may reports whether a text may stand for a placeholder: it contains no placeholder, and neither
+// of the two is paired with another.
 func (s *Secrets) may(placeholder, secret string) bool {
 	if strings.Contains(secret, wire.PlaceholderBegin) {
 		return false
@@ -175,15 +175,15 @@ func (s *Secrets) may(placeholder, secret string) bool {
 	return (!ok || said == secret) && (!taken || stands == placeholder)
 }
 
-// isClear reports whether the recording says a text itself: it is a word like others there, and stands
-// for a placeholder in no other place.
+// isClear reports whether the recording itself contains a text. It is then a word like others
+// there, and stands for a placeholder in no other place.
 func (s *Secrets) isClear(text string) (ok bool) {
 	s.eachField(func(_ *adk.Crossing, raw []byte) { ok = ok || bytes.Contains(raw, []byte(text)) })
 	return ok
 }
 
-// hasOwn reports whether live code has all of some placeholders' secrets of its own: in the
-// recording, nobody has said them before it did.
+// hasOwn reports whether live code has the secrets of all these placeholders of its own: in the
+// recording, live code said each of them first.
 func (s *Secrets) hasOwn(pairs map[string]string) bool {
 	if s.own == nil {
 		s.own = map[string]bool{}
@@ -209,19 +209,19 @@ func (s *Secrets) lookWhoSaysFirst() {
 	})
 }
 
-// eachField gives the fields of the recording, as they are written.
+// eachField calls give with each field of the recording, as it is written.
 func (s *Secrets) eachField(give func(x *adk.Crossing, raw []byte)) {
 	for _, x := range s.tree.Lines {
 		for _, use := range x.Kind.Fields(x.Phase) {
-			if raw, err := s.fields.Append(use.Field, x); err == nil { // else it is the comparison's to tell
+			if raw, err := s.fields.Append(use.Field, x); err == nil { // the comparison reports the error
 				give(x, raw)
 			}
 		}
 	}
 }
 
-// finds reports whether the rules find in a text what stands for a recorded one's placeholders, but
-// for their numbers.
+// finds reports whether the rules, applied to a text, give the recorded one, up to the numbers of
+// its placeholders.
 func (s *Secrets) finds(recorded, said string) bool {
 	return s.rules != nil && withoutNumbers(s.rules.Text(said)) == withoutNumbers(recorded)
 }
@@ -230,10 +230,10 @@ func withoutNumbers(text string) string {
 	return wire.Placeholder.ReplaceAllString(text, "[redacted:$1]")
 }
 
-// Stands notes what a new ask, by its number, says but for its secrets.
+// Stands stores what a new ask, by its number, says with placeholders for its secrets.
 func (s *Secrets) Stands(seq int, request json.RawMessage) { s.requests[seq] = request }
 
-// Requests are what new asks say, by their numbers, with placeholders where they have secrets.
+// Requests are what new asks say, by their numbers, with placeholders for their secrets.
 func (s *Secrets) Requests() map[int]json.RawMessage {
 	if s == nil {
 		return nil
@@ -241,8 +241,8 @@ func (s *Secrets) Requests() map[int]json.RawMessage {
 	return s.requests
 }
 
-// Instead are the placeholders that stand for secrets that are long enough to be looked for, by all
-// the ways to write these.
+// Instead are the placeholders for secrets that are long enough to be looked for, by all encodings
+// of these secrets.
 func (s *Secrets) Instead() map[string]string {
 	if s == nil {
 		return nil
@@ -250,7 +250,7 @@ func (s *Secrets) Instead() map[string]string {
 	return s.forms
 }
 
-// Placeholders are those that something stands for, in their order.
+// Placeholders are those that a secret stands for, sorted.
 func (s *Secrets) Placeholders() []string {
 	if s == nil {
 		return nil

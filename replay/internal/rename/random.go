@@ -12,12 +12,12 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file pairs the ids that live code makes for a request alone: its idempotency key, the
-// id of its session. No operation is about them, so nothing but their form tells them.
+// This file pairs the ids that live code makes only for a request, such as its idempotency key or
+// the id of its session. No operation is about them, so only their form shows that they are ids.
 
-// Anew is an id that live code is given where none of the recorded ones is known to be its own, by
-// its number. Where it stands for a UUID it has the form of one too: code that shortens or reads it
-// goes on.
+// Anew is the number-th id that a replay makes for live code, where it is not known which recorded
+// id it is. If like is a UUID, so is the new id, so that code that shortens or parses it still
+// works.
 func Anew(number int, like string) string {
 	if len(like) > 0 && likeness.RandomID.FindString(like) == like {
 		return fmt.Sprintf("00000000-0000-7000-8000-%012x", number)
@@ -25,8 +25,9 @@ func Anew(number int, like string) string {
 	return wire.MadeByReplay + strconv.Itoa(number)
 }
 
-// PairRequests makes the random ids of a new request stand for those of a recorded one, if the
-// two are else the same to the byte, and reports that: with no other request as well.
+// PairRequests makes the random ids of a new request stand for those of a recorded one, if the two
+// requests are the same otherwise, and reports whether it did. The ids then stand for no others, in
+// other requests either.
 func (r *IDs) PairRequests(want, got json.RawMessage) bool {
 	pairs, same := others(want, got)
 	if !same || len(pairs) == 0 {
@@ -41,7 +42,7 @@ func (r *IDs) PairRequests(want, got json.RawMessage) bool {
 	return true
 }
 
-// PairMembers is PairRequests for the members in which a changed request is else the same.
+// PairMembers is PairRequests for those members of a changed request that are the same otherwise.
 func (r *IDs) PairMembers(want, got json.RawMessage) {
 	if !likeness.RandomID.Match(want) || !likeness.RandomID.Match(got) {
 		return
@@ -66,8 +67,8 @@ func (r *IDs) pairAll(pairs []pair) {
 	}
 }
 
-// pairWithin has the ids that live code had from the context stand for recorded ones wherever they
-// are, once a text with more around them has shown for which.
+// pairWithin pairs the ids within a pair that live code had from the context: the text around them
+// has shown which recorded ids they are, wherever else they appear.
 func (r *IDs) pairWithin(p pair) {
 	want := likeness.RandomID.FindAllString(p.want, -1)
 	for i, got := range likeness.RandomID.FindAllString(p.got, -1) {
@@ -77,11 +78,11 @@ func (r *IDs) pairWithin(p pair) {
 	}
 }
 
-// pair is an id with what is around it and has the characters of ids too, as InText finds it.
+// pair is two tokens, each an id and what is around it that has the characters of ids too (InText).
 type pair struct{ want, got string }
 
-// mayInRequest reports whether a new random id may stand for a recorded one: both are live
-// code's, and neither stands for another.
+// mayInRequest reports whether a new random id may stand for a recorded one: live code made both,
+// and neither is paired with another.
 func (r *IDs) mayInRequest(p pair) bool {
 	if paired, found := r.want[p.got]; found {
 		return paired == p.want
@@ -105,14 +106,14 @@ func (r *IDs) mayInRequest(p pair) bool {
 	return true
 }
 
-// Again notes that a request was made again as the recorded one of a number is, up to ids that
-// stand for others: what else is in it stands for itself.
+// Again notes that a recorded request, by its number, was made again, except for ids that stand for
+// others. Any other id in it is unchanged.
 func (r *IDs) Again(request int) { r.again[request] = true }
 
-// origin is where a random id of a recording comes from.
+// origin says where a random id of a recording comes from.
 type origin struct {
-	made bool  // it stands in a request of live code before anything else brings it
-	in   []int // the requests that it stands in
+	made bool  // it appears in a request of live code before anything else brings it
+	in   []int // the requests that contain it
 }
 
 // findOrigins finds the random ids of the recording.
@@ -124,10 +125,10 @@ func (r *IDs) findOrigins() {
 		lives := by != nil && r.live(by)
 		asks := lives && wire.Asks(x)
 		if x.Kind.Class() == adk.ClassEvent || lives && !asks && x.Kind.Class() == adk.ClassOperation && x.Phase != adk.Done {
-			continue // it says again what others have brought, or what live code made
+			continue // it repeats what others have brought, or what live code made
 		}
 		for _, use := range x.Kind.Fields(x.Phase) {
-			if use.Field == adk.FieldErr { // it may say the request again
+			if use.Field == adk.FieldErr { // it may repeat the request
 				continue
 			}
 			text, err := fields.Append(use.Field, x)
@@ -148,8 +149,7 @@ func (r *IDs) findOrigins() {
 	}
 }
 
-// others are the ids in which two texts of JSON differ; same is false if they differ in
-// anything else.
+// others are the ids in which two JSON texts differ; same is false if they differ in anything else.
 func others(want, got []byte) (pairs []pair, same bool) {
 	if len(want) != len(got) {
 		return nil, false

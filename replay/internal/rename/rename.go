@@ -1,10 +1,9 @@
-// Package rename finds out which ids of a new run stand for which of the recorded one.
+// Package rename finds out which ids of a new run stand for which ids of the recorded one.
 //
-// Ids that live code makes by itself are others in every run. They are compared
-// one to one up to renaming: where an operation has no recorded one with the same
-// arguments, one that differs in its id alone is taken, if both ids are of that
-// sort and neither has a counterpart yet. A replay without live seams renames
-// nothing.
+// Ids that live code makes itself differ in every run. They are compared one to one up to renaming.
+// For example, where no recorded operation has the arguments of a new one, an operation that
+// differs only in its id is taken, if live code made both ids and neither has a counterpart yet. A
+// replay without live seams renames nothing.
 package rename
 
 import (
@@ -26,7 +25,7 @@ import (
 // AnyID stands for any id in a cause.
 const AnyID = "*"
 
-// Subject is the id of what an operation is about: a record, a stream or a gate.
+// Subject is the id of the record, stream or gate that an operation is about.
 func Subject(x *adk.Crossing) string {
 	if wire.AsksForGate(x) {
 		return calls.GateID(x)
@@ -34,8 +33,8 @@ func Subject(x *adk.Crossing) string {
 	return IDOf(x)
 }
 
-// IDOf is the id that user code gave an operation, of the record or the stream that it
-// is about; empty if there is none.
+// IDOf is the id that user code gave an operation, of the record or the stream that it is about;
+// empty if there is none.
 func IDOf(x *adk.Crossing) string {
 	if x.Kind.Class() != adk.ClassOperation {
 		return ""
@@ -51,7 +50,7 @@ func IDOf(x *adk.Crossing) string {
 	return ""
 }
 
-// WithID is an operation about another id; the crossing itself is left as it is.
+// WithID is a copy of an operation with another id.
 func WithID(x *adk.Crossing, id string) *adk.Crossing {
 	changed := *x
 	switch {
@@ -65,7 +64,7 @@ func WithID(x *adk.Crossing, id string) *adk.Crossing {
 	return &changed
 }
 
-// recordWithID is a record with another id; itself where that makes no record.
+// recordWithID is a record with another id; the record itself where that would not be valid.
 func recordWithID(record adk.Record, id string) adk.Record {
 	data, err := json.Marshal(record)
 	var fields map[string]json.RawMessage
@@ -83,33 +82,33 @@ func recordWithID(record adk.Record, id string) adk.Record {
 	return changed
 }
 
-// IDs are which ids of a new run stand for which of the recorded one.
+// IDs says which ids of a new run stand for which of the recorded one.
 type IDs struct {
-	want   map[string]string // by the new id
-	got    map[string]string // by the recorded one
+	want   map[string]string // the recorded id, by the new one
+	got    map[string]string // the new id, by the recorded one
 	known  map[string]maker  // all ids of the recording
-	either map[string]bool   // new ones that may stand for any which live code had from the context
+	either map[string]bool   // new ids that may stand for any recorded one that live code had from the context
 
 	tree  *calls.Tree
 	live  func(*calls.Call) bool
 	again map[int]bool // the recorded requests that were made again
-	// origins are those of the random ids of the recording; nil until one is looked for.
+	// origins say where random ids of the recording come from; nil until one is looked for.
 	origins map[string]origin
-	random  int // how many of those stand for others
+	random  int // how many random ids stand for others
 }
 
-// maker is where an id of the recording comes from, as far as can be seen.
+// maker says where an id of the recording comes from, as far as can be seen.
 type maker uint8
 
 const (
-	nobody    maker = iota // it is none of the recording's
-	elsewhere              // it is input, or of code that is not live
-	context                // live code had it from its context
+	nobody    maker = iota // it is not in the recording
+	elsewhere              // it is input, or code that is not live made it
+	context                // live code got it from its context
 	liveCode               // live code made it
 )
 
-// New knows the ids of a recording: live code made those that appear
-// first in one of its operations and did not come of the context.
+// New knows the ids of a recording. Live code made the ids that appear first in one of its
+// operations and did not come from the context.
 func New(t *calls.Tree, live func(*calls.Call) bool) *IDs {
 	r := &IDs{want: map[string]string{}, got: map[string]string{}, known: map[string]maker{}, tree: t, live: live, again: map[int]bool{}}
 	note := func(id string, by maker) {
@@ -145,8 +144,8 @@ func (r *IDs) May(want, got string) bool {
 	return !taken && (r.known[want] == liveCode || r.known[want] == context && r.either[got]) && r.known[got] == nobody
 }
 
-// StandsForAny says of a new id that it stands for one of those that live code had from the
-// context: what it is used for says for which.
+// StandsForAny notes that a new id stands for one of those that live code had from the context. Its
+// use will show for which.
 func (r *IDs) StandsForAny(id string) {
 	if r.either == nil {
 		r.either = map[string]bool{}
@@ -154,18 +153,19 @@ func (r *IDs) StandsForAny(id string) {
 	r.either[id] = true
 }
 
-// IsRecorded reports whether an id is one of the recording.
+// IsRecorded reports whether an id is in the recording.
 func (r *IDs) IsRecorded(id string) bool { return r.known[id] != nobody }
 
-// IsItself notes that live code was given a recorded id as what it is: no other one stands for it.
+// IsItself notes that live code was given a recorded id unchanged: no other id stands for it.
 func (r *IDs) IsItself(id string) {
 	if r.known[id] == context {
 		r.got[id] = id
 	}
 }
 
-// Keeps reports whether a new id stands for a recorded one already, or does now that
-// it is the same. An id that another one stands for takes that one's name.
+// Keeps reports whether a new id stands for a recorded one already, or does now because it is the
+// same. If it is the same but another new id stands for the recorded one, the two swap: the new id
+// stands for the text of that other id from then on, and Keeps returns false.
 func (r *IDs) Keeps(want, got string) bool {
 	if want != got || r.known[want] != liveCode {
 		return true
@@ -187,10 +187,10 @@ func (r *IDs) Wanted(got string) (recorded string, found bool) {
 	return recorded, found
 }
 
-// Any reports whether an id stands for another one.
+// Any reports whether any id stands for another one.
 func (r *IDs) Any() bool { return len(r.want) > 0 }
 
-// PairMade makes a new id stand for a recorded one where it may.
+// PairMade makes a new id stand for a recorded one if it may.
 func (r *IDs) PairMade(want, got string) {
 	if r.May(want, got) {
 		r.Pair(want, got)
@@ -200,9 +200,9 @@ func (r *IDs) PairMade(want, got string) {
 // Pair makes a new id stand for a recorded one.
 func (r *IDs) Pair(want, got string) { r.want[got], r.got[want] = want, got }
 
-// Apply gives the lines of a new run with the recorded ids in the place of those
-// that stand for them: in the fields that hold an id, and where a whole argument
-// is one. The digests of states are those of the renamed run.
+// Apply returns the lines of a new run with the recorded ids in the place of those that stand for
+// them: in fields that hold an id, and where a whole argument is an id. The digests of states are
+// those of the renamed run.
 func (r *IDs) Apply(lines []trace.Line) []trace.Line {
 	if len(r.want) == 0 {
 		return lines
@@ -212,7 +212,7 @@ func (r *IDs) Apply(lines []trace.Line) []trace.Line {
 	for i, line := range lines {
 		x := &line.Crossing
 		told := x.Kind.Uses(adk.FieldDigest) && before.Check(x) == nil
-		_ = before.Apply(&lines[i].Crossing) // whether an engine tells it is asked elsewhere
+		_ = before.Apply(&lines[i].Crossing) // errors of the engine are found elsewhere
 		id, about := r.want[IDOf(x)]
 		if about {
 			x = WithID(x, id)
@@ -244,8 +244,8 @@ func (r *IDs) Apply(lines []trace.Line) []trace.Line {
 	return renamed
 }
 
-// AsMade is what a scripted call came back with, where that has records whose ids other ones stand
-// for: live code is given those, which it has made itself and looks for.
+// AsMade is a recorded return with the new ids of its records: live code made them itself, and
+// looks for them.
 func (r *IDs) AsMade(x *adk.Crossing) *adk.Crossing {
 	made := records(x.Records, r.got)
 	if len(made) == 0 || &made[0] == &x.Records[0] {
@@ -256,7 +256,7 @@ func (r *IDs) AsMade(x *adk.Crossing) *adk.Crossing {
 	return &given
 }
 
-// records are some with other ids in the place of theirs; the same slice where none has another.
+// records are some with other ids in the place of theirs; the same slice if no id changes.
 func records(all []adk.Record, ids map[string]string) []adk.Record {
 	var changed []adk.Record
 	for i, record := range all {
@@ -278,8 +278,8 @@ func records(all []adk.Record, ids map[string]string) []adk.Record {
 	return changed
 }
 
-// Recorded is an operation with the recorded ids among its arguments. Where there are any,
-// the checksum of the call is another one too: it stands for the recorded one from here on.
+// Recorded is an operation with the recorded ids among its arguments. If any argument changes, so
+// does the checksum of the call, which then stands for the recorded checksum.
 func (r *IDs) Recorded(x *adk.Crossing) *adk.Crossing {
 	args, ok := x.Args.(map[string]any)
 	if !ok || !r.renames(args) {
@@ -298,7 +298,7 @@ func (r *IDs) Recorded(x *adk.Crossing) *adk.Crossing {
 	return &renamed
 }
 
-// arguments are a tool's arguments with the ids among them renamed.
+// arguments are a tool's arguments with their ids renamed.
 func (r *IDs) arguments(args any) any {
 	object, ok := args.(map[string]any)
 	if !ok || !r.renames(object) {
@@ -314,7 +314,7 @@ func (r *IDs) arguments(args any) any {
 	return renamed
 }
 
-// renames reports whether there is an id among arguments that stands for another one.
+// renames reports whether some argument is an id that stands for another one.
 func (r *IDs) renames(args map[string]any) bool {
 	for _, value := range args {
 		if _, found := r.id(value); found {
@@ -331,11 +331,11 @@ func (r *IDs) id(value any) (recorded string, found bool) {
 	return recorded, found
 }
 
-// minIDInText is how long a text is at least that is taken for an id inside another one.
+// minIDInText is the minimum length of a part of a text that InText takes for an id.
 const minIDInText = 8
 
-// InText puts recorded ids in the place of those of the new run inside a request: where
-// all is one that stands between what no id has in it. What an escape says is none of it.
+// InText replaces new ids by recorded ones inside a request. An id must be a whole token: a run of
+// characters that ids have. JSON escapes are no part of a token.
 func (r *IDs) InText(request json.RawMessage) json.RawMessage {
 	if len(r.want) == 0 {
 		return request
@@ -365,8 +365,8 @@ func (r *IDs) InText(request json.RawMessage) json.RawMessage {
 	return append(renamed, request[kept:]...)
 }
 
-// inToken is a text without anything between ids in it, with the recorded ids in the place of those
-// that stand for them: it is one, or says one that live code had from the context among others.
+// inToken is a token with the recorded ids in the place of those that stand for them: the token is
+// an id, or contains ids that live code had from the context.
 func (r *IDs) inToken(token []byte) (recorded string, found bool) {
 	if recorded, found = r.want[string(token)]; found || len(r.either) == 0 {
 		return recorded, found
@@ -382,7 +382,7 @@ func (r *IDs) inToken(token []byte) (recorded string, found bool) {
 	return recorded, found
 }
 
-// escapeLength is how many bytes the escape has that a text of JSON begins with.
+// escapeLength is the length in bytes of the escape with which a JSON text begins.
 func escapeLength(text []byte) int {
 	if len(text) > 1 && text[1] == 'u' {
 		return min(6, len(text))
@@ -390,7 +390,7 @@ func escapeLength(text []byte) int {
 	return min(2, len(text))
 }
 
-// inID has the characters of ids: letters, digits, and what stands between them.
+// inID has the characters of ids: letters, digits, and the signs between them.
 var inID = func() (in [256]bool) {
 	for c := range in {
 		in[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == ':'
@@ -398,8 +398,8 @@ var inID = func() (in [256]bool) {
 	return in
 }()
 
-// HighestMade is the highest number behind a prefix of the ids that a recording has made: it may be
-// of a replay.
+// HighestMade is the highest number after a prefix among the ids that a recording made: the
+// recording may itself come from a replay.
 func HighestMade(lines []*adk.Crossing, prefix string) (highest int) {
 	for _, x := range lines {
 		if number, made := strings.CutPrefix(wire.MadeID(x), prefix); made {

@@ -1,16 +1,16 @@
-// Package serial has one replay of live code in strands under way at a time: what those of two
-// replays wait for may be one lock, which neither has the other's order of.
+// Package serial allows only one replay of live code in strands at a time: the strands of two
+// replays may wait for the same lock, and neither replay knows the other's order of it.
 package serial
 
 import "context"
 
-// underWay is had by the one that is.
+// underWay is full while a replay is running.
 var underWay = make(chan bool, 1)
 
 type key struct{}
 
-// Wait waits until no other one is under way, but for one whose code began this one, or until
-// ctx has ended. end is to be called when it is over.
+// Wait blocks until no other replay is running, or until ctx ends. A replay that the code of the
+// running one begins does not wait. The caller must call end when its replay is over.
 func Wait(ctx context.Context) (under context.Context, end func()) {
 	if ctx.Value(key{}) != nil {
 		return ctx, func() {}

@@ -1,6 +1,6 @@
-// Package siblings finds out which of the sub-agents that goroutines dispatch at once, by one
-// name, stands for which of the recorded ones. Nothing of a dispatch says so: the one that begins
-// first now may have begun last. What is done in it does.
+// Package siblings finds out which of several sub-agents of one name, dispatched by goroutines at
+// the same time, stands for which recorded one. The dispatch itself does not show it, because the
+// first one to begin now may have begun last; what is done in it does.
 package siblings
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Pair gives the recorded dispatch for each of the new ones, as far as what was done in them
-// shows it: none is given twice. newSeq is, of each recorded operation by its number, the number
-// of the new one that stands for it; 0 is none. Operations that several of the recorded
-// dispatches made, with the same arguments, show nothing.
+// Pair returns the recorded dispatch for each of the new ones, as far as what was done in them
+// shows it; no recorded dispatch is returned twice. newSeq has, at the number of each recorded
+// operation, the number of the new one that stands for it; 0 is none. Operations that several of
+// the recorded dispatches made with the same arguments show nothing.
 func Pair(known wire.Comparer, want, got []*calls.Step, newSeq []int) map[*calls.Step]*calls.Step {
-	in := map[int]*calls.Step{} // of the new operations, the dispatch that they are in
+	in := map[int]*calls.Step{} // the dispatch that each new operation is in
 	for _, g := range got {
 		for x := range operations(g.Call) {
 			in[x.Seq] = g
@@ -45,16 +45,16 @@ func Pair(known wire.Comparer, want, got []*calls.Step, newSeq []int) map[*calls
 	return pairs
 }
 
-// vote is that something done in a recorded dispatch was done in a new one.
+// vote says that something done in a recorded dispatch was done in a new one.
 type vote struct{ want, got *calls.Step }
 
-// operation is one, by its number, and the dispatch that it is in.
+// operation is an operation, by its number, and the dispatch that it is in.
 type operation struct {
 	in  *calls.Step
 	seq int
 }
 
-// once are the operations that one of the dispatches alone made, by what user code gave them.
+// once returns the operations that only one of the dispatches made, by what user code gave them.
 func once(known wire.Comparer, dispatches []*calls.Step) map[string]operation {
 	all, twice := map[string]operation{}, map[string]bool{}
 	for _, d := range dispatches {
@@ -69,7 +69,7 @@ func once(known wire.Comparer, dispatches []*calls.Step) map[string]operation {
 	return all
 }
 
-// first is the first operation in a call and below it, but for what makes an id or a time; nil
+// first is the first operation in a call and below it that does not only make an id or a time; nil
 // where there is none.
 func first(c *calls.Call) *adk.Crossing {
 	for x := range operations(c) {
@@ -80,8 +80,8 @@ func first(c *calls.Call) *adk.Crossing {
 	return nil
 }
 
-// Line is a crossing of a run in a line; of a sub-agent, of which there may be several by
-// one name, with what it begins with.
+// Line is the line of a crossing of a run. For a sub-agent, of which several may have one name, it
+// adds what the sub-agent begins with.
 func Line(of *describe.Run, x *adk.Crossing) string {
 	line := of.Line(x)
 	if wire.IsDispatched(x) {
@@ -92,7 +92,7 @@ func Line(of *describe.Run, x *adk.Crossing) string {
 	return line
 }
 
-// operations are all that user code did in a call and below it, in the order of the calls.
+// operations are all operations of user code in a call and below it, in the order of the calls.
 func operations(c *calls.Call) iter.Seq[*adk.Crossing] {
 	return func(yield func(*adk.Crossing) bool) { each(c, yield) }
 }

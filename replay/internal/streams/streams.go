@@ -10,11 +10,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/subjects"
 )
 
-// Stream is a text in the pieces in which it was said, of which there is one at least.
+// Stream is a text in the pieces in which it was said; it has at least one piece.
 type Stream []*calls.Step
 
-// In are the streamed texts in a list of steps, by strand, kind and id, and these in the order in
-// which they begin.
+// In returns the streamed texts in a list of steps, by strand, kind and id, and their keys in the
+// order in which they begin.
 func In(steps []*calls.Step) (streams map[string]Stream, order []string) {
 	streams = map[string]Stream{}
 	for _, s := range steps {
@@ -30,7 +30,7 @@ func In(steps []*calls.Step) (streams map[string]Stream, order []string) {
 	return streams, order
 }
 
-// Text is all that is said.
+// Text is the whole text.
 func (s Stream) Text() string {
 	var b strings.Builder
 	for _, piece := range s {
@@ -39,17 +39,18 @@ func (s Stream) Text() string {
 	return b.String()
 }
 
-// Same reports whether two streams are of the same pieces.
+// Same reports whether two streams have the same pieces.
 func (s Stream) Same(other Stream) bool {
 	return slices.EqualFunc(s, other, func(a, b *calls.Step) bool { return a.X.Text == b.X.Text && a.X.Flag == b.X.Flag })
 }
 
-// SaysTheSame reports whether two streams say one text, in whatever pieces, and end it alike.
+// SaysTheSame reports whether two streams say the same text, in any pieces, and both end it or
+// neither does.
 func (s Stream) SaysTheSame(other Stream) bool {
 	return s.Text() == other.Text() && s[len(s)-1].X.Flag == other[len(other)-1].X.Flag
 }
 
-// OfSomething are the pieces that say something, or end the text.
+// OfSomething returns the pieces that are not empty, or that end the text.
 func (s Stream) OfSomething() Stream {
 	return slices.DeleteFunc(slices.Clone(s), func(s *calls.Step) bool { return wire.SaysNothing(s.X) })
 }

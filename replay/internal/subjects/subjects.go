@@ -1,8 +1,8 @@
-// Package subjects says what a step of a run is about: two steps of two runs that are about one
-// thing are held against each other.
+// Package subjects says what a step of a run is about: steps of two runs about the same thing are
+// compared with each other.
 //
-// Each function of a step gives a key, which two steps have in common that are alike in that; it is empty
-// for a step that is not told by this.
+// Each function returns a key that is equal for two steps that are alike in this respect; it is
+// empty for a step that cannot be matched in this way.
 package subjects
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// MadeID is a step that makes an id, with that.
+// MadeID is the key of a step that makes an id, by that id.
 func MadeID(s *calls.Step) string {
 	if id := wire.MadeID(s.X); id != "" && wire.OnlyMakes(s.X) {
 		return s.In.Strand + "\n" + id
@@ -22,7 +22,7 @@ func MadeID(s *calls.Step) string {
 	return ""
 }
 
-// Whole is a step with all that user code gave.
+// Whole is the key of a step by everything that user code gave.
 func Whole(known wire.Comparer, s *calls.Step) string {
 	strand := s.In.Strand + "\n"
 	switch {
@@ -34,8 +34,8 @@ func Whole(known wire.Comparer, s *calls.Step) string {
 	return strand + compare.ToldText(known, s.X)
 }
 
-// Of is what a step is about: the record, the stream, the gate, the path.
-// Calls are found by their paths or not at all.
+// Of is the key of a step by what it is about: the record, the stream, the gate, the path. Calls
+// have none; they are found by their paths or not at all.
 func Of(s *calls.Step) string {
 	x := s.X
 	if s.Call != nil {
@@ -45,7 +45,7 @@ func Of(s *calls.Step) string {
 	switch {
 	case x.Record != nil:
 		return key + x.Record.Key()
-	case x.Kind.Class() == adk.ClassFact: // its key says by whom, and not about what
+	case x.Kind.Class() == adk.ClassFact: // the key of a fact says by whom it is, and not about what
 		return key + x.Name
 	case !x.Kind.Uses(adk.FieldKey) && !x.Kind.Uses(adk.FieldName) || wire.EngineMakesID(x): // it is about nothing else
 		return key
@@ -55,8 +55,8 @@ func Of(s *calls.Step) string {
 	return key + x.Key + " " + x.Name
 }
 
-// Kind is the kind of an operation, and of which collection: of those about other things it is what
-// they have in common.
+// Kind is the key of an operation by its kind and collection: operations about different things
+// still have that in common.
 func Kind(s *calls.Step) string {
 	if s.Call != nil || s.X.Kind.Class() != adk.ClassOperation {
 		return ""
@@ -64,7 +64,7 @@ func Kind(s *calls.Step) string {
 	return s.In.Strand + "\n" + s.X.Kind.String() + " " + string(s.X.Collection)
 }
 
-// Pauses are those of some steps that sleep.
+// Pauses returns the steps that sleep.
 func Pauses(steps []*calls.Step) []*calls.Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s *calls.Step) bool { return s.Call != nil || !wire.IsPause(s.X) })
 }

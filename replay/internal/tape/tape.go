@@ -1,5 +1,5 @@
-// Package tape keeps a run that is made again as a trace would hold it, without writing
-// what is as it was recorded.
+// Package tape keeps a run that is made again in the form of a trace, without writing what is as it
+// was recorded.
 package tape
 
 import (
@@ -11,24 +11,25 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Tape keeps a new run as a trace would hold it. A crossing that says what was recorded at
-// its place is the recorded one: it is neither written nor read. All others go through the
-// lines of a trace, one by one, so that what is compared is what a trace has of them.
+// Tape keeps a new run in the form of a trace. A crossing that equals the recorded one in its place
+// is stored as the recorded one; it is neither written nor read. All others are written as a line
+// of a trace and read back, one by one, so that a comparison sees exactly what a trace would have
+// of them.
 type Tape struct {
 	known   wire.Comparer
 	want    []*adk.Crossing // the recording
 	options trace.Options
 	info    adk.RunInfo // of the new run
 	told    []*adk.Crossing
-	line    Pages // that was written and is not yet read
+	line    Pages // what was written and is not yet read
 	out     *trace.Writer
 	in      *trace.Reader // nil until there is a line
-	spare   *trace.Line   // for the next that is read; nil if none is to be used again
-	err     error         // why there is no more
+	spare   *trace.Line   // for the next line that is read; nil if none is free
+	err     error         // why the tape stopped
 }
 
-// New makes a tape for a run that is held against the recorded one, whose crossings are
-// want. Those of the run go through a trace of the given options.
+// New makes a tape for a run that is compared with the recorded one, whose crossings are want.
+// options are those of the trace through which differing crossings go.
 func New(known wire.Comparer, want []*adk.Crossing, options trace.Options) *Tape {
 	return &Tape{known: known, want: want, options: options}
 }
@@ -40,13 +41,13 @@ func (t *Tape) Observe(info adk.RunInfo) adk.Observer {
 	return t
 }
 
-// Begin is of no interest to it.
+// Begin does nothing.
 func (*Tape) Begin(adk.Step) {}
 
-// Park is of none either.
+// Park does nothing.
 func (*Tape) Park(int, func() bool) {}
 
-// Resume is of none either.
+// Resume does nothing.
 func (*Tape) Resume(int) {}
 
 // Tell keeps the crossing.
@@ -60,8 +61,8 @@ func (t *Tape) Tell(x *adk.Crossing) {
 	t.err = t.retell(x)
 }
 
-// recorded keeps the crossing that is recorded at the place of x, and reports whether x
-// says the same.
+// recorded stores the crossing that was recorded in the place of x if it equals x, and reports
+// whether it does.
 func (t *Tape) recorded(x *adk.Crossing) bool {
 	n := len(t.told)
 	if n >= len(t.want) || !t.identical(t.want[n], x) {
@@ -71,11 +72,11 @@ func (t *Tape) recorded(x *adk.Crossing) bool {
 	return true
 }
 
-// isRead reports whether a crossing is always read, since a reader goes by it: how deep
-// calls lie, and what media give.
+// isRead reports whether a crossing is always written and read, since later reading depends on it:
+// on how deep calls lie, and on what media give.
 func isRead(x *adk.Crossing) bool { return x.Kind.Class() == adk.ClassCall || wire.OpensMedia(x) }
 
-// retell keeps what a trace has of a crossing.
+// retell stores what a trace has of a crossing.
 func (t *Tape) retell(x *adk.Crossing) (err error) {
 	if err := t.out.Write(x); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (t *Tape) retell(x *adk.Crossing) (err error) {
 	return nil
 }
 
-// identical reports whether two crossings say the same, numbers and time too.
+// identical reports whether two crossings are the same, including numbers and time.
 func (t *Tape) identical(a, b *adk.Crossing) bool {
 	if a.Kind != b.Kind || a.Phase != b.Phase || a.Seq != b.Seq || !a.At.Equal(b.At) || a.Call != b.Call || a.Strand != b.Strand || a.Op != b.Op {
 		return false
@@ -110,28 +111,28 @@ func (t *Tape) identical(a, b *adk.Crossing) bool {
 	return !slices.ContainsFunc(a.Kind.Fields(a.Phase), func(use adk.FieldUse) bool { return !t.known.Same(use.Field, a, b) })
 }
 
-// Run is the run that was kept, and its crossings. Those that say what was recorded at
-// their place are the recorded ones. An error says why it could not be kept.
+// Run returns the run that was kept, and its crossings. Those that equal the recorded ones in their
+// places are the recorded ones. The error says why the run could not be kept.
 func (t *Tape) Run() (info adk.RunInfo, told []*adk.Crossing, err error) {
 	return t.info, t.told, t.err
 }
 
-// Pages hold what is written to them until it was read.
+// Pages hold what is written to them until it is read.
 type Pages struct {
 	all  [][]byte
-	read int // of the first
+	read int // how much of the first page
 }
 
-// pageSize is how much is held in one piece.
+// pageSize is the size of a page in bytes.
 const pageSize = 64 << 10
 
-// Write takes in text.
+// Write appends text. It never fails.
 func (p *Pages) Write(text []byte) (int, error) {
 	last := len(p.all) - 1
 	if last < 0 || cap(p.all[last])-len(p.all[last]) < len(text) {
 		size := pageSize
 		if last < 0 {
-			size = pageSize / 16 // most runs need no more
+			size = pageSize / 16 // enough for most runs
 		}
 		if last < 0 || len(p.all[last]) > 0 {
 			p.all = append(p.all, nil)
@@ -143,7 +144,7 @@ func (p *Pages) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Read gives what was written, and io.EOF where there is no more yet.
+// Read returns what was written, and io.EOF where there is nothing more yet.
 func (p *Pages) Read(into []byte) (int, error) {
 	if len(p.all) == 0 || p.read == len(p.all[0]) {
 		return 0, io.EOF
@@ -153,7 +154,7 @@ func (p *Pages) Read(into []byte) (int, error) {
 		return n, nil
 	}
 	p.read = 0
-	if len(p.all) == 1 && cap(p.all[0]) <= pageSize { // who writes a line and reads it needs no other page for the next
+	if len(p.all) == 1 && cap(p.all[0]) <= pageSize { // a line that was written and read leaves its page to the next
 		p.all[0] = p.all[0][:0]
 		return n, nil
 	}

@@ -1,6 +1,6 @@
-// Package ties finds answers of the world that were recorded so close to one another that no
-// trace tells which of them user code saw first: what a goroutine does with its answer is no
-// crossing, and another one may have overtaken it.
+// Package ties finds answers of the world that were recorded so close together that no trace shows
+// which of them user code saw first: what a goroutine does with its answer is no crossing, and
+// another goroutine may have overtaken it.
 package ties
 
 import (
@@ -16,15 +16,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// near is how far two answers are apart at most that may have been seen the other way round.
+// near is the longest time between two answers that user code may have seen the other way round.
 const near = 2 * time.Millisecond
 
-// most is how many of the other orders are worth a run each.
+// most is how many other orders are worth a run each.
 const most = 8
 
-// Orders gives other orders in which the answers of what a recorded call asked may have been
-// seen, those first whose answers came closest: in each, one of them comes before those just
-// before it. Of the end of such an ask it says in which place that comes now.
+// Orders returns other orders in which user code may have seen the answers to what a recorded call
+// asked, the closest answers first. In each order, one answer comes before those just before it:
+// the map has the new places of the delayed ones, by the numbers of the crossings that end their
+// asks.
 func Orders(in *calls.Call) []map[int]int {
 	type order struct {
 		apart time.Duration
@@ -52,12 +53,12 @@ func Orders(in *calls.Call) []map[int]int {
 	return late
 }
 
-// SameWords reports whether two texts say the same words, in whatever order: what was joined from
-// several answers is another text where these came in another order. Ids that are made at random are
-// words of no text.
+// SameWords reports whether two texts consist of the same words, in any order: a text that was
+// joined from several answers differs where these came in another order. Random ids do not count as
+// words.
 func SameWords(a, b string) bool { return slices.Equal(words(a), words(b)) }
 
-// spaces are how JSON writes what stands between words.
+// spaces replaces the escapes with which JSON writes white space.
 var spaces = strings.NewReplacer(`\n`, " ", `\r`, " ", `\t`, " ")
 
 func words(text string) (all []string) {
@@ -65,7 +66,7 @@ func words(text string) (all []string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-.", r)
 	}) {
-		if word = strings.TrimRight(word, "-."); word != "" { // the end of a sentence is no part of a word, and a sign is
+		if word = strings.TrimRight(word, "-."); word != "" { // the end of a sentence belongs to no word, but a sign does
 			all = append(all, word)
 		}
 	}
@@ -73,13 +74,13 @@ func words(text string) (all []string) {
 	return all
 }
 
-// AtOnce reports whether goroutines of user code's own ask the world in a call: of each ask isApart
-// says whether one of them made it. A nil call asks nothing.
+// AtOnce reports whether goroutines that user code started ask the world in a call. isApart reports
+// whether such a goroutine made an ask. A nil call asks nothing.
 func AtOnce(in *calls.Call, isApart func(*adk.Crossing) bool) bool {
 	return in != nil && slices.ContainsFunc(in.Script, func(s *calls.Step) bool { return wire.Asks(s.X) && isApart(s.X) })
 }
 
-// ended are the asks of a call that have an end, in the order of that.
+// ended returns the asks of a call that have an end, in the order of their ends.
 func ended(in *calls.Call) []*calls.Step {
 	asks := slices.DeleteFunc(slices.Clone(in.Script), func(s *calls.Step) bool { return !wire.Asks(s.X) || s.Done == nil })
 	slices.SortFunc(asks, func(a, b *calls.Step) int { return cmp.Compare(a.Done.Seq, b.Done.Seq) })

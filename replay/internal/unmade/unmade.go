@@ -1,4 +1,5 @@
-// Package unmade knows which recorded crossings strands of a new run have still to make.
+// Package unmade keeps track of the recorded crossings that the strands of a new run have still to
+// make.
 package unmade
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Strand is one of a new run.
+// Strand is a strand of a new run.
 type Strand interface {
 	comparable
 	// Ahead reports whether the strand has still to make a recorded crossing of its own, and
@@ -18,31 +19,31 @@ type Strand interface {
 	Ahead(seq int) (ahead, never bool)
 }
 
-// Crossings are the recorded crossings that strands have still to make: those that others wait
-// for, by why. They are looked through from the first that is not made on, or every step
-// would look at every strand.
+// Crossings are the recorded crossings that strands have still to make, grouped by the reason why
+// others wait for them. Each group is searched from its first crossing that is not made; otherwise
+// every step would look at every strand.
 type Crossings[S Strand] struct {
 	Every, Shared, Aborting Lines
-	Turns                   Lines // those that TakesTurn has
+	Turns                   Lines // those for which TakesTurn is true
 	OfGate                  map[string]*Lines
 	by                      map[int]S             // the strands of the new run, by the recorded ones
 	forks                   map[int]*adk.Crossing // of the recorded strands
 }
 
-// TakesTurn reports whether a recorded crossing is one from which on user code of a strand goes on
-// with what it did not know before: it begins, or has an answer of the world. What it looks at then
+// TakesTurn reports whether user code goes on after a recorded crossing with something that it did
+// not know before: its strand begins, or it gets an answer of the world. What it looks at then,
 // other strands may look at too.
 func TakesTurn(x *adk.Crossing) bool {
 	return x.Kind == adk.KindCall && x.Seam.Label == adk.LabelStrand || wire.EndsAsk(x)
 }
 
-// Lines are recorded crossings in their order. Those before next are made, or will not be.
+// Lines are recorded crossings in order. Those before next are made, or never will be.
 type Lines struct {
 	lines []*adk.Crossing
 	next  int
 }
 
-// New are all of a recording, whose first strand is one of the new run.
+// New has all crossings of a recording. Its first strand is made by first.
 func New[S Strand](t *calls.Tree, first S) *Crossings[S] {
 	c := &Crossings[S]{by: map[int]S{0: first}, forks: map[int]*adk.Crossing{}, OfGate: map[string]*Lines{}}
 	c.Every.lines = t.Lines
@@ -50,7 +51,7 @@ func New[S Strand](t *calls.Tree, first S) *Crossings[S] {
 		c.Every.lines = slices.DeleteFunc(slices.Clone(t.Lines), wire.IsCancel)
 	}
 	for _, x := range c.Every.lines {
-		if wire.Forks(x) && x.Strand < x.ID { // else an edited file says that a strand comes from itself
+		if wire.Forks(x) && x.Strand < x.ID { // in an edited file a strand may seem to fork itself
 			c.forks[x.ID] = x
 		}
 		if t.Shares(x) {
@@ -72,8 +73,9 @@ func New[S Strand](t *calls.Tree, first S) *Crossings[S] {
 	return c
 }
 
-// Begins notes that a strand was forked, behind a recorded crossing. It may be later than in the
-// recording, where what it makes was given up already.
+// Begins notes that the new strand s, forked after the crossing behind, makes a recorded strand. If
+// that happens later than in the recording, its crossings may have been given up already, so Begins
+// looks at them again.
 func (c *Crossings[S]) Begins(s S, recorded, behind int) {
 	c.by[recorded] = s
 	for _, l := range []*Lines{&c.Every, &c.Shared, &c.Aborting, &c.Turns} {
@@ -90,8 +92,8 @@ func (l *Lines) rewind(seq int) {
 	}
 }
 
-// Before reports whether a strand other than s has still to make one of some crossings before a
-// place: itself, or a strand that it has not forked yet.
+// Before reports whether a strand other than s has still to make a crossing of l before a place,
+// either itself or through a strand that it has not forked yet.
 func (c *Crossings[S]) Before(s S, seq int, l *Lines) bool {
 	if l == nil {
 		return false
@@ -108,8 +110,8 @@ func (c *Crossings[S]) Before(s S, seq int, l *Lines) bool {
 	return false
 }
 
-// maker is the strand that makes a crossing, or forks the one that does; nobody where it has
-// passed that, and never where it cannot come back to it.
+// maker is the strand that makes a crossing, or that forks the strand which does. It is the zero S
+// if that strand has passed the place; never is true if it cannot come back to it.
 func (c *Crossings[S]) maker(x *adk.Crossing) (by S, never bool) {
 	var nobody S
 	for c.by[x.Strand] == nobody {

@@ -14,15 +14,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// span is a while, from the first to the last moment of it.
+// span is a period of time, with both ends.
 type span struct{ from, to time.Time }
 
-// meets reports whether two have a moment in common.
+// meets reports whether two spans overlap.
 func (s span) meets(other span) bool { return !s.from.After(other.to) && !other.from.After(s.to) }
 
-// wallTime says where a new trace has a time in it that is neither of the recording nor of the
-// turn's clock, but of the clock of the machine in the while in which the trace was made; empty
-// where it has none. That is found without running anything again.
+// wallTime says where a new trace has a time of the machine's clock: one that lies within the
+// period in which the trace was made, and is neither in the recording nor within the turn's own
+// time. It is empty where there is none. wallTime runs nothing again.
 func wallTime(recorded, made io.Reader, while span, reading trace.Options) (string, error) {
 	was, err := linesOf(recorded, reading)
 	if err != nil {
@@ -62,7 +62,7 @@ func wallTime(recorded, made io.Reader, while span, reading trace.Options) (stri
 	return "", nil
 }
 
-// linesOf are the lines of a trace.
+// linesOf reads the lines of a trace.
 func linesOf(in io.Reader, reading trace.Options) (*calls.Tree, error) {
 	r, err := trace.NewReader(in, reading)
 	if err != nil {
@@ -75,12 +75,12 @@ func linesOf(in io.Reader, reading trace.Options) (*calls.Tree, error) {
 	return calls.Of(t), nil
 }
 
-// times are how programs write a time: RFC 3339 and what is like it, as Time.String and databases
-// have it, and the seconds since 1970, or thousandths, millionths and milliardths of them.
+// times matches the forms in which programs write a time: RFC 3339 and similar forms, such as those
+// of Time.String and databases, and seconds, milliseconds, microseconds or nanoseconds since 1970.
 var times = regexp.MustCompile(`(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d{1,9})?(?:Z|( ?[+-]\d\d):?(\d\d))?|\b\d{10}(?:\d{3}){0,3}\b`)
 
-// eachTime gives each text in the fields of a crossing that may be a time, with the whiles that it
-// may stand for, as exactly as it is written, until one is found.
+// eachTime calls found with each text in the fields of a crossing that may be a time, and the spans
+// that it may stand for, as exact as it is written, until found returns true.
 func eachTime(known *wire.Sentinels, x *adk.Crossing, found func(label, text string, spans []span) bool) bool {
 	for _, use := range x.Kind.Fields(x.Phase) {
 		text := wire.Comparer{Sentinels: known}.Text(use.Field, x)
@@ -93,7 +93,8 @@ func eachTime(known *wire.Sentinels, x *adk.Crossing, found func(label, text str
 	return false
 }
 
-// spansOf are the whiles that a match of times may stand for: without a zone the machine's too.
+// spansOf returns the spans that a match of times may stand for. Without a zone it may be a time of
+// the machine's zone, too.
 func spansOf(m []string) []span {
 	if m[1] == "" {
 		unit := time.Second
@@ -132,5 +133,5 @@ func spansOf(m []string) []span {
 	return spans
 }
 
-// lasting is the while from a moment that is exact to a unit.
+// lasting is the span of a moment that is exact to a unit.
 func lasting(at time.Time, unit time.Duration) span { return span{at, at.Add(unit - 1)} }

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// clearText is what a recording says. It is asked once for each secret.
+// clearText is the text of a recording. It is searched once for each secret.
 type clearText struct {
 	texts strings.Builder
 	asked int
-	index *suffixarray.Index // from when it pays
+	index *suffixarray.Index // made when it pays
 }
 
-// askedMuch is from how many questions on an index costs less than to look through all texts.
+// askedMuch is the number of searches from which an index costs less than searching all texts.
 const askedMuch = 500
 
-// add takes in a text, before the first question.
+// add appends a text. All texts must be added before the first search.
 func (c *clearText) add(text string) {
 	c.texts.WriteString(text)
 	c.texts.WriteByte(0)
 }
 
-// has reports whether a text of it holds one.
+// has reports whether one of the texts contains a text.
 func (c *clearText) has(text string) bool {
 	if c.asked++; c.asked < askedMuch {
 		return strings.Contains(c.texts.String(), text)

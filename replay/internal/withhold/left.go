@@ -16,10 +16,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Left is a new run as the rules leave it, and what knows all that they have found, which is nil
-// where there are none. What live code has encoded of the recording's placeholders, the recording
-// has as encodings of what they stand for: so it is written. The secrets that it has of its own are
-// the placeholders that they stand for.
+// Left is what the rules leave of a new run, and the writer that knows everything they have found;
+// the writer is nil where there are no rules. Where live code has encoded placeholders of the
+// recording, Left has the recorded encodings of what they stand for. Where live code has secrets of
+// its own, it has the placeholders for which they stand.
 func (w *Run) Left(run *trace.Trace, options trace.Options) (left *trace.Trace, by *redacting.Writer, err error) {
 	left = withRequests(run, w.own.Requests())
 	instead := map[string]string{}
@@ -42,7 +42,7 @@ func (w *Run) Left(run *trace.Trace, options trace.Options) (left *trace.Trace, 
 	return left, by, err
 }
 
-// withRequests is a run whose asks, by their numbers, ask for what was recorded.
+// withRequests is a run in which the requests of asks, by their numbers, are replaced.
 func withRequests(run *trace.Trace, recorded map[int]json.RawMessage) *trace.Trace {
 	if len(recorded) == 0 {
 		return run
@@ -58,7 +58,7 @@ func withRequests(run *trace.Trace, recorded map[int]json.RawMessage) *trace.Tra
 	return &left
 }
 
-// eachNew gives the texts of a new run, and its streams.
+// eachNew calls give with each text and each stream of a new run.
 func (w *Run) eachNew(run *trace.Trace, give func(text string)) error {
 	w.got = nil
 	for _, line := range run.All() {
@@ -76,7 +76,7 @@ func (w *Run) eachNew(run *trace.Trace, give func(text string)) error {
 	return nil
 }
 
-// inBytes is a text as code has it: of bytes the format writes the base64.
+// inBytes is a text as code has it: the format writes bytes in base64.
 func inBytes(use adk.FieldUse, place, text string) string {
 	of, name := path.Split(place)
 	ofResult := name == wire.ResultBytes && (use.Field == adk.FieldResult || strings.HasSuffix(of, "/"+wire.EventResults+"/"))
@@ -90,7 +90,7 @@ func inBytes(use adk.FieldUse, place, text string) string {
 	return string(data)
 }
 
-// Redacted is a run without what rules find, and what knows all that they have found.
+// Redacted is a run without what rules find, and the writer that knows everything they have found.
 func Redacted(run *trace.Trace, rules *redact.Rules, options trace.Options) (*trace.Trace, *redacting.Writer, error) {
 	return written(run, rules, nil, options)
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// This file holds what live code says against the placeholders of a recording. Between the
-// recorded words stands the secret. Where the words are others, or a crossing is gone that had
-// a placeholder, any word that the recording does not say may be it.
+// This file compares what live code says with the placeholders of a recording. The secret is what
+// is between the recorded words. Where the words differ, or a crossing with a placeholder is
+// missing, any word that the recording does not say may be the secret.
 
-// liveText is a text of the new run: at a place of a crossing, or, where that is nil, a stream.
+// liveText is a text of the new run: in a place of a crossing, or a stream if x is nil.
 type liveText struct {
 	x     *adk.Crossing
 	field adk.Field
@@ -30,7 +30,7 @@ type liveText struct {
 	alone bool // its crossing has no counterpart
 }
 
-// seq is the crossing that says the text; of a stream the last.
+// seq is the crossing that has the text; for a stream it is the last one.
 func (w *Run) seq(t liveText) int {
 	if t.x == nil {
 		return len(w.got)
@@ -38,8 +38,9 @@ func (w *Run) seq(t liveText) int {
 	return t.x.Seq
 }
 
-// reworded gives what live code says for placeholders: in what it has between the recorded
-// words, around where these are others, with the words that may be the secret.
+// reworded calls in with what live code says for placeholders if the recorded words around them are
+// the same. Otherwise it calls around with each text that may say them, and the words in it that
+// may be the secret.
 func (w *Run) reworded(in func(template string, found []string, t liveText), around func(t liveText, placeholder string, words ...string)) error {
 	var gone []string // templates of crossings without a counterpart
 	paired := make([]bool, len(w.got)+1)
@@ -92,13 +93,13 @@ func (w *Run) reworded(in func(template string, found []string, t liveText), aro
 	return nil
 }
 
-// textPlace is where in a crossing a text stands.
+// textPlace is a place in a crossing.
 type textPlace struct {
 	field adk.Field
 	place string
 }
 
-// byPlace are texts of one crossing by where they stand.
+// byPlace returns the indexes of the texts of one crossing by their places.
 func byPlace(texts []liveText) map[textPlace]int {
 	at := make(map[textPlace]int, len(texts))
 	for i, t := range texts {
@@ -138,9 +139,10 @@ func (w *Run) pair(marked, said []liveText, in func(string, []string, liveText),
 	w.missing(others, rest, around)
 }
 
-// missing gives the texts that may say what had placeholders which stand there no more: by their
-// kinds, since the rules number anew what they find in live code. Of the placeholders of a kind
-// the one counts that is found in the fewest texts.
+// missing calls around with the texts that may say what had placeholders that are now missing. It
+// compares placeholders by kind, since the rules number anew what they find in live code. Of
+// several missing placeholders of a kind, the one counts whose secret is found from the latest
+// crossing on.
 func (w *Run) missing(templates []string, said []liveText, around func(liveText, string, ...string)) {
 	left := map[string]int{}
 	for _, t := range said {
@@ -178,11 +180,11 @@ func (w *Run) missing(templates []string, said []liveText, around func(liveText,
 	}
 }
 
-// hashLike finds what may be the hash of a body, or the beginning of one. Nothing else says what a
-// placeholder of that kind stands for.
+// hashLike matches what may be the hash of a body, or its beginning: a placeholder of that kind
+// stands for nothing else.
 var hashLike = regexp.MustCompile(fmt.Sprintf(`[0-9a-f]{%d}`, redacting.LeastHash))
 
-// liveTexts are the texts of a crossing, or those of them that are such.
+// liveTexts returns the texts of a crossing for which such is true; all of them if such is nil.
 func (w *Run) liveTexts(x *adk.Crossing, such func(string) bool) (texts []liveText, err error) {
 	err = w.texts(x, func(use adk.FieldUse, place, text string) {
 		if such == nil || such(text) {
@@ -192,8 +194,8 @@ func (w *Run) liveTexts(x *adk.Crossing, such func(string) bool) (texts []liveTe
 	return texts, err
 }
 
-// given gives what the turn has in the place of placeholders, in whatever form: live code may
-// know that from elsewhere, though the run is given what was recorded.
+// given calls give with what the turn has in the place of placeholders, in every encoding: live
+// code may know that from elsewhere, although the run is given what was recorded.
 func (w *Run) given(give func(placeholder, secret string)) {
 	first := *w.want[0]
 	first.Text, first.Texts, first.Value = w.turn.SystemPrompt, w.turn.Instructions, w.turn.Stash
@@ -203,7 +205,7 @@ func (w *Run) given(give func(placeholder, secret string)) {
 	}
 	said, err := w.liveTexts(&first, nil)
 	if err != nil {
-		return // what is not live may be anything
+		return // what is not live may have any type
 	}
 	w.pair(marked, said, func(template string, found []string, _ liveText) {
 		for i, placeholder := range wire.Placeholder.FindAllString(template, -1) {
@@ -217,7 +219,7 @@ func (w *Run) given(give func(placeholder, secret string)) {
 	}, func(liveText, string, ...string) {})
 }
 
-// learnTaken learns which secrets the rules have taken out of what live code says.
+// learnTaken finds out which secrets the rules have removed from what live code says.
 func (w *Run) learnTaken(run []*adk.Crossing) error {
 	for i, want := range w.want {
 		at := w.beside[i]
@@ -251,7 +253,7 @@ func (w *Run) learnTaken(run []*adk.Crossing) error {
 	return nil
 }
 
-// learnTakenIn is learnTaken for one text, which the rules have made another.
+// learnTakenIn is learnTaken for one text that the rules have changed.
 func (w *Run) learnTakenIn(template, said, left string, seq int) {
 	before, after := inPlace(template, said), inPlace(template, left)
 	if before == nil || after == nil {
@@ -265,9 +267,10 @@ func (w *Run) learnTakenIn(template, said, left string, seq int) {
 	}
 }
 
-// takenFrom is the crossing from which on what a placeholder stands for is found wherever live
-// code says it: where it is given, or a rule takes it out of what live code says. A pattern
-// does so everywhere; but a path may have found what no pattern of that kind does.
+// takenFrom is the crossing from which on the secret of a placeholder is found wherever live code
+// says it: from the first crossing in which the turn gives it or a rule removes it from what live
+// code says; math.MaxInt if there is none. It is 0 for a kind that a pattern of the rules finds,
+// because a pattern finds it everywhere, unless a path may have found it instead.
 func (w *Run) takenFrom(placeholder string) int {
 	kind := wire.Placeholder.FindStringSubmatch(placeholder)[1]
 	if w.rules != nil && !w.byPath[placeholder] &&
@@ -280,7 +283,7 @@ func (w *Run) takenFrom(placeholder string) int {
 	return math.MaxInt
 }
 
-// nameOf is the name under which a text stands, which a path may go by.
+// nameOf is the name of a text, by which a path may find it.
 func nameOf(x *adk.Crossing, use adk.FieldUse, place string) string {
 	for _, name := range slices.Backward(strings.Split(place, "/")) {
 		if _, err := strconv.Atoi(name); name != "" && name[0] != '$' && err != nil {
@@ -294,7 +297,7 @@ func nameOf(x *adk.Crossing, use adk.FieldUse, place string) string {
 }
 
 // inPlace is what a text has in the places of a template's placeholders; nil where the words
-// between them are others.
+// between them differ.
 func inPlace(template, text string) []string {
 	between := wire.Placeholder.Split(template, -1)
 	for i, part := range between {
@@ -307,8 +310,8 @@ func inPlace(template, text string) []string {
 	return found[1:]
 }
 
-// besideItsOwn reports whether a placeholder stands in its place still, among words that are new:
-// what was taken out is that, and the words are no part of it.
+// besideItsOwn reports whether a placeholder is still in its place, next to new words: the
+// placeholder is what was removed, and the words are not part of it.
 func besideItsOwn(template string, found []string) bool {
 	for i, placeholder := range wire.Placeholder.FindAllStringSubmatch(template, -1) {
 		for _, left := range wire.Placeholder.FindAllStringSubmatch(found[i], -1) {
@@ -320,7 +323,7 @@ func besideItsOwn(template string, found []string) bool {
 	return false
 }
 
-// placeWords are the words of a text, without its placeholders and the signs around them.
+// placeWords are the words of a text, without its placeholders and the signs around words.
 func placeWords(text string) (words []string) {
 	for _, part := range wire.Placeholder.Split(text, -1) {
 		for _, word := range strings.FieldsFunc(part, func(r rune) bool {
@@ -334,9 +337,9 @@ func placeWords(text string) (words []string) {
 	return words
 }
 
-// SaysSecret is an error where what the rules have left of a run still says what the recording
-// has a placeholder for, or may say it in other words: a path finds a secret only where its
-// seam is live, and code may know it from elsewhere.
+// SaysSecret returns an error if a run, after redaction by the rules, still says something for
+// which the recording has a placeholder, or may say it in other words. A path finds a secret only
+// where its seam is live, and code may know it from elsewhere.
 func (w *Run) SaysSecret() error {
 	var said error
 	refuse := func(seq int, placeholder, how string) {
@@ -365,7 +368,7 @@ func (w *Run) SaysSecret() error {
 	}
 	err := w.reworded(func(template string, found []string, t liveText) {
 		for j, placeholder := range wire.Placeholder.FindAllString(template, -1) {
-			if w.isSecret(found[j]) && !wire.Placeholder.MatchString(found[j]) { // from which the rules took what they find
+			if w.isSecret(found[j]) && !wire.Placeholder.MatchString(found[j]) { // the rules removed what they find
 				refuse(w.seq(t), placeholder, inTheClear)
 			}
 		}

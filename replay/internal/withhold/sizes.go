@@ -7,8 +7,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/forging"
 )
 
-// WithSizes has those who make artifacts of tool calls again leave out what
-// redaction took from their marks (ART-25).
+// WithSizes returns a context with which artifacts of tool calls are made again without the parts
+// of their marks that redaction removed (ART-25).
 func WithSizes(ctx context.Context, recorded []*adk.Crossing) context.Context {
 	var sizes map[string]forging.Size
 	for _, x := range recorded {

@@ -1,7 +1,7 @@
-// Package withhold finds, in the new run of a redacted recording, what stands there for what
-// was taken out of it. It goes by the rules where there are any, and by the placeholders of
-// the recording: what stands where one was recorded is withheld, there and wherever the new
-// run says it again, and so is what the turn has there, live or not.
+// Package withhold finds, in the new run of a redacted recording, the secrets that were removed
+// from the recording. It uses the rules if there are any, and the placeholders of the recording:
+// what is in the place of a placeholder is withheld, there and wherever the new run says it again.
+// The same goes for what the turn has in such a place, live or not.
 package withhold
 
 import (
@@ -22,56 +22,58 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// leastWithheld is the length from which what stands in the place of a placeholder is
-// looked for elsewhere.
+// leastWithheld is the length in bytes from which a text in the place of a placeholder is looked
+// for elsewhere.
 const leastWithheld = 4
 
 // labelPiece is the name of the field that holds a piece of an answer.
 const labelPiece = "piece"
 
-// What a report says that is not compared in the replay of a redacted recording.
+// What a report lists as not compared in the replay of a redacted recording.
 const (
-	// NumbersInLogs is said always: a line of the log may count what was redacted.
+	// NumbersInLogs is always listed: a line of the log may count what was redacted.
 	NumbersInLogs = "the numbers in lines of the log, which may count it"
-	// Counts is said beside what differs: that may be why, and nobody can tell.
+	// Counts is listed when something differs: this may be the reason, and it cannot be found out.
 	Counts = "what live code counts of a redacted text: it has the length and the tokens of its placeholder, " +
 		"so that a budget, for one, may decide otherwise than it did though its code is the same"
 )
 
-// Run is the new run of a redacted recording, and what of it is secret.
+// Run is the new run of a redacted recording, and what is secret in it.
 type Run struct {
 	fields    wire.Apart
-	turn      adk.RawTurn   // that live code is given
-	rules     *redact.Rules // nil where nobody has any
+	turn      adk.RawTurn   // what live code is given
+	rules     *redact.Rules // nil where none are known
 	own       *ownsecrets.Secrets
 	want, got []*adk.Crossing
-	beside    []int // for each recorded crossing the number of its counterpart, 0 for none
+	beside    []int // for each recorded crossing, the number of its counterpart; 0 for none
 
 	clear   clearText        // all texts of the recording
-	said    encoded.Recorded // the same
-	marked  bool             // there is a placeholder among them
-	byPath  map[string]bool  // the placeholders that stand where a path says so
-	taken   map[string]int   // those whose secret is found wherever live code says it, from a crossing on
+	said    encoded.Recorded // the same texts, to decode placeholders
+	marked  bool             // one of the texts has a placeholder
+	byPath  map[string]bool  // the placeholders that a path of the rules found
+	taken   map[string]int   // the placeholders whose secrets are found everywhere, and from which crossing on
 	secrets []redact.Pattern
-	known   map[redact.Pattern]bool // the same
-	placed  map[string]string       // what stands for a whole text, by crossing, field and place
+	known   map[redact.Pattern]bool // the patterns in secrets
+	placed  map[string]string       // the placeholder for a text that is withheld as a whole, by crossing, field and place
 	streams map[string]*[2]strings.Builder
-	order   []string // of streams
+	order   []string // the keys of streams, in order
 }
 
-// New reads a recording, whose fields are written so, of a run that is made again with a turn,
-// which may hold what was taken out; own are the secrets that its live code had of its own.
+// New reads a recording, whose fields are written in the form of fields. turn is what the run is
+// made again with; it may hold what was removed. own are the secrets that its live code had of its
+// own.
 func New(fields wire.Apart, recorded []*adk.Crossing, turn adk.RawTurn, rules *redact.Rules, own *ownsecrets.Secrets) (*Run, error) {
 	w := &Run{fields: fields, turn: turn, rules: rules, own: own, want: recorded, byPath: map[string]bool{}, taken: map[string]int{},
 		known: map[redact.Pattern]bool{}, placed: map[string]string{}, streams: map[string]*[2]strings.Builder{}}
 	return w, w.read()
 }
 
-// Marked reports whether there is a placeholder in the recording.
+// Marked reports whether the recording has a placeholder.
 func (w *Run) Marked() bool { return w.marked }
 
-// Hold puts the new run beside the recording: as it was made and as the rules have left it,
-// and of each recorded crossing the number of its counterpart, 0 for none.
+// Hold takes the new run to compare with the recording: made is the run as it was made, left is
+// what the rules have left of it, and beside has, for each recorded crossing, the number of its
+// counterpart; 0 for none.
 func (w *Run) Hold(beside []int, made, left []*adk.Crossing) error {
 	w.beside, w.got = beside, left
 	if err := w.readNew(); err != nil {
@@ -84,7 +86,7 @@ func (w *Run) Hold(beside []int, made, left []*adk.Crossing) error {
 	return w.learnTaken(made)
 }
 
-// read takes in the texts of the recording.
+// read collects the texts of the recording.
 func (w *Run) read() error {
 	for _, x := range w.want {
 		err := w.texts(x, func(use adk.FieldUse, place, text string) {
@@ -108,7 +110,7 @@ func (w *Run) read() error {
 	return nil
 }
 
-// readNew takes in the streams of the new run.
+// readNew collects the streams of the new run.
 func (w *Run) readNew() error {
 	for _, sides := range w.streams {
 		sides[1].Reset()
@@ -122,7 +124,7 @@ func (w *Run) readNew() error {
 	return nil
 }
 
-// texts gives the texts of a crossing's fields, but for the words of the format.
+// texts calls give with the texts of a crossing's fields, without the words of the format itself.
 func (w *Run) texts(x *adk.Crossing, give func(use adk.FieldUse, place, text string)) error {
 	for _, use := range x.Kind.Fields(x.Phase) {
 		if wire.IsOfFormat(use.Field) {
@@ -143,8 +145,8 @@ func (w *Run) texts(x *adk.Crossing, give func(use adk.FieldUse, place, text str
 	return nil
 }
 
-// stream adds a text to the stream that it is a part of: the deltas under one id, or what
-// stands at one place of the pieces of an answer. side is 0 for the recording.
+// stream adds a text to the stream that it is part of: the deltas of one id, or what is in one
+// place of the pieces of an answer. side is 0 for the recording and 1 for the new run.
 func (w *Run) stream(x *adk.Crossing, use adk.FieldUse, place, text string, side int) {
 	if use.Label != wire.EventDelta && use.Label != labelPiece && !strings.HasSuffix(place, "/"+wire.EventDelta) {
 		return
@@ -158,7 +160,7 @@ func (w *Run) stream(x *adk.Crossing, use adk.FieldUse, place, text string, side
 	w.streams[key][side].WriteString(text)
 }
 
-// usualPatterns find what is withheld wherever it stands, by its kind.
+// usualPatterns match what is withheld wherever it appears, by kind.
 var usualPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 	patterns := map[string]*regexp.Regexp{}
 	for _, p := range redact.UsualSecrets().Patterns {
@@ -167,8 +169,8 @@ var usualPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return patterns
 })
 
-// Learn finds out what is secret in the new run: the usual secrets, where no rules say
-// better, and what stands in the place of placeholders.
+// Learn finds out what is secret in the new run: the usual secrets, if there are no rules, and what
+// is in the place of placeholders.
 func (w *Run) Learn() error {
 	if w.rules == nil {
 		for _, x := range w.got {
@@ -188,8 +190,9 @@ func (w *Run) Learn() error {
 	}, w.hide)
 }
 
-// hide withholds a text of the new run as a whole, and everywhere the words in it that may be
-// a secret. One that has no counterpart hides nothing elsewhere: there may be many.
+// hide withholds a whole text of the new run, and everywhere those words in it that may be a
+// secret. A text whose crossing has no counterpart hides nothing elsewhere, because there may be
+// many of them.
 func (w *Run) hide(t liveText, placeholder string, words ...string) {
 	if t.x == nil {
 		words = append(words, t.text)
@@ -215,13 +218,14 @@ func placeOf(x *adk.Crossing, f adk.Field, place string) string {
 	return fmt.Sprintf("%d %s%s", x.Seq, f, place)
 }
 
-// liveKind is the kind of what live code says in the place of a text with a placeholder.
+// liveKind is the kind of placeholder for what live code says in the place of a text with a
+// placeholder.
 func liveKind(template string) string {
 	return "live-" + wire.Placeholder.FindStringSubmatch(template)[1]
 }
 
-// held takes what live code says in the place of placeholders for secrets, and reports
-// whether they are all looked for from now on, so that the place itself may say the rest.
+// held takes what live code says in the place of placeholders for secrets. It reports whether all
+// of them are looked for from now on, so that the rest of the text may be shown.
 func (w *Run) held(template string, found []string) bool {
 	kinds := wire.Placeholder.FindAllString(template, -1)
 	all := true
@@ -231,9 +235,10 @@ func (w *Run) held(template string, found []string) bool {
 	return all
 }
 
-// secret has a text looked for, and reports whether it is, or need not be: what the
-// recording says in the clear is none, nor what code is handed in the place of a number, nor
-// what the replay calls itself where it settles a gate.
+// secret adds a text to what is looked for. It reports whether the text is looked for, or need not
+// be: an empty text, the 0 that code gets in the place of a number, the name of the replay where it
+// settles a gate, and placeholders are not secret. It returns false if the text is too short or the
+// recording says it in the clear.
 func (w *Run) secret(kind, text string) bool {
 	if text == "" || text == "0" || text == wire.ByReplay || wire.Placeholder.FindString(text) == text {
 		return true
@@ -249,8 +254,7 @@ func (w *Run) secret(kind, text string) bool {
 	return true
 }
 
-// isSecret reports whether what stands in the place of a placeholder is one that can be looked
-// for.
+// isSecret reports whether a text in the place of a placeholder can be looked for.
 func (w *Run) isSecret(text string) bool {
 	return len(text) >= leastWithheld && wire.Placeholder.FindString(text) != text && utf8.ValidString(text) && !w.clear.has(text)
 }
@@ -258,10 +262,10 @@ func (w *Run) isSecret(text string) bool {
 // Found reports whether Learn has found anything.
 func (w *Run) Found() bool { return len(w.secrets) > 0 || len(w.placed) > 0 }
 
-// Secrets are what is looked for wherever the new run says it.
+// Secrets are the patterns of what is withheld wherever the new run says it.
 func (w *Run) Secrets() []redact.Pattern { return w.secrets }
 
-// Replace puts placeholders in the place of the texts of the new run that are withheld whole.
+// Replace puts placeholders in the place of texts of the new run that are withheld as a whole.
 func (w *Run) Replace(lines []*adk.Crossing) error {
 	for _, x := range lines {
 		for _, use := range x.Kind.Fields(x.Phase) {

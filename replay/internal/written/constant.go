@@ -14,14 +14,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 )
 
-// named is a constant of a package that is a number or a duration.
+// named is a constant of a package whose value is a number or a duration.
 type named struct {
 	value constant.Value
-	unit  bool // a duration, in nanoseconds
+	unit  bool // it is a duration, in nanoseconds
 	at    found
 }
 
-// says reports whether the constant is what a field has.
+// says reports whether a field has the value of the constant.
 func (n named) says(field string) bool {
 	if ns, exact := constant.Int64Val(constant.ToInt(n.value)); n.unit && exact {
 		return field == strconv.Quote(time.Duration(ns).String())
@@ -31,11 +31,11 @@ func (n named) says(field string) bool {
 	return err == nil && !n.unit && value == want
 }
 
-// units are the constants of package time that durations are made of.
+// units are the constants of package time from which durations are made.
 var units = map[string]time.Duration{"Nanosecond": time.Nanosecond, "Microsecond": time.Microsecond, "Millisecond": time.Millisecond,
 	"Second": time.Second, "Minute": time.Minute, "Hour": time.Hour}
 
-// constants takes in those that a specification names with a value of literals and units.
+// constants adds the constants of a specification whose values consist of literals and units.
 func (d *declaration) constants(spec *ast.ValueSpec) {
 	for i, value := range spec.Values {
 		if v, unit, known := d.evaluated(value); known {
@@ -71,8 +71,8 @@ func (d *declaration) evaluated(e ast.Expr) (v constant.Value, unit, known bool)
 	return nil, false, false
 }
 
-// Constant is where a constant is given the number or the duration that a field has now, of those that the
-// line of a place names; none of several.
+// Constant is the declaration of a constant that the line used names and whose value is the number
+// or duration that a field has now; none if there are several.
 func (s *Source) Constant(used, now string) codeplace.Place {
 	file, line, known := codeplace.Parse(used)
 	if !known || !s.files[file] {
@@ -106,8 +106,8 @@ func (s *Source) Constant(used, now string) codeplace.Place {
 	return oneOf(all)
 }
 
-// Constant is the line that gives the first thing that differs its value, by a name that stands in the line
-// of a place; empty where none does.
+// Constant is the line that gives the first field that differs its value, by a constant that the
+// line used names; empty where there is none.
 func Constant(fields []compare.FieldDiff, used string) string {
 	if len(fields) == 0 || !fields[0].Input {
 		return ""

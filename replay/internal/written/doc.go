@@ -1,5 +1,4 @@
-// Package written finds where the source of a program says what a replay found to be other
-// than recorded and no operation leads to: the words of a prompt, the list of a pipeline, the
-// options of an executor that a library makes. It names a line where one alone can be meant,
-// and else none.
+// Package written finds the line of a program's source for a difference that no operation leads to:
+// the words of a prompt, the list of a pipeline, the options of an executor that a library makes.
+// It names a line only if exactly one can be meant.
 package written

@@ -28,50 +28,51 @@ import (
 	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
-// Source is what the source of a module says. The zero value says nothing.
+// Source is an index of the source of a module. The zero value is empty.
 type Source struct {
-	words     map[string][]found // whole texts, each where it is said
-	pieces    map[string][]piece // of texts, by how they begin
-	longest   int                // of the pieces
-	values    map[string][]value // by the path of the package that their type is of
-	members   map[string][]found // where members are given a value, by the name in small letters
-	assigned  map[string][]found // those of them to which it is assigned
-	tags      map[string][]found // fields, by what they are called in JSON
+	words     map[string][]found // whole texts that code says
+	pieces    map[string][]piece // parts of texts, by their beginnings
+	longest   int                // the length of the longest piece
+	values    map[string][]value // composite literals, by the path of the package of their type
+	members   map[string][]found // where members are given a value, by their names in small letters
+	assigned  map[string][]found // those of them that are assigned to
+	tags      map[string][]found // fields, by their names in JSON
 	indexed   map[string][]found // where something is looked up by a text
-	said      map[string][]int   // the declarations that have a text in them, looked up or said
+	said      map[string][]int   // the declarations that contain a text, sorted
 	deadlines []deadline
-	cancels   map[string][]found // where a context is cancelled, by what the cause is called: empty where that is said there
+	cancels   map[string][]found // where a context is cancelled, by the name of the cause; empty where the cause is made there
 	numbers   map[string][]named // constants, by folder and name
-	listed    map[string][]found // elements of lists that a function makes, by the path of its package
-	files     map[string]bool    // that are read
+	listed    map[string][]found // list elements that a function makes, by the path of its package
+	files     map[string]bool    // those that were read
 	root      fs.FS
 	module    string // its path; empty where that is not known
 	decls     int    // how many declarations there are
 }
 
-// piece is a text in a literal, without what is filled in.
+// piece is a part of a text literal, without what is filled in.
 type piece struct {
 	text string
 	at   found
-	raw  bool // as it stands there, line by line
+	raw  bool // it is in a raw literal, so that its lines are lines of the source
 }
 
-// value is a composite literal of a type of another package, and in none of the same package.
+// value is a composite literal of a type of another package that is in no other literal of that
+// package.
 type value struct {
 	of       string // the name of the type
 	at       found
 	elements []element
 }
 
-// element is one of its elements that has a key, with the texts in it.
+// element is an element of it that has a key, with the texts in the element.
 type element struct {
 	key   string
 	at    found
 	texts []string
 }
 
-// deadline is where one is set, for the context of a name, in a block of these lines, with the calls
-// in its function.
+// deadline is where the deadline of a context is set: the name of the context, the lines of the
+// block that it is in, and the calls in its function.
 type deadline struct {
 	at       found
 	name     string
@@ -79,7 +80,7 @@ type deadline struct {
 	calls    []call
 }
 
-// call is a call in a line, with the names that it is given.
+// call is a call in a line, with the names among its arguments.
 type call struct {
 	line  int
 	names []string
@@ -89,24 +90,24 @@ type call struct {
 type found struct {
 	place  codeplace.Place
 	isTest bool
-	decl   int // the declaration that it is in
-	weight int // what has more is meant before what has less
+	decl   int // the number of the declaration that it is in
+	weight int // of several, the one with the highest weight is meant
 }
 
-// Near is where an agent is put together: what stands in another folder is not meant.
+// Near is where an agent is put together: something in another folder is not meant.
 type Near struct {
-	Dir  string // from the root of the module; the empty one is the root
-	Test bool   // in a test: else what a test says is not meant
+	Dir  string // from the root of the module; empty is the root
+	Test bool   // it is in a test; otherwise nothing in a test is meant
 }
 
-// The bounds of what is read: of a larger module nothing is found, and a larger file says nothing.
+// The limits of what is read: in a larger module nothing is found, and a larger file is ignored.
 const (
 	mostSource = 16 << 20
 	mostFile   = 1 << 20
 )
 
-// Here is the source of the module that this program was built of, as go test runs a program
-// in it; the zero value where it is not at hand. It is read once, without the files that were changed
+// Here is the source of the module from which this program was built, if the program is a test that
+// go test runs in the module; else the zero value. It is read once, without files that were changed
 // since the program was built.
 var Here = sync.OnceValue(func() *Source {
 	info, known := debug.ReadBuildInfo()
@@ -127,12 +128,12 @@ var Here = sync.OnceValue(func() *Source {
 	return Load(os.DirFS(root), built)
 })
 
-// here is where the program began: a test may go elsewhere.
+// here is the directory in which the program began: a test may change it.
 var here, _ = os.Getwd()
 
-// Load reads the files of Go in a module that were not changed after a time, without those of modules
-// within, of testdata and of vendor, generated ones, and those that are not built here. What cannot be
-// read or parsed says nothing.
+// Load reads the Go files of a module that were not changed after built. It skips nested modules,
+// testdata, vendor, generated files, and files that are not built on this system. Files that cannot
+// be read or parsed are ignored.
 func Load(root fs.FS, built time.Time) *Source {
 	s := &Source{words: map[string][]found{}, pieces: map[string][]piece{}, values: map[string][]value{}, members: map[string][]found{},
 		assigned: map[string][]found{}, tags: map[string][]found{}, indexed: map[string][]found{}, said: map[string][]int{}, cancels: map[string][]found{},
@@ -180,7 +181,7 @@ func Load(root fs.FS, built time.Time) *Source {
 	return s
 }
 
-// headOfAFile is how much of a file is looked at for the mark of generated ones, in bytes.
+// headOfAFile is how many bytes of a file are searched for the mark of generated files.
 const headOfAFile = 2 << 10
 
 func isModule(root fs.FS, dir string) bool {
@@ -188,19 +189,19 @@ func isModule(root fs.FS, dir string) bool {
 	return err == nil
 }
 
-// file is one that is parsed.
+// file is a parsed file.
 type file struct {
 	path string
 	set  *token.FileSet
 	tree *ast.File
 }
 
-// line is that of a position, whatever the file says of its lines.
+// line is the line of a position, ignoring line directives.
 func (f file) line(pos token.Pos) int { return f.set.PositionFor(pos, false).Line }
 
-// add takes in what a file says.
+// add adds a file to the index.
 func (s *Source) add(f file) {
-	packages := map[string]string{} // by the names that they have in the file
+	packages := map[string]string{} // by their names in the file
 	for _, i := range f.tree.Imports {
 		pkg, _ := strconv.Unquote(i.Path.Value)
 		name := path.Base(pkg)
@@ -235,7 +236,8 @@ func (s *Source) add(f file) {
 	}
 }
 
-// packageName is what the runtime calls the package of a file in a test: by its path, a program too.
+// packageName is the name that the runtime gives in a test to the package of a file: the last
+// element of its path, even for a program.
 func (s *Source) packageName(f file) string {
 	name := f.tree.Name.Name
 	if s.module == "" {
@@ -248,7 +250,8 @@ func (s *Source) packageName(f file) string {
 	return path.Base(path.Join(s.module, path.Dir(f.path))) + test
 }
 
-// receiver is the type of a method with a dot, as the runtime writes it; empty of a function.
+// receiver is the type of a method followed by a dot, as the runtime writes it; empty for a
+// function.
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return ""
@@ -272,18 +275,18 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// declaration is one of a file while it is read.
+// declaration is a declaration of a file while it is read.
 type declaration struct {
 	*Source
 	file
 	packages map[string]string
 	name     string
-	ends     map[string]token.Pos // of the last value, by the package of its type
-	above    []ast.Node           // the nodes that the one that is read is in
-	cancels  []string             // the functions that cancel with a cause, by the names that they have in it
+	ends     map[string]token.Pos // the end of the last value, by the package of its type
+	above    []ast.Node           // the nodes that contain the one that is read
+	cancels  []string             // the names in it of functions that cancel with a cause
 }
 
-// read takes in what the declaration says.
+// read adds the declaration to the index.
 func (d *declaration) read(root ast.Node) {
 	before := len(d.deadlines)
 	ast.Inspect(root, func(n ast.Node) bool {
@@ -310,7 +313,7 @@ func (d *declaration) read(root ast.Node) {
 	}
 }
 
-// namesIn are the expressions that are names.
+// namesIn returns the expressions that are names.
 func namesIn(all []ast.Expr) (names []string) {
 	for _, e := range all {
 		if id, ok := e.(*ast.Ident); ok {
@@ -320,7 +323,7 @@ func namesIn(all []ast.Expr) (names []string) {
 	return names
 }
 
-// node takes in what one says by itself.
+// node adds a single node to the index.
 func (d *declaration) node(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.BasicLit:
@@ -366,7 +369,7 @@ func (d *declaration) node(n ast.Node) {
 	}
 }
 
-// isListed takes in a call of a package's function where it gives an element of a list.
+// isListed adds a call of a package's function that makes an element of a list.
 func (d *declaration) isListed(n *ast.CallExpr) {
 	if len(d.above) == 0 {
 		return
@@ -381,8 +384,8 @@ func (d *declaration) isListed(n *ast.CallExpr) {
 	}
 }
 
-// literal takes in a text: where it is said, where something is looked up by it, or what it says of a
-// field.
+// literal adds a text: as one that is said, as one by which something is looked up, or as the tag
+// of a field.
 func (d *declaration) literal(n *ast.BasicLit) {
 	text, err := strconv.Unquote(n.Value)
 	if err != nil || text == "" {
@@ -412,13 +415,13 @@ func (d *declaration) literal(n *ast.BasicLit) {
 	}
 }
 
-// longestName is how long a text is at most that may be the name of a tool or of a property.
+// longestName is the maximum length of a text that may be the name of a tool or of a property.
 const longestName = 128
 
-// lookers are the packages that look for a text, and do not say it.
+// lookers are packages whose functions look for a text, and do not say it.
 var lookers = []string{"strings", "bytes", "regexp", "slices", "maps", "path", "path/filepath", "os", "flag"}
 
-// isSaid reports whether a literal is a value, and not what something is compared with.
+// isSaid reports whether a literal is used as a value, and not only to compare something with.
 func (d *declaration) isSaid(n ast.Expr) bool {
 	for _, above := range slices.Backward(d.above) {
 		switch above := above.(type) {
@@ -447,17 +450,18 @@ func (d *declaration) isSaid(n ast.Expr) bool {
 	return true
 }
 
-// shortest is how long a text is at least that is looked for in a part, in bytes: shorter ones are words
-// of many things.
+// shortest is the minimum length, in bytes, of a text that is looked for in parts: shorter ones
+// occur in many places.
 const shortest = 12
 
-// mostAlike is how many texts may begin alike: of more nobody knows which is meant.
+// mostAlike is how many texts may have the same beginning: with more, it is not known which is
+// meant.
 const mostAlike = 64
 
-// holes are what is filled in where a text is a format or a template.
+// holes match what is filled in where a text is a format or a template.
 var holes = regexp.MustCompile(`%[-+# 0]*[\d.*\[\]]*[a-zA-Z]|(?s:\{\{.*?\}\})`)
 
-// text takes in a text that is said.
+// text adds a text that is said.
 func (d *declaration) text(text string, at found, raw bool) {
 	if text == "" {
 		return
@@ -481,11 +485,11 @@ func (d *declaration) text(text string, at found, raw bool) {
 	}
 }
 
-// setDeadlines are the functions of package context that do.
+// setDeadlines are the functions of package context that set a deadline.
 var setDeadlines = []string{"WithTimeout", "WithDeadline", "WithTimeoutCause", "WithDeadlineCause"}
 
-// setsEnd takes in what a context that has a name ends by: a deadline, or a function that cancels it
-// with a cause.
+// setsEnd adds what ends a context that has a name: a deadline, or a function that cancels it with
+// a cause.
 func (d *declaration) setsEnd(n *ast.AssignStmt) {
 	name, ok := n.Lhs[0].(*ast.Ident)
 	set, isCall := n.Rhs[0].(*ast.CallExpr)
@@ -513,7 +517,7 @@ func (d *declaration) setsEnd(n *ast.AssignStmt) {
 	}
 }
 
-// value is a composite literal in the declaration.
+// value is the value of a composite literal in the declaration.
 func (d *declaration) value(literal *ast.CompositeLit, of string) value {
 	v := value{of: of, at: d.found(literal.Pos())}
 	for _, e := range literal.Elts {
@@ -528,7 +532,7 @@ func (d *declaration) value(literal *ast.CompositeLit, of string) value {
 	return v
 }
 
-// textsIn are the texts of the literals in an expression.
+// textsIn returns the texts of the literals in an expression.
 func textsIn(e ast.Expr) (all []string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
@@ -547,9 +551,9 @@ func (d *declaration) found(pos token.Pos) found {
 		place: codeplace.Place{File: d.path, Line: d.line(pos), Func: d.name}}
 }
 
-// Text is the line that says the first words that a text has in the place of others, or those around
-// the place of what is gone. A text may be put together of several; what was said before, too, is not
-// what differs.
+// Text is the line that says the first words of a text that differ from what it was, or the words
+// just before the place of what is gone. A text may be put together from several literals; a
+// literal that was in the old text, too, is not what differs.
 func (s *Source) Text(near Near, was, now string) codeplace.Place {
 	from, to := changed(was, now)
 	var all []found
@@ -574,23 +578,23 @@ func (s *Source) Text(near Near, was, now string) codeplace.Place {
 	switch {
 	case len(all) == 0:
 		return s.word(near, now)
-	case len(near.only(all)) == 0: // a package of prompts, perhaps
+	case len(near.only(all)) == 0: // it may be in a package of prompts
 		return oneOf(slices.DeleteFunc(all, func(f found) bool { return f.isTest || f.weight < longEnough }))
 	}
 	return near.one(all)
 }
 
-// longEnough is how long a piece is at least that is meant wherever it stands, in bytes.
+// longEnough is the length, in bytes, from which a piece counts wherever in the module it is.
 const longEnough = 32
 
-// word is the line that says a text as a whole.
+// word is the line that says exactly this text.
 func (s *Source) word(near Near, text string) codeplace.Place { return near.one(s.words[text]) }
 
-// isSection reports whether a text begins on a line of its own, and so was not said with what stood
-// before it.
+// isSection reports whether a text begins on a new line, and so was not said together with what
+// came before it.
 func isSection(text string) bool { return strings.HasPrefix(text, "\n") }
 
-// changed is where the second of two texts has what the first has not.
+// changed is the range in the second of two texts that differs from the first.
 func changed(was, now string) (from, to int) {
 	most := min(len(was), len(now))
 	for from < most && was[from] == now[from] {
@@ -603,8 +607,9 @@ func changed(was, now string) (from, to int) {
 	return from, len(now) - behind
 }
 
-// List is the line of the list that an agent has for a pipeline, by the label of that, with most of these
-// names, which are those that were recorded and those of today. A list that is made otherwise is in none.
+// List is the line of the list that an agent has for a pipeline, by the label of the pipeline. Of
+// several, it is the one with most of these names, which are the recorded ones and those of today.
+// There is none if the list is assigned elsewhere.
 func (s *Source) List(near Near, engine, pipeline string, names []string) codeplace.Place {
 	field := strings.ReplaceAll(pipeline, "-", "")
 	if len(near.only(s.assigned[field])) > 0 {
@@ -630,8 +635,8 @@ func (s *Source) List(near Near, engine, pipeline string, names []string) codepl
 	return near.one(all)
 }
 
-// Tools is the line of the list of tools that an agent has. One that tools are added to elsewhere is in
-// none.
+// Tools is the line of the list of tools that an agent has. There is none if tools are assigned
+// elsewhere.
 func (s *Source) Tools(near Near, engine string) codeplace.Place {
 	if len(near.only(s.assigned["tools"])) > 0 {
 		return codeplace.Place{}
@@ -647,15 +652,15 @@ func (s *Source) Tools(near Near, engine string) codeplace.Place {
 	return near.one(all)
 }
 
-// Listed is the line of the one element of a list that a function of a package makes.
+// Listed is the line of the only list element that a function of a package makes.
 func (s *Source) Listed(near Near, pkg string) codeplace.Place { return near.one(s.listed[pkg]) }
 
-// Options is the line of the options that an executor of a package is made of, as a whole; or that of
-// one of them, with its name, which is that of a member of what is asked. It is in none where such an
-// option is assigned elsewhere.
+// Options is the line of the options from which an executor of a package is made; or the line and
+// the name of the one option that has the name of a member of what is asked. There is none if such
+// an option is assigned elsewhere.
 func (s *Source) Options(near Near, pkg string, fields []string) (p codeplace.Place, option string) {
 	var all, single []found
-	keys := map[codeplace.Place]string{} // of the line the first one
+	keys := map[codeplace.Place]string{} // the first one of the line
 	for _, v := range s.values[pkg] {
 		if !strings.HasSuffix(v.of, "Options") {
 			continue
@@ -678,12 +683,12 @@ func (s *Source) Options(near Near, pkg string, fields []string) (p codeplace.Pl
 	return p, ""
 }
 
-// HasHelpers reports whether an executor that a library makes is given functions of the agent's own,
-// which are called helpers there, by what stands beside it.
+// HasHelpers reports whether the agent gives functions of its own, named helpers, to the executor
+// that a library makes.
 func (s *Source) HasHelpers(near Near) bool { return len(near.only(s.members["helpers"])) > 0 }
 
-// isOption reports whether an option has the name of a member of the body that is asked, or that of all
-// such members wherever they stand.
+// isOption reports whether an option has the name of a member of the body that is asked, or the
+// plural of the name of a member anywhere in it.
 func isOption(key, field string) bool {
 	member, ok := strings.CutPrefix(field, "request.body.")
 	if ok && !strings.ContainsAny(member, ".[") && strings.EqualFold(key, strings.ReplaceAll(member, "_", "")) {
@@ -692,9 +697,10 @@ func isOption(key, field string) bool {
 	return ok && strings.EqualFold(key, strings.ReplaceAll(compare.LastMember(member), "_", "")+"s")
 }
 
-// Member is the line in which a member of what describes a tool is given its value, by its path there:
-// where the same code says the tool's name or the property's. Of one that is gone it is the line that
-// looks its property up, or that describes it.
+// Member is the line that gives a member of what describes a tool its value, by the path of the
+// member: a line in a declaration that also says the name of the tool, or of the property. For a
+// property that is gone, it is the line that looks it up; for a described property, the line of its
+// field.
 func (s *Source) Member(near Near, tool, member string, gone bool) codeplace.Place {
 	parts := strings.Split(member, ".")
 	name, owner := parts[len(parts)-1], tool
@@ -720,7 +726,8 @@ func (s *Source) Member(near Near, tool, member string, gone bool) codeplace.Pla
 	return near.one(slices.DeleteFunc(near.only(s.members[strings.ToLower(name)]), func(f found) bool { return !isOf(f) }))
 }
 
-// Deadline is the line that sets one for the context that is given to a call in one of these lines.
+// Deadline is the line that sets the deadline of the context that a call in one of these lines is
+// given.
 func (s *Source) Deadline(callers []codeplace.Place) codeplace.Place {
 	var all []found
 	for _, d := range s.deadlines {
@@ -739,8 +746,8 @@ func (s *Source) Deadline(callers []codeplace.Place) codeplace.Place {
 	return all[0].place
 }
 
-// Cancel is the line that cancels a context with a cause that is said in a place; none where that is no
-// cause of one, or of several.
+// Cancel is the line that cancels a context with the cause that is said in a place; none if that is
+// not the cause of exactly one cancellation.
 func (s *Source) Cancel(said codeplace.Place) codeplace.Place {
 	if said.Line == 0 || slices.ContainsFunc(s.cancels[""], func(f found) bool { return f.place == said }) {
 		return said
@@ -749,7 +756,7 @@ func (s *Source) Cancel(said codeplace.Place) codeplace.Place {
 	return near.one(s.cancels[compare.LastMember(said.Func)])
 }
 
-// only are those that are meant, as a copy.
+// only returns a copy with those that are meant.
 func (near Near) only(all []found) []found {
 	return slices.DeleteFunc(slices.Clone(all), func(f found) bool {
 		return path.Dir(f.place.File) != path.Clean(near.Dir) || f.isTest && !near.Test
@@ -761,7 +768,7 @@ func (near Near) one(all []found) codeplace.Place {
 	return oneOf(near.only(all))
 }
 
-// oneOf is the one of most weight; none where there are several.
+// oneOf is the place with the highest weight; none where there are several.
 func oneOf(all []found) codeplace.Place {
 	most := 0
 	for _, f := range all {

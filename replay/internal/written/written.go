@@ -14,15 +14,15 @@ import (
 	"github.com/adkreplay/adkreplay/internal/compare"
 )
 
-// engine is the path of the package that agents are put together with.
+// engine is the path of the package with which agents are put together.
 var engine = reflect.TypeFor[adk.Config]().PkgPath()
 
-// pipelines are the labels of those that an agent has a list for.
+// pipelines are the labels of the pipelines for which an agent has a list.
 var pipelines = []string{adk.LabelTurnInput, adk.LabelTurnOutput, adk.LabelDispatchInput, adk.LabelDispatchOutput}
 
-// Of is the line in which a program says the first thing that differs: a text that code says or gives,
-// the list of a pipeline, a member of what describes a tool. Of an error with which it cancels a context
-// it is the line that does. It is empty where that is in no one place.
+// Of is the line in which a program says the first thing that differs: a text that code says or
+// gives, the list of a pipeline, or a member of what describes a tool. For an error with which code
+// cancels a context, it is the line that cancels it. It is empty where there is no single line.
 func Of(fields []compare.FieldDiff, config adk.Config) string {
 	if len(fields) == 0 {
 		return ""
@@ -30,7 +30,7 @@ func Of(fields []compare.FieldDiff, config adk.Config) string {
 	if isMoved(fields) {
 		return ""
 	}
-	if fields[0].Field == theTool { // one that is gone, and another one in its place
+	if fields[0].Field == theTool { // one tool is gone, and another is in its place
 		fields = compare.Replaced(fields)
 	}
 	place := Here().of(fields[0], config)
@@ -49,8 +49,8 @@ func Of(fields []compare.FieldDiff, config adk.Config) string {
 	return place.String()
 }
 
-// isMoved reports whether a text that is gone where something differs first stands in another member
-// now: no line that says the rest of it has changed.
+// isMoved reports whether the text that is missing in the first field is now in another field: no
+// line that says the rest of the first field has then changed.
 func isMoved(fields []compare.FieldDiff) bool {
 	want, got, _ := fields[0].Trees()
 	was, isText := want.(string)
@@ -66,8 +66,9 @@ func isMoved(fields []compare.FieldDiff) bool {
 	})
 }
 
-// Made is the line of the list in which a middleware stands that a library makes, or of the one element
-// of a list that its package makes; empty of other seams, and where there is no one line.
+// Made is the line of the list that contains a middleware of a seam, if a library makes the
+// middleware; or the line of the element itself, if it is the only list element that its package
+// makes. It is empty for other seams, and where there is no single line.
 func Made(config adk.Config, seam adk.Seam) string {
 	var names []string
 	pkg := ""
@@ -97,8 +98,8 @@ func Made(config adk.Config, seam adk.Seam) string {
 	return cmp.Or(Here().Listed(near, pkg), Here().List(near, engine, seam.Label, names)).MadeIn()
 }
 
-// inItsPlace is the one member that is new where the first thing that differs is gone: another name for
-// it, whose line says what differs.
+// inItsPlace is the only new member of the object in which the first member that differs is gone:
+// probably the same member under another name, whose line is the one that changed.
 func inItsPlace(fields []compare.FieldDiff) (in compare.FieldDiff, ok bool) {
 	parent := func(f compare.FieldDiff) string { return strings.TrimSuffix(f.Field, "."+compare.LastMember(f.Field)) }
 	if fields[0].Got != "" || parent(fields[0]) == fields[0].Field {
@@ -146,17 +147,18 @@ func (s *Source) of(f compare.FieldDiff, config adk.Config) (p codeplace.Place) 
 	return p
 }
 
-// theTool is the field of a tool that a run was given, and of one that it was not.
+// theTool is the field of a tool that a run was given in addition, or was not given any more.
 const theTool = "tool"
 
-// theName is that of the tool which a run is given now.
+// theName is the name of the tool that a run is given now.
 func theName(f compare.FieldDiff) (name string, ok bool) {
 	_, got, _ := f.Trees()
 	object, _ := got.(map[string]any)
 	return compare.NameOf(object)
 }
 
-// toolOf is the tool that a field describes, and what of it; nil where there is none.
+// toolOf is the tool that a field describes, and the member that the field is; nil where there is
+// none.
 func toolOf(field string, config adk.Config) (of *adk.Tool, member string) {
 	for _, t := range config.Tools {
 		if rest, ok := strings.CutPrefix(field, "tool "+t.Name()+"."); ok && (of == nil || len(t.Name()) > len(of.Name())) {
@@ -166,7 +168,7 @@ func toolOf(field string, config adk.Config) (of *adk.Tool, member string) {
 	return of, member
 }
 
-// textOrError is a value that is a text, or an error that says one.
+// textOrError is a value that is a text, or the text of an error.
 func textOrError(tree any) (text string, ok bool) {
 	if text, ok = tree.(string); !ok {
 		text, ok = compare.ErrorWords(tree)
@@ -174,12 +176,13 @@ func textOrError(tree any) (text string, ok bool) {
 	return text, ok
 }
 
-// Option is the line of the option of an executor that a library makes which has the name of the member
-// that differs in what is asked, and the option's name, or the line of all its options; or else where the
-// executor begins. What it reports as the result of a tool is another one by what makes an artifact of it:
-// the line is where the tool is given that. A text of what is asked that functions of the agent's own may put
-// together is in none of these lines. It is empty of other seams but for where they begin, and where
-// there is no one place.
+// Option finds the line for a difference in what an executor asks, if a library makes the executor.
+// It is the line of the option with the name of the member that differs, followed by the option's
+// name; or else the line of all its options; or else begins, where the executor begins. If what
+// differs is the reported result of a tool, the reason is what makes an artifact of it, so it is
+// the line that gives the tool its ArtifactConstructor. It is empty where functions of the agent
+// (helpers) may have put together a text that is asked, since no such line says it. For other seams
+// it is begins.
 func Option(fields []compare.FieldDiff, config adk.Config, seam adk.Seam, tool, begins string) string {
 	is := func(this func(compare.FieldDiff) bool) bool { return slices.ContainsFunc(fields, this) }
 	if seam.Label != adk.LabelExecutor || is(func(f compare.FieldDiff) bool { return f.Field == adk.LabelExecutor }) {
@@ -208,7 +211,8 @@ func Option(fields []compare.FieldDiff, config adk.Config, seam adk.Seam, tool, 
 	return cmp.Or(p.MadeIn(), begins)
 }
 
-// isPutTogether reports whether a field is of a text that is asked, or of a list of such.
+// isPutTogether reports whether a field is part of a text that is asked, or of a list of such
+// texts.
 func isPutTogether(f compare.FieldDiff) bool {
 	want, got, _ := f.Trees()
 	_, was := textOrError(want)
@@ -216,8 +220,9 @@ func isPutTogether(f compare.FieldDiff) bool {
 	return strings.HasPrefix(f.Field, "request.body.") && strings.Contains(f.Field, "[") && (was || ok)
 }
 
-// Deadline is the line that sets the deadline by which an operation ended, of those in the functions
-// that called it; empty of another error, and where there are several or none.
+// Deadline is the line that sets the deadline by which an operation ended, in one of the functions
+// that called the operation. It is empty for other errors, and where there is not exactly one such
+// line.
 func Deadline(err error, callers []codeplace.Place) string {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return ""
@@ -250,7 +255,7 @@ func nearTo(p codeplace.Place) Near {
 // nearTool is where a tool is made.
 func nearTool(t *adk.Tool) Near { return nearTo(codeplace.OfCaller(t.Made())) }
 
-// texts are the elements of a list that are texts.
+// texts returns the elements of a list that are texts.
 func texts(tree any) (all []string) {
 	list, _ := tree.([]any)
 	for _, element := range list {
@@ -261,8 +266,8 @@ func texts(tree any) (all []string) {
 	return all
 }
 
-// ByCaller reports whether who called for a replay is to blame for a divergence: no other place is
-// known, and what a live run is given was made there. What an executor does was not.
+// ByCaller reports whether the place of a divergence is the caller of the replay: no other place is
+// known, and what a live run is given was made there. This is never so for an executor.
 func ByCaller(place, seam string, live bool) bool {
 	return place == "" && live && !strings.HasPrefix(seam, adk.LabelExecutor)
 }
