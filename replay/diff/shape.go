@@ -212,8 +212,8 @@ func (r *renames) pair(a, b string) bool {
 	return left && right && ours == b && theirs == a
 }
 
-// other returns the id of b that an id of a is paired with, or the id itself if it has no pair. ok
-// is false if the id itself is the partner of another id.
+// other returns the id of b that an id of a is paired with, or the id itself if it has no pair. The
+// second result is false if the id itself is the partner of another id.
 func (r *renames) other(id string) (string, bool) {
 	if pair, paired := r.ab[id]; paired {
 		return pair, true
