@@ -427,8 +427,8 @@ func others(x *adk.Crossing, e *replay.Evidence) []*adk.Crossing {
 	return slices.DeleteFunc(slices.Clone(e.Also), func(other *adk.Crossing) bool { return named(other) == named(x) })
 }
 
-// isRetry reports whether a recorded pause and what followed it are missing: nothing is retried any
-// more.
+// isRetry reports whether a recorded pause and the retry after it are missing, while the call still
+// does elsewhere what the retry did: it does not retry any more.
 func isRetry(e *replay.Evidence) bool { return e.Left && len(e.Also) > 0 && wire.IsPause(e.Recorded) }
 
 // instead describes the other side of a divergence: what came where something is missing, and what

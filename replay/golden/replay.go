@@ -57,11 +57,11 @@ import (
 // other traces from being accepted. A result that changes with every run, such as a text with the
 // machine's time in it, cannot be accepted either; Replay detects it as replay.Live.Twice
 // describes. Without -update, Replay finds out what could be accepted before the check fails: it
-// replays each divergent trace once more (replay.Rerecord) with the same live seams, made afresh,
-// and compares the new trace with them. It does not do this if live code writes for real
-// (replay.Live.Writes), because such code must not write twice. Of such code, -update detects only
-// one kind of variation: it refuses a new trace with the machine's time in it, to the second or
-// finer, because the check would fail for good. The next check shows any other variation.
+// records each divergent trace again (replay.Rerecord) with the same live seams, and then replays
+// the new trace with live seams that are made afresh. It does not do this if live code writes for
+// real (replay.Live.Writes), because such code must not write twice. Of such code, -update detects
+// only one kind of variation: it refuses a new trace with the machine's time in it, to the second
+// or finer, because the check would fail for good. The next check shows any other variation.
 //
 // A check that looked at nothing fails. Replay fails if there is no trace, if a trace cannot be
 // read, if none of the user's code ran, and if a pattern of Seams chose nothing that any turn

@@ -48,9 +48,9 @@ package redact
 // Live code may have a secret of its own, such as a token from its environment in the URLs that it
 // asks. In a replay, it has that secret where the trace has a placeholder, and it is unknown
 // whether it is the recorded one. If nobody mentioned that secret before live code asked with it,
-// or if the rules of a replay find it (replay.Live.Redact), any text that is not empty matches the
-// placeholder, in all places of the run, and the report lists this under what is not compared. So
-// tests need no real secrets.
+// or if the rules of a replay find it (replay.Live.Redact), any non-empty text matches the
+// placeholder, as long as it is the same in all places of the run, and the report lists this under
+// what is not compared. So tests need no real secrets.
 //
 // A placeholder may violate a tool's schema, or repair arguments that violated it. Then the
 // arguments are not validated again. Instead, the line of the execution gets a variant of the tool

@@ -359,7 +359,7 @@ func stepOf(line []byte) (s session.Step, err error) {
 }
 
 // Merge joins the journals of hosts. The steps of each session are ordered by epoch, and within an
-// epoch by their numbers. Acceptances come before all other steps of an epoch, ordered by Seq.
+// epoch by their numbers. Acceptances have no epoch, so they come first, ordered by Seq.
 func Merge(journals ...*Journal) *Journal {
 	all := &Journal{Sealed: true}
 	type told struct {

@@ -220,7 +220,7 @@ var ofAttempts = []session.StepKind{session.StepHydrated, session.StepRan, sessi
 func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) {
 	d := p.deliveries[s.Seq]
 	if s.Kind == session.StepAccepted {
-		switch { // several hosts may write the same acceptance
+		switch { // a step equal to an earlier one adds nothing
 		case d == nil:
 		case !sameTold(d.id, s.Delivery):
 			return diverged(Order, "%s was accepted under that number", safetext.Quoted(d.id)), nil
