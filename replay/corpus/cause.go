@@ -84,7 +84,8 @@ type Change struct {
 	Template string `json:"template,omitempty"`
 	// Exchanged is true if values changed places among the elements of a list.
 	Exchanged bool `json:"exchanged,omitempty"`
-	// Various is true if the pieces differ in every trace.
+	// Various is true if the pieces differ between traces. If Added is set, today's code says the
+	// same in all of them, and only what it replaced differs.
 	Various bool `json:"various,omitempty"`
 	// Was and Now are the recorded value and today's, if the pieces do not show the change and both
 	// values are short and the same in all traces.

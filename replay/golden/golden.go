@@ -52,8 +52,8 @@ type Options struct {
 // the gate before it returns, or a fakes.Approver, is safe.
 //
 // Turn runs the turn twice to check that both runs are the same. So it calls build twice, and build
-// must make everything that a run changes afresh: storage, tools with canned answers, listeners
-// that count.
+// must make afresh everything that a run changes: storage, tools with canned answers, listeners that
+// count.
 func Turn(t TB, name string, build func() (adk.Config, adk.RawTurn), options ...Options) {
 	t.Helper()
 	Transcript(t, name, func(probe adk.Probe) error {

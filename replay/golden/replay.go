@@ -33,8 +33,8 @@ import (
 //
 // Replay calls live for each trace with the trace's path, relative to the folder in which the test
 // runs, and again each time it runs live code once more. It calls live from several goroutines
-// concurrently; live may end the test as t.Fatal does. live must make everything that a run changes
-// afresh. Replay closes nothing that live opens, so open a pool of connections once for the whole
+// concurrently; live may end the test as t.Fatal does. live must make afresh everything that a run
+// changes. Replay closes nothing that live opens, so open a pool of connections once for the whole
 // test: each goroutine that is left running slows down replays of code with its own goroutines. The
 // options say how the traces are read.
 //

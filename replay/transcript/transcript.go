@@ -49,7 +49,7 @@ type Transcript struct {
 	present string
 	depths  map[int]*depth // by call
 	open    []int          // the open calls, in the order in which they began
-	// number counts the crossings. Only lines of crossings from from to to are written.
+	// number counts the crossings. Only lines of the crossings between from and to are written.
 	number, from, to int
 	asks             *askReader
 	excerpts         *excerpts // what to keep instead of writing; nil if everything is written
