@@ -458,7 +458,7 @@ func valuesIn(stash map[string]any) map[string]session.Value {
 				gather(below, prefix+name+".")
 			} else if raw, ok := leaf.(json.RawMessage); ok {
 				var value session.Value
-				if isWhollyMasked(raw) { // its version is unknown
+				if isWhollyMasked(raw) { // whose version nobody knows
 					values[prefix+name] = session.Value{Body: raw}
 				} else if json.Unmarshal(raw, &value) == nil {
 					values[prefix+name] = value
