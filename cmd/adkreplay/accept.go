@@ -19,7 +19,7 @@ import (
 // acceptOptions say what to accept, and why.
 type acceptOptions struct {
 	paths      []string
-	acceptance *corpus.Acceptance // nil: only show it
+	acceptance *corpus.Acceptance // nil: only show what could be accepted
 }
 
 func newAccept(t *terminal) *cobra.Command {
@@ -89,7 +89,7 @@ func runAccept(ctx context.Context, t *terminal, o acceptOptions) error {
 	return ended(max(acceptAll(ctx, t, report, o.acceptance), unreadableCode(report)))
 }
 
-// unreadableCode is the exit code of a report but for what diverged in it.
+// unreadableCode returns the exit code of a report apart from its divergences.
 func unreadableCode(r *corpus.Report) int {
 	if r.Unreadable > 0 {
 		return exitUnreadable
@@ -97,9 +97,9 @@ func unreadableCode(r *corpus.Report) int {
 	return exitSame
 }
 
-// acceptAll says what can be accepted, accepts it where there is a reason, and gives the exit
-// code of it: what still diverges is a divergence. Nothing is accepted that could not be shown,
-// and where somebody has closed the pipe no more.
+// acceptAll says what can be accepted, accepts it if there is a reason, and returns the exit code.
+// What still diverges counts as a divergence. It accepts nothing that could not be shown, so it
+// stops if the output was closed.
 func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpus.Acceptance) int {
 	acceptable, all, code, recordAnew := 0, 0, exitSame, false
 	refused := map[string]bool{}
@@ -145,7 +145,7 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 			return exitInternal
 		}
 		n, ended := acceptTraces(ctx, t, report, []*corpus.TraceReport{one}, a, func(r corpus.Accepted) {
-			r.After = nil // which is told
+			r.After = nil // it was printed already
 			printAccepted(t, r, a)
 		})
 		accepted, code = accepted+n, max(code, ended)
@@ -157,7 +157,7 @@ func acceptAll(ctx context.Context, t *terminal, report *corpus.Report, a *corpu
 	return code
 }
 
-// acceptTraces accepts some of the traces of a report, and says so of each.
+// acceptTraces accepts some of the traces of a report, and calls say for each of them.
 func acceptTraces(ctx context.Context, t *terminal, report *corpus.Report, traces []*corpus.TraceReport, a *corpus.Acceptance, say func(corpus.Accepted)) (accepted, code int) {
 	some := *report
 	some.Traces = traces
@@ -180,14 +180,14 @@ func notAll(t *terminal) int {
 	return exitInternal
 }
 
-// printRefused says why a trace is not accepted, and gives the exit code of that.
+// printRefused says why a trace is not accepted, and returns the exit code.
 func printRefused(t *terminal, r corpus.Accepted) int {
 	t.judged(red, "refused", safetext.OfFile(r.Trace, r.Refused))
 	return refusedCode(r.Refused)
 }
 
-// printAccepted says of a trace that it is accepted, or could be, with what else
-// is other in it than the divergence that was shown.
+// printAccepted says that a trace is accepted, or can be, and what else differs in it besides the
+// divergence that was shown.
 func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
 	name := safetext.Line(r.Trace)
 	verdict, text := "acceptable", name
@@ -205,11 +205,11 @@ func printAccepted(t *terminal, r corpus.Accepted, a *corpus.Acceptance) {
 	}
 }
 
-// hasMore reports whether more is other in a trace than the divergence that was shown.
+// hasMore reports whether more differs in a trace than the divergence that was shown.
 func hasMore(r corpus.Accepted) bool { return r.After != nil && r.After.Follow+r.After.Own > 0 }
 
-// refusedCode tells a trace that cannot be read and one that cannot be written
-// from one that keeps its divergence.
+// refusedCode returns the exit code for a refused trace: it cannot be read, it cannot be written,
+// or it keeps its divergence.
 func refusedCode(err error) int {
 	var format *trace.FormatError
 	var path *os.PathError

@@ -14,14 +14,14 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// writing are the flags of all commands that name a file to be written.
+// writing lists the flags of all commands that name a file to write.
 var writing = []string{"json", "junit", "html", "out", "output"}
 
-// checkWritten refuses to write what is read, by whatever name, and two results into one file: a
-// recording is never made again. An output that is a folder, a pipe or a device takes nothing
-// away; a command that writes no trace refuses the name of one itself.
+// checkWritten refuses to overwrite a file that is read, by whatever name, because a recording
+// cannot be made again. It also refuses two results in one file. An output that is a folder, a pipe
+// or a device loses nothing. Commands that write no trace refuse the name of a trace themselves.
 func checkWritten(cmd *cobra.Command, args []string) error {
-	flags := map[string]string{} // by the file that each writes
+	flags := map[string]string{} // by the file that each of them writes
 	for _, name := range writing {
 		flag := cmd.Flags().Lookup(name)
 		if flag == nil || flag.Value.Type() != "string" || flag.Value.String() == "" || flag.Value.String() == stdout {
@@ -29,7 +29,7 @@ func checkWritten(cmd *cobra.Command, args []string) error {
 		}
 		file := flag.Value.String()
 		info, err := os.Stat(file)
-		if err == nil && !info.Mode().IsRegular() || name != "out" && corpus.IsTrace(file) || cmd.Name() == "distil" { // which writes into a folder
+		if err == nil && !info.Mode().IsRegular() || name != "out" && corpus.IsTrace(file) || cmd.Name() == "distil" { // distil writes into a folder
 			continue
 		}
 		if other, ok := flags[realPath(file)]; ok {
@@ -43,7 +43,8 @@ func checkWritten(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// readAs is the name by which arguments name a file, or a folder with it; empty where they do not.
+// readAs returns the name by which the arguments name the file, alone or in a folder, or "" if they
+// do not.
 func readAs(cmd *cobra.Command, args []string, file fs.FileInfo) string {
 	if file == nil {
 		return ""
@@ -68,7 +69,8 @@ func readAs(cmd *cobra.Command, args []string, file fs.FileInfo) string {
 	return ""
 }
 
-// realPath is the path of a file behind all links, whether it is there or not.
+// realPath returns the absolute path of a file with all links resolved, whether or not the file
+// exists.
 func realPath(file string) string {
 	if path, err := filepath.EvalSymlinks(file); err == nil {
 		file = path

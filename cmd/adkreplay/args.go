@@ -10,18 +10,18 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// checkPaths refuses an empty path, which is what a shell makes of a variable that is not
-// set, and a second standard input.
+// checkPaths refuses an empty path, which is what a shell makes of an unset variable, and a second
+// standard input.
 func checkPaths(args []string) error {
 	return errors.Join(checkNone(args, "a file or a folder, or no argument"), checkInputs(args))
 }
 
-// checkFiles is checkPaths for a command that takes no folder.
+// checkFiles is checkPaths for a command that accepts no folder.
 func checkFiles(args []string) error {
 	return errors.Join(checkNone(args, "a file"), checkInputs(args))
 }
 
-// checkNone refuses an empty argument, and says what it could be.
+// checkNone refuses an empty argument, and says what to give instead.
 func checkNone(args []string, want string) error {
 	if at := slices.Index(args, ""); at >= 0 {
 		return fmt.Errorf("argument %d is empty: give %s", at+1, want)
@@ -29,7 +29,8 @@ func checkNone(args []string, want string) error {
 	return nil
 }
 
-// checkPage refuses what would overwrite a trace, or is another flag.
+// checkPage refuses the name of a trace, which would be overwritten, and what looks like another
+// flag.
 func checkPage(flag, file string) error {
 	switch {
 	case file != stdout && strings.HasPrefix(file, "-"):

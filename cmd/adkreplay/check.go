@@ -24,7 +24,7 @@ where a journal says that its host was killed.
 	})
 }
 
-// checking looks for violations.
+// checking is the inquiry that looks for violations.
 var checking = inquiry{
 	done: "checked", good: "holds", bad: "violated", colour: red, counts: "violation",
 	find: func(e *property.Examination, into *examined) []finding {

@@ -20,11 +20,11 @@ type diffOptions struct {
 	encoding string
 }
 
-// compared is the result as a whole.
+// compared is the whole result.
 type compared struct {
 	*diff.Diff
 	ExitCode int `json:"exitCode"`
-	// Error says why a trace was compared only as far as it goes, or not at all.
+	// Error says why a trace was compared only in part, or not at all.
 	Error string `json:"error,omitempty"`
 }
 
@@ -74,7 +74,7 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 	if ctx.Err() != nil {
 		return internal(errors.New("interrupted"))
 	}
-	if faultA != nil && faultB != nil && faultA.Error() == faultB.Error() { // of one file, given twice
+	if faultA != nil && faultB != nil && faultA.Error() == faultB.Error() { // the same file was given twice
 		faultB = nil
 	}
 	faulty := errors.Join(faultA, faultB)
@@ -91,16 +91,16 @@ func runDiff(ctx context.Context, t *terminal, o diffOptions) error {
 	}
 	if !o.json {
 		t.clear()
-		_, _ = d.WriteTo(t.page) // the terminal remembers what went wrong
+		_, _ = d.WriteTo(t.page) // the terminal keeps the error
 		return err
 	}
 	exit := classified(err)
 	return concluded(t, compared{d, exit.code, exit.said()}, exit)
 }
 
-// readTrace reads a whole trace, or what there is of one and what is wrong
-// behind that. Of one with a line that is none, as a conflict of git's leaves it, it gives
-// nothing: that it ends there is no difference.
+// readTrace reads a whole trace. If the trace has a fault, readTrace returns the lines before it
+// and the error. But for a malformed line, such as the marker of a merge conflict in git, it
+// returns no trace, because comparing only the lines before it would show false differences.
 func readTrace(ctx context.Context, t *terminal, f traceFile) (*trace.Trace, error) {
 	content, err := f.open()
 	if err != nil {

@@ -19,15 +19,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// distilOptions say what to choose from, how many, and where they go.
+// distilOptions say what to choose from, how many traces to choose, and where they go.
 type distilOptions struct {
 	paths  []string
-	folder string // empty: nowhere
+	folder string // if empty, nothing is copied
 	keep   int
 	json   bool
 }
 
-// distilled is the result as a whole.
+// distilled is the whole result.
 type distilled struct {
 	*distil.Selection
 	ExitCode int `json:"exitCode"`
@@ -109,7 +109,7 @@ func runDistil(ctx context.Context, t *terminal, o distilOptions) error {
 	return ended(result.ExitCode)
 }
 
-// chooseOf chooses, and warns of the traces that cannot be read.
+// chooseOf chooses traces, and warns of those that cannot be read.
 func chooseOf(ctx context.Context, t *terminal, sources []corpus.Source, keep int) (*distil.Selection, error) {
 	defer t.busy("reading " + safetext.Counted(len(sources), "trace"))()
 	done := 0
@@ -120,10 +120,10 @@ func chooseOf(ctx context.Context, t *terminal, sources []corpus.Source, keep in
 	return choice, nil
 }
 
-// mostAdded are how many of the things that a trace adds are said.
+// mostAdded is how many of the behaviours that a trace adds are printed.
 const mostAdded = 3
 
-// mostUnshown are how many of those are said that no chosen trace shows, or none at all.
+// mostUnshown is how many behaviours are printed that no chosen trace, or no trace at all, shows.
 const mostUnshown = 30
 
 func printChoice(t *terminal, choice *distil.Selection, o distilOptions) {
@@ -140,7 +140,7 @@ func printChoice(t *terminal, choice *distil.Selection, o distilOptions) {
 		t.judged(green, verdict, fmt.Sprintf("%s: adds %d: %s", safetext.Line(one.Trace), len(one.Adds), words))
 	}
 	printUnshown(t, "left", choice.Left)
-	if choice.Traces == choice.Unreadable { // of what was not read nothing is known
+	if choice.Traces == choice.Unreadable { // nothing is known about unreadable traces
 		return
 	}
 	printUnshown(t, "missing", choice.Missing)
@@ -156,13 +156,13 @@ func printUnshown(t *terminal, verdict string, all []string) {
 	}
 }
 
-// copyChosen copies what was chosen into the folder. First it looks whether all can be
-// copied: all are, or none.
+// copyChosen copies the chosen traces into the folder. It first checks whether all can be copied,
+// and copies all or none.
 func copyChosen(choice *distil.Selection, o distilOptions) error {
 	if info, err := os.Stat(o.folder); err == nil && !info.IsDir() {
 		return fmt.Errorf("--output needs a folder, and %s is a file: nothing is copied", safetext.Line(o.folder))
 	}
-	targets := map[string]string{} // the traces, by the files that they go to
+	targets := map[string]string{} // traces by target file
 	for _, one := range choice.Chosen {
 		target := filepath.Join(o.folder, o.below(one.Trace))
 		if other, ok := targets[target]; ok {
@@ -195,7 +195,7 @@ func copyChosen(choice *distil.Selection, o distilOptions) error {
 	return nil
 }
 
-// below is the path of a trace below the folder that it was found in.
+// below returns the path of a trace relative to the folder in which it was found.
 func (o distilOptions) below(trace string) string {
 	for _, folder := range o.paths {
 		if path, err := filepath.Rel(folder, trace); err == nil && filepath.IsLocal(path) && path != "." {
@@ -205,7 +205,7 @@ func (o distilOptions) below(trace string) string {
 	return filepath.Base(trace)
 }
 
-// isSame reports whether a file is not there, or has the content of another.
+// isSame reports whether a file does not exist, or has the content of another file.
 func isSame(from, to string) (bool, error) {
 	there, err := os.ReadFile(to)
 	if errors.Is(err, os.ErrNotExist) {

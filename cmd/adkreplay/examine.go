@@ -13,41 +13,40 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// This file is what check and lint share: they read traces and say what they
-// find in them.
+// This file is shared by check and lint, which read traces and report what they find in them.
 
 // examineOptions say what to examine.
 type examineOptions struct {
-	paths []string // none: the embedded traces
+	paths []string // if empty: the embedded traces
 	json  bool
 	list  listOptions
 }
 
-// inquiry is what is looked for, and the words for it.
+// inquiry is what a command looks for, and the words for it.
 type inquiry struct {
 	done, good, bad, counts string
 	colour                  string
-	// find gives what was found, and notes it in the result.
+	// find returns what was found, and adds it to the result.
 	find func(*property.Examination, *examined) []finding
 }
 
 // finding is one thing that was found, and where in the transcript.
 type finding struct {
 	text, stretch string
-	// what was found, in which words, and at which crossing: what is found again and again is shown
-	// once. what is empty where each is shown.
+	// what, words and crossing say what was found, in which words, and where, so that what is found
+	// repeatedly is shown once. what is empty if each finding is shown.
 	what, words string
 	crossing    int
 }
 
-// like is the same for findings that differ in numbers, and in what is quoted, alone: ids and names
-// are others in each trace.
+// like returns a key that is the same for findings that differ only in numbers and in quoted texts,
+// since ids and names differ between traces.
 func (f finding) like() string {
 	return f.what + ": " + numbers.ReplaceAllString(quoted.ReplaceAllString(f.words, "#"), "0")
 }
 
-// named is the same for findings that differ in numbers and ids alone: two names in one trace are
-// those of two things.
+// named returns a key that is the same for findings that differ only in numbers and ids, since two
+// names in one trace denote two things.
 func (f finding) named() string {
 	return numbers.ReplaceAllString(quoted.ReplaceAllStringFunc(f.words, func(name string) string {
 		if numbers.MatchString(name) {
@@ -62,21 +61,22 @@ var (
 	quoted  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 )
 
-// repeats are what was shown once, and where else the like was found.
+// repeats holds what was shown once, and where else the like was found.
 type repeats struct {
 	shown []finding
-	found map[string]*repeated // by what they are like
+	found map[string]*repeated // by like
 }
 
-// repeated is one thing that was found again and again.
+// repeated is one thing that was found repeatedly.
 type repeated struct {
 	first  string          // the trace in which it was shown
-	names  map[string]bool // those that were shown
+	names  map[string]bool // the keys of named that were shown
 	places []string
-	traces map[string]bool // of the places
+	traces map[string]bool // the traces in places
 }
 
-// isShown reports whether the like of a finding was shown, and takes down where it is found again.
+// isShown reports whether the like of a finding was shown already. If so, it records where it was
+// found again.
 func (r *repeats) isShown(f finding, trace string) bool {
 	if r == nil || f.what == "" {
 		return false
@@ -96,7 +96,7 @@ func (r *repeats) isShown(f finding, trace string) bool {
 	return true
 }
 
-// mostPlaces is how many places are named at which the like of a finding is.
+// mostPlaces is how many places are named for repeated findings.
 const mostPlaces = 3
 
 // print says what was shown once and found several times.
@@ -115,22 +115,22 @@ func (r *repeats) print(t *terminal, q *inquiry) {
 	}
 }
 
-// examined is what was found in one trace.
+// examined is the result for one trace.
 type examined struct {
 	Trace      string               `json:"trace"`
 	Crossings  int                  `json:"crossings"`
 	Violations []property.Violation `json:"violations,omitempty"`
 	Hints      []property.Hint      `json:"hints,omitempty"`
-	// Cut says that the trace breaks off, and was examined as far as it goes.
+	// Cut says that the trace breaks off, and was examined up to that point.
 	Cut string `json:"cut,omitempty"`
 	// Error says why the trace could not be read to its end.
 	Error string `json:"error,omitempty"`
 
 	found  []finding
-	killed bool // it breaks off since its host was killed, as a journal says: nothing is wrong with it
+	killed bool // it breaks off because its host was killed, as a journal says, so it is not faulty
 }
 
-// findings is the result as a whole.
+// findings is the result for all traces.
 type findings struct {
 	Traces    []examined `json:"traces"`
 	Crossings int        `json:"crossings"`
@@ -138,13 +138,13 @@ type findings struct {
 	Found      int `json:"found"`
 	Unreadable int `json:"unreadable"`
 	ExitCode   int `json:"exitCode"`
-	// Error says why not everything was examined that was to be.
+	// Error says why some traces were not examined.
 	Error string `json:"error,omitempty"`
 
 	cut int // how many traces break off
 }
 
-// examining makes cmd a command that looks for something in traces.
+// examining completes cmd as a command that looks for something in traces.
 func examining(t *terminal, q *inquiry, cmd *cobra.Command) *cobra.Command {
 	var asJSON bool
 	var list listOptions
@@ -166,7 +166,7 @@ func parseExamine(asJSON bool, list listOptions, args []string) (examineOptions,
 }
 
 func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) error {
-	t.quiet = o.list.quiet // also of the journals beside them
+	t.quiet = o.list.quiet // also about journals that are left out
 	traces := t.besideJournals(ctx, o.paths)
 	recordings, _ := findRecordings(ctx, o.paths)
 	all := &findings{Traces: []examined{}}
@@ -181,7 +181,7 @@ func runExamine(ctx context.Context, t *terminal, o examineOptions, q *inquiry) 
 		one := q.examine(ctx, t, trace)
 		if ctx.Err() != nil {
 			all.Error, all.ExitCode = fmt.Sprintf("interrupted: %d of %s were %s", len(all.Traces), safetext.Counted(len(traces), "trace"), q.done), exitInternal
-			break // what was cut short is no result
+			break // a trace that was cut short gives no result
 		}
 		one.killed = one.Cut != "" && t.isCut(trace.Name, recordings)
 		all.add(one)
@@ -221,7 +221,7 @@ func (q *inquiry) examine(ctx context.Context, t *terminal, recorded corpus.Sour
 	return one
 }
 
-// add counts a trace in. The codes are ordered: the highest wins.
+// add adds the result for a trace. The exit codes are ordered: the highest wins.
 func (all *findings) add(one examined) {
 	all.Traces = append(all.Traces, one)
 	all.Crossings += one.Crossings
@@ -240,7 +240,7 @@ func (all *findings) add(one examined) {
 	}
 }
 
-// print says it in a line, and what was found in a few.
+// print prints one line about the trace, and a few lines about each finding.
 func (q *inquiry) print(t *terminal, one examined, again *repeats) {
 	for _, f := range one.found {
 		if again.isShown(f, one.Trace) {
@@ -253,18 +253,17 @@ func (q *inquiry) print(t *terminal, one examined, again *repeats) {
 		t.judged(red, "unreadable", safetext.Line(one.Error))
 	case one.killed && len(one.found) == 0:
 		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s to where its host was killed, %s", safetext.Line(one.Trace), q.good, safetext.Counted(one.Crossings, "crossing")))
-	case one.Cut != "" && len(one.found) == 0: // nobody knows what came behind it
+	case one.Cut != "" && len(one.found) == 0: // the rest is unknown
 		t.judged(yellow, "cut off", fmt.Sprintf("%s: %s as far as it goes, %s", safetext.Line(one.Trace), q.good, safetext.Counted(one.Crossings, "crossing")))
 	case len(one.found) == 0:
 		t.good(q.good, fmt.Sprintf("%s: %s", safetext.Line(one.Trace), safetext.Counted(one.Crossings, "crossing")))
 	}
 }
 
-// below indents the lines below the first one.
+// below indents the lines after the first.
 func below(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
-// conclude prints what is to be said of all traces together, and ends with the
-// exit code.
+// conclude prints the summary of all traces, and returns the exit code as an error.
 func (q *inquiry) conclude(t *terminal, o examineOptions, all *findings) error {
 	switch {
 	case o.json:
@@ -286,7 +285,7 @@ func (q *inquiry) conclude(t *terminal, o examineOptions, all *findings) error {
 	return ended(all.ExitCode)
 }
 
-// printJSON prints the one document on the standard output.
+// printJSON prints the only document on the standard output.
 func printJSON(t *terminal, document any) error {
 	t.clear()
 	if err := safetext.WriteJSON(t.out, document, "  "); err != nil {
@@ -295,8 +294,8 @@ func printJSON(t *terminal, document any) error {
 	return nil
 }
 
-// concluded prints the one document of a command, and ends it with a code: what went wrong is
-// said here, since who has one document wants no other.
+// concluded prints the only document of a command, and returns its exit code as an error. It also
+// prints the error itself, because returning it would print a second document.
 func concluded(t *terminal, document any, exit *exitError) error {
 	if err := printJSON(t, document); err != nil {
 		return err

@@ -11,28 +11,28 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// The exit codes. Where several apply, the highest wins.
+// The exit codes. If several apply, the highest wins.
 const (
-	exitSame       = 0 // everything is as it was recorded, or as it has to be
+	exitSame       = 0 // everything is as recorded, or as it must be
 	exitDivergence = 1 // something differs from the recording
 	exitFound      = 1 // an invariant is violated, there is a hint, a file is stale, a turn was shrunk, or nothing matches
 	exitUsage      = 2 // wrong usage; nothing was done
 	exitUnreadable = 3 // a trace or a report cannot be read
-	exitInternal   = 4 // not everything was done that was asked for
+	exitInternal   = 4 // not everything that was requested was done
 )
 
-// exitHeading stands above the exit codes in the help of each command.
+// exitHeading comes before the exit codes in the help of each command.
 const exitHeading = "\nExit codes; where several apply, the highest wins:\n"
 
-// What is said of a code by more than one command.
+// The texts of exit codes that several commands share.
 const (
 	sameWords       = "the same: every crossing is as it was recorded"
 	divergenceWords = "a divergence: at least one crossing differs"
 	traceWords      = "a trace that cannot be read: malformed, truncated, of an unknown version, or absent"
 )
 
-// exits are the exit codes of a command, as its help says them: what each is of that command.
-// found and unread are empty where it never ends so; undone goes on with what it may leave undone.
+// exits returns the exit codes of a command for its help. found and unread are empty if the command
+// never returns these codes; undone continues the text of the last code.
 func exits(same, found, unread, undone string) string {
 	undone = "not everything was done that was asked for: an internal failure, an interrupt, a result that cannot be written" + undone
 	text := exitHeading
@@ -44,8 +44,8 @@ func exits(same, found, unread, undone string) string {
 	return text
 }
 
-// exitError is an error that knows with which code the command ends. Without an
-// err, all has been said already.
+// exitError is an error with the exit code of the command. If err is nil, everything was printed
+// already.
 type exitError struct {
 	code int
 	err  error
@@ -58,7 +58,7 @@ func (e *exitError) Error() string {
 	return e.err.Error()
 }
 
-// said is what a document says of it: nothing where all has been said.
+// said returns the text for a JSON document, or "" if everything was printed already.
 func (e *exitError) said() string {
 	if e.err == nil {
 		return ""
@@ -68,7 +68,7 @@ func (e *exitError) said() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// ended ends the command with a code when all has been said.
+// ended returns the error for a code when everything was printed already.
 func ended(code int) error {
 	if code == exitSame {
 		return nil
@@ -78,7 +78,8 @@ func ended(code int) error {
 
 func internal(err error) error { return &exitError{exitInternal, err} }
 
-// unreadable is about what cannot be read, unless the wait for it was interrupted.
+// unreadable returns the error for something that cannot be read, unless the wait for it was
+// interrupted.
 func unreadable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return internal(errors.New("interrupted"))
@@ -86,14 +87,13 @@ func unreadable(err error) error {
 	return &exitError{exitUnreadable, safetext.WithoutPackage(err)}
 }
 
-// misused is a complaint about the arguments of cmd, with where to read what
-// would be right.
+// misused returns an error about the arguments of cmd, which points to its help.
 func misused(cmd *cobra.Command, err error) error {
 	return &exitError{exitUsage, fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 }
 
-// classified gives every error a code. What no command of ours classified is a
-// complaint of cobra's about the arguments.
+// classified gives every error a code. An error without a code is one of cobra's about the
+// arguments.
 func classified(err error) *exitError {
 	if err == nil {
 		return &exitError{code: exitSame}

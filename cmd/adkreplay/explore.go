@@ -31,10 +31,10 @@ type exploreOptions struct {
 	// only is the one schedule to run; nil means to explore.
 	only   *turn.Schedule
 	limits explore.Options
-	budget time.Duration // of all subjects together; zero is none
+	budget time.Duration // for all subjects together; zero is unlimited
 	json   bool
-	table  bool   // say what was tried at which kind of crossing
-	html   string // the file that gets a page; empty is none
+	table  bool   // print what was tried at which kind of crossing
+	html   string // the file of the page; empty is none
 }
 
 // target is something to explore: a scenario, or the file of a trace.
@@ -43,8 +43,7 @@ type target struct {
 	open func(context.Context, *terminal) (turn.Subject, error)
 }
 
-// exploreFlags are the flags of explore as they were given, with the options that they are as
-// they stand.
+// exploreFlags are the flags of explore as given, including the options that need no conversion.
 type exploreFlags struct {
 	exploreOptions
 	all      bool
@@ -95,7 +94,7 @@ wrong.
 	return cmd
 }
 
-// mostWorkers bounds what is begun at once, whatever there is to do.
+// mostWorkers is the maximum of --workers.
 const mostWorkers = 1024
 
 func parseExplore(flags exploreFlags, given func(name string) bool, args []string) (exploreOptions, error) {
@@ -143,8 +142,7 @@ func parseExplore(flags exploreFlags, given func(name string) bool, args []strin
 	return o, err
 }
 
-// targetNamed is what an argument names: a scenario, and where there is none of
-// that name a file.
+// targetNamed returns what an argument names: a scenario, or else a file.
 func targetNamed(name string) (target, error) {
 	if s, ok := scenarios.Named(name); ok {
 		return target{name, func(context.Context, *terminal) (turn.Subject, error) { return subjectOf(s), nil }}, nil
@@ -170,21 +168,20 @@ func subjectOf(s scenarios.Scenario) turn.Subject {
 	}}
 }
 
-// explored is the result of explore as a whole.
+// explored is the whole result of explore.
 type explored struct {
 	Explorations []*explore.Exploration `json:"explorations"`
-	// NotBegun are those that there was no time for.
+	// NotBegun lists the subjects for which there was no time left.
 	NotBegun   []string `json:"notBegun,omitempty"`
 	Schedules  int      `json:"schedules"`
 	Violations int      `json:"violations"`
 	ExitCode   int      `json:"exitCode"`
-	// Error says why not everything was explored that was to be.
+	// Error says why not everything was explored.
 	Error string `json:"error,omitempty"`
 }
 
-// garbagePercent is how much garbage explore lets stand, in percent of what it needs,
-// where the person has not said (GOGC): it needs little, and collecting at the
-// usual 100 percent takes a quarter of its time.
+// garbagePercent is the GOGC value of explore, unless the environment sets one. explore needs
+// little memory, and at the default of 100, garbage collection takes a quarter of its time.
 const garbagePercent = 400
 
 func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
@@ -199,7 +196,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 	if err != nil {
 		return err
 	}
-	begun := now() // reading files is no exploring
+	begun := now() // the budget does not include reading files
 	all := &explored{Explorations: []*explore.Exploration{}}
 	for i, s := range subjects {
 		left := o.budget
@@ -212,7 +209,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 		}
 		x, err := o.explore(ctx, t, o.targets[i].name, s, left)
 		switch {
-		case err != nil && o.only != nil: // it is a schedule of another turn
+		case err != nil && o.only != nil: // the schedule belongs to another turn
 			return &exitError{exitUsage, err}
 		case err != nil:
 			return internal(err)
@@ -226,7 +223,7 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 			break
 		}
 	}
-	if all.Schedules == 0 && all.ExitCode == exitSame { // which would be green, and says nothing
+	if all.Schedules == 0 && all.ExitCode == exitSame { // a success would say nothing
 		all.Error, all.ExitCode = fmt.Sprintf("nothing was explored: the budget of %s was used up before the first run; give a longer --budget, or leave it out", o.budget), exitInternal
 	}
 	if o.html != "" {
@@ -237,14 +234,14 @@ func runExplore(ctx context.Context, t *terminal, o exploreOptions) error {
 	return all.conclude(t, o)
 }
 
-// page writes the page of it all, with the runs that violate something, and the turns as they
-// are when nothing is broken, where they were read from files.
+// page writes the page of the result. It has the runs that violate something, and, for turns that
+// were read from files, the turns without faults.
 func (all *explored) page(ctx context.Context, t *terminal, o exploreOptions) error {
 	p := &page.Page{Title: "explored " + safetext.Counted(len(all.Explorations), "turn"), Explored: all, Reading: t.limits}
 	listed := map[string]bool{}
 	for _, x := range all.Explorations {
 		for _, b := range x.Violations {
-			name := x.Subject + " " + b.Schedule.String() // the page's scripts know it by this
+			name := x.Subject + " " + b.Schedule.String() // the scripts of the page use this name
 			if b.Run != nil && !listed[name] {
 				listed[name] = true
 				p.Sources = append(p.Sources, page.Source{Name: name, Open: func() (io.ReadCloser, error) { return recordedRun(b.Run) }})
@@ -263,7 +260,7 @@ func (all *explored) page(ctx context.Context, t *terminal, o exploreOptions) er
 	return err
 }
 
-// open makes the subjects. All files are read before anything is explored.
+// open makes the subjects. It reads all files before anything is explored.
 func (o exploreOptions) open(ctx context.Context, t *terminal) (subjects []turn.Subject, err error) {
 	for _, one := range o.targets {
 		s, err := one.open(ctx, t)
@@ -275,8 +272,8 @@ func (o exploreOptions) open(ctx context.Context, t *terminal) (subjects []turn.
 	return subjects, nil
 }
 
-// explore explores one subject, which is that of an argument, with what is left of the budget,
-// or runs the one schedule of it.
+// explore explores one subject, named by an argument, within the rest of the budget, or runs its
+// one schedule.
 func (o exploreOptions) explore(ctx context.Context, t *terminal, name string, s turn.Subject, left time.Duration) (*explore.Exploration, error) {
 	limits := o.limits
 	limits.Command = shell.Adkreplay("explore", shell.Operand(name))
@@ -299,14 +296,14 @@ func (all *explored) add(x *explore.Exploration) {
 	}
 }
 
-// recordedRun is the file of a trace that is in memory.
+// recordedRun returns a trace in memory as a file.
 func recordedRun(run *trace.Trace) (io.ReadCloser, error) {
 	var content bytes.Buffer
 	_, err := run.WriteTo(&content)
 	return io.NopCloser(&content), err
 }
 
-// printExploration prints what came of a subject, with the table if it is asked for.
+// printExploration prints the result for a subject, with the table if it was requested.
 func printExploration(t *terminal, x *explore.Exploration, table bool) {
 	t.printf("%s", strings.TrimSuffix(x.String(), "\n"))
 	if table && len(x.Table.Rows) > 0 {
@@ -314,8 +311,7 @@ func printExploration(t *terminal, x *explore.Exploration, table bool) {
 	}
 }
 
-// conclude prints what is to be said of all subjects together, and ends with the
-// exit code.
+// conclude prints the summary of all subjects, and returns the exit code as an error.
 func (all *explored) conclude(t *terminal, o exploreOptions) error {
 	switch {
 	case o.json:
@@ -331,7 +327,7 @@ func (all *explored) conclude(t *terminal, o exploreOptions) error {
 	return ended(all.ExitCode)
 }
 
-// print ends the list of explorations.
+// print prints the end of the list of explorations.
 func (all *explored) print(t *terminal, o exploreOptions) {
 	left := ""
 	if len(all.NotBegun) > 0 {

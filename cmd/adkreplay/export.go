@@ -17,12 +17,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// exportOptions say which traces to read, what of them, and which file gets it: of one trace
-// the conversation, or of some the spans.
+// exportOptions say which traces to read, what to export, and to which file: the conversation of
+// one trace, or the spans of any number.
 type exportOptions struct {
 	paths       []string
 	file        string
-	of          []string // who was asked; none is everybody
+	of          []string // names of who was asked; empty means all
 	spans       bool
 	spanOptions spans.Options
 }
@@ -109,7 +109,8 @@ func runExport(ctx context.Context, t *terminal, o exportOptions) error {
 	return writeConversation(t, recording, o.paths[0], o.file)
 }
 
-// exportSpans writes the spans of all traces that can be read, and of others as far as they go.
+// exportSpans writes the spans of all traces. Traces that break off contribute the spans that they
+// have.
 func exportSpans(ctx context.Context, t *terminal, o exportOptions) error {
 	sources := t.findTraces(ctx, o.paths)
 	all, unread := otlp.Exported{Spans: []otlp.Span{}}, 0
@@ -156,7 +157,8 @@ func spansOf(source corpus.Source, reading trace.Options, o spans.Options) (otlp
 	return otlp.Export(content, reading, o)
 }
 
-// writeSpans writes a document of spans, which those may read who may read every trace.
+// writeSpans writes a document of spans. The file gets permissions that only allow people to read
+// it who may read every trace.
 func writeSpans(t *terminal, o exportOptions, sources []corpus.Source, content []byte) error {
 	if o.file == stdout {
 		_, err := t.out.Write(content)

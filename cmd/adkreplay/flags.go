@@ -15,10 +15,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/near"
 )
 
-// This file is what is said of flags: in complaints, and in the help.
+// This file handles errors about flags, and the help.
 
-// misflagged is a complaint about a flag of cmd, in words of ours where those of the
-// library are about Go.
+// misflagged returns an error about a flag of cmd. It rewrites messages of the library that are
+// about Go.
 func misflagged(cmd *cobra.Command, err error) error {
 	var unknown interface{ GetSpecifiedName() string }
 	var number *strconv.NumError
@@ -39,15 +39,15 @@ func misflagged(cmd *cobra.Command, err error) error {
 	return misused(cmd, err)
 }
 
-// oneOf is a flag that takes a name out of a set. Another one is refused as flags are read: where
-// it is used, it may mean something, or nothing be said of it.
+// oneOf is a flag whose value is one of a set of names. It refuses other names while flags are
+// parsed, because a command may never use the value, or may give another name a meaning.
 type oneOf struct {
 	given *string
-	kind  string // what the names are of
+	kind  string // what the names denote
 	names []string
 }
 
-// Set takes a name of the set.
+// Set sets the value to a name of the set.
 func (f oneOf) Set(name string) error {
 	if !slices.Contains(f.names, name) {
 		return fmt.Errorf("there is no %s of this name%s", f.kind, near.OneOf(name, f.names))
@@ -56,10 +56,10 @@ func (f oneOf) Set(name string) error {
 	return nil
 }
 
-// String is the name that was given, or is usual.
+// String returns the value or its default.
 func (f oneOf) String() string { return *f.given }
 
-// Type is that of a text, whose usual value the help quotes.
+// Type returns "string", so that the help quotes the default.
 func (f oneOf) Type() string { return "string" }
 
 // registerEncoding adds the flag for the encoding in which tokens are counted.
@@ -68,8 +68,8 @@ func registerEncoding(cmd *cobra.Command, given *string, usage string) {
 	cmd.Flags().Var(oneOf{given, "encoding", budget.Encodings()}, "encoding", usage)
 }
 
-// noneEmpty refuses a flag that was given an empty text, which is what a shell makes of a
-// variable that is not set: it would be as if nobody had given it.
+// noneEmpty refuses an empty value of a text flag, which is what a shell makes of an unset
+// variable. The command would otherwise run as if the flag were not given.
 func noneEmpty(cmd *cobra.Command) error {
 	for _, name := range flagsOf(cmd) {
 		flag := cmd.Flags().Lookup(strings.TrimPrefix(name, "--"))
@@ -82,7 +82,7 @@ func noneEmpty(cmd *cobra.Command) error {
 	return nil
 }
 
-// noneContradict refuses two flags of which one alone can be done.
+// noneContradict refuses two flags that exclude each other.
 func noneContradict(cmd *cobra.Command) error {
 	for _, pair := range [][2]string{{"quiet", "verbose"}, {"json", "csv"}} {
 		if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
@@ -92,7 +92,7 @@ func noneContradict(cmd *cobra.Command) error {
 	return nil
 }
 
-// flagsOf are the flags of a command as they are written.
+// flagsOf returns the flags of a command in the form --name.
 func flagsOf(cmd *cobra.Command) (names []string) {
 	for line := range strings.Lines(cmd.Flags().FlagUsages()) {
 		words := strings.Fields(line)
@@ -105,7 +105,7 @@ func flagsOf(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// behind says where a flag belongs that stands before the name of the command.
+// behind says where a flag belongs that was given before the name of the command.
 func behind(root *cobra.Command, flag string) string {
 	if !slices.ContainsFunc(root.Commands(), func(cmd *cobra.Command) bool { return cmd.Flags().Lookup(flag) != nil }) {
 		return ""
@@ -113,8 +113,8 @@ func behind(root *cobra.Command, flag string) string {
 	return ": it stands behind the command: " + root.CommandPath() + " [command] --" + flag
 }
 
-// plainUsages has flags say what they take without the marks that the help reads, for a shell that
-// completes them.
+// plainUsages removes from the usage of flags the marks that only the help interprets, for shell
+// completion.
 func plainUsages(cmd *cobra.Command) {
 	for _, name := range flagsOf(cmd) {
 		if flag := cmd.Flags().Lookup(strings.TrimPrefix(name, "--")); flag != nil {
@@ -126,9 +126,9 @@ func plainUsages(cmd *cobra.Command) {
 	}
 }
 
-// setHelp has the help say how the file of --json is given, which the library says in a
-// notation of its own, lists the limits where nothing else stands, and has the exit codes
-// behind usage and flags, which are asked for more often.
+// setHelp adjusts the help: it shows how to give the file of --json, for which cobra has a notation
+// of its own; it lists the limits only in the help of the root; and it puts the exit codes after
+// usage and flags, which people look up more often.
 func setHelp(root *cobra.Command) {
 	usual := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -137,7 +137,7 @@ func setHelp(root *cobra.Command) {
 			limit.Usage = first + "; adkreplay --help lists them"
 		}
 		if noHelpOf(cmd) != nil {
-			return // which run says
+			return // run reports it
 		}
 		var help strings.Builder
 		out := cmd.OutOrStdout()

@@ -15,9 +15,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wholefile"
 )
 
-// importOptions say what to read, and which file gets the conversation.
+// importOptions say what to read, and where the conversation goes.
 type importOptions struct {
-	recording, answers string // answers are those of a batch, else empty
+	recording, answers string // answers is for a batch, and otherwise empty
 	file               string
 }
 
@@ -72,7 +72,7 @@ func runImport(ctx context.Context, t *terminal, o importOptions) error {
 	return writeConversation(t, recording, o.recording, o.file)
 }
 
-// writeConversation writes what was read from a file to another one.
+// writeConversation writes what was read from one file to another.
 func writeConversation(t *terminal, recording *cassette.Recording, from, to string) error {
 	for _, left := range recording.Left {
 		t.warn(safetext.Line(from) + ": left out: " + safetext.Line(left))
@@ -116,8 +116,8 @@ func readRecording(ctx context.Context, o importOptions) (*cassette.Recording, e
 	return cassette.ReadBatch(safetext.Line(o.recording), recording, answers)
 }
 
-// readWhole reads a file, or the standard input, up to one byte more than a recording
-// may have: who reads that says so.
+// readWhole reads a file, or the standard input, up to one byte more than a recording may have. The
+// extra byte lets the code that parses it report that it is too large.
 func readWhole(ctx context.Context, path string) (io.Reader, error) {
 	if err := noFolder(path, "a recording"); err != nil {
 		return nil, err

@@ -13,9 +13,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// This file is what reading may cost, as the flags say it.
+// This file handles the flags that limit the cost of reading.
 
-// registerLimits adds the flag that every command has.
+// registerLimits adds the flag --limit, which every command has.
 func registerLimits(root *cobra.Command, t *terminal) {
 	var given []string
 	var help strings.Builder
@@ -34,7 +34,7 @@ func registerLimits(root *cobra.Command, t *terminal) {
 	}
 }
 
-// setLimits takes limits as a person wrote them.
+// setLimits parses and sets limits as given on the command line.
 func (t *terminal) setLimits(given []string) error {
 	for _, limit := range given {
 		name, number, _ := strings.Cut(limit, "=")
@@ -50,14 +50,15 @@ func (t *terminal) setLimits(given []string) error {
 	return nil
 }
 
-// reading is how a trace is read: errors name its file.
+// reading returns the options for reading a trace; errors name its file.
 func (t *terminal) reading(f traceFile) trace.Options {
 	o := t.limits
 	o.File = f.name
 	return o
 }
 
-// holding is reading for a command that holds, at its worst, so many times what it reads.
+// holding is reading for a command that needs, at worst, that many times the memory of what it
+// reads.
 func (t *terminal) holding(f traceFile, times int64) trace.Options {
 	o := t.reading(f)
 	if o.MaxMemory == 0 {

@@ -26,7 +26,7 @@ command then fails, but where a journal says that its host was killed.
 	})
 }
 
-// linting looks for hints.
+// linting is the inquiry that looks for hints.
 var linting = inquiry{
 	done: "linted", good: "clean", bad: "hint", colour: yellow, counts: "hint",
 	find: func(e *property.Examination, into *examined) []finding {

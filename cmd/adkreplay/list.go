@@ -8,8 +8,7 @@ type listOptions struct {
 	verbose bool
 }
 
-// mostLines is how many traces have a line each, whatever became of them. Of more those
-// that are as they have to be are dots.
+// mostLines is up to how many traces have a line each. In a longer list, good traces are dots.
 const mostLines = 20
 
 func (o *listOptions) register(cmd *cobra.Command) {
@@ -17,7 +16,7 @@ func (o *listOptions) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print a line for every trace, also for more than 20")
 }
 
-// applyTo has a terminal print a list of so many traces as the options say.
+// applyTo makes a terminal print a list of that many traces according to the options.
 func (o listOptions) applyTo(t *terminal, traces int) {
 	t.quiet = o.quiet
 	t.dotted = !o.verbose && traces > mostLines

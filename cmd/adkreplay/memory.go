@@ -5,13 +5,13 @@ import (
 	"runtime/debug"
 )
 
-// memoryGoal is what the command takes at most, as far as collecting garbage more often
-// can do something for it: what it holds is bounded by the limits of reading.
+// memoryGoal is the memory limit of the runtime. The limits of reading bound what the command
+// holds; this limit makes the runtime collect garbage more often.
 const memoryGoal = 900 << 20
 
-// bound tells the runtime what it may take, unless the environment says otherwise. Where
-// memory is lacking all the same the runtime ends the process, with the exit code 2 of
-// wrong usage; with this traceback it does so by a signal.
+// bound sets the runtime's memory limit, unless the environment does. If memory runs out anyway,
+// the runtime ends the process, by default with exit code 2, which is that of wrong usage. With the
+// traceback level crash, it ends by a signal instead.
 func bound() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryGoal)

@@ -52,8 +52,7 @@ func checkMerge(args []string, out reportOptions) error {
 	return errors.Join(checkNone(args, "the file of a report"), checkInputs(args), out.check())
 }
 
-// readReports reads all reports, or says what is wrong with those that cannot be
-// read.
+// readReports reads all reports. The error joins the faults of those that cannot be read.
 func readReports(ctx context.Context, paths []string) (reports []*corpus.Report, err error) {
 	var faults []error
 	for _, path := range paths {
@@ -85,7 +84,7 @@ func readReport(ctx context.Context, path string) (*corpus.Report, error) {
 	return r, nil
 }
 
-// runMerge says which traces are not the same, and then what verify says.
+// runMerge prints the traces that are not the same, and then the summary of verify.
 func runMerge(ctx context.Context, t *terminal, merged *corpus.Report, out reportOptions) error {
 	for _, v := range merged.Traces {
 		if (v.Divergence != nil || v.Error != "") && !out.onlyStdout() {
@@ -102,7 +101,7 @@ func runMerge(ctx context.Context, t *terminal, merged *corpus.Report, out repor
 		}
 	}
 	var files []corpus.Source
-	for _, name := range names { // where they are at hand
+	for _, name := range names { // those that are available
 		if _, err := os.Stat(name); err == nil {
 			files = append(files, file(ctx, name).source())
 		}

@@ -14,15 +14,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/whatif"
 )
 
-// replayOptions say what to run again, and what to answer differently.
+// replayOptions say which turn to run again, and what to answer differently.
 type replayOptions struct {
 	path    string
 	answers []whatif.Override
-	file    string // takes the new trace; empty, it is not kept
+	file    string // receives the new trace; if empty, it is not written
 	json    bool
 }
 
-// replayFlags are the flags of replay as they were given.
+// replayFlags are the flags of replay as given.
 type replayFlags struct {
 	set  []string
 	out  string
@@ -131,11 +131,11 @@ func runReplay(ctx context.Context, t *terminal, o replayOptions) error {
 		return printJSON(t, &replayed{Report: report})
 	}
 	t.clear()
-	_, _ = report.WriteTo(t.page) // the terminal remembers what went wrong
+	_, _ = report.WriteTo(t.page) // the terminal keeps the error
 	return nil
 }
 
-// notReplayed is the error of a turn that was not run again, with its code.
+// notReplayed returns the error, with its exit code, for a turn that was not run again.
 func notReplayed(ctx context.Context, recorded traceFile, err error) error {
 	format := (*trace.FormatError)(nil)
 	switch {

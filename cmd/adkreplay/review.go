@@ -24,7 +24,7 @@ import (
 // reviewOptions say what to review.
 type reviewOptions struct {
 	paths   []string
-	pending string // the folder that go test wrote; empty is none
+	pending string // the folder that go test wrote to; empty is none
 }
 
 func newReview(t *terminal) *cobra.Command {
@@ -76,10 +76,10 @@ func (o reviewOptions) check(env func(string) string) error {
 	return checkPaths(o.paths)
 }
 
-// reviewed is what has changed, and how each file of it is accepted.
+// reviewed holds what changed, and how to accept each file.
 type reviewed struct {
 	changes []review.Change
-	report  *corpus.Report // of the traces; nil where none were given
+	report  *corpus.Report // of the traces; nil if none were given
 	pending map[string]corpus.Pending
 	refused []corpus.Pending // what go test left that cannot be accepted
 }
@@ -108,7 +108,7 @@ func runReview(ctx context.Context, t *terminal, o reviewOptions) error {
 	return ended(max(code, r.accept(ctx, t, decisions)))
 }
 
-// findChanges finds what has changed in traces, and what go test left.
+// findChanges finds what changed in traces, and in what go test left.
 func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, error) {
 	r := &reviewed{pending: map[string]corpus.Pending{}}
 	if o.pending != "" {
@@ -146,7 +146,8 @@ func findChanges(ctx context.Context, t *terminal, o reviewOptions) (*reviewed, 
 	return r, nil
 }
 
-// visibleIn is the first file of a folder that begins with no dot; empty where there is none.
+// visibleIn returns the first file of a folder whose name does not begin with a dot, or "" if there
+// is none.
 func visibleIn(folder string) string {
 	entries, _ := os.ReadDir(folder)
 	at := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") })
@@ -156,10 +157,10 @@ func visibleIn(folder string) string {
 	return entries[at].Name()
 }
 
-// reviewWidth is how long a line is behind the number of a change.
+// reviewWidth is the width of a line after the number of a change.
 const reviewWidth = 70
 
-// addPending takes in what go test left: files with the same causes are one change.
+// addPending adds what go test left. Files with the same causes are one change.
 func (r *reviewed) addPending(all []corpus.Pending) {
 	places := map[string]int{}
 	for _, p := range all {
@@ -183,7 +184,8 @@ func (r *reviewed) addPending(all []corpus.Pending) {
 	}
 }
 
-// said are the causes of what go test left, and what it shows, which may say them too.
+// said returns the causes of what go test left, followed by what it shows unless that includes the
+// causes.
 func said(p corpus.Pending) string {
 	shown := withoutBlanks(p.Shown)
 	for _, line := range strings.Split(strings.Join(p.Causes, "\n"), "\n") {
@@ -194,10 +196,10 @@ func said(p corpus.Pending) string {
 	return p.Shown
 }
 
-// withoutBlanks is a text however its lines are folded.
+// withoutBlanks removes white space, so that texts compare equal however their lines are folded.
 func withoutBlanks(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// unreadable says which traces could not be read, and gives the exit code of that.
+// unreadable prints which traces could not be read, and returns the exit code.
 func (r *reviewed) unreadable(t *terminal) int {
 	if r.report == nil {
 		return exitSame
@@ -210,8 +212,8 @@ func (r *reviewed) unreadable(t *terminal) int {
 	return unreadableCode(r.report)
 }
 
-// unacceptable says what go test left that cannot be accepted, and why, and gives the exit
-// code of that.
+// unacceptable prints what go test left that cannot be accepted, and why, and returns the exit
+// code.
 func (r *reviewed) unacceptable(t *terminal) int {
 	for _, p := range r.refused {
 		t.judged(red, "refused", safetext.Line(p.File+": "+p.Refused))
@@ -226,7 +228,7 @@ func (r *reviewed) unacceptable(t *terminal) int {
 	return exitDivergence
 }
 
-// show shows what has changed where nobody can be asked, and says what to call.
+// show prints what changed, and what to run next, if there is no person to ask.
 func (r *reviewed) show(ctx context.Context, t *terminal, o reviewOptions) {
 	for i, c := range r.changes {
 		t.printf("%d of %d: %s", i+1, len(r.changes), strings.TrimRight(c.Shown, "\n"))
@@ -244,7 +246,7 @@ func (r *reviewed) show(ctx context.Context, t *terminal, o reviewOptions) {
 	t.printf("nothing is asked, since this is no terminal")
 }
 
-// acceptable reports whether a trace can be accepted, and says which ones cannot.
+// acceptable reports whether any trace can be accepted, and prints those that cannot.
 func (r *reviewed) acceptable(ctx context.Context, t *terminal) (some bool) {
 	if r.report == nil {
 		return false
@@ -259,7 +261,7 @@ func (r *reviewed) acceptable(ctx context.Context, t *terminal) (some bool) {
 	return some
 }
 
-// commands are those of the tests that accept what they left, each once.
+// commands returns the test commands that accept what the tests left, each once.
 func (r *reviewed) commands() (all []string) {
 	for _, c := range r.changes {
 		for _, file := range c.Files {
@@ -272,10 +274,10 @@ func (r *reviewed) commands() (all []string) {
 	return all
 }
 
-// accept does what was decided, and gives the exit code of it: what is left is a divergence.
+// accept carries out the decisions, and returns the exit code. What is left counts as a divergence.
 func (r *reviewed) accept(ctx context.Context, t *terminal, decisions []review.Decision) int {
 	code, accepted := exitSame, 0
-	traces := map[string][]*corpus.TraceReport{} // by the reason
+	traces := map[string][]*corpus.TraceReport{} // by reason
 	var reasons []string
 	for _, one := range decisions {
 		p, isPending := r.pending[one.File]
@@ -328,7 +330,7 @@ func (r *reviewed) acceptTraces(ctx context.Context, t *terminal, traces []*corp
 	return acceptTraces(ctx, t, r.report, traces, a, func(one corpus.Accepted) { printAccepted(t, one, a) })
 }
 
-// edit opens a file in the editor of the person.
+// edit opens a file in the person's editor.
 func edit(ctx context.Context, file string, env func(string) string) error {
 	words := strings.Fields(cmp.Or(env("VISUAL"), env("EDITOR")))
 	if len(words) == 0 {

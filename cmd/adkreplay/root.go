@@ -20,9 +20,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/diff"
 )
 
-// execute runs the command until it is done or interrupted, and gives the exit
-// code. A second interrupt ends the process at once: the first one has given
-// the signal back.
+// execute runs the command until it is done or interrupted, and returns the exit code. The first
+// interrupt restores the default handling of the signal, so a second one ends the process
+// immediately.
 func execute(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -30,8 +30,8 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return executeContext(ctx, args, stdout, stderr)
 }
 
-// executeContext is execute without the signal. It is the one place that turns
-// errors into exit codes.
+// executeContext is execute without the signal. It is the only function that turns errors into exit
+// codes.
 func executeContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	t := newTerminal(stdout, stderr)
 	exit := classified(contained(t, func() error { return run(ctx, t, args) }))
@@ -41,7 +41,7 @@ func executeContext(ctx context.Context, args []string, stdout, stderr io.Writer
 		}
 		said := exit.Error()
 		if exit.code == exitUsage {
-			said = safetext.Line(said) // arguments are said in it as they were given
+			said = safetext.Line(said) // it quotes arguments as they were given
 		}
 		t.warn(said)
 	}
@@ -52,8 +52,7 @@ func executeContext(ctx context.Context, args []string, stdout, stderr io.Writer
 	return exit.code
 }
 
-// contained makes a panic an error, and prints the stack that a report of it
-// needs.
+// contained turns a panic into an error, and prints the stack for a report of it.
 func contained(t *terminal, do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -67,7 +66,7 @@ func contained(t *terminal, do func() error) (err error) {
 
 func run(ctx context.Context, t *terminal, args []string) error {
 	root := newRoot(t)
-	root.SetArgs(append([]string{}, args...)) // of nil it would take the process's own
+	root.SetArgs(append([]string{}, args...)) // with nil, cobra would use the process's own arguments
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsages(root)
 	}
@@ -78,8 +77,8 @@ func run(ctx context.Context, t *terminal, args []string) error {
 	return err
 }
 
-// wantsJSON is the command whose output a program reads, if one does. It looks at the
-// arguments themselves, because they may be what is wrong.
+// wantsJSON returns the name of the command if a program reads its output, and otherwise "". It
+// looks at the arguments themselves, because parsing them may be what failed.
 func wantsJSON(t *terminal, args []string) string {
 	given := args
 	if end := slices.Index(args, "--"); end >= 0 {
@@ -97,7 +96,7 @@ func wantsJSON(t *terminal, args []string) string {
 	return cmd.Name()
 }
 
-// refuse prints the JSON document of a command that could not begin, or failed.
+// refuse prints the JSON document of a command that could not start, or that failed.
 func refuse(t *terminal, command string, exit *exitError) error {
 	t.clear()
 	switch command {
@@ -109,7 +108,7 @@ func refuse(t *terminal, command string, exit *exitError) error {
 		return printJSON(t, &replayed{Error: exit.Error(), ExitCode: exit.code})
 	case "diff":
 		return printJSON(t, compared{&diff.Diff{Changes: []diff.Change{}}, exit.code, exit.Error()})
-	case "show": // where it prints lines, this is the last one
+	case "show": // if it printed lines, this is the last one
 		t.clear()
 		return safetext.WriteJSON(t.out, failure{exit.code, exit.Error()}, "")
 	case "distil":
@@ -145,7 +144,7 @@ Everything happens in this process: no network, no model, no key.
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Name() == "completion" { // which the library has end with 0 for a shell that it does not know
+		if cmd.Name() == "completion" { // cobra's command returns 0 for a shell that it does not know
 			cmd.Args, cmd.RunE, cmd.Short = noSuchCommand, root.RunE, "Write what completes commands and flags in a shell"
 		}
 	}
@@ -158,11 +157,11 @@ Everything happens in this process: no network, no model, no key.
 	return root
 }
 
-// filled is a help whose paragraphs have lines that fit into so many columns. Indented lines
-// are those of tables, and stay.
+// filled wraps the paragraphs of a help text to the given width. Indented lines belong to tables
+// and stay as they are.
 func filled(text string, columns int) string {
 	var lines []string
-	open := false // a paragraph is
+	open := false // a paragraph has begun
 	for line := range strings.SplitSeq(text, "\n") {
 		if line == "" || line[0] == ' ' {
 			lines, open = append(lines, line), false
@@ -179,8 +178,7 @@ func filled(text string, columns int) string {
 	return strings.Join(lines, "\n")
 }
 
-// newHelp replaces cobra's help command, which ends with 0 when it does not
-// know the command that it is asked about.
+// newHelp returns a replacement for cobra's help command, which returns 0 for an unknown command.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -198,8 +196,8 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// noHelpOf complains where a help is asked for that is of no command, of which the library would
-// give the one above.
+// noHelpOf returns an error if help is requested for an unknown command. Cobra would print the help
+// of the command above.
 func noHelpOf(cmd *cobra.Command) error {
 	args := cmd.Flags().Args()
 	if about, _, _ := cmd.Find(args); !cmd.HasSubCommands() || about != cmd {
@@ -208,8 +206,8 @@ func noHelpOf(cmd *cobra.Command) error {
 	return noSuchCommand(cmd, args)
 }
 
-// noSuchCommand complains about what stands where a command should, and offers
-// those that are spelled like it.
+// noSuchCommand returns an error about an argument in place of a command, and suggests similar
+// commands.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

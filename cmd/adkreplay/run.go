@@ -25,18 +25,18 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// runOptions say what to run. Without scenarios they are listed.
+// runOptions say what to run. Without scenarios and sessions, they are listed.
 type runOptions struct {
 	scenarios []scenarios.Scenario
 	sessions  []scenarios.Session
-	// file takes the trace of the one scenario, a file, or all that hosts of the one session
-	// leave, a folder; empty, it is shown only.
+	// file receives the trace of the one scenario; for a session, it is the folder that receives
+	// everything its hosts write. If it is empty, the turn is only shown.
 	file string
-	// folder takes the traces of all scenarios; empty, only one is run.
+	// folder receives the traces of all scenarios. If it is empty, only one is run.
 	folder string
 }
 
-// runFlags are the flags of run as they were given.
+// runFlags are the flags of run as given.
 type runFlags struct {
 	output string
 	all    bool
@@ -95,7 +95,7 @@ func parseRun(flags runFlags, args []string) (runOptions, error) {
 	return runOptions{}, noScenario(args[0], "", runNames())
 }
 
-// noScenario says that nothing has a name, and of names that are like none where they are.
+// noScenario returns an error about an unknown name, and suggests similar names.
 func noScenario(name, nor string, names []string) error {
 	offer := cmp.Or(near.DidYouMean(name, names), ": adkreplay run lists them")
 	return fmt.Errorf("there is no scenario %q%s%s", name, nor, offer)
@@ -105,7 +105,7 @@ func scenarioNames() []string {
 	return safetext.Each(scenarios.All(), func(s scenarios.Scenario) string { return s.Name })
 }
 
-// runNames are the names of all that run takes.
+// runNames returns the names of everything that run accepts.
 func runNames() []string {
 	return append(scenarioNames(), safetext.Each(scenarios.Sessions(), func(s scenarios.Session) string { return s.Name })...)
 }
@@ -123,7 +123,7 @@ func runRun(ctx context.Context, t *terminal, o runOptions) error {
 	return runScenario(ctx, t, o)
 }
 
-// listScenarios prints a line a scenario, its name first.
+// listScenarios prints one line per scenario, with its name first.
 func listScenarios(t *terminal) {
 	width := 0
 	for _, name := range runNames() {
@@ -151,8 +151,8 @@ func runScenario(ctx context.Context, t *terminal, o runOptions) error {
 	return showTrace(ctx, t, traceFile{name: s.Name}, bytes.NewReader(trace))
 }
 
-// recordAll records every scenario into a folder, a file each. Nothing is
-// written before all of them have done what they must.
+// recordAll records every scenario into a folder, one file each. It writes nothing before all of
+// them have succeeded.
 func recordAll(ctx context.Context, t *terminal, o runOptions) error {
 	traces := make([][]byte, len(o.scenarios))
 	for i, s := range o.scenarios {
@@ -191,7 +191,7 @@ func recordAll(ctx context.Context, t *terminal, o runOptions) error {
 	return nil
 }
 
-// sessionsFolder is where run --all records sessions, in a folder each.
+// sessionsFolder is where run --all records sessions, in one folder each.
 const sessionsFolder = "sessions"
 
 func makeFolder(folder string) error {
@@ -201,7 +201,7 @@ func makeFolder(folder string) error {
 	return nil
 }
 
-// runSession plays the one session, and shows it.
+// runSession runs the one session, and shows it.
 func runSession(ctx context.Context, t *terminal, o runOptions) error {
 	recorded, err := recordSession(ctx, o.sessions[0])
 	if err != nil {
@@ -216,7 +216,7 @@ func runSession(ctx context.Context, t *terminal, o runOptions) error {
 	return exitOfShow(ctx, t, traceFile{name: o.sessions[0].Name}, recorded.Recording(o.file).WriteTranscript(t.page, t.limits))
 }
 
-// recordSession plays a session and gives what its hosts leave.
+// recordSession runs a session and returns what its hosts recorded.
 func recordSession(ctx context.Context, s scenarios.Session) (*sessions.InMemory, error) {
 	recorded := &sessions.InMemory{}
 	err := errors.Join(s.Run(ctx, scenarios.Watch{
@@ -232,7 +232,7 @@ func recordSession(ctx context.Context, s scenarios.Session) (*sessions.InMemory
 	return recorded, nil
 }
 
-// writeFiles writes what hosts have left into a folder.
+// writeFiles writes what hosts recorded into a folder.
 func writeFiles(folder string, recorded *sessions.InMemory) error {
 	if err := makeFolder(folder); err != nil {
 		return err
@@ -246,7 +246,7 @@ func writeFiles(folder string, recorded *sessions.InMemory) error {
 	return nil
 }
 
-// record runs a scenario and gives its trace.
+// record runs a scenario and returns its trace.
 func record(ctx context.Context, s scenarios.Scenario) ([]byte, error) {
 	var trace bytes.Buffer
 	recorder := replay.Record(&trace)

@@ -19,10 +19,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// lines are the documents that are many, one a line, of which the last may be a failure.
+// lines lists the documents of which there is one per line; the last line may be a failure.
 var lines = []string{"show", "show-journal"}
 
-// documents are the Go types of what --json prints.
+// documents maps commands to the Go types of what --json prints.
 var documents = map[string]reflect.Type{
 	"verify":       reflect.TypeFor[result](),
 	"merge":        reflect.TypeFor[result](),
@@ -69,8 +69,8 @@ Members may be added without notice; none changes its meaning or goes.
 	}
 }
 
-// schemaOf is the schema of a document. A strict one takes no member that it does not
-// name, which shows in a test that it names all there are.
+// schemaOf returns the schema of a document. A strict schema accepts no other members than those
+// that it names; a test uses it to check that all members are named.
 func schemaOf(name string, strict bool) (*jsonschema.Schema, error) {
 	duration := &jsonschema.Schema{Type: "integer", Description: "nanoseconds"}
 	spread, err := jsonschema.For[stats.SpreadText](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[time.Duration](): duration}})
@@ -89,7 +89,7 @@ func schemaOf(name string, strict bool) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == "replay" || name == "show-at" { // all but this is left out where it could not begin
+	if name == "replay" || name == "show-at" { // the other members are missing if the command could not start
 		schema.Required = []string{"exitCode"}
 	}
 	if slices.Contains(lines, name) {
@@ -106,7 +106,7 @@ func schemaOf(name string, strict bool) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// opened has a schema, and those within it, take members that they do not name.
+// opened makes a schema, and those within it, accept members that they do not name.
 func opened(schema *jsonschema.Schema) {
 	if schema == nil {
 		return

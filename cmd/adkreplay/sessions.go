@@ -15,10 +15,10 @@ import (
 	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
-// This file is what commands do with the journals of sessions.
+// This file handles the journals of sessions for all commands.
 
-// findRecordings are the journals that arguments name, each with the traces of its turns, and
-// all traces. A journal that is given with no trace has those of its folder.
+// findRecordings returns the recordings that the arguments name, each with the traces of its turns,
+// and all traces. A journal that is given without traces gets those of its folder.
 func findRecordings(ctx context.Context, args []string) (recordings []*sessions.Recording, traces []corpus.Source) {
 	recordings, traces = sessions.Recordings(findSources(ctx, args))
 	for _, r := range recordings {
@@ -30,7 +30,8 @@ func findRecordings(ctx context.Context, args []string) (recordings []*sessions.
 	return recordings, traces
 }
 
-// withoutCut are the traces that the end of no host has cut: those are the journals' alone.
+// withoutCut returns the traces without those that were cut when their host was killed, which only
+// their journals use.
 func (t *terminal) withoutCut(traces []corpus.Source, recordings []*sessions.Recording) []corpus.Source {
 	return sessions.Whole(traces, recordings, t.limits)
 }
@@ -40,7 +41,7 @@ func (t *terminal) isCut(name string, recordings []*sessions.Recording) bool {
 	return slices.ContainsFunc(recordings, func(r *sessions.Recording) bool { return r.IsCut(name, t.limits) })
 }
 
-// tracesBeside are the traces of a journal's folder.
+// tracesBeside returns the traces in a journal's folder.
 func tracesBeside(r *sessions.Recording) []corpus.Source {
 	if all := journalsIn(filepath.FromSlash(r.Folder)); all != nil {
 		return all.Traces
@@ -48,7 +49,8 @@ func tracesBeside(r *sessions.Recording) []corpus.Source {
 	return nil
 }
 
-// verifyTraces verifies the traces; none beside a journal are no reason to stop.
+// verifyTraces verifies the traces. If there are only journals, it returns an empty report instead
+// of an error.
 func verifyTraces(ctx context.Context, sources []corpus.Source, recordings []*sessions.Recording, o corpus.Options) (*corpus.Report, error) {
 	if len(sources) > 0 || len(recordings) == 0 {
 		return corpus.Verify(ctx, sources, nil, o)
@@ -60,7 +62,7 @@ func verifyTraces(ctx context.Context, sources []corpus.Source, recordings []*se
 	return report, nil
 }
 
-// verifySessions plays the journals of the shard, whose traces were verified before.
+// verifySessions replays the journals of the shard, whose traces were verified before.
 func verifySessions(ctx context.Context, t *terminal, report *corpus.Report, recordings []*sessions.Recording, o verifyOptions) {
 	var sizes []corpus.Source
 	for _, r := range recordings {
@@ -88,7 +90,7 @@ func verifySessions(ctx context.Context, t *terminal, report *corpus.Report, rec
 	}
 }
 
-// printSessionVerdict says what became of the sessions of a folder.
+// printSessionVerdict prints the result for the sessions of a folder.
 func printSessionVerdict(t *terminal, s *corpus.SessionsReport) {
 	of := "sessions of " + safetext.Line(s.Folder)
 	for _, fault := range s.Faults() {
@@ -109,7 +111,7 @@ func printSessionVerdict(t *terminal, s *corpus.SessionsReport) {
 	}
 }
 
-// printSessions counts the sessions of all folders.
+// printSessions prints the counts for the sessions of all folders.
 func printSessions(t *terminal, r *corpus.Report) {
 	var all corpus.SessionsReport
 	for _, s := range r.Sessions {
@@ -127,7 +129,8 @@ func printSessions(t *terminal, r *corpus.Report) {
 	t.printf("%s", text)
 }
 
-// journalsIn are the journals of a folder; nil where it is none, or has none.
+// journalsIn returns the recording of the journals in a folder. It returns nil if the path is no
+// folder, or has no journals.
 func journalsIn(path string) *sessions.Recording {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil
@@ -145,8 +148,7 @@ func journalsIn(path string) *sessions.Recording {
 	return nil
 }
 
-// suchJournals names a folder of journals below one that has none of its own; empty where there is
-// none.
+// suchJournals names a folder with journals below the given one, or returns "" if there is none.
 func suchJournals(ctx context.Context, path string) string {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return ""
@@ -158,7 +160,7 @@ func suchJournals(ctx context.Context, path string) string {
 	return "; or a folder of journals, such as " + safetext.Line(filepath.FromSlash(recordings[0].Folder))
 }
 
-// journalOf is one journal that is open, with the traces beside it.
+// journalOf returns the recording of an open journal, with the traces next to it.
 func journalOf(journal traceFile, content io.Reader) *sessions.Recording {
 	opened := journal.source()
 	opened.Open = func() (io.ReadCloser, error) { return io.NopCloser(content), nil }
@@ -169,7 +171,7 @@ func journalOf(journal traceFile, content io.Reader) *sessions.Recording {
 	return r
 }
 
-// showRecording prints the story of the sessions of journals, or their steps as JSON.
+// showRecording prints the story of the sessions, or the steps as JSON.
 func showRecording(t *terminal, r *sessions.Recording, o showOptions) error {
 	if o.hasAt || o.phases || o.isRange() {
 		return &exitError{exitUsage, fmt.Errorf("%s: this is a journal of sessions, with which --json and --grep go: the other flags are for traces", safetext.Line(o.path))}
@@ -187,7 +189,7 @@ func showRecording(t *terminal, r *sessions.Recording, o showOptions) error {
 	return err
 }
 
-// showSteps prints what was read.
+// showSteps prints the steps that were read.
 func showSteps(t *terminal, read *sessions.Journal, o showOptions, traceOf func(string) string) error {
 	t.clear()
 	if !o.json && o.matching == nil {

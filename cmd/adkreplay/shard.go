@@ -26,11 +26,10 @@ them:
 Variables that contradict each other are wrong usage.
 `
 
-// variables are the environment variables in which a system says which of
-// several equal jobs this one is.
+// variables are the environment variables with which a CI system tells parallel jobs apart.
 type variables struct {
 	index, count string
-	from         int // what the first index is
+	from         int // the first index
 }
 
 // ownVariable holds i/n, for systems that have no variables of their own.
@@ -43,9 +42,8 @@ var systems = []variables{
 	{"JOB_COMPLETION_INDEX", "", 0},
 }
 
-// chooseShard reads the value of --shard. The environment is asked only where
-// the person said so: a part that nobody asked for would be green when the whole
-// is not.
+// chooseShard parses the value of --shard. It uses the environment only if the flag says so.
+// Otherwise a command that should verify everything could succeed after verifying a part.
 func chooseShard(flag string, env func(string) string) (corpus.Shard, error) {
 	count, isCount := strings.CutPrefix(flag, "/")
 	switch {
@@ -67,14 +65,14 @@ func chooseShard(flag string, env func(string) string) (corpus.Shard, error) {
 	return s, nil
 }
 
-// found is a shard, and the variable that says so.
+// found is a shard, and the variable that gives it.
 type found struct {
 	shard    corpus.Shard
 	variable string
 }
 
-// shardOfEnvironment finds the one shard that all variables agree on. n is how
-// many there are, if the person said so.
+// shardOfEnvironment returns the shard on which all variables agree. n is the number of shards, or
+// 0 if it was not given.
 func shardOfEnvironment(n int, env func(string) string) (corpus.Shard, error) {
 	all, err := ownShard(env)
 	if err != nil {
@@ -83,7 +81,7 @@ func shardOfEnvironment(n int, env func(string) string) (corpus.Shard, error) {
 	whole := false
 	for _, v := range systems {
 		if env(v.index) == "" {
-			// GitLab counts the one job that is not parallel, and gives it no index.
+			// GitLab sets the count to 1 for a job that is not parallel, and sets no index.
 			whole = whole || v.count != "" && env(v.count) == "1"
 			if v.count != "" && env(v.count) != "" && env(v.count) != "1" {
 				return corpus.Shard{}, fmt.Errorf("%s is %q and %s is not set: give --shard i/n", v.count, env(v.count), v.index)
@@ -125,7 +123,7 @@ func ownShard(env func(string) string) ([]found, error) {
 	return []found{{s, ownVariable}}, nil
 }
 
-// shard is what the variables of one system say.
+// shard returns the shard that the variables of one system give.
 func (v variables) shard(n int, env func(string) string) (corpus.Shard, error) {
 	index, err := strconv.Atoi(env(v.index))
 	if err != nil || index < v.from {

@@ -22,20 +22,19 @@ import (
 // showOptions say what to show.
 type showOptions struct {
 	path string
-	// at is the crossing after which the state is shown; hasAt tells that it was
-	// given.
+	// at is the crossing after which the state is shown. hasAt is true if it was given.
 	at    int
 	hasAt bool
 	// from and to are the first and the last crossing to show.
 	from, to int
 	grep     string
-	matching *regexp.Regexp // of grep; nil shows all
+	matching *regexp.Regexp // compiled from grep; nil shows everything
 	json     bool
 	phases   bool
 }
 
-// failure is what show --json prints of what went wrong, behind the lines that there are. Who
-// reads them from a pipe sees no exit code.
+// failure is what show --json prints about an error, after the lines that it could print. A program
+// that reads them from a pipe does not see the exit code.
 type failure struct {
 	ExitCode int    `json:"exitCode"`
 	Error    string `json:"error"`
@@ -45,7 +44,7 @@ type failure struct {
 type shownState struct {
 	*transcript.State
 	ExitCode int `json:"exitCode"`
-	// Error says what is wrong with the trace behind the crossing, or why there is no state.
+	// Error says what is wrong with the trace after the crossing, or why there is no state.
 	Error string `json:"error,omitempty"`
 }
 
@@ -125,7 +124,7 @@ func parseShow(o showOptions, args []string) (showOptions, error) {
 	return o, nil
 }
 
-// isRange reports whether a part of the crossings is asked for.
+// isRange reports whether only a range of the crossings was requested.
 func (o showOptions) isRange() bool { return o.from != 1 || o.to != math.MaxInt }
 
 func runShow(ctx context.Context, t *terminal, o showOptions) error {
@@ -162,8 +161,8 @@ func showTrace(ctx context.Context, t *terminal, trace traceFile, content io.Rea
 	return exitOfShow(ctx, t, trace, transcript.Write(t.page, interruptible{ctx, content}, t.reading(trace)))
 }
 
-// exitOfShow is the code with which showing a trace ends, for what went wrong. That the result
-// could not be written is the terminal's to say.
+// exitOfShow returns the error, with its exit code, for what went wrong in showing a trace. If the
+// result could not be written, the terminal reports that.
 func exitOfShow(ctx context.Context, t *terminal, recorded traceFile, err error) error {
 	format := (*trace.FormatError)(nil)
 	switch {
@@ -190,11 +189,11 @@ func showState(ctx context.Context, t *terminal, trace traceFile, content io.Rea
 		return concluded(t, shownState{state, exit.code, exit.said()}, exit)
 	}
 	t.clear()
-	_, _ = state.WriteTo(t.page) // the terminal remembers what went wrong
+	_, _ = state.WriteTo(t.page) // the terminal keeps the error
 	return err
 }
 
-// showCrossings prints the crossings that are asked for, a line each.
+// showCrossings prints the requested crossings, one line each.
 func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOptions) error {
 	all, looked, found := 0, 0, 0
 	for p, err := range o.passages(content, t.reading(trace)) {
@@ -220,8 +219,8 @@ func showCrossings(t *terminal, trace traceFile, content io.Reader, o showOption
 	return nil
 }
 
-// passages are those of a trace where lines are looked for, and otherwise its crossings as soon
-// as each is read.
+// passages returns the passages of a trace if lines are searched, and otherwise its crossings, each
+// as soon as it is read.
 func (o showOptions) passages(content io.Reader, reading trace.Options) iter.Seq2[*transcript.Passage, error] {
 	if o.matching != nil {
 		return transcript.Passages(content, reading)
@@ -235,9 +234,9 @@ func (o showOptions) passages(content io.Reader, reading trace.Options) iter.Seq
 	}
 }
 
-// lookedFor are the crossings that are looked for: by the line of each, or by what that leaves out
-// of its fields. Where there is none, it is the first with what a transcript says of them all, if
-// that matches.
+// lookedFor returns the crossings that match, by the line of each or by the fields that the line
+// abbreviates. If none matches, it returns the first crossing with a line of the transcript that
+// matches, if there is one.
 func (o showOptions) lookedFor(asked []*transcript.Expanded, lines []string) (all []*transcript.Expanded) {
 	if o.matching == nil {
 		return asked
@@ -265,7 +264,7 @@ func showCrossing(t *terminal, x *transcript.Expanded, o showOptions) error {
 	return nil
 }
 
-// highlight colours what matches in a line that is safe to print.
+// highlight colours the matches in a line that is safe to print.
 func (t *terminal) highlight(line string, matching *regexp.Regexp) string {
 	return matching.ReplaceAllStringFunc(line, func(match string) string {
 		if match == "" {
@@ -275,7 +274,7 @@ func (t *terminal) highlight(line string, matching *regexp.Regexp) string {
 	})
 }
 
-// interruptible is a reader that ends when its context does.
+// interruptible is a reader that stops when its context ends.
 type interruptible struct {
 	ctx context.Context
 	io.Reader
@@ -289,7 +288,7 @@ func (r interruptible) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// readCloser reads from one and closes another, such as what that reads from.
+// readCloser combines a reader with another closer, such as the source of the reader.
 type readCloser struct {
 	io.Reader
 	io.Closer

@@ -23,14 +23,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// shrinkOptions say what to shrink, what of it to keep, and where to.
+// shrinkOptions say what to shrink, what to keep, and where the result goes.
 type shrinkOptions struct {
 	path string
-	keep string // the name of a finding; empty: the first that the turn has
-	file string // takes the Go test; empty: only the transcript is printed
+	keep string // the name of a finding; if empty, the first one found
+	file string // receives the Go test; if empty, only the transcript is printed
 }
 
-// examiner says what is wrong with a turn that is run; a test puts its own here.
+// examiner runs a turn and returns what is wrong with it. Tests replace it.
 type examiner func(turn.Turn) []turn.Finding
 
 func newShrink(t *terminal) *cobra.Command {
@@ -75,7 +75,7 @@ func parseShrink(o shrinkOptions, args []string) (shrinkOptions, error) {
 	return o, checkFiles(args)
 }
 
-// keepable are the names of all that can be wrong with a turn.
+// keepable returns the names of everything that can be wrong with a turn.
 func keepable() []string {
 	return slices.Concat([]string{turn.Unrecorded, turn.Untrue, turn.Unsteady},
 		safetext.Each(property.Invariants(), func(i property.Invariant) string { return i.Name }),
@@ -105,9 +105,9 @@ func runShrink(ctx context.Context, t *terminal, o shrinkOptions, findings exami
 	return printShrunk(t, o, kept, one, small, stats)
 }
 
-// nothingToShrink says of a trace whose turn shows nothing that is wrong that all is well with
-// it, or fails where it diverges itself: what another engine did, or a hand has written, does not
-// come again when the turn is run.
+// nothingToShrink handles a trace whose turn shows nothing wrong. It says so, but fails if the
+// trace itself diverges: another engine recorded it, or a person edited it, and a new run does not
+// repeat that.
 func nothingToShrink(ctx context.Context, t *terminal, recorded *trace.Trace) error {
 	var content bytes.Buffer
 	if _, err := recorded.WriteTo(&content); err != nil {
@@ -129,7 +129,7 @@ func nothingToShrink(ctx context.Context, t *terminal, recorded *trace.Trace) er
 	return nil
 }
 
-// readTurn reads a trace, and translates it.
+// readTurn reads a trace, and translates it into a turn.
 func readTurn(ctx context.Context, t *terminal, recorded traceFile) (*trace.Trace, turn.Turn, error) {
 	f, err := recorded.open()
 	if err != nil {
@@ -153,7 +153,7 @@ func readTurn(ctx context.Context, t *terminal, recorded traceFile) (*trace.Trac
 	return read, one, nil
 }
 
-// refused is why the engine does not even begin the turn of a file; nil where it does.
+// refused returns an error if the engine does not even begin the turn of a file.
 func refused(one turn.Turn, file string) error {
 	made, refused, err := one.Trace()
 	if err == nil && len(made) == 0 {
@@ -162,7 +162,7 @@ func refused(one turn.Turn, file string) error {
 	return err
 }
 
-// chosen is the name of what is to be kept, empty if nothing is wrong.
+// chosen returns the name of the finding to keep, or "" if nothing is wrong.
 func chosen(o shrinkOptions, found []turn.Finding) (string, error) {
 	all := names(found)
 	switch {
@@ -178,7 +178,7 @@ func chosen(o shrinkOptions, found []turn.Finding) (string, error) {
 	return "", internal(fmt.Errorf("%s: run again on today's engine, the turn shows no %q; it shows %s", safetext.Line(o.path), o.keep, strings.Join(all, ", ")))
 }
 
-// names are the names of findings, each once.
+// names returns the names of findings, each once.
 func names(findings []turn.Finding) []string {
 	var all []string
 	for _, f := range findings {
@@ -207,7 +207,7 @@ func printShrunk(t *terminal, o shrinkOptions, kept string, one, small turn.Turn
 	return ended(exitFound)
 }
 
-// writeGo writes a turn as a Go test. The package is named as its folder is.
+// writeGo writes a turn as a Go test, in a package named after its folder.
 func writeGo(path string, one turn.Turn) error {
 	var source bytes.Buffer
 	if err := shrink.WriteScenario(&source, packageOf(path), testName(path), one); err != nil {
@@ -219,7 +219,7 @@ func writeGo(path string, one turn.Turn) error {
 	return nil
 }
 
-// packageOf is the name of a test's package, by the folder that it stands in.
+// packageOf returns the name of a test's package, derived from the folder of the file.
 func packageOf(path string) string {
 	name := "shrunk"
 	if folder, err := filepath.Abs(filepath.Dir(path)); err == nil {
@@ -228,7 +228,7 @@ func packageOf(path string) string {
 	return name + "_test"
 }
 
-// testName is what a test is called, by the name of its file: LostMessage for
+// testName returns the name of a test, derived from the name of its file: LostMessage for
 // lost_message_test.go.
 func testName(path string) string {
 	var name strings.Builder
@@ -245,8 +245,8 @@ func testName(path string) string {
 	return name.String()
 }
 
-// joinedLetters is a text without what no Go name can hold, or usual where
-// nothing is left, or where it does not begin with a letter.
+// joinedLetters removes from a text what no Go name can contain. It puts usual before the rest if
+// that is empty or begins with a digit.
 func joinedLetters(text, usual string) string {
 	letters := strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) {

@@ -13,7 +13,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// spansHelp is what commands say that look at spans too.
+// spansHelp is the help of commands that also read spans.
 const spansHelp = `
 A file may be the JSON of OTLP too, as collectors of OpenTelemetry write it, of any
 tool that follows the conventions for generative AI: each agent in it is a turn,
@@ -22,14 +22,13 @@ over. What spans do not say is missing: states, records, iterations, gates, and 
 was said unless they hold content.
 `
 
-// spansForm is how the JSON of OTLP begins: with spans, or another signal before them.
+// spansForm matches the beginning of OTLP JSON: spans, or another signal before them.
 var spansForm = regexp.MustCompile(`^\s*\{\s*"resource(Spans|Logs|Metrics|Profiles)"`)
 
-// mostSpans is how many bytes of spans are read.
+// mostSpans is the maximum size of a file of spans, in bytes.
 const mostSpans = 256 << 20
 
-// withSpans are sources in which a file of spans is the turns that it tells of. It says what
-// such a file lacks.
+// withSpans replaces each file of spans by the turns in it, and says what such a file lacks.
 func withSpans(t *terminal, found []corpus.Source) (sources []corpus.Source) {
 	for _, source := range found {
 		sources = append(sources, turnsIn(t, source)...)
@@ -37,18 +36,18 @@ func withSpans(t *terminal, found []corpus.Source) (sources []corpus.Source) {
 	return sources
 }
 
-// turnsIn is a source as it is, or the turns that it tells of where it holds spans.
+// turnsIn returns a source unchanged, or, if it has spans, the turns in it.
 func turnsIn(t *terminal, source corpus.Source) []corpus.Source {
 	content, isSpans, err := peeked(source)
-	if err != nil { // who reads it says why
+	if err != nil { // reading the source reports the error
 		return []corpus.Source{source}
 	}
 	if !isSpans {
-		if source.Name == stdin { // it can be read once
+		if source.Name == stdin { // it can be read only once
 			source.Open = func() (io.ReadCloser, error) { return content, nil }
 			return []corpus.Source{source}
 		}
-		_ = content.Close() // it was read
+		_ = content.Close() // only read from
 		return []corpus.Source{source}
 	}
 	defer content.Close()
@@ -86,13 +85,13 @@ func readTurns(content io.Reader) (turns []otlp.Turn, left int, err error) {
 	return turns, left, err
 }
 
-// peeked opens a source and reports whether it holds spans.
+// peeked opens a source and reports whether it has spans.
 func peeked(source corpus.Source) (content io.ReadCloser, isSpans bool, err error) {
 	in, err := source.Open()
 	if err != nil {
 		return nil, false, err
 	}
 	buffered := bufio.NewReader(in)
-	head, _ := buffered.Peek(512) // what is shorter is looked at too
+	head, _ := buffered.Peek(512) // a shorter file is checked too
 	return readCloser{buffered, in}, spansForm.Match(head), nil
 }

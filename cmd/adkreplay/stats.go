@@ -17,33 +17,33 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// statsOptions say what to count, and how to tell it.
+// statsOptions say what to count, and how to print it.
 type statsOptions struct {
-	before, now []string // paths; before is nil without a second folder, and of nothing now is the embedded traces
+	before, now []string // paths; before is nil without a second folder, and an empty now means the embedded traces
 	prices      *stats.Prices
 	encoding    adk.Encoding
 	conditions  []stats.Condition
 	json, csv   bool
 }
 
-// statsFlags are the flags of stats as they were given.
+// statsFlags are the flags of stats as given.
 type statsFlags struct {
 	prices, encoding string
 	conditions       []string
 	json, csv        bool
 }
 
-// statistics is the result as a whole.
+// statistics is the whole result.
 type statistics struct {
-	// Figures are those of the folder, or of the second one of two.
+	// Figures are those of the folder, or of the second of two.
 	Figures *stats.Figures `json:"figures,omitempty"`
-	// Before are those of the first one of two, and Changes both side by side.
+	// Before are the figures of the first of two folders, and Changes compares both.
 	Before  *stats.Figures     `json:"before,omitempty"`
 	Changes []stats.Difference `json:"changes,omitempty"`
-	// Failed are the conditions of --fail-if that hold.
+	// Failed lists the conditions of --fail-if that hold.
 	Failed   []string `json:"failed"`
 	ExitCode int      `json:"exitCode"`
-	// Error says why not everything was counted that was to be.
+	// Error says why not everything was counted.
 	Error string `json:"error,omitempty"`
 }
 
@@ -124,11 +124,11 @@ func parseStats(flags statsFlags, args []string) (o statsOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	_, err = holding(o.conditions, stats.TableOf(nil, stats.NewFigures(o.prices))) // names are wrong before anything is read
+	_, err = holding(o.conditions, stats.TableOf(nil, stats.NewFigures(o.prices))) // refuse unknown names before reading anything
 	return o, err
 }
 
-// readPrices reads the file of prices; nil without one.
+// readPrices reads the file of prices. It returns nil if there is none.
 func readPrices(path string) (*stats.Prices, error) {
 	if path == "" {
 		return nil, nil
@@ -187,7 +187,7 @@ func gather(ctx context.Context, t *terminal, sources []corpus.Source, o statsOp
 	return figures, nil
 }
 
-// holding are the conditions that hold.
+// holding returns the conditions that hold.
 func holding(conditions []stats.Condition, table stats.Table) (held []string, err error) {
 	var names []string
 	for _, d := range table.Figures {
@@ -205,7 +205,7 @@ func holding(conditions []stats.Condition, table stats.Table) (held []string, er
 	return held, nil
 }
 
-// code is the exit code: of several that apply, the highest.
+// code returns the exit code. If several apply, it is the highest.
 func (s *statistics) code() int {
 	code := exitSame
 	if len(s.Failed) > 0 {
@@ -219,21 +219,21 @@ func (s *statistics) code() int {
 	return code
 }
 
-// isEmpty reports whether there is no trace of which there are figures.
+// isEmpty reports whether no trace gave any figures.
 func (s *statistics) isEmpty() bool {
 	return s.Before == nil && s.Figures.Unreadable > 0 && s.Figures.Crossings == 0
 }
 
-// print says it in the form that was asked for.
+// print prints the result in the requested form.
 func (s *statistics) print(t *terminal, o statsOptions, table stats.Table) error {
 	var out bytes.Buffer
 	switch {
 	case o.json:
 		return printJSON(t, s)
 	case o.csv:
-		_ = table.WriteCSV(&out) // a buffer takes all
+		_ = table.WriteCSV(&out) // a buffer never fails
 	default:
-		if s.isEmpty() { // why was said
+		if s.isEmpty() { // the reason was printed
 			return nil
 		}
 		_ = table.WriteMarkdown(&out)

@@ -15,25 +15,25 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// terminal is where the command writes: results to out, progress and warnings
-// to err. Colour and progress are for terminals only, and NO_COLOR is honoured.
+// terminal is where the command writes: results to out, progress and warnings to err. It uses
+// colour and progress only on terminals, and respects NO_COLOR.
 type terminal struct {
 	out      *output
-	page     io.Writer // out, for transcripts and what else has a line for each crossing
+	page     io.Writer // out, folded, for transcripts and other output with a line per crossing
 	err      io.Writer
-	in       io.Reader // where answers come from
-	asks     bool      // somebody is there who answers
+	in       io.Reader // answers are read from it
+	asks     bool      // a person can answer
 	colour   bool
 	progress bool
-	screen   bool          // out is a terminal, on which progress stands behind the dots
-	columns  int           // how wide a report may be; 0 is as wide as it likes
-	room     int           // the same of a message
-	limits   trace.Options // of reading, as far as they were given
-	quiet    bool          // what is as it has to be is not said
-	dotted   bool          // what is as it has to be is a dot
+	screen   bool          // out is a terminal, so progress is drawn after the dots
+	columns  int           // the width of a report; 0 is unlimited
+	room     int           // the width of a message; 0 is unlimited
+	limits   trace.Options // of reading, as given
+	quiet    bool          // do not print good results
+	dotted   bool          // print good results as dots
 
-	mu    sync.Mutex // of what follows, which is drawn from a timer too
-	dots  int        // in the row that is under way
+	mu    sync.Mutex // guards the fields below, since a timer draws too
+	dots  int        // in the current row
 	drawn bool
 }
 
@@ -53,11 +53,11 @@ func newTerminal(out, err io.Writer) *terminal {
 	}
 }
 
-// usualColumns are those of a pipe, and of a terminal that does not say.
+// usualColumns is the width of a pipe, and of a terminal whose width is unknown.
 const usualColumns = 80
 
-// columnsOf is how wide a report may be that is written to w. Nothing is folded that no
-// person reads: what is neither a terminal nor a file.
+// columnsOf returns the width of a report that is written to w, or 0 if w is neither a terminal nor
+// a file, because nobody reads that directly.
 func columnsOf(w io.Writer, env func(string) string) int {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -72,8 +72,8 @@ func columnsOf(w io.Writer, env func(string) string) int {
 	return usualColumns
 }
 
-// pageColumns is how wide the lines of a page may be that is written to w. In a pipe and a
-// file they are as wide as they like, so that programs find them whole.
+// pageColumns returns the width of the lines of a page that is written to w. In a pipe or a file,
+// lines are not folded, so that programs find them whole.
 func pageColumns(w io.Writer, env func(string) string) int {
 	if env("COLUMNS") == "" && !isTerminal(w) {
 		return 0
@@ -81,8 +81,7 @@ func pageColumns(w io.Writer, env func(string) string) int {
 	return columnsOf(w, env)
 }
 
-// wantsColour reports whether to colour what goes to a terminal, or to something
-// else. An empty NO_COLOR says nothing (no-color.org).
+// wantsColour reports whether to use colour. An empty NO_COLOR has no effect (no-color.org).
 func wantsColour(isTerminal bool, env func(string) string) bool {
 	return isTerminal && env("NO_COLOR") == "" && env("TERM") != "dumb"
 }
@@ -92,8 +91,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// output writes until a write fails, and remembers why: a result that nobody
-// got is a failure of the command, wherever in it that was noticed.
+// output writes until a write fails, and keeps the error. A result that could not be written is a
+// failure of the command, wherever the write happened.
 type output struct {
 	w   io.Writer
 	err error
@@ -109,21 +108,21 @@ func (o *output) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// printf writes a line of a result. What is drawn of the progress goes first.
+// printf writes a line of a result. It removes the drawn progress first.
 func (t *terminal) printf(format string, args ...any) {
 	t.clear()
 	fmt.Fprintln(t.out, safetext.Folded(safetext.Lines(fmt.Sprintf(format, args...)), t.columns))
 }
 
-// judged writes a result that begins with a verdict, which has a colour.
+// judged writes a result that begins with a coloured verdict.
 func (t *terminal) judged(colour, verdict, result string) {
 	t.clear()
 	rest, _ := strings.CutPrefix(safetext.Folded(verdict+" "+safetext.Lines(result), t.columns), verdict)
 	fmt.Fprintln(t.out, t.paint(colour, verdict)+rest)
 }
 
-// dotsInARow is how many dots a row has: on a narrow terminal fewer, so that progress has room
-// behind them.
+// dotsInARow returns the number of dots in a row. On a narrow terminal there are fewer, so that
+// progress fits after them.
 func (t *terminal) dotsInARow() int {
 	if t.columns > 0 {
 		return max(1, min(64, t.columns*4/5))
@@ -131,7 +130,7 @@ func (t *terminal) dotsInARow() int {
 	return 64
 }
 
-// good is judged for what is as it has to be, of which there may be much.
+// good is judged for a good result, which may be very frequent.
 func (t *terminal) good(verdict, result string) {
 	switch {
 	case t.quiet:
@@ -148,7 +147,7 @@ func (t *terminal) good(verdict, result string) {
 	}
 }
 
-// endDots ends the row of dots that is under way.
+// endDots ends the current row of dots.
 func (t *terminal) endDots() {
 	if t.dots > 0 {
 		fmt.Fprintln(t.out)
@@ -164,7 +163,7 @@ func (t *terminal) warn(message string) {
 	fmt.Fprintln(t.err, safetext.Folded("adkreplay: "+safetext.Lines(message), t.room))
 }
 
-// The colours, as terminals number them.
+// The colours, by their terminal codes.
 const (
 	red    = "31"
 	green  = "32"
@@ -178,7 +177,7 @@ func (t *terminal) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// step draws how far long work is; in a pipe it draws nothing.
+// step draws the progress of long work. It draws nothing in a pipe.
 func (t *terminal) step(done, all int, what string) {
 	t.draw(fmt.Sprintf("%d/%d %s", done, all, what))
 }
@@ -191,7 +190,7 @@ func (t *terminal) draw(what string) {
 	defer t.mu.Unlock()
 	at := t.rub()
 	what = safetext.Line(what)
-	if t.room > 0 { // what goes on below cannot be rubbed out
+	if t.room > 0 { // a second line could not be erased
 		what = safetext.Head(what, t.room-1-at)
 	}
 	if at > 0 {
@@ -201,7 +200,7 @@ func (t *terminal) draw(what string) {
 	t.drawn = true
 }
 
-// rub takes away what stands behind the row of dots, and gives the column where that is.
+// rub erases what is after the row of dots, and returns its column.
 func (t *terminal) rub() (at int) {
 	begin := "\r"
 	if t.screen && t.dots > 0 {
@@ -215,8 +214,8 @@ func (t *terminal) rub() (at int) {
 // patience is how long work may be silent.
 const patience = time.Second
 
-// busy draws what the command is at, and for how long, while it says nothing itself. The
-// work ends with the function that busy gives.
+// busy draws what the command does, and for how long, while the work itself draws nothing. Call the
+// returned function at the end of the work.
 func (t *terminal) busy(what string) (done func()) {
 	if !t.progress {
 		return func() {}
@@ -243,7 +242,7 @@ func (t *terminal) busy(what string) (done func()) {
 	}
 }
 
-// clear takes the progress off the screen, and ends a row of dots.
+// clear erases the progress, and ends a row of dots.
 func (t *terminal) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -251,7 +250,7 @@ func (t *terminal) clear() {
 	t.endDots()
 }
 
-// erase takes the progress off the screen.
+// erase erases the progress.
 func (t *terminal) erase() {
 	if t.drawn {
 		t.rub()

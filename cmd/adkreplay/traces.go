@@ -20,23 +20,24 @@ import (
 	"github.com/adkreplay/adkreplay/scenarios"
 )
 
-// traceFile is one trace to be read: a file, or an embedded one.
+// traceFile is one trace to read, a file or an embedded one.
 type traceFile struct {
 	name string
-	size int64 // zero where it is not known
+	size int64 // zero if unknown
 	open func() (io.ReadCloser, error)
 }
 
-// source is the trace as a part of a corpus.
+// source returns the trace as a part of a corpus.
 func (f traceFile) source() corpus.Source {
 	return corpus.Source{Name: f.name, Size: f.size, Open: f.open}
 }
 
-// stdin is the file name of the standard input.
+// stdin is the file name that denotes the standard input.
 const stdin = "-"
 
-// findTraces are the traces that arguments name, for a command that reads no journals: those
-// besideJournals that no end of a host has cut. It says that there are others.
+// findTraces returns the traces that the arguments name, for a command that does not read journals.
+// It leaves out journals as besideJournals does, and traces that were cut when their host was
+// killed, and says so.
 func (t *terminal) findTraces(ctx context.Context, args []string) []corpus.Source {
 	traces := t.besideJournals(ctx, args)
 	recordings, _ := findRecordings(ctx, args)
@@ -47,9 +48,9 @@ func (t *terminal) findTraces(ctx context.Context, args []string) []corpus.Sourc
 	return whole
 }
 
-// besideJournals are the traces that arguments name without the journals in a folder, of which
-// it says that there are some. One that is given by its name, or with no trace beside it, stands
-// among the traces, and says what it is when it is opened.
+// besideJournals returns the sources that the arguments name without the journals in folders, and
+// says so. It keeps a journal that is named itself, or if there is no trace at all; opening it then
+// reports what it is.
 func (t *terminal) besideJournals(ctx context.Context, args []string) []corpus.Source {
 	sources := findSources(ctx, args)
 	recordings, traces := sessions.Recordings(sources)
@@ -70,16 +71,16 @@ func (t *terminal) besideJournals(ctx context.Context, args []string) []corpus.S
 	return traces
 }
 
-// findSources turns the arguments into traces and journals: files as they are, - as the
-// standard input, folders as all that are below them, in the order of their paths, and nothing
-// as the embedded ones. What cannot be found is a trace that cannot be opened: it is
-// said when its turn comes, beside what the others gave.
+// findSources returns the traces and journals that the arguments name: files as they are, - as the
+// standard input, folders as everything below them in the order of paths, and without arguments the
+// embedded ones. For a path that does not exist it returns a source that fails when it is opened,
+// so that the results of the others are still reported.
 func findSources(ctx context.Context, args []string) []corpus.Source {
 	if len(args) == 0 {
 		return embedded()
 	}
 	var found []traceFile
-	seen := map[string]bool{} // a folder and a file in it are not two of it
+	seen := map[string]bool{} // a file is not listed again if its folder is
 	for _, arg := range args {
 		some := []traceFile{file(ctx, arg)}
 		if info, err := os.Stat(arg); err == nil && info.IsDir() {
@@ -95,14 +96,14 @@ func findSources(ctx context.Context, args []string) []corpus.Source {
 	return safetext.Each(found, traceFile.source)
 }
 
-// folderTraces are the traces below a folder, which may be a link to one.
+// folderTraces returns the traces below a folder, which may be a link to a folder.
 func folderTraces(root string) (found []traceFile) {
 	sources, err := corpus.Sources(os.DirFS(root))
 	if err != nil {
 		return []traceFile{unopened(root, fmt.Errorf("%s: %w", safetext.Line(root), safetext.WithoutPackage(withoutPath(err))))}
 	}
 	for _, s := range sources {
-		path := filepath.ToSlash(filepath.Join(root, filepath.FromSlash(s.Name))) // a report names it alike on every system
+		path := filepath.ToSlash(filepath.Join(root, filepath.FromSlash(s.Name))) // the same name in reports on every system
 		found = append(found, traceFile{path, s.Size, func() (io.ReadCloser, error) {
 			in, err := s.Open()
 			if err != nil {
@@ -114,7 +115,7 @@ func folderTraces(root string) (found []traceFile) {
 	return found
 }
 
-// embedded are the recorded turns and sessions that are part of this program.
+// embedded returns the recorded turns and sessions that are part of this program.
 func embedded() (found []corpus.Source) {
 	for _, files := range []fs.FS{fixtures.Traces, fixtures.Sessions} {
 		some, err := corpus.Sources(files)
@@ -129,8 +130,8 @@ func embedded() (found []corpus.Source) {
 	return found
 }
 
-// file is what a path names. Where somebody else decides when it has something to read, and
-// may never do so, the wait for it ends with ctx.
+// file returns what a path names. If reading it may block forever, as for a pipe, the wait ends
+// with ctx.
 func file(ctx context.Context, path string) traceFile {
 	if path == stdin {
 		in := standardInput{bufio.NewReaderSize(&waiting{ctx: ctx, ReadCloser: os.Stdin}, 64<<10)}
@@ -143,17 +144,17 @@ func file(ctx context.Context, path string) traceFile {
 	return f
 }
 
-// standardInput can be opened again as long as nothing was taken from it.
+// standardInput can be opened again as long as nothing was read from it.
 type standardInput struct{ *bufio.Reader }
 
-// Close leaves it open.
+// Close does nothing, so the input stays open.
 func (standardInput) Close() error { return nil }
 
 func unopened(path string, err error) traceFile {
 	return traceFile{name: path, open: func() (io.ReadCloser, error) { return nil, err }}
 }
 
-// openFile opens a file that should be a trace, or says what is in its place.
+// openFile opens the file of a trace. The error says what is there instead.
 func openFile(path string) (io.ReadCloser, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -169,7 +170,7 @@ func openFile(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// noFolder refuses a folder where a command wants a file that is no trace.
+// noFolder refuses a folder if the command needs a file.
 func noFolder(path, want string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("%s: this is a folder: give the file of %s", safetext.Line(path), want)
@@ -177,17 +178,17 @@ func noFolder(path, want string) error {
 	return nil
 }
 
-// such names a trace of a folder; empty where there is none.
+// such names a trace in a folder, or returns "" if there is none.
 func such(folder string) string {
 	found := folderTraces(folder)
-	if found[0].name == folder { // why there is none
+	if found[0].name == folder { // the source that says why there is none
 		return ""
 	}
 	return ", such as " + safetext.Line(found[0].name)
 }
 
-// openWaiting opens a file that should be a trace. A named pipe is opened only when
-// somebody writes to it.
+// openWaiting opens the file of a trace. Opening a named pipe blocks until there is a writer, so it
+// ends with ctx.
 func openWaiting(ctx context.Context, path string) (io.ReadCloser, error) {
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() || info.IsDir() {
 		return openFile(path)
@@ -199,11 +200,11 @@ func openWaiting(ctx context.Context, path string) (io.ReadCloser, error) {
 	return &waiting{ctx: ctx, ReadCloser: in}, nil
 }
 
-// waiting is an input that keeps its reader waiting until ctx ends.
+// waiting is an input whose reads may block; they end with ctx.
 type waiting struct {
 	ctx context.Context
 	io.ReadCloser
-	buffer []byte // read into where the caller may have gone
+	buffer []byte // read into, since the caller may be gone
 }
 
 // Read reads unless the context ends first.
@@ -215,8 +216,8 @@ func (w *waiting) Read(p []byte) (int, error) {
 	return copy(p, w.buffer[:n]), err
 }
 
-// within does what may take for ever. It gives what that gives, or the error of a context that
-// has ended before: what it waits for is left alone then.
+// within calls do, which may block forever, and returns its results. If ctx ends first, it returns
+// the error of ctx and abandons the call.
 func within[T any](ctx context.Context, do func() (T, error)) (got T, err error) {
 	if err := ctx.Err(); err != nil {
 		return got, err
@@ -238,7 +239,7 @@ func within[T any](ctx context.Context, do func() (T, error)) (got T, err error)
 	}
 }
 
-// fileError says why a file cannot be used, and what may have been meant.
+// fileError returns the error for a file that cannot be used, with a suggestion if there is one.
 func fileError(path string, err error) error {
 	err = withoutPath(err)
 	if _, ok := scenarios.Named(path); ok && errors.Is(err, fs.ErrNotExist) {
@@ -247,8 +248,8 @@ func fileError(path string, err error) error {
 	return fmt.Errorf("%s: %w", safetext.Line(path), err)
 }
 
-// withoutPath is the cause of an error alone, to be said of the path that the
-// person gave.
+// withoutPath returns the cause of an error without its path, because messages name the path as the
+// person gave it.
 func withoutPath(err error) error {
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		return cause.Err
@@ -256,8 +257,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// readingOf reads traces within the terminal's limits: it counts those that are done, shows
-// how far that is, and warns of those that cannot be read.
+// readingOf returns options for reading all traces within the terminal's limits. Reading then
+// counts the finished traces in done, shows the progress, and warns of traces that cannot be read.
 func (t *terminal) readingOf(all int, done *int) eachtrace.Options {
 	return eachtrace.Options{Reading: t.limits, Each: func(name string, err error) {
 		if *done++; err != nil {

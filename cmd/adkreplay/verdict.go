@@ -20,26 +20,26 @@ import (
 	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
-// reportOptions say where a report goes beside the text for people.
+// reportOptions say where a report goes, in addition to the text for people.
 type reportOptions struct {
-	json, junit string // files; - is the standard output, and empty nowhere
-	html        string // likewise, but that - is no such file
+	json, junit string // files; - is the standard output, and empty is none
+	html        string // a file; empty is none
 	github      bool
-	watched     bool // the page is written again while one works
+	watched     bool // the page is written again after changes
 }
 
-// stdout is the file name of the standard output.
+// stdout is the file name that denotes the standard output.
 const stdout = "-"
 
 func (o *reportOptions) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.json, "json", "", "print the report as one JSON document, or with =`file` write it there")
-	cmd.Flags().Lookup("json").NoOptDefVal = stdout // a switch, as in the other commands
+	cmd.Flags().Lookup("json").NoOptDefVal = stdout // so that --json alone is a switch, as in the other commands
 	cmd.Flags().StringVar(&o.junit, "junit", "", "write the report as JUnit XML to this `file`; - is the standard output, without the text")
 	cmd.Flags().StringVar(&o.html, "html", "", "write a page to look at what was found, in a browser, to this `file`")
 	cmd.Flags().BoolVar(&o.github, "github", false, "print the causes as annotations for GitHub Actions too")
 }
 
-// check refuses what would overwrite a trace, and two documents on one output.
+// check refuses outputs that would overwrite a trace, and two documents in one output.
 func (o *reportOptions) check() error {
 	for _, f := range []struct{ flag, file string }{{"--json", o.json}, {"--junit", o.junit}} {
 		switch {
@@ -65,8 +65,8 @@ func (o *reportOptions) check() error {
 	return nil
 }
 
-// checkApart refuses a file behind --json that stands apart from it: it would be read as a
-// trace, and is not there.
+// checkApart refuses a file that follows --json as a separate argument. It would be read as a trace
+// that does not exist.
 func (o *reportOptions) checkApart(args []string) error {
 	for _, arg := range args {
 		if _, err := os.Stat(arg); o.json == stdout && strings.HasSuffix(arg, ".json") && errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +76,7 @@ func (o *reportOptions) checkApart(args []string) error {
 	return nil
 }
 
-// checkWatch refuses what says the result of one run.
+// checkWatch refuses options that describe the result of a single run.
 func (o *reportOptions) checkWatch(isShard bool) error {
 	if o.json != "" || o.junit != "" || o.github || isShard {
 		return errors.New("--json, --junit, --github and --shard are of one run: leave them or --watch out")
@@ -84,17 +84,16 @@ func (o *reportOptions) checkWatch(isShard bool) error {
 	return nil
 }
 
-// onlyStdout reports whether the standard output holds one document and nothing
-// else.
+// onlyStdout reports whether the standard output contains only one document.
 func (o *reportOptions) onlyStdout() bool { return o.json == stdout || o.junit == stdout }
 
-// result is a report with the code that the command ends with, as JSON.
+// result is the JSON document of a report, with the exit code of the command.
 type result struct {
 	*corpus.Report
 	ExitCode int `json:"exitCode"`
 }
 
-// codeOf is the exit code of a report: of several that apply, the highest.
+// codeOf returns the exit code of a report. If several apply, it is the highest.
 func codeOf(r *corpus.Report) int {
 	divergent, unreadable := r.OfSessions()
 	switch {
@@ -108,9 +107,8 @@ func codeOf(r *corpus.Report) int {
 	return exitSame
 }
 
-// conclude says what is to be said of all traces together, writes the reports
-// that were asked for, and ends with the exit code. sources are the traces, and recordings the
-// journals, for a page.
+// conclude prints the summary of all traces, writes the requested reports, and returns the exit
+// code as an error. sources and recordings are for a page.
 func conclude(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, recordings []*sessions.Recording, o reportOptions) error {
 	t.clear()
 	if o.github {
@@ -136,8 +134,8 @@ func conclude(ctx context.Context, t *terminal, r *corpus.Report, sources []corp
 	return ended(codeOf(r))
 }
 
-// writeCorpusPage writes the page of a report. What was read from the standard input is
-// gone: it is listed alone.
+// writeCorpusPage writes the page of a report. What was read from the standard input cannot be read
+// again, so it is only listed.
 func writeCorpusPage(ctx context.Context, t *terminal, r *corpus.Report, sources []corpus.Source, recordings []*sessions.Recording, o reportOptions) error {
 	rereadable := slices.DeleteFunc(slices.Clone(sources), func(s corpus.Source) bool { return s.Name == stdin })
 	p := page.OfCorpus("verified "+safetext.Counted(len(r.Traces), "trace"), r, rereadable, t.limits)
@@ -150,7 +148,7 @@ func writeCorpusPage(ctx context.Context, t *terminal, r *corpus.Report, sources
 	return err
 }
 
-// writeReport writes one rendering where it was asked for, as a whole.
+// writeReport writes one rendering of the report, as a whole, if a file is given.
 func writeReport(t *terminal, file string, render func(io.Writer) error) error {
 	var content bytes.Buffer
 	if file == "" {
@@ -169,16 +167,16 @@ func writeReport(t *terminal, file string, render func(io.Writer) error) error {
 	return nil
 }
 
-// write writes the document, for programs and for people who read it too.
+// write writes the document, indented for people who read it too.
 func (d result) write(w io.Writer) error { return safetext.WriteJSON(w, d, "  ") }
 
-// refusal is the document of a command that could not begin, or failed.
+// refusal returns the document of a command that could not start, or that failed.
 func refusal(exit *exitError) result {
 	return result{&corpus.Report{Format: corpus.Format, Error: exit.Error(),
 		Traces: []*corpus.TraceReport{}, Causes: []*corpus.CauseReport{}}, exit.code}
 }
 
-// printSummary ends the list of verdicts. Its last line is for programs too.
+// printSummary prints the end of a list of verdicts. Programs read its last line too.
 func printSummary(t *terminal, r *corpus.Report) {
 	if causes := r.DescribeCauses(); causes != "" && r.Corpus.Traces > 1 {
 		t.printf("%s", strings.TrimSuffix(causes, "\n"))

@@ -17,12 +17,12 @@ import (
 
 // verifyOptions say what to verify.
 type verifyOptions struct {
-	paths    []string // none: the embedded traces
+	paths    []string // if empty: the embedded traces
 	shard    corpus.Shard
 	parallel int
 	reports  reportOptions
 	list     listOptions
-	watch    bool // goes on until it is interrupted
+	watch    bool // run until interrupted
 }
 
 func newVerify(t *terminal) *cobra.Command {
@@ -71,7 +71,7 @@ there are journals, all traces are verified each time.
 	return cmd
 }
 
-// parseVerify completes what flags gave with the part that shard names, and with arguments.
+// parseVerify adds to the flags the part that shard names, and the arguments.
 func parseVerify(o verifyOptions, shard string, args []string, env func(string) string) (verifyOptions, error) {
 	if o.parallel < 1 {
 		return o, fmt.Errorf("--parallel is %d: give how many traces to run at once, 1 or more", o.parallel)
@@ -100,8 +100,7 @@ func runVerify(ctx context.Context, t *terminal, o verifyOptions) error {
 	return conclude(ctx, t, report, sources, recordings, o.reports)
 }
 
-// verifySources verifies traces, and the journals to which they belong, and says what became of
-// each.
+// verifySources verifies traces, and the journals that they belong to, and prints the results.
 func verifySources(ctx context.Context, t *terminal, o verifyOptions, recordings []*sessions.Recording, sources []corpus.Source) (*corpus.Report, error) {
 	done, all := 0, len(o.shard.Of(sources))
 	o.list.applyTo(t, all)
@@ -127,12 +126,11 @@ func verifySources(ctx context.Context, t *terminal, o verifyOptions, recordings
 	return report, nil
 }
 
-// printVerdict says in a line what became of a trace, and of one that stands
-// alone in a few lines where it diverged: those of several are told by their
-// causes.
+// printVerdict prints one line about a trace. If the trace is the only one and diverged, it prints
+// a few lines; for several traces, their causes are printed later.
 func printVerdict(t *terminal, v *corpus.TraceReport, alone bool) {
 	name := safetext.Line(v.Trace)
-	if v.Error != "" { // which may be why it diverges
+	if v.Error != "" { // this may be why it diverges
 		t.judged(red, "unreadable", safetext.Line(v.Error))
 	}
 	if v.Divergence != nil {

@@ -25,8 +25,8 @@ func newVersion(t *terminal) *cobra.Command {
 	}
 }
 
-// version says what of this program decides whether two of them agree: where it was built
-// from, the contract that its engine keeps, and the traces that it reads.
+// version returns what determines whether two programs agree: what this one was built from, the
+// contract that its engine keeps, and the trace formats that it reads.
 func version(build *debug.BuildInfo, known bool) string {
 	program := "(unknown)"
 	settings := map[string]string{}

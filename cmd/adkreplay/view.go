@@ -16,14 +16,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// viewOptions say what to look at, and which file gets the page.
+// viewOptions say what to view, and where the page goes.
 type viewOptions struct {
-	paths []string // none: the embedded traces
+	paths []string // if empty: the embedded traces
 	file  string
-	watch bool // goes on until it is interrupted
+	watch bool // run until interrupted
 }
 
-// usualPage is the file of a page for which nobody names one.
+// usualPage is the default file of a page.
 const usualPage = "adkreplay.html"
 
 func newView(t *terminal) *cobra.Command {
@@ -81,9 +81,9 @@ func (o *viewOptions) check() error {
 	return checkWatch(o.paths)
 }
 
-// absent refuses paths of which not one is there, or is a folder with a trace in it, unless
-// somebody watches for one: a page of nothing would stand where that of before did. Where one
-// of them is there, what cannot be read is said on the page.
+// absent refuses paths if each of them is missing or is a folder without a trace, because an empty
+// page would replace the previous one. With watch, a folder without a trace is accepted. If one of
+// the paths has a trace, the page says what cannot be read.
 func absent(paths []string, watch bool) error {
 	var none []error
 	for _, path := range paths {
@@ -107,10 +107,10 @@ func absent(paths []string, watch bool) error {
 	return errors.Join(none...)
 }
 
-// mostInPage is how much of traces a page holds, for people.
+// mostInPage is the limit for the traces in a page, as text.
 var mostInPage = strconv.Itoa(page.DefaultMostBytes>>20) + " MB"
 
-// viewOnce writes the page, to be loaded again by browsers or not.
+// viewOnce writes the page. watched says whether browsers reload it.
 func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) error {
 	recordings, traces := findRecordings(ctx, o.paths)
 	p := &page.Page{Title: titleOf(o.paths), Reading: t.limits, Watched: watched, Recordings: recordings}
@@ -137,7 +137,7 @@ func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) err
 	for _, one := range written.Traces {
 		switch {
 		case one.Fault == "":
-		case t.isCut(one.Name, recordings): // which is no damage
+		case t.isCut(one.Name, recordings): // not damaged
 			notes = append(notes, one.Fault)
 		default:
 			faults = append(faults, one.Fault)
@@ -152,7 +152,7 @@ func viewOnce(ctx context.Context, t *terminal, o viewOptions, watched bool) err
 	return nil
 }
 
-// titleOf says what a page is of.
+// titleOf returns the title of a page.
 func titleOf(paths []string) string {
 	switch len(paths) {
 	case 0:
@@ -163,8 +163,8 @@ func titleOf(paths []string) string {
 	return safetext.Counted(len(paths), "file") + " and folders"
 }
 
-// writePage writes a page as a whole, and gives what became of what it is of and the words that
-// say where it is: none where that is the standard output.
+// writePage writes a page as a whole. It returns the results for its traces, and a text that says
+// where the page is, which is empty for the standard output.
 func writePage(ctx context.Context, t *terminal, file string, p *page.Page) (written page.Written, words string, err error) {
 	size := 0
 	if file == stdout {
@@ -210,7 +210,7 @@ func pageWords(file string, written page.Written, size int) string {
 	return fmt.Sprintf("%s: %s, %s; open it in a browser", safetext.Line(file), words, sizeWords(size))
 }
 
-// sizeWords say how large a file is.
+// sizeWords says how large a file is.
 func sizeWords(size int) string {
 	if size < 1<<20 {
 		return fmt.Sprintf("%d KB", (size+1<<10-1)>>10)

@@ -14,18 +14,18 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// watchHelp is what commands say that watch.
+// watchHelp is the help of commands with --watch.
 const watchHelp = `
 With --watch it goes on until it is interrupted, and looks every second whether a
 trace has changed, come or gone. It ends with the code of what is there then.
 `
 
-// lookEvery is how often files are looked at. Looking is all that works everywhere: systems that
-// tell of changes do not tell of those below a folder, nor on drives of other machines.
+// lookEvery is how often files are checked. Polling works everywhere: change notifications of
+// operating systems do not cover folders below a folder, nor network drives.
 const lookEvery = time.Second
 
-// watch has do done at once, and whenever a trace has changed since, until ctx ends: with the
-// traces that have changed, all that there are, and how many have gone. It ends as do did last.
+// watch calls do immediately, and again whenever a trace has changed, until ctx ends. It passes the
+// traces that changed and all traces. It returns the code that do returned last.
 func watch(ctx context.Context, t *terminal, paths []string, pause pause, do func(changed, all []corpus.Source) (code int, err error)) error {
 	files, code := watchedFiles{paths: paths}, exitSame
 	for first := true; ; first = false {
@@ -38,7 +38,7 @@ func watch(ctx context.Context, t *terminal, paths []string, pause pause, do fun
 			switch {
 			case ctx.Err() != nil && first:
 				return internal(errors.New("interrupted before anything was done"))
-			case ctx.Err() != nil: // it was broken off: what was before counts
+			case ctx.Err() != nil: // do was interrupted: the earlier result counts
 				return ended(code)
 			}
 			if err != nil {
@@ -53,11 +53,10 @@ func watch(ctx context.Context, t *terminal, paths []string, pause pause, do fun
 	}
 }
 
-// pause waits, when a watch has looked and done all that follows, until it is to look again, and
-// reports whether it is: not when ctx has ended.
+// pause waits between two checks of a watch. It returns false if ctx has ended.
 type pause func(ctx context.Context) bool
 
-// forASecond is the pause of a watch that people look at.
+// forASecond is the pause for people.
 func forASecond(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -67,7 +66,7 @@ func forASecond(ctx context.Context) bool {
 	}
 }
 
-// checkWatch refuses what cannot be looked at again.
+// checkWatch refuses paths that cannot be read again.
 func checkWatch(paths []string) error {
 	switch {
 	case len(paths) == 0:
@@ -78,7 +77,7 @@ func checkWatch(paths []string) error {
 	return nil
 }
 
-// again begins what is done again: on a clean screen where there is one, and else behind a line.
+// again begins the next result: on a cleared screen if there is one, and otherwise after a line.
 func (t *terminal) again(why string) {
 	t.clear()
 	if isTerminal(t.out.w) && os.Getenv("TERM") != "dumb" {
@@ -87,7 +86,7 @@ func (t *terminal) again(why string) {
 	t.printf("%s", why)
 }
 
-// changeWords say what has changed.
+// changeWords says what changed.
 func changeWords(changed []corpus.Source, gone int) string {
 	var words string
 	switch len(changed) {
@@ -106,19 +105,19 @@ func changeWords(changed []corpus.Source, gone int) string {
 	return words
 }
 
-// watchedFiles are the traces that paths lead to, as they were when they were looked at last.
+// watchedFiles holds the state of the files of some paths at the last check.
 type watchedFiles struct {
 	paths []string
 	seen  map[string]stamp
 }
 
-// stamp is what shows that a file has changed; zero where there is none.
+// stamp shows whether a file has changed. It is zero for a missing file.
 type stamp struct {
 	size int64
 	at   time.Time
 }
 
-// look gives the traces that are others than before, all that there are, and how many have gone.
+// look returns the sources that differ from the last check, all sources, and how many are gone.
 func (w *watchedFiles) look(ctx context.Context) (changed, all []corpus.Source, gone int) {
 	all, seen := findSources(ctx, w.paths), map[string]stamp{}
 	for _, source := range all {
@@ -140,13 +139,13 @@ func (w *watchedFiles) look(ctx context.Context) (changed, all []corpus.Source, 
 	return changed, all, gone
 }
 
-// watchVerify verifies traces, and again those that have changed.
+// watchVerify verifies traces, and verifies again those that change.
 func watchVerify(ctx context.Context, t *terminal, o verifyOptions, between pause) error {
 	codes := map[string]int{} // by trace
 	return watch(ctx, t, o.paths, between, func(changed, all []corpus.Source) (code int, err error) {
 		recordings, again := findRecordings(ctx, o.paths)
 		again = t.withoutCut(again, recordings)
-		everything := len(recordings) > 0 || o.reports.html != "" // a session is of several turns, and a page shows all
+		everything := len(recordings) > 0 || o.reports.html != "" // a session has several turns, and a page shows everything
 		if !everything {
 			again = changed
 		}
@@ -182,7 +181,7 @@ func watchVerify(ctx context.Context, t *terminal, o verifyOptions, between paus
 	})
 }
 
-// sayOthers says of all traces how they are.
+// sayOthers prints counts for all traces.
 func sayOthers(t *terminal, codes map[string]int) {
 	counts := map[int]int{}
 	for _, code := range codes {
@@ -191,7 +190,7 @@ func sayOthers(t *terminal, codes map[string]int) {
 	t.printf("of all: %d same, %s, %d unreadable", counts[exitSame], safetext.Counted(counts[exitDivergence], "divergence"), counts[exitUnreadable])
 }
 
-// codeOfTrace is the exit code of one trace.
+// codeOfTrace returns the exit code of one trace.
 func codeOfTrace(r *corpus.TraceReport) int {
 	switch {
 	case r.Error != "":
@@ -202,8 +201,8 @@ func codeOfTrace(r *corpus.TraceReport) int {
 	return exitSame
 }
 
-// watchView writes a page, and again whenever a trace has changed. In the end it writes one that
-// nobody loads again.
+// watchView writes a page, and writes it again whenever a trace changes. At the end, it writes a
+// page that does not reload itself.
 func watchView(ctx context.Context, t *terminal, o viewOptions, between pause) error {
 	err := watch(ctx, t, o.paths, between, func(_, _ []corpus.Source) (int, error) {
 		exit := classified(viewOnce(ctx, t, o, true))

@@ -22,17 +22,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Acceptance puts what changed on purpose in the place of what was expected: in
-// traces, and in golden files. It keeps the reason beside each file, for whoever
-// reads the change. It is made by NewAcceptance.
+// Acceptance replaces what was expected, in traces and golden files, by what changed on purpose. It
+// keeps the reason next to each file, for readers of the change. NewAcceptance makes one.
 type Acceptance struct {
-	reason string // in one line
+	reason string // one line
 	date   string
 }
 
-// NewAcceptance gives a reason for what is accepted on a day. It is refused
-// where the environment says that no person is there to have seen what changed
-// (InCI), and without a reason.
+// NewAcceptance returns an Acceptance with the given reason and day. It returns an error if there
+// is no reason, or if the environment says that no person can have seen the change (InCI).
 func NewAcceptance(reason string, on time.Time, env func(string) string) (*Acceptance, error) {
 	a := &Acceptance{reason: safetext.Bare(strings.Join(strings.Fields(reason), " ")), date: on.Format(time.DateOnly)}
 	switch {
@@ -44,27 +42,26 @@ func NewAcceptance(reason string, on time.Time, env func(string) string) (*Accep
 	return a, nil
 }
 
-// InCI reports whether the environment variable CI is set, to other than false or
-// 0.
+// InCI reports whether the environment variable CI is set to anything but false or 0.
 func InCI(env func(string) string) bool {
 	return !slices.Contains([]string{"", "0", "false"}, strings.ToLower(env("CI")))
 }
 
-// ReasonEnding is how the name of the file goes on that holds the reasons for
-// what was accepted in a file, the latest last.
+// ReasonEnding is appended to the name of a file to name the file with the reasons for its changes.
+// The latest reason is last.
 const ReasonEnding = ".reason"
 
-// Replace puts content in the place of a file's, and adds the reason to the file
-// beside it, with what changed: whoever may not read the one may not read the other. It
-// does both or neither.
+// Replace replaces the content of a file, and adds the reason and the changes to the file of
+// reasons next to it, which gets the same permissions. It does both or neither.
 func (a *Acceptance) Replace(file string, content []byte, changes ...string) error {
 	return a.replace(file, "", content, changes)
 }
 
 var errChanged = errors.New("replay: it has changed since it was shown: look at it again")
 
-// replace is Replace of a file that held what has the digest shown, empty for whatever it holds.
-// One that holds something else is refused, also where another process accepts it meanwhile.
+// replace is Replace for a file whose content had the digest shown; an empty digest allows any
+// content. It refuses a file with other content. It locks the file, so this holds even if another
+// process accepts the same file concurrently.
 func (a *Acceptance) replace(file, shown string, content []byte, changes []string) error {
 	unlock, err := wholefile.Lock(file)
 	if err != nil {
@@ -84,7 +81,7 @@ func (a *Acceptance) replace(file, shown string, content []byte, changes []strin
 	if err != nil && !isNew {
 		return err
 	}
-	// First the reason: whatever stops this, no change stands without one.
+	// Write the reason first, so that an interruption never leaves a change without a reason.
 	if err := wholefile.WriteBeside(reasons, append(slices.Clip(earlier), a.entry(before, content, changes)...), file); err != nil {
 		return err
 	}
@@ -98,10 +95,10 @@ func (a *Acceptance) replace(file, shown string, content []byte, changes []strin
 	return nil
 }
 
-// entryWidth is how long a line is of what is kept with a reason, but for the digests.
+// entryWidth is the width to which the lines of an entry are folded, except that of the digests.
 const entryWidth = 80
 
-// entry is what is kept of one acceptance.
+// entry returns the text that is kept for one acceptance.
 func (a *Acceptance) entry(before, content []byte, changes []string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s\n", a.date, a.reason)
@@ -115,32 +112,31 @@ func (a *Acceptance) entry(before, content []byte, changes []string) []byte {
 	return b.Bytes()
 }
 
-// Accepted is what became of one trace that diverged.
+// Accepted is the result of accepting one trace that diverged.
 type Accepted struct {
 	// Trace is the name of its source.
 	Trace string
-	// After is what came of the crossings behind the divergence that was reported:
-	// they are accepted with it. Nil where it is not known.
+	// After describes how the crossings after the reported divergence changed; they are accepted
+	// with it. It is nil if that is not known.
 	After *replay.Impact
-	// Taken are the answers of the recording that what asks otherwise was given, as they are
-	// certain (replay.Report): they are kept with the reason.
+	// Taken lists the recorded answers that were given to changed requests because they certainly
+	// belong to them (replay.Report). They are kept with the reason.
 	Taken []string
-	// Refused says why it was not accepted; nil where it was.
+	// Refused says why the trace was not accepted; nil if it was.
 	Refused error
 }
 
-// RecordAnew says what is done with a turn that cannot be accepted.
+// RecordAnew tells a person what to do with a turn that cannot be accepted.
 const RecordAnew = "record it anew, into that file: run the turn with replay.Record(file) as the agent's Probe"
 
-// Accept records every trace of a report that diverged again (Rerecord), and
-// writes the new trace over its file, with the reason beside it. The names of the
-// sources are the paths of their files, and live gives the live seams for each,
-// as it gave them to Verify; nil scripts every seam. It is asked twice for each: what
-// was made afresh has to do the same on the new trace, as far as replay.Live.Twice has it
-// run again; what differs from run to run is not accepted. Nor is a file that holds something
-// else than when it was verified. One that cannot be accepted keeps none of the others from it,
-// nor does a panic in it (adk.PanicError). Where a is nil nothing is written: the results say
-// what could be.
+// Accept records every divergent trace of a report again (Rerecord), and writes the new trace over
+// its file, with the reason next to it. The names of the sources must be the paths of their files.
+// live returns the live seams for a trace, as for Verify; nil scripts every seam. Accept calls it
+// twice for each trace: the live code, made afresh, has to repeat the new trace, as
+// replay.Live.Twice describes. Accept refuses a trace that varies from run to run, and a file whose
+// content changed since it was verified. A refused trace, or a panic in it (adk.PanicError), does
+// not keep other traces from being accepted. If a is nil, Accept writes nothing, and the results
+// say what could be accepted.
 func (r *Report) Accept(ctx context.Context, a *Acceptance, live func(name string) replay.Live, options ...trace.Options) (results []Accepted) {
 	if live == nil {
 		live = func(string) replay.Live { return replay.Live{} }
@@ -169,9 +165,8 @@ func (r *Report) accept(ctx context.Context, t *TraceReport, a *Acceptance, live
 	return result
 }
 
-// rerecord makes the trace that takes the place of one that diverged. What never ended ends
-// no more when it is made again, and what was another in a second run is not made: no trace
-// would stand for it.
+// rerecord makes the trace that replaces a divergent one. It fails without a run if the new run
+// never ended, or if a second run differed, because no trace would describe such code.
 func (t *TraceReport) rerecord(ctx context.Context, made *bytes.Buffer, live func(name string) replay.Live, reading trace.Options) (report *replay.Report, err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -193,7 +188,7 @@ func (t *TraceReport) rerecord(ctx context.Context, made *bytes.Buffer, live fun
 	return varying.Rerecord(ctx, f, made, func() (replay.Live, error) { return live(t.Trace), nil }, reading)
 }
 
-// causesOf are the causes that hit a trace, and what differs in it on its own.
+// causesOf returns the causes that affect a trace, and the independent differences in it.
 func (r *Report) causesOf(t *TraceReport) (all []string) {
 	for _, c := range r.Causes {
 		if slices.Contains(c.Traces, t.Trace) {
@@ -203,8 +198,8 @@ func (r *Report) causesOf(t *TraceReport) (all []string) {
 	return append(all, t.onItsOwn()...)
 }
 
-// changes say what is accepted in a trace: the causes, the divergence as it was shown, and
-// the answers that were taken of what was asked otherwise.
+// changes lists what is accepted in a trace: the causes, the divergence as it was shown, and the
+// recorded answers that were given to changed requests.
 func (t *TraceReport) changes(causes []string, made *replay.Report) []string {
 	return append(append(slices.Clip(causes), t.Divergence.Summary()), made.Taken...)
 }

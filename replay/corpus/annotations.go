@@ -12,13 +12,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// WriteAnnotations writes the report as workflow commands of GitHub Actions, a
-// line each, which become annotations of the files: one for each cause, at the line of
-// live code that says what differs or that it is in, where that is known (replay.Divergence.Written and
-// Mark), and else at the first trace that it hits, and one for each trace that cannot be read. GitHub shows the first ten errors of a step.
+// WriteAnnotations writes the report as workflow commands of GitHub Actions, one line each, which
+// GitHub shows as annotations of files. Each cause is an annotation. Its position is the line of
+// live code that says what differs, or that contains it (replay.Divergence.Written and Mark), or
+// else the first trace that it affects. Each trace that cannot be read is an annotation too. GitHub
+// shows the first ten errors of a step.
 //
-// files say where a file stands in the repository, which is what GitHub asks for: the
-// first of them that gives a path is taken. None leaves all as they are.
+// GitHub needs paths within the repository. Each of files may translate a path; the first one that
+// returns a path wins. Without files, all paths stay as they are.
 func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string) error {
 	var b strings.Builder
 	if r.Error != "" {
@@ -47,12 +48,12 @@ func (r *Report) WriteAnnotations(w io.Writer, files ...func(file string) string
 	return err
 }
 
-// codeOf is the line that a divergence is marked at.
+// codeOf returns the line of code at which a divergence is marked.
 func codeOf(d *replay.Divergence) (file string, line int, known bool) {
 	return codeplace.Parse(cmp.Or(d.Written, d.Mark, d.Place))
 }
 
-// inRepository is where a file stands; empty where nobody can tell.
+// inRepository returns the path of a file within the repository, or "" if it is unknown.
 func inRepository(file string, files []func(string) string) string {
 	for _, find := range files {
 		if path := find(file); path != "" {
@@ -71,8 +72,7 @@ var (
 	escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// property is the value of a property, and message what stands behind the second
-// pair of colons: no text in them can begin a command of its own, or act upon a
-// terminal that shows the log.
+// property escapes the value of a property, and message the text after the second pair of colons.
+// No text in them can start a command of its own, or control a terminal that shows the log.
 func property(text string) string { return escapeProperty.Replace(safetext.Line(text)) }
 func message(text string) string  { return escapeMessage.Replace(safetext.Lines(text)) }

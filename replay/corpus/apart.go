@@ -11,12 +11,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// This file says what else differs in the traces that a cause hits. A report shows the
-// divergence of one of them, and a regression may be in another.
+// This file describes independent differences in the traces that a cause affects. A report shows
+// the divergence of only one of these traces, and a regression may be in another.
 
-// gatherApart finds what differs on its own in the traces of a cause, the same once, and how
-// their turns end. In which a thing is asked that the cause has only in another place, or in
-// another's, it is new: nobody has asked that before, and it may be a write.
+// gatherApart collects the independent differences in the traces of a cause, each once, and how
+// their turns end. If the cause is not of class Unanswered but the divergence of a trace is, the
+// unanswered request is such a difference: no recorded turn asked it there, and it may be a write.
 func (c *CauseReport) gatherApart(reports map[string]*TraceReport) {
 	c.Apart, c.Ends = nil, ""
 	ends, order := map[string]int{}, []string{}
@@ -54,14 +54,15 @@ func (c *CauseReport) gatherApart(reports map[string]*TraceReport) {
 	})
 }
 
-// isApartSaid reports whether what differs on its own is said of all traces together: of one
-// trace its own report says some.
+// isApartSaid reports whether the independent differences are listed for all traces together. For a
+// single trace, the report of the trace may be enough.
 func (c *CauseReport) isApartSaid() bool {
 	return len(c.Apart) > 0 && (len(c.Traces) > 1 || len(c.Apart) > 1 || len(c.Apart[0].Shown) > 0)
 }
 
-// afterOfFirst is what came of the divergence that is shown, with how the turns of all traces
-// end where they do not end alike, and without what differs on its own where that is said of all.
+// afterOfFirst returns the impact of the divergence that is shown. If the turns of the traces do
+// not all end in the same way, the impact says how all of them end. Unless withCauses is set, it
+// omits the independent differences, which are then listed for all traces.
 func (c *CauseReport) afterOfFirst(withCauses bool) *replay.Impact {
 	if c.First.Divergence.After == nil {
 		return nil
@@ -79,7 +80,7 @@ func (c *CauseReport) afterOfFirst(withCauses bool) *replay.Impact {
 	return &after
 }
 
-// apartLines are a paragraph on what differs on its own.
+// apartLines returns a paragraph about the independent differences.
 func (c *CauseReport) apartLines() string {
 	var b strings.Builder
 	b.WriteString("  besides, on their own:\n")
@@ -103,7 +104,7 @@ func (c *CauseReport) apartLines() string {
 	return b.String()
 }
 
-// onItsOwn says what differs on its own in a trace, each in a line.
+// onItsOwn describes the independent differences in a trace, one line each.
 func (t *TraceReport) onItsOwn() (all []string) {
 	if t.Divergence.After == nil {
 		return nil
@@ -116,7 +117,8 @@ func (t *TraceReport) onItsOwn() (all []string) {
 	return all
 }
 
-// shown is the divergence of a trace for a person who accepts it, with all that differs on its own.
+// shown describes the divergence of a trace, with all independent differences, to a person who
+// accepts it.
 func (t *TraceReport) shown() string {
 	d := *t.Divergence
 	one := &CauseReport{Cause: *t.Cause, Traces: []string{t.Trace}, First: t}

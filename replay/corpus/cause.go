@@ -18,92 +18,88 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// This file says what divergences of many traces have in common when one change
-// made them all: their class, the seam without its iteration, what kind of
-// crossing it is, the members that differ, and of texts the piece that was
-// exchanged. Ids, times, digests and numbers are other in every trace, and are
-// left out.
+// This file extracts what the divergences of many traces have in common if one change made them
+// all: the class, the seam without its iteration, the kind of crossing, the members that differ,
+// and for texts the piece that was exchanged. Ids, times, digests and numbers differ in every trace
+// and are left out.
 
-// Cause is what is the same in the divergences that one change makes.
+// Cause is what the divergences that one change makes have in common. Fields that are described as
+// "in one trace" are no part of the common cause.
 type Cause struct {
 	Class replay.Class `json:"class"`
-	// Seam is the path of the seam call, without the iteration. It is empty for a
-	// state: where something is first seen, nobody changed it.
+	// Seam is the path of the seam call, without the iteration. It is empty for a state, because a
+	// change seen in a state was not made by the seam where it is first seen.
 	Seam string `json:"seam,omitempty"`
-	// AlsoIn are the other seams in which the same line of code made the same difference.
+	// AlsoIn lists the other seams in which the same line of code made the same difference.
 	AlsoIn []string `json:"alsoIn,omitempty"`
-	// Kind is the kind of the crossing, or the seam that it enters or leaves. Where a
-	// crossing is missing or extra, the names in it that stand in the code are beside.
+	// Kind is the kind of the crossing, or the seam that the crossing enters or leaves. For a
+	// missing or extra crossing, it also has the names in the crossing that the code chose.
 	Kind string `json:"kind,omitempty"`
-	// Asked is, of a request over HTTP, its method and path, as in GET /orders/17, of another
-	// one how the statement in it begins, and of a gate its reason, both in quotes. The parts
-	// of them in which traces differ are …: they are data, and no part of the cause.
+	// Asked identifies a request: for HTTP its method and path, as in GET /orders/17; for a
+	// database the beginning of the statement, in quotes; for a gate its reason, in quotes. Parts
+	// in which traces differ are replaced by …: they are data, and not part of the cause.
 	Asked string `json:"asked,omitempty"`
-	// At is, of a panic, the line of code that it came of, as file:line, and Panic what the
-	// code panicked with: that may be other in each trace, and is no part of the cause where the
-	// line is known.
+	// At is the line of code of a panic, as file:line. Panic is the value that the code panicked
+	// with. It may differ in each trace and is not part of the cause if the line is known.
 	At    string `json:"at,omitempty"`
 	Panic string `json:"panic,omitempty"`
-	// Changes are the members that differ, where both crossings are of one kind.
+	// Changes are the members that differ, if both crossings have the same kind.
 	Changes []Change `json:"changes,omitempty"`
-	// NewError is, of one trace, the error that came in the place of whatever was
-	// recorded, with the trace's own data masked; nil where none came.
+	// NewError is, in one trace, the error that replaced whatever was recorded, with the trace's
+	// data masked. It is nil if there is none.
 	NewError *Change `json:"newError,omitempty"`
-	// Beside is, of one trace, what is no part of the cause, since it may be other in
-	// each: where an operation stands now.
+	// Beside is, in one trace, a detail that may differ in each trace: for example, after which
+	// other operation an operation comes now.
 	Beside string `json:"beside,omitempty"`
-	// Also is, of one trace, what is missing with it.
+	// Also is, in one trace, what is missing as well.
 	Also string `json:"also,omitempty"`
-	// Came is, of one trace, the operation that came in the place of what is missing.
+	// Came is, in one trace, the operation that replaced a missing one.
 	Came string `json:"came,omitempty"`
-	// AfterFailure tells, of one trace, that what came before had failed.
+	// AfterFailure is true if, in one trace, the last crossing that agreed had failed.
 	AfterFailure bool `json:"afterFailure,omitempty"`
-	// Instead is, of one trace, what came in the place of what is missing, or is missing
-	// in the place of what came: no part of the cause either.
+	// Instead says, in one trace, what replaced a missing crossing, or what an extra crossing
+	// replaced.
 	Instead string `json:"instead,omitempty"`
-	// Gone is, of one trace, the operation in the place of which a call ended with an error, or
-	// asked what had no answer, or before which another one comes now: no part of the cause
-	// either.
+	// Gone is, in one trace, the operation that is missing because a call ended with an error or
+	// asked something without an answer instead, or the operation before which another one comes
+	// now.
 	Gone string `json:"gone,omitempty"`
 }
 
 // Change is one piece in which two values differ.
 type Change struct {
-	// Field is the path of the member, as in record.message.content; [] is any
-	// place of a list.
+	// Field is the path of the member, as in record.message.content. [] is any element of a list.
 	Field string `json:"field"`
-	// Removed is what stands in the recording alone, and Added what today's code
-	// alone says; numbers, ids and times in them are masked. Both are empty where
-	// nothing but those differs.
+	// Removed is the text that only the recording has, and Added the text that only today's code
+	// has, with numbers, ids and times masked. Both are empty if only those differ.
 	Removed string `json:"removed,omitempty"`
 	Added   string `json:"added,omitempty"`
-	// Left and Right are the words beside the piece; empty at the ends of the
-	// text.
+	// Left and Right are the words next to the piece. They are empty at the ends of the text.
 	Left  string `json:"left,omitempty"`
 	Right string `json:"right,omitempty"`
-	// Behind tells that Removed and Added are the white space that the texts end with, in quotes.
+	// Behind is true if Removed and Added are the white space at the end of the texts, in quotes.
 	Behind bool `json:"behind,omitempty"`
-	// Template is what today's code says, or what is gone where it says nothing,
-	// without the words that stand nearby in the recording: they are data. It is
-	// empty where there are none.
+	// Template is Added, or Removed if nothing was added, with the words masked that also occur in
+	// nearby recorded crossings, since these are data. It is empty if there are no such words.
 	Template string `json:"template,omitempty"`
-	// Exchanged tells that values have changed their places among the elements of a list.
+	// Exchanged is true if values changed places among the elements of a list.
 	Exchanged bool `json:"exchanged,omitempty"`
-	// Various tells that the pieces are others in every trace.
+	// Various is true if the pieces differ between traces. If Added is set, today's code says the
+	// same in all of them, and only what it replaced differs.
 	Various bool `json:"various,omitempty"`
-	// Was and Now are what the recording has and what today's code says, where the
-	// pieces do not tell the change, and both are short and the same in all traces.
+	// Was and Now are the recorded value and today's, if the pieces do not show the change and both
+	// values are short and the same in all traces.
 	Was string `json:"was,omitempty"`
 	Now string `json:"now,omitempty"`
-	// As is the change in some traces, where it is another in each: 1 → 2; 3 → 4.
+	// As is the change in some of the traces, if it differs in each: 1 → 2; 3 → 4.
 	As string `json:"as,omitempty"`
 }
 
-// newCause is what a divergence has in common with others of its cause.
+// newCause returns the part of a divergence that other divergences of the same cause share.
 func newCause(d *replay.Divergence) *Cause {
 	c := &Cause{Class: d.Class, Seam: withoutIteration(d.Seam)}
 	e := d.Evidence
-	if e == nil { // it is of no crossing
+	if e == nil { // the divergence is about no crossing
 		e = &replay.Evidence{}
 	}
 	if d.Class == replay.Panicked {
@@ -135,7 +131,7 @@ func newCause(d *replay.Divergence) *Cause {
 		}
 		return c
 	}
-	if x != nil && isDigest(x) { // where something is first seen, nobody changed it
+	if x != nil && isDigest(x) { // a change seen in a state was not made by the seam where it is first seen
 		c.Seam = ""
 	}
 	c.Changes = telling(allChanges(d.Fields))
@@ -149,14 +145,15 @@ func newCause(d *replay.Divergence) *Cause {
 	return c
 }
 
-// inPlaces finds what came, or is gone, in the place of what the cause is about.
+// inPlaces sets Came, Instead and Gone: what replaced the crossing that the cause is about, or what
+// that crossing replaced.
 func (c *Cause) inPlaces(d *replay.Divergence, e *replay.Evidence, about *adk.Crossing) {
 	was, now := e.Recorded, e.Replayed
 	if d.Class == replay.Missing && was != nil && now != nil && describe.IsMade(was) && describe.IsMade(now) {
 		c.Came = describe.Gist(now)
 	}
 	isWhatItIs := func(f replay.FieldDiff) bool { return f.Field == adk.LabelExecutor }
-	if c.Beside != onceMore && !slices.ContainsFunc(d.Fields, isWhatItIs) { // what is gone came of that
+	if c.Beside != onceMore && !slices.ContainsFunc(d.Fields, isWhatItIs) { // a changed executor explains what is missing
 		c.Instead = instead(d.Class, e)
 	}
 	switch {
@@ -167,16 +164,16 @@ func (c *Cause) inPlaces(d *replay.Divergence, e *replay.Evidence, about *adk.Cr
 	}
 }
 
-// allChanges are the changes of fields, of which one that has another name now is said with that.
+// allChanges returns the changes of all fields. A member that was renamed is one change.
 func allChanges(fields []replay.FieldDiff) (changes []Change) {
 	for _, f := range fields {
 		switch other, ok := renamed(f, fields); {
 		case exchanged(f, fields):
-			changes = append(changes, Change{Field: f.Anywhere(), Exchanged: true}) // once, as telling has it
+			changes = append(changes, Change{Field: f.Anywhere(), Exchanged: true}) // telling removes the duplicates
 		case ok && f.Want == "":
 			of := strings.TrimSuffix(f.Anywhere(), "."+compare.LastMember(f.Field))
 			changes = append(changes, Change{Field: of, Removed: compare.LastMember(other.Field), Added: compare.LastMember(f.Field)})
-		case ok: // it is said with its new name
+		case ok: // reported with the new name
 		default:
 			changes = append(changes, fieldChanges(f, fields)...)
 		}
@@ -184,8 +181,8 @@ func allChanges(fields []replay.FieldDiff) (changes []Change) {
 	return changes
 }
 
-// exchanged reports whether a field is one of several in the elements of a list whose values have only
-// changed places, such as results that are given to each other's calls.
+// exchanged reports whether f is one of several fields in the elements of a list whose values only
+// changed places. For example, two results were given to each other's calls.
 func exchanged(f replay.FieldDiff, all []replay.FieldDiff) bool {
 	var want, got []string
 	for _, other := range all {
@@ -198,7 +195,7 @@ func exchanged(f replay.FieldDiff, all []replay.FieldDiff) bool {
 	return len(want) > 1 && slices.Equal(want, got)
 }
 
-// panicked is the cause of a panic.
+// panicked completes and returns the cause of a panic.
 func (c *Cause) panicked(d *replay.Divergence) *Cause {
 	c.Panic = d.Panic()
 	if file, line, known := codeplace.Parse(d.Place); known {
@@ -209,8 +206,9 @@ func (c *Cause) panicked(d *replay.Divergence) *Cause {
 	return c
 }
 
-// told is the crossing that a divergence is about: the recorded one, but for what was
-// not recorded, and for a call that ended in the place of what it did not come to.
+// told returns the crossing that a divergence is about. That is the recorded one, except if nothing
+// was recorded, if the new crossing is extra or unanswered, or if a call ended with an error
+// instead of reaching the recorded crossing.
 func told(class replay.Class, e *replay.Evidence) *adk.Crossing {
 	was, now := e.Recorded, e.Replayed
 	switch {
@@ -223,8 +221,8 @@ func told(class replay.Class, e *replay.Evidence) *adk.Crossing {
 	return was
 }
 
-// asked is the method and the path of a request over HTTP, the first words of a statement, and
-// the reason of a gate; empty of all else.
+// asked returns the method and path of an HTTP request, the first words of a statement, or the
+// reason of a gate. It returns "" for all other crossings.
 func asked(x *adk.Crossing) string {
 	switch {
 	case wire.AsksForGate(x):
@@ -241,8 +239,8 @@ func asked(x *adk.Crossing) string {
 	return ""
 }
 
-// nameOf is what an operation is of by the code, such as a key of the stash, where nothing but
-// what it says has changed.
+// nameOf returns the name that the code gave to an operation, such as a key of the stash, if only
+// the operation's input changed.
 func nameOf(class replay.Class, e *replay.Evidence) string {
 	if was, now := e.Recorded, e.Replayed; class == replay.ChangedInput && was != nil && now != nil && describe.Gist(was) == describe.Gist(now) {
 		return strings.TrimSpace(strings.TrimPrefix(describe.Gist(now), describe.KindName(now)))
@@ -250,8 +248,8 @@ func nameOf(class replay.Class, e *replay.Evidence) string {
 	return ""
 }
 
-// statement is how the statement begins that a database is asked, a member of the request;
-// empty where there is none.
+// statement returns the beginning of the database statement that is a member of the request, or ""
+// if there is none.
 func statement(request []byte) string {
 	tree, _ := jsondiff.Decode(string(request))
 	members, _ := tree.(map[string]any)
@@ -259,7 +257,7 @@ func statement(request []byte) string {
 		text, _ := members[name].(string)
 		if words := strings.Fields(text); len(words) > 1 && statements[strings.ToUpper(words[0])] {
 			if at := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "(") }); at > 0 {
-				words = words[:at] // the columns, or the values
+				words = words[:at] // without the columns or values
 			}
 			return strings.Join(words[:min(len(words), wordsOfAStatement)], " ")
 		}
@@ -267,16 +265,16 @@ func statement(request []byte) string {
 	return ""
 }
 
-// statements are the words that statements begin with.
+// statements holds the first words of statements.
 var statements = map[string]bool{"SELECT": true, "INSERT": true, "UPDATE": true, "DELETE": true, "MERGE": true, "REPLACE": true, "WITH": true, "CALL": true}
 
-// wordsOfAStatement is how many words of a statement are said: they name what it is about.
+// wordsOfAStatement is how many words of a statement are shown. They name what it is about.
 const wordsOfAStatement = 6
 
-// quote is what a reason and a statement stand in.
+// quote encloses reasons and statements.
 const quote = `"`
 
-// named is the gist of a crossing, with what was asked for.
+// named returns the gist of a crossing with what it asked for.
 func named(x *adk.Crossing) string {
 	if request := asked(x); request != "" {
 		return describe.Gist(x) + " " + request
@@ -284,8 +282,8 @@ func named(x *adk.Crossing) string {
 	return describe.Gist(x)
 }
 
-// alike is what two requests have in common: the parts of the path that differ are masked.
-// It is empty where nothing but that is left.
+// alike returns what two requests have in common, with differing parts of the path masked. It
+// returns "" if the number of parts or the first part differs.
 func alike(a, b string) string {
 	between := "/"
 	if strings.HasPrefix(a, quote) {
@@ -306,13 +304,13 @@ func alike(a, b string) string {
 	return strings.Join(parts, between)
 }
 
-// isDigest reports whether a crossing says what is visible, and nothing else.
+// isDigest reports whether a crossing has a state digest.
 func isDigest(x *adk.Crossing) bool {
 	return slices.ContainsFunc(x.Kind.Fields(x.Phase), func(use adk.FieldUse) bool { return use.Field == adk.FieldDigest })
 }
 
-// fieldChanges are the pieces in which a field differs, with the values where those are
-// short and the field is the one of its like.
+// fieldChanges returns the pieces in which a field differs. It adds the values if they are short
+// and no other element's field of the same path differs.
 func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 	alike := 0
 	for _, other := range all {
@@ -325,7 +323,7 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 	was, now = compare.OrNothing(was), compare.OrNothing(now)
 	for i, c := range changes {
 		worded := c.Removed != c.Added && !strings.ContainsAny(c.Removed+c.Added, "‹›")
-		if isText(was) && isText(now) { // pieces alone tell little
+		if isText(was) && isText(now) { // pieces alone show little
 			both := hasWord(c.Removed) && hasWord(c.Added)
 			ofLong := hasWord(c.Removed+c.Added) && max(len(was), len(now)) > longestSaid
 			worded = worded && len(changes) == 1 && (both || ofLong)
@@ -334,15 +332,15 @@ func fieldChanges(f replay.FieldDiff, all []replay.FieldDiff) []Change {
 		case was == now || max(len(was), len(now)) > compare.LongestValue:
 		case alike == 1 && !worded:
 			changes[i].Was, changes[i].Now = was, now
-		case c.Left+c.Right == "": // it is the whole of it: said where the words are others each time
+		case c.Left+c.Right == "": // the piece is the whole text; its values are the example if the words vary
 			changes[i].alsoAs(Change{Was: was, Now: now})
 		}
 	}
 	return changes
 }
 
-// renamed is the member that one has become, or that it was: the one that alone is new in its object
-// where this one is gone, or gone where it is new, and holds the same.
+// renamed returns the member that a member was renamed to or from. It is the only new member of its
+// object that has the value of a member that is gone, and the other way round.
 func renamed(f replay.FieldDiff, all []replay.FieldDiff) (other replay.FieldDiff, ok bool) {
 	others := func(f replay.FieldDiff) []replay.FieldDiff {
 		return slices.DeleteFunc(slices.Clone(all), func(o replay.FieldDiff) bool { return !isRenamed(f, o) && !isRenamed(o, f) })
@@ -353,19 +351,19 @@ func renamed(f replay.FieldDiff, all []replay.FieldDiff) (other replay.FieldDiff
 	return replay.FieldDiff{}, false
 }
 
-// isRenamed reports whether a member that is gone is in its object by another name.
+// isRenamed reports whether a member that is gone is in its object under another name.
 func isRenamed(gone, came replay.FieldDiff) bool {
 	return gone.Got == "" && came.Want == "" && gone.Want == came.Got && strings.HasPrefix(gone.Want, "{") &&
 		strings.TrimSuffix(gone.Field, compare.LastMember(gone.Field)) == strings.TrimSuffix(came.Field, compare.LastMember(came.Field))
 }
 
-// isText reports whether a value, as JSON, is a text, or there is none.
+// isText reports whether a value, as JSON, is a text or absent.
 func isText(value string) bool {
 	return strings.HasPrefix(value, quote) || value == compare.OrNothing("")
 }
 
-// newError is the error that came, as a change of whatever was recorded; nil where
-// none did, or one without a word of its own.
+// newError returns the new error as a change of whatever was recorded. It returns nil if there is
+// none, or if the error has no word of its own.
 func newError(fields []replay.FieldDiff, data map[string]bool) *Change {
 	for _, f := range fields {
 		_, got, _ := f.Trees()
@@ -379,9 +377,10 @@ func newError(fields []replay.FieldDiff, data map[string]bool) *Change {
 	return nil
 }
 
-// besides says what is no part of a cause: of an operation at another place which that
-// is in this trace, and of one that nothing but its number keeps from an answer that it was
-// recorded once less; of an error that code asked with a context of its own.
+// besides returns a detail that is no part of a cause, or "": next to which operation an operation
+// comes now; that an error came after asking with a context that is not the call's; how many times
+// the difference occurs; whom the code dialed itself; or that something was done once more or once
+// less than recorded.
 func besides(d *replay.Divergence, e *replay.Evidence) string {
 	if e.Beside != nil {
 		side := "after"
@@ -389,7 +388,7 @@ func besides(d *replay.Divergence, e *replay.Evidence) string {
 			side = "before"
 		}
 		other := named(e.Beside)
-		if x := told(d.Class, e); x != nil && named(x) == other && e.Beside.Args != nil { // of two of a name it says nothing
+		if x := told(d.Class, e); x != nil && named(x) == other && e.Beside.Args != nil { // tell two of the same name apart
 			other = "that of " + safetext.Shortened(safetext.Arguments(e.Beside.Args), longestExample)
 		}
 		return side + " " + other
@@ -420,7 +419,8 @@ const (
 	onceLess = "once less than recorded"
 )
 
-// others are what is missing or new with something, without more of its like.
+// others returns the other crossings that are missing or new with x, without those of the same
+// name.
 func others(x *adk.Crossing, e *replay.Evidence) []*adk.Crossing {
 	if x == nil || isRetry(e) {
 		return e.Also
@@ -428,11 +428,12 @@ func others(x *adk.Crossing, e *replay.Evidence) []*adk.Crossing {
 	return slices.DeleteFunc(slices.Clone(e.Also), func(other *adk.Crossing) bool { return named(other) == named(x) })
 }
 
-// isRetry reports whether what is missing behind a pause is done elsewhere: it is not tried again.
+// isRetry reports whether a recorded pause and the retry after it are missing, while the call still
+// does elsewhere what the retry did: it does not retry any more.
 func isRetry(e *replay.Evidence) bool { return e.Left && len(e.Also) > 0 && wire.IsPause(e.Recorded) }
 
-// instead says what else a divergence is about: what came where something is missing, and
-// what is gone where something came.
+// instead describes the other side of a divergence: what came where something is missing, and what
+// is gone where something came.
 func instead(class replay.Class, e *replay.Evidence) string {
 	switch was, now := e.Recorded, e.Replayed; {
 	case was == nil || now == nil || !describe.IsMade(was):
@@ -450,7 +451,7 @@ func instead(class replay.Class, e *replay.Evidence) string {
 	return ""
 }
 
-// wordsOf are the words that some crossings carry.
+// wordsOf returns the words that some crossings carry.
 func wordsOf(crossings []*adk.Crossing) map[string]bool {
 	words := map[string]bool{}
 	for _, x := range crossings {
@@ -487,7 +488,7 @@ func addWords(words map[string]bool, tree any) {
 	}
 }
 
-// template is what is said with each run of the data in it masked.
+// template returns what is said with each run of data in it masked, or "" if it contains no data.
 func (c Change) template(data map[string]bool) string {
 	said := c.Added
 	if !hasWord(said) {
@@ -509,19 +510,18 @@ func (c Change) template(data map[string]bool) string {
 	return ""
 }
 
-// volatile are the members that differ from run to run of the same code.
+// volatile holds the members that differ between runs of the same code.
 var volatile = map[string]bool{
 	"at": true, "in": true, "op": true, "strand": true, "id": true, "callId": true, "#": true,
 	"turn": true, "dispatch": true, "gate": true, "digest": true, "checksum": true,
 	"createdAt": true, "updatedAt": true, "completedAt": true, "took": true, "second run": true,
 }
 
-// telling leaves out the changes that follow from others, or say little beside
-// them: in volatile members, and of nothing but numbers, ids and times. Where
-// there are no others they stay.
+// telling removes the changes that follow from others or say little: those of volatile members, and
+// those of only numbers, ids and times. If there are no others, it keeps them.
 func telling(all []Change) []Change {
 	kept := slices.DeleteFunc(slices.Clone(all), func(c Change) bool {
-		return volatile[compare.LastMember(c.Field)] && !strings.HasPrefix(c.Field, "request.body.") // there the agent says them
+		return volatile[compare.LastMember(c.Field)] && !strings.HasPrefix(c.Field, "request.body.") // in a request's body, the agent chose the value
 	})
 	if len(kept) == 0 {
 		kept = nil
@@ -537,12 +537,12 @@ func telling(all []Change) []Change {
 	return slices.Compact(kept)
 }
 
-// key is the whole change.
+// key identifies the whole change.
 func (c Change) key() string {
 	return fmt.Sprintf("%q", []string{c.Field, c.Removed, c.Added, c.Left, c.Right})
 }
 
-// withoutIteration is the path of a seam without its iteration.
+// withoutIteration returns the path of a seam without its iteration.
 func withoutIteration(path string) string {
 	seam, err := adk.ParseSeam(path)
 	if err != nil || seam.Name == "" {
@@ -551,13 +551,13 @@ func withoutIteration(path string) string {
 	return seam.Label + "/" + seam.Name
 }
 
-// fieldErr is the label of how a call or an operation failed.
+// fieldErr is the label of the error of a call or an operation.
 const fieldErr = "err"
 
-// fieldLine is the field of a line that is no field of a crossing.
+// fieldLine is the field of a change that is a whole line and not a field of a crossing.
 const fieldLine = "line"
 
-// lineChange is what somebody wrote, as a change by itself.
+// lineChange returns a line that a person wrote as a change by itself.
 func lineChange(class replay.Class, words string) Change {
 	if class == replay.Missing {
 		return Change{Field: fieldLine, Removed: piece(tokensOf(words)), Was: words}
@@ -568,7 +568,7 @@ func lineChange(class replay.Class, words string) Change {
 // mostChanges is how many changes a line shows.
 const mostChanges = 3
 
-// String is the cause in a line.
+// String describes the cause in one line.
 func (c Cause) String() string {
 	text := string(c.Class)
 	if c.Seam != "" {
@@ -578,9 +578,9 @@ func (c Cause) String() string {
 		text += " and " + safetext.Names(safetext.Each(c.AlsoIn, safetext.Bare), mostChanges)
 	}
 	said := []string{}
-	if kind, _ := strings.CutPrefix(c.Kind+" ", c.Seam+" "); kind != "" { // the seam is said
+	if kind, _ := strings.CutPrefix(c.Kind+" ", c.Seam+" "); kind != "" { // the seam is in the text already
 		words := safetext.Bare(strings.TrimRight(kind, " "))
-		if method := adk.KindByName(c.Kind).Makes(); method != "" { // its name is an everyday word
+		if method := adk.KindByName(c.Kind).Makes(); method != "" { // the kind's name is an everyday word
 			words += fmt.Sprintf(" (%s.%s)", c.handle(), method)
 		}
 		if c.Asked != "" {
@@ -596,7 +596,7 @@ func (c Cause) String() string {
 	}
 	changes, all := []string{}, c.shown()
 	for _, change := range all[:min(len(all), mostChanges)] {
-		if said := change.String(); !slices.Contains(changes, said) { // two pieces of one text
+		if said := change.String(); !slices.Contains(changes, said) { // two pieces of one text may read the same
 			changes = append(changes, said)
 		}
 	}
@@ -612,8 +612,9 @@ func (c Cause) String() string {
 	return text
 }
 
-// shown are the changes as they are said: without the pieces of values that another change says
-// whole, and what is gone and what is new in one place as one, such as a tool's name.
+// shown returns the changes as String describes them. It leaves out the pieces of values that
+// another change shows whole, and joins what is gone and what is new in one place, such as a tool's
+// name, into one change.
 func (c Cause) shown() (all []Change) {
 	whole := map[string]bool{}
 	for _, change := range c.Changes {
@@ -627,7 +628,7 @@ func (c Cause) shown() (all []Change) {
 			continue
 		}
 		said[change.Field] = true
-		if at := slices.IndexFunc(all, change.isOfOneKind); at >= 0 { // told once, with all that it is
+		if at := slices.IndexFunc(all, change.isOfOneKind); at >= 0 { // shown once, with all examples
 			for _, as := range change.examples() {
 				all[at].also(as)
 			}
@@ -642,19 +643,20 @@ func (c Cause) shown() (all []Change) {
 	return all
 }
 
-// isOfOneKind reports whether two changes are data in the place of data, of one kind in one place.
+// isOfOneKind reports whether both changes replace data by data of the same kind, in the same
+// field.
 func (c Change) isOfOneKind(other Change) bool {
 	return c.Removed == c.Added && c.Added != "" && c.Field == other.Field && c.Removed == other.Removed && other.Removed == other.Added
 }
 
-// replaces reports whether of two changes one says what is gone in a place, and the other what
-// is new there.
+// replaces reports whether one of two changes says what is gone in a field and the other what is
+// new there.
 func (c Change) replaces(other Change) bool {
 	only := func(a, b string) bool { return a != "" && b == "" }
 	return c.Field == other.Field && (only(c.Added, c.Removed) && only(other.Removed, other.Added) || only(c.Removed, c.Added) && only(other.Added, other.Removed))
 }
 
-// handle is what code calls the context that it makes ids and times with.
+// handle returns the usual name of the context with which code makes ids and times.
 func (c Cause) handle() string {
 	if label, _, _ := strings.Cut(c.Seam, "/"); label == adk.LabelTurnInput || label == adk.LabelTurnOutput {
 		return "tc"
@@ -662,25 +664,25 @@ func (c Cause) handle() string {
 	return "dc"
 }
 
-// longestPanic is how many characters are said of what code panicked with.
+// longestPanic is how many characters of a panic's text are shown.
 const longestPanic = 200
 
-// longestSaid is how many characters are said of one piece: it ends at a word.
+// longestSaid is how many characters of a piece are shown, cut at a word.
 const longestSaid = 72
 
-// quoted is a piece in quotes, cut where it is long.
+// quoted returns a piece in quotes, shortened if it is long.
 func quoted(piece string) string { return safetext.Said(piece, longestSaid) }
 
-// contextEnds says of what a context ends with what that means, which it does not by itself.
+// contextEnds explains the errors with which a context ends.
 var contextEnds = map[string]string{
 	`"context.DeadlineExceeded"`: ": a deadline of its context struck",
 	`"context.Canceled"`:         ": its context was cancelled",
 }
 
-// isTruth reports whether a piece is one of the two values that are no text.
+// isTruth reports whether a piece is a boolean.
 func isTruth(piece string) bool { return piece == "true" || piece == "false" }
 
-// endsWith says with what white space a text ends, in quotes.
+// endsWith says with which white space a text ends, given in quotes.
 func endsWith(was, now string) string {
 	const nothing = `""`
 	switch {
@@ -692,8 +694,8 @@ func endsWith(was, now string) string {
 	return fmt.Sprintf("ends with %s → %s", spaceName(was), spaceName(now))
 }
 
-// spaceName is what white space in quotes is called: quotes with nothing in them but a space are torn
-// apart where a line ends, and look like a line break.
+// spaceName names white space that is given in quotes. Quotes around a mere space would be torn
+// apart at the end of a line, and look like a line break.
 func spaceName(text string) string {
 	switch text {
 	case `" "`:
@@ -709,10 +711,10 @@ func spaceName(text string) string {
 	return text
 }
 
-// lists are the labels of the pipelines, each of which is a list of names.
+// lists holds the labels of the pipelines, each of which is a list of names.
 var lists = []string{adk.LabelTurnInput + "[]", adk.LabelTurnOutput + "[]", adk.LabelDispatchInput + "[]", adk.LabelDispatchOutput + "[]"}
 
-// byExample says what no words tell, by what it is in some traces.
+// byExample describes a change that no words describe by its values in some traces.
 func (c Change) byExample() string {
 	as, another := safetext.Each(c.examples(), safetext.BareJSON), "another "+safetext.Bare(c.Added)
 	if c.Added == maskData || c.Added == "" {
@@ -727,10 +729,10 @@ func (c Change) byExample() string {
 	return another + ", as " + strings.Join(as[:mostChanges], ", ")
 }
 
-// String is the change in a few words.
+// String describes the change in a few words.
 func (c Change) String() string {
 	field := safetext.Bare(c.Field)
-	if slices.Contains(lists, field) { // whose they are the seam says
+	if slices.Contains(lists, field) { // the seam says whose they are
 		field = "middlewares"
 	}
 	switch {
@@ -758,10 +760,10 @@ func (c Change) String() string {
 	return c.plainly(field)
 }
 
-// variously says what is another change in every trace.
+// variously describes a change that differs in every trace.
 func (c Change) variously(field string) string {
 	switch {
-	case slices.Contains(masks[1:], c.Added) || c.Added == maskData: // no word of it is the same
+	case slices.Contains(masks[1:], c.Added) || c.Added == maskData: // no word is the same
 		return field + ": " + c.byExample()
 	case c.Added != "" && c.Field == fieldErr:
 		return fmt.Sprintf("error %s, where results or other errors were recorded", quoted(c.Added))

@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
-// This file cuts the pieces out of two values in which they differ.
+// This file finds the pieces in which two values differ.
 
 // valueChanges compares the two values of a field.
 func valueChanges(f replay.FieldDiff) []Change {
@@ -28,11 +28,11 @@ func valueChanges(f replay.FieldDiff) []Change {
 	return treeChanges(f.Anywhere(), want, got, maxChangeDepth)
 }
 
-// maxChangeDepth is how deep values are compared member by member.
+// maxChangeDepth is the depth to which values are compared member by member.
 const maxChangeDepth = 32
 
-// treeChanges compares two values member by member, and the texts in them word by word;
-// nothing stands for a member that is absent. Texts may hold JSON.
+// treeChanges compares two values member by member, and the texts in them word by word. Texts that
+// hold JSON are compared as JSON. An absent member is compared as an empty value.
 func treeChanges(field string, want, got any, deepest int) (changes []Change) {
 	rules := jsondiff.Rules{Same: func(a, b any) bool { return jsonOf(a) == jsonOf(b) }, Pairs: pairedRest, Deepest: deepest}
 	rules.Walk(jsondiff.At(field), want, got, func(at jsondiff.Place, want, got any) {
@@ -52,11 +52,11 @@ func treeChanges(field string, want, got any, deepest int) (changes []Change) {
 	return changes
 }
 
-// maskObject stands for an object that nothing names.
+// maskObject represents an object without a name.
 const maskObject = "‹object›"
 
-// isMember reports whether one of two values is a text, and a member that the other element of
-// a list has not: which member it is tells the change, and what it is in each element is data.
+// isMember reports whether a text is a member of one element of a list and absent from the other
+// element. The change is then described by the name of the member, since its value is data.
 func isMember(field string, want, got any) bool {
 	_, wantText := want.(string)
 	_, gotText := got.(string)
@@ -72,8 +72,8 @@ func memberOf(v any) string {
 	return ""
 }
 
-// gist is what a value says by itself: a record or an error is told by what
-// names it, since the rest of it is data.
+// gist returns a short description of a value. Records and errors are described by their name,
+// since the rest of them is data.
 func gist(v any) string {
 	switch v := v.(type) {
 	case nil, jsondiff.Absent:
@@ -91,7 +91,7 @@ func gist(v any) string {
 				return piece(tokensOf(text))
 			}
 		}
-		if len(v) == 1 { // the kind of a record
+		if len(v) == 1 { // a record has its kind as its only member
 			for kind, inside := range v {
 				return strings.TrimSuffix(kind+" "+gist(inside), " "+maskObject)
 			}
@@ -101,8 +101,8 @@ func gist(v any) string {
 	return piece(tokensOf(jsonOf(v)))
 }
 
-// pairedRest leaves out what two lists both have, wherever it stands, and pairs the rest
-// in order. Lists of which nothing is left are told as a whole.
+// pairedRest removes the elements that both lists have, in any position, and pairs the rest in
+// order. If nothing is left, the lists are compared as a whole.
 func pairedRest(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	onlyA, onlyB := rest(a, b), rest(b, a)
 	for i := range max(len(onlyA), len(onlyB)) {
@@ -118,7 +118,7 @@ func pairedRest(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	return pairs, len(pairs) > 0
 }
 
-// isOrder reports whether two values are lists of the same elements, in two orders.
+// isOrder reports whether two values are lists of the same elements in different orders.
 func isOrder(want, got any) bool {
 	a, isList := want.([]any)
 	b, both := got.([]any)
@@ -126,7 +126,7 @@ func isOrder(want, got any) bool {
 	return isList && both && moved
 }
 
-// rest is where in a list stands what another has not, or not as often.
+// rest returns the indexes of the elements of list that other does not have, or not as often.
 func rest(list, other []any) (only []int) {
 	counts := map[string]int{}
 	for _, v := range other {
@@ -149,12 +149,12 @@ func stringChanges(field, want, got string, deepest int) []Change {
 	if okA && okB && deepest > 1 && jsondiff.IsContainer(a) && jsondiff.IsContainer(b) {
 		if changes := treeChanges(field, a, b, deepest-1); len(changes) > 0 {
 			return changes
-		} // the same, written in another way
+		} // equal, but formatted differently
 	}
 	return textChanges(field, want, got)
 }
 
-// jsonOf is a JSON value as text: with its keys in order, and nothing of nil.
+// jsonOf returns a JSON value as text with its keys in order, or "" if it is nil or absent.
 func jsonOf(v any) string {
 	if isAbsent(v) {
 		return ""
@@ -166,18 +166,18 @@ func jsonOf(v any) string {
 	return string(text)
 }
 
-// token is a word, a mark, or what is masked.
+// token is a word, a mark, or something that is masked.
 type token struct {
 	text   string
-	masked string // text, or what stands for it
-	spaced bool   // white space stands before it
+	masked string // text, or the mask that replaces it
+	spaced bool   // white space comes before it
 }
 
-// The masks, by the group of tokenPattern that they stand for.
+// masks holds the masks by their group in tokenPattern.
 var masks = []string{"", "‹id›", "‹time›", "‹number›"}
 
-// maskData stands for words that are data of the trace, and the others for white space that alone
-// differs, and for texts in other letters.
+// maskData replaces words that are data of the trace. The other masks represent texts that differ
+// only in white space or in capital and small letters.
 const (
 	maskData     = "‹data›"
 	maskSpace    = "‹white space›"
@@ -185,7 +185,7 @@ const (
 	maskSmall    = "‹small letters›"
 )
 
-// spaceBehind is the white space that a text ends with, in quotes.
+// spaceBehind returns the white space at the end of a text in quotes.
 func spaceBehind(space string) string {
 	said, _, cut := safetext.Halves(strconv.Quote(space), longestPiece)
 	if cut {
@@ -194,8 +194,8 @@ func spaceBehind(space string) string {
 	return said
 }
 
-// tokenPattern finds ids, times, numbers, signs of scripts that write no spaces,
-// words, and anything else but white space by itself.
+// tokenPattern matches ids, times, numbers, characters of scripts that are written without spaces,
+// words, and any other single character except white space.
 var tokenPattern = regexp.MustCompile(`(?i)` +
 	`(\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{16,}\b)` +
 	`|(\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\b\d\d?:\d\d(?::\d\d(?:\.\d+)?)?\b)` +
@@ -203,10 +203,11 @@ var tokenPattern = regexp.MustCompile(`(?i)` +
 	`|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]` +
 	`|[\p{L}\p{M}\p{N}_]+|[^\s]`)
 
-// idBehind finds ids that a name goes on with: <peer_agent_output_01a21f94-f516-71c9-ad6c-98d338e43b11>.
+// idBehind matches ids that follow a name:
+// <peer_agent_output_01a21f94-f516-71c9-ad6c-98d338e43b11>.
 var idBehind = regexp.MustCompile(`(?i)[\p{L}\p{N}]_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16,})\b`)
 
-// tokensOf takes a text apart.
+// tokensOf splits a text into tokens.
 func tokensOf(text string) (tokens []token) {
 	from := 0
 	for _, at := range idBehind.FindAllStringSubmatchIndex(text, -1) {
@@ -217,7 +218,7 @@ func tokensOf(text string) (tokens []token) {
 	return append(tokens, tokensBetween(text[from:], len(tokens) > 0)...)
 }
 
-// tokensBetween takes a text apart that stands behind others, or that is all.
+// tokensBetween splits a text into tokens. behind is true if other tokens come before it.
 func tokensBetween(text string, behind bool) (tokens []token) {
 	end := 0
 	for _, at := range tokenPattern.FindAllStringSubmatchIndex(text, -1) {
@@ -234,26 +235,26 @@ func tokensBetween(text string, behind bool) (tokens []token) {
 	return tokens
 }
 
-// isOfAnID reports whether a member is an id, by its name.
+// isOfAnID reports whether the name of a member is that of an id.
 func isOfAnID(field string) bool {
 	name := compare.LastMember(field)
 	return name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "Id")
 }
 
-// opaque is a word that nobody has written: digits among letters, or capitals behind small ones.
+// opaque matches a word that was generated: digits among letters, or capitals after small letters.
 var opaque = regexp.MustCompile(`^[\pL\pN]*(?:\pL\pN|\pN\pL|\p{Ll}\p{Lu})[\pL\pN]*$`)
 
-// shortestOpaque is how long it is at least, in bytes.
+// shortestOpaque is the minimum length of an opaque word, in bytes.
 const shortestOpaque = 8
 
-// isOpaque reports whether a text was made, and not written: where it is an id, it is data.
+// isOpaque reports whether a text was generated and not written by a person. As an id, it is data.
 func isOpaque(text string) bool { return len(text) >= shortestOpaque && opaque.MatchString(text) }
 
-// longestPiece is how much of a piece is kept, in bytes; the digest of the rest
-// keeps two long pieces apart.
+// longestPiece is how many bytes of a piece are kept. A digest distinguishes long pieces with the
+// same beginning.
 const longestPiece = 240
 
-// piece is what tokens say, masked.
+// piece joins tokens in their masked form.
 func piece(tokens []token) string {
 	text := joined(tokens, func(t token) string { return t.masked })
 	head, _, cut := safetext.Halves(text, longestPiece)
@@ -263,10 +264,10 @@ func piece(tokens []token) string {
 	return fmt.Sprintf("%s… %.4x", head, sha256.Sum256([]byte(text)))
 }
 
-// unmasked is what tokens say, as it is.
+// unmasked joins tokens as they are.
 func unmasked(tokens []token) string { return joined(tokens, func(t token) string { return t.text }) }
 
-// joined is what is said of tokens, with a space where one was.
+// joined joins what say returns for each token, with a space where the text has white space.
 func joined(tokens []token, say func(token) string) string {
 	var b strings.Builder
 	for i, t := range tokens {
@@ -278,20 +279,20 @@ func joined(tokens []token, say func(token) string) string {
 	return b.String()
 }
 
-// hasWord reports whether a piece says something: a letter outside of masks.
+// hasWord reports whether a piece contains a letter outside of masks.
 func hasWord(text string) bool {
 	return slices.ContainsFunc(tokensOf(unmask.Replace(text)), token.isWord)
 }
 
-// unmask takes the masks out of a piece.
+// unmask removes the masks from a piece.
 var unmask = strings.NewReplacer("‹id›", "", "‹time›", "", "‹number›", "", maskData, "")
 
 var letter = regexp.MustCompile(`\p{L}`)
 
 func (t token) isWord() bool { return t.masked == t.text && letter.MatchString(t.text) }
 
-// textChanges are the pieces in which two texts differ. Of texts that have
-// little in common it is one piece, the whole.
+// textChanges returns the pieces in which two texts differ. If the texts have little in common,
+// that is a single piece, the whole text.
 func textChanges(field, want, got string) (changes []Change) {
 	wantPart, gotPart := window(want, got)
 	a, b := tokensOf(wantPart), tokensOf(gotPart)
@@ -311,7 +312,7 @@ func textChanges(field, want, got string) (changes []Change) {
 		if isOfAnID(field) && isOpaque(c.Added) {
 			c.Added = masks[1]
 		}
-		if c.Removed == c.Added { // data in the place of data: what it is tells it
+		if c.Removed == c.Added { // both are data of the same kind: the values show the change
 			c.alsoAs(Change{Was: unmasked(a[h.fromA:h.toA]), Now: unmasked(b[h.fromB:h.toB])})
 		}
 		if h.fromA > 0 {
@@ -332,16 +333,15 @@ func textChanges(field, want, got string) (changes []Change) {
 	return changes
 }
 
-// The bounds of a window, in bytes: shorter texts are compared as they are; of
-// longer ones it is what differs, with what stands beside it, and no more than
-// that much of it.
+// longestWindow is the length in bytes up to which texts are compared whole. Of longer texts, only
+// that much of the differing part is compared, with windowMargin bytes on either side.
 const (
 	longestWindow = 32 << 10
 	windowMargin  = 200
 )
 
-// changedPlaces reports whether two texts differ in the order of their words alone: who joins
-// what comes from a map, or from goroutines as they end, says them in one of its own.
+// changedPlaces reports whether two texts differ only in the order of their words. Code that joins
+// texts from a map, or from goroutines as they end, puts them in a different order each time.
 func changedPlaces(a, b []token) bool {
 	was, now := textsOf(a), textsOf(b)
 	if len(was) != len(now) || slices.Equal(was, now) || countWords(a) < 2 {
@@ -352,11 +352,13 @@ func changedPlaces(a, b []token) bool {
 	return slices.Equal(was, now)
 }
 
-// betweenParts stands between the parts of a text: what is said together is in one.
+// betweenParts matches what separates the parts of a text. Words that belong together are in one
+// part.
 var betweenParts = regexp.MustCompile(`[\n,;|]\s*`)
 
-// sameParts reports whether two texts are of the same parts, in any order, or each of one. Who has
-// the words of one part in another pairs them wrongly, and joins nothing as it comes.
+// sameParts reports whether two texts consist of the same parts in any order, or of one part each.
+// If a word moved from one part to another, the code pairs words wrongly, which is not a mere
+// change of order.
 func sameParts(a, b string) bool {
 	was, now := betweenParts.Split(strings.TrimSpace(a), -1), betweenParts.Split(strings.TrimSpace(b), -1)
 	if len(was) == 1 && len(now) == 1 {
@@ -367,7 +369,7 @@ func sameParts(a, b string) bool {
 	return slices.Equal(was, now)
 }
 
-// window cuts two long texts down to where they differ.
+// window reduces two long texts to the part where they differ.
 func window(want, got string) (string, string) {
 	if max(len(want), len(got)) <= longestWindow {
 		return want, got
@@ -400,14 +402,14 @@ func countWords(tokens []token) (n int) {
 	return n
 }
 
-// hunk is a piece of one text in the place of a piece of another.
+// hunk is a piece of one text that replaces a piece of another.
 type hunk struct{ fromA, toA, fromB, toB int }
 
-// mostHunks is how many pieces two texts differ in at most: beyond that it is all of
-// the text.
+// mostHunks is how many pieces textChanges returns at most. If there are more, it returns the whole
+// text as one piece.
 const mostHunks = 12
 
-// hunksOf finds the pieces in which two texts differ, and counts the words in common.
+// hunksOf returns the pieces in which two texts differ, and the number of common words.
 func hunksOf(a, b []token) (hunks []hunk, common int) {
 	atA, atB := 0, 0
 	for _, same := range append(align.Common(textsOf(a), textsOf(b)), align.Pair{A: len(a), B: len(b)}) {

@@ -29,40 +29,38 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Source is one trace of a corpus: a file, an embedded file, a part of an
-// archive. Nothing is opened before its turn comes.
+// Source is one trace of a corpus: a file, an embedded file, or a part of an archive. It is not
+// opened before it is read.
 type Source struct {
-	// Name says which trace it is, in reports: the path of a file, if it has one.
+	// Name identifies the trace in reports. It is the path of the file, if there is one.
 	Name string
-	// Size is its size in bytes, by which shards are cut; zero where it is not
-	// known.
+	// Size is the size in bytes, which is used to cut shards; zero if it is unknown.
 	Size int64
-	// Open opens it. It is called once, from whatever goroutine.
+	// Open opens the trace. It is called once, from any goroutine.
 	Open func() (io.ReadCloser, error)
 }
 
-// Ending is how the names of traces end, and of compressed ones what goes before .zst.
+// Ending is the file name extension of traces. Compressed traces have .zst after it.
 const Ending = ".jsonl"
 
 const packedEnding = ".zst"
 
-// IsTrace reports whether a file is one of the traces of its folder, by its name.
+// IsTrace reports whether the name of a file is that of a trace.
 func IsTrace(name string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(name, packedEnding), Ending)
 }
 
 var errNames = errors.New("the names of traces end in " + Ending + " or " + Ending + packedEnding)
 
-// Sources are the traces in a file system: all files, at any depth, whose names
-// end in .jsonl or .jsonl.zst, in the order of their paths. A folder is
-// os.DirFS's, embedded files and zip archives are file systems as they are.
+// Sources returns the traces in a file system: all files, at any depth, whose names end in .jsonl
+// or .jsonl.zst, in the order of their paths. Use os.DirFS for a folder; embedded files and zip
+// archives are file systems already.
 //
-// What is passed over would be green without having been looked at. So it is an
-// error that there are no traces; and what cannot be listed, a file with a name
-// that is almost that of a trace, such as a.jsonl.gz, and a link to a folder,
-// which is not followed, stand among the traces, and say why when they are
-// opened. So do pipes, sockets and devices, which are not opened. Files that begin with
-// a dot are nobody's but an editor's.
+// A trace that is silently skipped would count as verified. So Sources returns an error if there
+// are no traces. It also lists, as sources that fail with the reason when they are opened: entries
+// that cannot be listed, files whose names are almost those of traces, such as a.jsonl.gz, links to
+// folders, which are not followed, and pipes, sockets and devices, which are not opened. Files
+// whose names begin with a dot are skipped if they are not traces, since editors write them.
 func Sources(fsys fs.FS) ([]Source, error) {
 	var found []Source
 	unread := func(name string, err error) {
@@ -77,7 +75,7 @@ func Sources(fsys fs.FS) ([]Source, error) {
 		case entry.IsDir():
 		case IsTrace(name):
 			source := Source{Name: name, Open: func() (io.ReadCloser, error) { return openRegular(fsys, name) }}
-			if info, err := fs.Stat(fsys, name); err == nil { // where it cannot be told, opening it says why
+			if info, err := fs.Stat(fsys, name); err == nil { // otherwise Open returns the error
 				source.Size = info.Size()
 			}
 			found = append(found, source)
@@ -97,8 +95,8 @@ func Sources(fsys fs.FS) ([]Source, error) {
 	return found, nil
 }
 
-// openRegular opens a file of a folder. A pipe, a socket or a device in its place is
-// said and not opened: that may take for ever, or do something.
+// openRegular opens a file of a folder. It does not open a pipe, a socket or a device, because that
+// may block forever or have effects.
 func openRegular(fsys fs.FS, name string) (io.ReadCloser, error) {
 	info, err := fs.Stat(fsys, name)
 	switch {
@@ -112,7 +110,7 @@ func openRegular(fsys fs.FS, name string) (io.ReadCloser, error) {
 	return fsys.Open(name)
 }
 
-// kindOf says what there is in the place of a file.
+// kindOf names what there is in place of a regular file.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
@@ -125,8 +123,8 @@ func kindOf(mode fs.FileMode) string {
 	return "something else"
 }
 
-// passedOver says why an entry is no trace that somebody may take for one, or for
-// a folder of them; it is nil of others.
+// passedOver returns an error for an entry that is not a trace but looks like one, or like a folder
+// of traces. It returns nil for other entries.
 func passedOver(fsys fs.FS, name string, entry fs.DirEntry) error {
 	base := strings.ToLower(entry.Name())
 	if strings.Contains(base, Ending) && !strings.HasPrefix(base, ".") && !strings.HasSuffix(base, ReasonEnding) {
@@ -144,41 +142,38 @@ func passedOver(fsys fs.FS, name string, entry fs.DirEntry) error {
 	return nil
 }
 
-// Options change how many traces are verified. The zero value verifies all
-// of them with as many at once as there are processors.
+// Options configure Verify. The zero value verifies all traces, as many concurrently as there are
+// processors.
 type Options struct {
-	// Parallel is how many traces are replayed at once. Zero is GOMAXPROCS.
+	// Parallel is how many traces are replayed concurrently. Zero means GOMAXPROCS.
 	Parallel int
-	// Shard is the part of the corpus to verify. Zero is all of it.
+	// Shard is the part of the corpus to verify. Zero means all of it.
 	Shard Shard
-	// Each is told of every trace as soon as all before it are done: in the order
-	// of the sources, whatever Parallel is, and on the goroutine that called
-	// Verify. It must not change what it is given. Nil tells nobody.
+	// Each is called with the report of each trace, in the order of the sources, as soon as all
+	// traces before it are done. This holds for any value of Parallel. It runs on the goroutine
+	// that called Verify and must not change the report. It may be nil.
 	Each func(*TraceReport)
-	// Reading is how the traces are read. Its File is not used: errors name the
-	// source.
+	// Reading says how the traces are read. Its File is ignored: errors name the source.
 	Reading trace.Options
-	// Maker is the function that reports name as the code that made what a run is given:
-	// of a live that passes on to another, that other. Nil is live itself.
+	// Maker is the function that reports name as the code that made what a run is given. Set it if
+	// live only calls another function. Nil means live itself.
 	Maker any
 }
 
-// Verify verifies the traces of a corpus, several at once, and groups what
-// diverges by its cause. live gives the live seams for each trace, called once
-// for each, and again where live code is run a second time (replay.Live.Again),
-// from several goroutines at a time; nil scripts every seam. Where it
-// ends its goroutine, as t.FailNow does, so does Verify.
+// Verify verifies the traces of a corpus, several concurrently, and groups divergences by cause.
+// live returns the live seams for a trace. Verify calls it once per trace, and again each time live
+// code is run a second time (replay.Live.Again), from several goroutines concurrently. If live is
+// nil, every seam is scripted. If live ends its goroutine, as t.FailNow does, Verify ends its own.
 //
-// A trace that cannot be read does not keep the others from being verified: it
-// is a result, not an error. An error says that not everything was verified that
-// was to be, because ctx ended; the report holds what was done until then, and which traces'
-// live code was left behind, since it did not come to an end (replay.Verify). There
-// is no report where there are no sources: a check of nothing would be green.
+// A trace that cannot be read is a result, not an error, and the other traces are still verified.
+// An error says that some traces were not verified because ctx ended. The report then holds the
+// results so far, and says for which traces live code was abandoned because it did not end
+// (replay.Verify). If there are no sources, Verify returns an error and no report, because a check
+// of nothing must not pass.
 //
-// The report is the same whatever Parallel is. While it works, Verify holds
-// one read buffer and one replay for each trace under way. What stays of a trace
-// is its line in the report, and of one that diverged its divergence, with long
-// values cut: so memory is bounded by Parallel and the largest trace.
+// The report does not depend on Parallel. Verify needs one read buffer and one replay for each
+// trace in progress. Of a verified trace it keeps only the trace's report, and of a divergence only
+// a copy with long values cut. So memory is bounded by Parallel and the largest trace.
 func Verify(ctx context.Context, sources []Source, live func(name string) replay.Live, options ...Options) (*Report, error) {
 	c := &verification{live: live, options: optional.First(options)}
 	if err := c.options.check(); err != nil {
@@ -229,29 +224,29 @@ type verification struct {
 	options Options
 	live    func(name string) replay.Live
 	sources []Source
-	part    []int        // the places in sources of those that are to be verified
-	taken   atomic.Int64 // how many of them were taken up
+	part    []int        // the indexes in sources of the traces to verify
+	taken   atomic.Int64 // how many of them have been started
 
 	mu   sync.Mutex
-	left []string // what was cut short and left goroutines behind, with what they do
+	left []string // traces whose live code was abandoned, with what its goroutines do
 }
 
-// readBuffer is at least as large as a Reader's: one that is given to it serves
-// as its own.
+// readBuffer is at least the size of a trace.Reader's buffer, so that the Reader uses this buffer
+// instead of its own.
 const readBuffer = 64 << 10
 
-// outcome is what became of the i-th trace of the part. Of user code that
-// panicked it is the panic; of user code that ended its goroutine it is nothing.
+// outcome is the result of the i-th trace of the part. panicked is set if user code panicked; both
+// fields are empty if user code ended its goroutine.
 type outcome struct {
 	i        int
 	report   *TraceReport
 	panicked string
 }
 
-// run verifies the part and gives the reports in order. Somebody who ends ctx is given none
-// after that; where its time is over, those that had come until then, whatever was cut short
-// before them. When it returns, everything that it started has ended, but for live code that
-// was left behind.
+// run verifies the part and passes the reports to give in order. After ctx is canceled, it passes
+// no more reports; if the deadline of ctx passes, it still passes all finished reports, even if an
+// earlier trace was cut short. When run returns, all goroutines that it started have ended, except
+// live code that was abandoned.
 func (c *verification) run(ctx context.Context, give func(*TraceReport)) {
 	work, stop := context.WithCancel(ctx)
 	outcomes := make(chan outcome)
@@ -260,7 +255,7 @@ func (c *verification) run(ctx context.Context, give func(*TraceReport)) {
 	for range min(c.parallel(), len(c.part)) {
 		workers.Go(func() { c.work(work, outcomes) })
 	}
-	early := map[int]*TraceReport{} // done before one that stands before them
+	early := map[int]*TraceReport{} // finished before an earlier trace
 	for given := 0; given < len(c.part); {
 		select {
 		case <-ctx.Done():
@@ -295,7 +290,7 @@ func (c *verification) parallel() int {
 
 // work verifies one trace after another until none is left.
 func (c *verification) work(ctx context.Context, outcomes chan<- outcome) {
-	buffer := bufio.NewReaderSize(nil, readBuffer) // of all its traces
+	buffer := bufio.NewReaderSize(nil, readBuffer) // shared by all its traces
 	for ctx.Err() == nil {
 		i := int(c.taken.Add(1)) - 1
 		if i >= len(c.part) {
@@ -303,7 +298,7 @@ func (c *verification) work(ctx context.Context, outcomes chan<- outcome) {
 		}
 		c.attempt(ctx, i, buffer, func(o outcome) {
 			if ctx.Err() != nil {
-				return // what was cut short is no verdict
+				return // a replay that was cut short gives no result
 			}
 			select {
 			case outcomes <- o:
@@ -313,9 +308,8 @@ func (c *verification) work(ctx context.Context, outcomes chan<- outcome) {
 	}
 }
 
-// attempt verifies the i-th trace, and gives what became of it. A panic of the
-// functions that the user gave, or the end of the goroutine, goes to the
-// goroutine that called Verify.
+// attempt verifies the i-th trace and passes its outcome to give. The outcome carries a panic of
+// the user's functions, or the end of their goroutine, to the goroutine that called Verify.
 func (c *verification) attempt(ctx context.Context, i int, buffer *bufio.Reader, give func(outcome)) {
 	o := outcome{i: i}
 	defer func() {
@@ -330,8 +324,7 @@ func (c *verification) attempt(ctx context.Context, i int, buffer *bufio.Reader,
 	o.report = report
 }
 
-// verify verifies one trace. Whatever the replay complains of is in the trace:
-// one that tells no turn cannot be read as one.
+// verify verifies one trace. An error of the replay becomes the Error of the report.
 func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.Reader) *TraceReport {
 	t := &TraceReport{Trace: source.Name}
 	in, err := source.Open()
@@ -351,7 +344,7 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	report, err := replay.Verify(ctx, buffer, live, reading)
 	if behind, ok := errors.AsType[*stub.LeftBehindError](err); ok {
 		c.mu.Lock()
-		c.left = append(c.left, safetext.OfFile(source.Name, errors.New(behind.Who))) // why it was cut short stands in the report
+		c.left = append(c.left, safetext.OfFile(source.Name, errors.New(behind.Who))) // the report says why it was cut short
 		c.mu.Unlock()
 	}
 	if report != nil {
@@ -370,17 +363,17 @@ func (c *verification) verify(ctx context.Context, source Source, buffer *bufio.
 	return t
 }
 
-// isEdited reports whether a trace was changed after it was written.
+// isEdited reports whether the error says that a trace was changed after it was written.
 func isEdited(err error) bool {
 	format, ok := errors.AsType[*trace.FormatError](err)
 	return ok && (format.Fault == trace.FaultDigest || format.Fault == trace.FaultCount)
 }
 
-// longestKept is how much is kept of one value of a divergence, in bytes.
+// longestKept is how many bytes are kept of one value of a divergence.
 const longestKept = 4 << 10
 
-// abridged is a divergence that holds no long value, and no crossing but a short question that
-// has no answer: a field may be as large as the trace.
+// abridged returns a copy of a divergence that holds no long value, because a field may be as large
+// as the trace. It holds no crossing either, except a short request that has no answer.
 func abridged(d *replay.Divergence) *replay.Divergence {
 	short := *d
 	short.Fields, short.Evidence = nil, nil
@@ -389,13 +382,13 @@ func abridged(d *replay.Divergence) *replay.Divergence {
 	}
 	for _, f := range d.Fields {
 		short.Fields = append(short.Fields, replay.FieldDiff{
-			Field: f.Field, Want: cutTo(f.Want, longestKept), Got: cutTo(f.Got, longestKept), Input: f.Input, Of: f.Of}) // and not a copy, which has them whole
+			Field: f.Field, Want: cutTo(f.Want, longestKept), Got: cutTo(f.Got, longestKept), Input: f.Input, Of: f.Of}) // not a copy of f, which also holds the whole values
 	}
 	return &short
 }
 
-// cutTo keeps the head and the tail of a text that is too long, and says how
-// long it was. What it keeps holds nothing of the text in memory.
+// cutTo keeps the head and the tail of a text that is too long, and adds its length. The result
+// does not keep the whole text in memory.
 func cutTo(text string, longest int) string {
 	head, tail, cut := safetext.Halves(text, longest)
 	if !cut {

@@ -13,9 +13,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// group finds the causes of the divergences. Changes at one seam that hit the
-// same traces are one cause; those that come without each other are several, and
-// a trace that has both is hit by both.
+// group finds the causes of the divergences. Changes at one seam that affect the same traces are
+// one cause. Changes that also occur without each other are several causes, and a trace that has
+// both is affected by both.
 func (r *Report) group() {
 	r.Causes = []*CauseReport{}
 	for _, traces := range r.places() {
@@ -52,9 +52,9 @@ func (r *Report) group() {
 	r.mostHitFirst()
 }
 
-// showThePlainest shows the trace in which the cause is plainest, the first of several: where an error
-// came that is new, one in which none was recorded; one in which the fewest other crossings differ on
-// their own; and one in which nothing had failed before.
+// showThePlainest sets First to the trace that shows the cause most plainly, or to the first of
+// several equal ones. A trace is better if a new error replaced no recorded error; then, if fewer
+// other crossings differ independently; then, if nothing failed before the divergence.
 func (c *CauseReport) showThePlainest(reports map[string]*TraceReport) {
 	hides := func(t *TraceReport) (all []int) {
 		isNew := func(f replay.FieldDiff) bool { return f.Field == fieldErr && f.Want == "" && f.Got != "" }
@@ -77,14 +77,14 @@ func (c *CauseReport) showThePlainest(reports map[string]*TraceReport) {
 	}
 }
 
-// mostHitFirst puts the causes first that hit the most traces.
+// mostHitFirst sorts the causes so that those that affect the most traces come first.
 func (r *Report) mostHitFirst() {
 	slices.SortStableFunc(r.Causes, func(a, b *CauseReport) int { return cmp.Compare(len(b.Traces), len(a.Traces)) })
 }
 
-// joinOrders makes one cause of operations of a kind that come before others of a kind now, or
-// in the place of one of their own kind: in which order a list is gone through is one thing,
-// and what the list holds is data.
+// joinOrders joins causes in which operations of one kind now come before operations of another
+// kind, or in place of others of their own kind. The change is the order in which a list is
+// processed; the elements of the list are data.
 func (r *Report) joinOrders(reports map[string]*TraceReport) {
 	first := map[string]*CauseReport{}
 	r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
@@ -105,13 +105,13 @@ func (r *Report) joinOrders(reports map[string]*TraceReport) {
 	})
 }
 
-// joinSeams makes one cause of what one line of code does otherwise in several seams: two tools that
-// share a client share its change.
+// joinSeams joins causes in which one line of code made the same change in several seams. For
+// example, two tools that share a client share a change in it.
 func (r *Report) joinSeams(reports map[string]*TraceReport) {
 	first := map[string]*CauseReport{}
 	r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
 		line, _, _ := strings.Cut(c.First.Divergence.Place, " (")
-		if line == "" || c.Seam == "" || c.Class == replay.Panicked || c.Class == replay.ChangedError { // those have lines and words of their own
+		if line == "" || c.Seam == "" || c.Class == replay.Panicked || c.Class == replay.ChangedError { // panics and errors have lines and words of their own
 			return false
 		}
 		key := []string{string(c.Class), c.Kind, line}
@@ -131,16 +131,17 @@ func (r *Report) joinSeams(reports map[string]*TraceReport) {
 	})
 }
 
-// kindWord is the kind in the gist of an operation.
+// kindWord returns the kind at the beginning of an operation's gist.
 func kindWord(gist string) string {
 	word, _, _ := strings.Cut(gist, " ")
 	return word
 }
 
-// joinGone makes one cause of an operation that is missing in some traces, and of calls that end
-// with an error or ask what has no answer in its place in others: they return there what they
-// were answered last, and come then to what they did not ask, which is data. So it is with an
-// operation that comes before another one now.
+// joinGone joins a cause in which an operation is missing with causes in which a call ended with an
+// error, or asked something without an answer, in place of the same operation. In these traces, the
+// call returns its last answer where the operation was, or it goes on to something that it did not
+// ask in the recorded run; which of the two happens depends on data. joinGone does the same for an
+// operation that now comes before another one.
 func (r *Report) joinGone(reports map[string]*TraceReport) {
 	for _, c := range slices.Clone(r.Causes) {
 		gone := c.Kind
@@ -163,16 +164,16 @@ func (r *Report) joinGone(reports map[string]*TraceReport) {
 	}
 }
 
-// isInThePlaceOf reports whether an error or a question without an answer came in the place of
-// an operation, in all traces of the cause.
+// isInThePlaceOf reports whether, in all traces of the cause, an error or an unanswered request
+// came in place of the operation gone.
 func (c *CauseReport) isInThePlaceOf(gone string, reports map[string]*TraceReport) bool {
 	return (c.Class == replay.ChangedError || c.Class == replay.Unanswered) &&
 		!slices.ContainsFunc(c.Traces, func(name string) bool { return reports[name].Cause.Gone != gone })
 }
 
-// joinErrors makes one cause of an error that is new at one place in some traces, and at another
-// in others: what ends a context, say, shows wherever somebody waits. Errors of the standard
-// library's come of many things, and stay apart.
+// joinErrors joins causes in which the same new error appears at different places. For example, the
+// end of a context shows wherever code waits. Errors of the standard library have many origins, so
+// their causes stay apart.
 func (r *Report) joinErrors(reports map[string]*TraceReport) {
 	first := map[string]*CauseReport{}
 	r.Causes = slices.DeleteFunc(r.Causes, func(c *CauseReport) bool {
@@ -190,12 +191,12 @@ func (r *Report) joinErrors(reports map[string]*TraceReport) {
 	})
 }
 
-// everyones are errors that say nothing of who made them, as text and by name.
+// everyones lists errors that do not show who made them, by text and by name.
 var everyones = []string{context.Canceled.Error(), "context.Canceled", context.DeadlineExceeded.Error(), "context.DeadlineExceeded",
 	io.EOF.Error(), "io.EOF", io.ErrUnexpectedEOF.Error(), "io.ErrUnexpectedEOF"}
 
-// newErrors are the text of the error that came in the place of whatever was recorded, and the
-// same without what is data, each where it is one in all its traces.
+// newErrors returns the text of the error that replaced what was recorded, and the same text with
+// its data masked. Each is included only if it is the same in all traces of the cause.
 func (c *CauseReport) newErrors(reports map[string]*TraceReport) (all []string) {
 	if c.Class != replay.ChangedError {
 		return nil
@@ -218,17 +219,17 @@ func (c *CauseReport) newErrors(reports map[string]*TraceReport) (all []string) 
 	return all
 }
 
-// join takes in the traces of a cause that is the same.
+// join adds the traces of a cause that is the same.
 func (c *CauseReport) join(same *CauseReport, reports map[string]*TraceReport) {
 	c.Traces = append(c.Traces, same.Traces...)
 	slices.SortFunc(c.Traces, func(a, b string) int { return cmp.Compare(reports[a].Number, reports[b].Number) })
 	c.Traces = slices.Compact(c.Traces)
 }
 
-// seamHits are the changes of one kind of crossing at one seam, each with the
-// traces that it hits.
+// seamHits holds the changes of one kind of crossing at one seam, each with the traces that it
+// affects.
 type seamHits struct {
-	order []string // the identities of the changes, as they came
+	order []string // the identities of the changes, in order of appearance
 	hits  map[string]*changeHits
 }
 
@@ -237,8 +238,8 @@ type changeHits struct {
 	traces []*TraceReport
 }
 
-// places are the traces that diverged by the places where they did, in the order in
-// which each comes first.
+// places groups the divergent traces by the place of their divergence, in the order in which the
+// places first occur.
 func (r *Report) places() (all [][]*TraceReport) {
 	known := map[string]int{}
 	for _, t := range r.Traces {
@@ -255,10 +256,9 @@ func (r *Report) places() (all [][]*TraceReport) {
 	return all
 }
 
-// fewestCauses finds the causes of the traces that diverged at one place. Where
-// several changes are those of one error that came in the place of whatever was
-// recorded, that is the cause: what it took the place of is data, and what is gone
-// with that follows.
+// fewestCauses finds the causes of the traces that diverged at one place. If several changes come
+// from one new error that replaced different recorded results, the error is the cause: what it
+// replaced is data, and what is missing with it follows from it.
 func fewestCauses(traces []*TraceReport) []*CauseReport {
 	byChange := causesOf(traces)
 	if len(byChange) == 1 {
@@ -279,7 +279,7 @@ func fewestCauses(traces []*TraceReport) []*CauseReport {
 	return byChange
 }
 
-// causesOf finds the causes by the changes alone.
+// causesOf finds the causes from the changes alone.
 func causesOf(traces []*TraceReport) []*CauseReport {
 	s := &seamHits{hits: map[string]*changeHits{}}
 	for _, t := range traces {
@@ -289,8 +289,8 @@ func causesOf(traces []*TraceReport) []*CauseReport {
 	return s.causes()
 }
 
-// newErrors are the traces by the errors that came in them, the data of each apart,
-// as changes to those errors as a whole. Where no error came the change is none.
+// newErrors groups the traces by the new error in them, with its data masked. The change of each
+// group is the whole error, or the zero Change for traces without a new error.
 func newErrors(traces []*TraceReport) (all []*changeHits) {
 	known := map[string]*changeHits{}
 	for _, t := range traces {
@@ -309,8 +309,8 @@ func newErrors(traces []*TraceReport) (all []*changeHits) {
 	return all
 }
 
-// add takes the changes of a trace in. A crossing that is missing or extra has
-// none, and is a change by itself.
+// add adds the changes of a trace. A crossing that is missing or extra has no changes and counts as
+// one change.
 func (s *seamHits) add(t *TraceReport) {
 	changes := t.Cause.Changes
 	if len(changes) == 0 {
@@ -323,8 +323,7 @@ func (s *seamHits) add(t *TraceReport) {
 			s.order = append(s.order, id)
 		}
 		h := s.hits[id]
-		// Where only what today's code says is the same, what it took the place
-		// of is not.
+		// If traces share only what today's code says, what it replaced varies.
 		h.change.Various = h.change.Various || h.change.Removed != change.Removed
 		h.change.alsoWas(change)
 		if last := len(h.traces) - 1; last < 0 || h.traces[last] != t {
@@ -333,11 +332,11 @@ func (s *seamHits) add(t *TraceReport) {
 	}
 }
 
-// longestExample is how long a change may be that stands for others, in bytes.
+// longestExample is how long, in bytes, an example of a change may be.
 const longestExample = 40
 
-// alsoWas drops the values of a change where they are others in another trace. In how many
-// pieces a text is said today is told where it is one number, whatever was recorded.
+// alsoWas clears Was and Now of a change if another trace has other values, and keeps both pairs as
+// examples. For the number of pieces of a text, Now stays if only the recorded number differs.
 func (c *Change) alsoWas(other Change) {
 	if other.As == "" && (c.Was != other.Was || c.Now != other.Now || c.As != "") {
 		c.alsoAs(*c)
@@ -355,8 +354,8 @@ func (c *Change) alsoWas(other Change) {
 	}
 }
 
-// alsoAs adds the values of a change to the examples, where they are none of them: long ones as one
-// that is left out.
+// alsoAs adds the values of another change to the examples, unless they are there already. It adds
+// leftOut in place of long values.
 func (c *Change) alsoAs(other Change) {
 	as := other.Was + " → " + other.Now
 	if len(as) > longestExample {
@@ -367,7 +366,7 @@ func (c *Change) alsoAs(other Change) {
 	}
 }
 
-// also adds an example where it is none of those that there are, and they are few.
+// also adds an example unless it is there already or there are enough.
 func (c *Change) also(as string) {
 	var all []string
 	if c.As != "" {
@@ -378,13 +377,14 @@ func (c *Change) also(as string) {
 	}
 }
 
-// betweenExamples stands between two of Change.As, and leftOut for those that are long.
+// betweenExamples separates the examples in Change.As, and leftOut represents long examples.
 const (
 	betweenExamples = "; "
 	leftOut         = "…"
 )
 
-// examples are those of Change.As, the one that is left out at last; none where no other is there.
+// examples splits Change.As into examples, with leftOut last. It returns nil if there is nothing
+// but leftOut.
 func (c *Change) examples() []string {
 	if c.As == "" || c.As == leftOut {
 		return nil
@@ -396,7 +396,7 @@ func (c *Change) examples() []string {
 	return all
 }
 
-// causes puts the changes together that hit the same traces.
+// causes makes one cause of the changes that affect the same traces.
 func (s *seamHits) causes() (all []*CauseReport) {
 	known := map[string]*CauseReport{}
 	for _, id := range s.order {
@@ -418,16 +418,16 @@ func (s *seamHits) causes() (all []*CauseReport) {
 	return absorbed(all)
 }
 
-// absorbed leaves out the causes that follow from another: where today's code says one
-// thing whatever was recorded, what is gone of that in some traces is the same change, and so are
-// the times of one crossing, of which some may be as they were.
+// absorbed removes the causes that another cause covers. If today's code says one thing whatever
+// was recorded, what that replaced in some traces belongs to the same change. So do the differing
+// times of one crossing, some of which may be as they were.
 func absorbed(all []*CauseReport) []*CauseReport {
 	return slices.DeleteFunc(slices.Clone(all), func(c *CauseReport) bool {
 		return slices.ContainsFunc(all, func(whole *CauseReport) bool { return whole != c && whole.covers(c) })
 	})
 }
 
-// isOfTimes reports whether nothing but times differs in the changes of a cause.
+// isOfTimes reports whether only times differ in the changes of a cause.
 func (c *CauseReport) isOfTimes() bool {
 	return len(c.Changes) > 0 && !slices.ContainsFunc(c.Changes, func(change Change) bool {
 		return !slices.ContainsFunc(c.First.Divergence.Fields, func(f replay.FieldDiff) bool {
@@ -436,8 +436,9 @@ func (c *CauseReport) isOfTimes() bool {
 	})
 }
 
-// covers reports whether a cause hits all traces of another, in the fields of that, with
-// one text in the place of whatever was recorded, or in times as that does.
+// covers reports whether a cause affects all traces of another one and explains its changes: either
+// only times differ in both, or for each field of the other, this cause has one text that replaced
+// whatever was recorded.
 func (c *CauseReport) covers(part *CauseReport) bool {
 	for _, name := range part.Traces {
 		if !slices.Contains(c.Traces, name) {
@@ -454,13 +455,13 @@ func (c *CauseReport) covers(part *CauseReport) bool {
 	})
 }
 
-// firstMember is the field that a path begins with.
+// firstMember returns the first member of a path.
 func firstMember(path string) string {
 	first, _, _ := strings.Cut(path, ".")
 	return strings.TrimSuffix(first, "[]")
 }
 
-// cause is the cause of these changes, which hit the same traces.
+// cause returns the cause that consists of the given changes and affects the traces of h.
 func (h *changeHits) cause(changes ...Change) *CauseReport {
 	c := &CauseReport{Cause: *h.traces[0].Cause, First: h.traces[0]}
 	c.Changes, c.NewError = changes, nil
@@ -470,13 +471,14 @@ func (h *changeHits) cause(changes ...Change) *CauseReport {
 	return c
 }
 
-// fewestVarious is how many single traces in one frame show that it is filled
-// with other data in each: two are no evidence.
+// fewestVarious is how many traces with different words in the same frame prove that the frame is
+// filled with data. Two are not enough.
 const fewestVarious = 3
 
-// merge makes one of the changes that differ in nothing but data: in the words beside
-// the same signs, in the words that are in capitals now, in the words that are the trace's
-// own, in what one line computes, or, where they hit one trace each, in the words in one frame.
+// merge merges changes that differ only in data: with the same signs between different words; with
+// the words now in capitals or in small letters; with the trace's own words in one template;
+// computed by one line of code; or, if they affect one trace each, with different words in the same
+// frame.
 func (s *seamHits) merge() {
 	s.mergeBy(2, func(h *changeHits) string { return h.change.signs() }, func(*Change, Change) {})
 	s.mergeBy(2, func(h *changeHits) string { return h.change.letters() }, func(c *Change, other Change) {
@@ -498,9 +500,9 @@ func (s *seamHits) merge() {
 	}, func(c *Change, _ Change) { c.Removed, c.Added, c.Various = "", "", true })
 }
 
-// computed are the field and the kind of data of a result that is data in the place of data, with the
-// line of code that it comes behind, whatever stands beside it: of one way to compute it there are as
-// many results as there are arguments. It is empty of all else.
+// computed returns a key of the field, the kind of data and the line of code, for a result in which
+// data replaced data. Code that computes a value gives as many results as there are arguments, so
+// what is next to the value does not matter. It returns "" for other changes.
 func (h *changeHits) computed() string {
 	d := h.traces[0].Divergence
 	if c := h.change; d.Class == replay.ChangedResult && d.Place != "" && c.Removed == c.Added && c.Added != "" && !hasWord(c.Added) {
@@ -509,7 +511,7 @@ func (h *changeHits) computed() string {
 	return ""
 }
 
-// blurred is a piece with a mask where another piece differs from it.
+// blurred returns a piece with a mask where the other piece differs from it.
 func blurred(text, other string) string {
 	a, b := tokensOf(text), tokensOf(other)
 	hunks, _ := hunksOf(a, b)
@@ -521,8 +523,8 @@ func blurred(text, other string) string {
 	return piece(append(all, a[at:]...))
 }
 
-// mergeBy merges the changes that have one key, if there are enough of them.
-// Those with an empty key stay as they are.
+// mergeBy merges changes with the same key if there are enough of them. Changes with an empty key
+// stay as they are.
 func (s *seamHits) mergeBy(enough int, keyOf func(*changeHits) string, blur func(*Change, Change)) {
 	counts, keys := map[string]int{}, map[string]string{}
 	for _, id := range s.order {
@@ -539,7 +541,7 @@ func (s *seamHits) mergeBy(enough int, keyOf func(*changeHits) string, blur func
 			first[key] = h
 			return false
 		}
-		if first[key].meets(h) { // two in one trace are two
+		if first[key].meets(h) { // two changes in one trace stay two
 			return false
 		}
 		first[key].take(h)
@@ -548,12 +550,12 @@ func (s *seamHits) mergeBy(enough int, keyOf func(*changeHits) string, blur func
 	})
 }
 
-// meets reports whether a trace is hit by both changes.
+// meets reports whether a trace is affected by both changes.
 func (h *changeHits) meets(other *changeHits) bool {
 	return slices.ContainsFunc(h.traces, func(t *TraceReport) bool { return slices.Contains(other.traces, t) })
 }
 
-// take takes the traces of another change in.
+// take adds the traces of another change.
 func (h *changeHits) take(other *changeHits) {
 	h.change.Various = h.change.Various || other.change.Various
 	h.change.alsoWas(other.change)
@@ -562,17 +564,17 @@ func (h *changeHits) take(other *changeHits) {
 	h.traces = slices.Compact(h.traces)
 }
 
-// place is where a cause is: what changed there is not in it.
+// place identifies where a cause is, without what changed there.
 func (c *Cause) place() string {
 	return fmt.Sprintf("%q", []string{string(c.Class), c.Seam, c.Kind, c.At})
 }
 
-// frame is the field and what stands beside the piece: the same where a template
-// is filled with other data in each trace.
+// frame returns the field and the words next to the piece. They are the same if a template is
+// filled with different data in each trace.
 func (c Change) frame() string { return fmt.Sprintf("%q", []string{c.Field, c.Left, c.Right}) }
 
-// signs are the field and the pieces where they are signs alone, which stand beside the
-// trace's own words; empty where a word or a number is in them.
+// signs returns the field and the pieces if the pieces are only signs, which are next to the
+// trace's own words. It returns "" if they contain a word or a number.
 func (c Change) signs() string {
 	if pieces := c.Removed + c.Added; pieces == "" || hasWord(pieces) || strings.ContainsAny(pieces, "‹›") {
 		return ""
@@ -580,8 +582,8 @@ func (c Change) signs() string {
 	return fmt.Sprintf("%q", []string{c.Field, c.Removed, c.Added})
 }
 
-// letters are the field, and that the whole text is the recorded one in capitals, or in small
-// letters: empty of others.
+// letters returns a key if the whole text is the recorded one in capitals or in small letters, and
+// otherwise "".
 func (c Change) letters() string {
 	if c.Left+c.Right != "" || c.Removed == c.Added || !hasWord(c.Removed) {
 		return ""
@@ -595,8 +597,8 @@ func (c Change) letters() string {
 	return ""
 }
 
-// templateKey is the field and the template, with the frame where the template
-// has no word of its own; empty where there is no template.
+// templateKey returns the field and the template, with the frame if the template has no word of its
+// own. It returns "" if there is no template.
 func (c Change) templateKey() string {
 	switch {
 	case c.Template == "":
@@ -607,10 +609,9 @@ func (c Change) templateKey() string {
 	return fmt.Sprintf("%q", []string{c.Field, c.Template, c.Left, c.Right})
 }
 
-// identity is the field and what stands there now: recordings that had several
-// things where today's code says one are of one cause. Where today's code has
-// nothing, it is what is gone; and where neither says a word, what stands
-// beside.
+// identity returns a key of the field and what is there now, so that different recorded texts that
+// today's code replaces with one text have one cause. If there is nothing now, the key has what is
+// gone. If neither contains a word, it also has the words next to the piece.
 func (c Change) identity() string {
 	switch {
 	case hasWord(c.Added):

@@ -32,7 +32,7 @@ type (
 		Name    string        `xml:"name,attr"`
 		File    string        `xml:"file,attr,omitempty"`
 		Line    int           `xml:"line,attr,omitempty"`
-		Time    junitSeconds  `xml:"time,attr,omitempty"` // of a report that was read it is not known
+		Time    junitSeconds  `xml:"time,attr,omitempty"` // unknown in a report that was read
 		Failure *junitProblem `xml:"failure"`
 		Error   *junitProblem `xml:"error"`
 	}
@@ -43,7 +43,7 @@ type (
 	}
 )
 
-// junitSeconds is a time as JUnit has it: seconds, with a fraction.
+// junitSeconds is a duration in JUnit's form: seconds with a fraction.
 type junitSeconds time.Duration
 
 // MarshalText writes the seconds to the millisecond.
@@ -51,13 +51,13 @@ func (d junitSeconds) MarshalText() ([]byte, error) {
 	return strconv.AppendFloat(nil, time.Duration(d).Seconds(), 'f', 3, 64), nil
 }
 
-// Suite is a report under the name that it has among others.
+// Suite is a report with its name among other reports.
 type Suite struct {
 	Name string
 	*Report
 }
 
-// WriteJUnit writes the report as JUnit XML, as WriteJUnit does.
+// WriteJUnit writes the report as JUnit XML with a single suite.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	name := "adkreplay verify"
 	if r.Shard != nil {
@@ -66,10 +66,10 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 	return WriteJUnit(w, Suite{name, r})
 }
 
-// WriteJUnit writes reports as JUnit XML, each as a suite. A trace is a test case in the
-// class of its folder, with the time that its replay took; a divergence is its failure,
-// with the file and line of the live code that it is in where that is known, and what
-// cannot be read its error. A report that is not whole has a case more, which says why.
+// WriteJUnit writes reports as JUnit XML, one suite each. A trace is a test case in the class of
+// its folder, with the time that its replay took. A divergence is a failure, with the file and line
+// of the live code that caused it if they are known. A trace that cannot be read is an error. An
+// incomplete report has one more case, which says why it is incomplete.
 func WriteJUnit(w io.Writer, reports ...Suite) error {
 	document := junitSuites{}
 	for _, r := range reports {
@@ -115,8 +115,8 @@ func (s *junitSuite) add(c junitCase) {
 	}
 }
 
-// junitCaseOf is the case of a trace. One that diverged and cannot be read to
-// its end is an error that quotes the divergence: a case has one end.
+// junitCaseOf returns the test case of a trace. A case can have only one result, so a trace that
+// diverged and cannot be read to its end is an error that quotes the divergence.
 func junitCaseOf(t *TraceReport) junitCase {
 	folder, name := path.Split(filepath.ToSlash(t.Trace))
 	c := junitCase{Class: cmp.Or(safetext.Line(strings.TrimSuffix(folder, "/")), "."), Name: safetext.Line(name), Time: junitSeconds(t.Elapsed)}

@@ -10,15 +10,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// MissingShards is the error of Merge where shards have no report.
+// MissingShards is the error of Merge if some shards have no report.
 type MissingShards struct {
-	// Missing are the shards without a report, and Count is how many there are
-	// in all.
+	// Missing lists the shards without a report. Count is the number of all shards.
 	Missing []int
 	Count   int
 }
 
-// Error names the shards.
+// Error names the missing shards.
 func (e *MissingShards) Error() string {
 	names := make([]string, len(e.Missing))
 	for i, index := range e.Missing {
@@ -27,12 +26,11 @@ func (e *MissingShards) Error() string {
 	return "replay: there is no report of " + strings.Join(names, ", ") + ": what these shards would have found is not known"
 }
 
-// Merge puts the reports of the shards of one corpus together, in any order. The
-// merged report is the one that the whole corpus would have given.
+// Merge joins the reports of the shards of one corpus, in any order, into the report that the whole
+// corpus would have given.
 //
-// Where shards are missing the error is a *MissingShards, and the report holds
-// what there is, and says so in its Error. Any other error says why the reports
-// do not belong together.
+// If shards are missing, the error is a *MissingShards. The report then holds what is there and
+// says in its Error what is missing. Any other error says why the reports do not belong together.
 func Merge(reports ...*Report) (*Report, error) {
 	if len(reports) == 0 {
 		return nil, errors.New("replay: there is no report to merge")
@@ -64,8 +62,8 @@ func Merge(reports ...*Report) (*Report, error) {
 	return merged, merged.complete(first.Shard.Count, seen, faults)
 }
 
-// belongs tells why a report cannot be merged with the first and those that are
-// seen.
+// belongs returns an error if a report cannot be merged with the first report and the shards seen
+// so far.
 func belongs(first, r *Report, seen map[int]bool) error {
 	switch {
 	case r.Format != Format:
@@ -85,10 +83,10 @@ func belongs(first, r *Report, seen map[int]bool) error {
 	return nil
 }
 
-// String is the count and the beginning of the digest.
+// String returns the number of traces and the beginning of the digest.
 func (c Corpus) String() string { return fmt.Sprintf("%d traces, %.12s", c.Traces, c.SHA256) }
 
-// complete says what keeps a merged report from being on the whole corpus.
+// complete sets Error, and returns an error, if a merged report does not cover the whole corpus.
 func (r *Report) complete(count int, seen map[int]bool, faults []string) error {
 	missing := &MissingShards{Count: count}
 	for index := 1; index <= count; index++ {

@@ -22,33 +22,33 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Pending is what a check found where a file says that something else is expected. It is
-// kept until somebody has reviewed it: adkreplay review.
+// Pending is a check's new content for a file that does not hold what the check found. It is kept
+// until a person reviews it with adkreplay review.
 type Pending struct {
-	// File is the whole path of the file, and SHA256 of what it held then.
+	// File is the absolute path of the file. SHA256 is the digest of its content at the time of the
+	// check.
 	File   string `json:"file"`
 	SHA256 string `json:"sha256"`
-	// Causes say in words what is other; what has the same causes is one change.
+	// Causes describes the differences. Pending files with the same causes are one change.
 	Causes []string `json:"causes"`
-	// Shown is what is other, for a person, and Changes what is kept of it as reasons are.
+	// Shown is the difference as a person sees it. Changes is what is kept with the reason.
 	Shown   string   `json:"shown"`
 	Changes []string `json:"changes"`
-	// Content would take the place of what the file holds.
+	// Content would replace the content of the file.
 	Content []byte `json:"content"`
-	// Refused says why nothing can take its place; it is kept to be seen.
+	// Refused says why nothing can replace the content. Such a Pending is only kept to be seen.
 	Refused string `json:"refused,omitempty"`
-	// Accept is the command of the check that accepts it without a review; empty where there
-	// is none.
+	// Accept is the command that accepts it without a review; empty if there is none.
 	Accept string `json:"accept,omitempty"`
 
-	kept string // the file that it was read from
+	kept string // the file from which it was read
 }
 
-// pendingEnding is how the names of the files end in which they are kept.
+// pendingEnding is the end of the names of the files that hold a Pending.
 const pendingEnding = ".pending.json"
 
-// Keep keeps it in a folder, in the place of what was kept there for the same file. Whoever
-// may not read the file may not read this.
+// Keep writes the Pending to a folder, and replaces an earlier one for the same file. The new file
+// has the permissions of that file.
 func (p Pending) Keep(folder string) error {
 	expected, err := os.ReadFile(p.File)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p Pending) Keep(folder string) error {
 	return wholefile.WriteBeside(pendingFile(folder, p.File), append(safetext.JSON(content), '\n'), p.File)
 }
 
-// DropPending forgets what a folder keeps for a file, if it keeps something.
+// DropPending removes the Pending of a file from a folder, if there is one.
 func DropPending(folder, file string) error {
 	err := os.Remove(pendingFile(folder, WholePath(file)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,8 +75,8 @@ func DropPending(folder, file string) error {
 	return err
 }
 
-// pendingFile is where a folder keeps what is for a file: under its name, and what tells it
-// from others of that name.
+// pendingFile returns the path of the Pending of a file: its base name, and a digest that
+// distinguishes it from other files of that name.
 func pendingFile(folder, file string) string {
 	sum := sha256.Sum256([]byte(file))
 	return filepath.Join(folder, filepath.Base(file)+"-"+hex.EncodeToString(sum[:6])+pendingEnding)
@@ -87,7 +87,7 @@ func digestOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ReadPending reads what a folder keeps, in the order of the names.
+// ReadPending reads all Pending files of a folder, in the order of their names.
 func ReadPending(folder string) (all []Pending, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -113,9 +113,8 @@ func ReadPending(folder string) (all []Pending, err error) {
 	return all, nil
 }
 
-// ReplacePending puts what is pending in the place of what its file holds, with the reason
-// beside it, and forgets that it was. It is refused where the file holds something else by
-// now: what was reviewed would not be what is accepted.
+// ReplacePending replaces the content of the file, keeps the reason, and removes the Pending. It
+// refuses if the file has changed since the check, because that is not what was reviewed.
 func (a *Acceptance) ReplacePending(p Pending) error {
 	if p.Refused != "" {
 		return errors.New(p.Refused)
@@ -129,8 +128,8 @@ func (a *Acceptance) ReplacePending(p Pending) error {
 	return os.Remove(p.kept)
 }
 
-// Pending are the traces that diverged, with what Accept would put in their place, or why it
-// would not. live and options are as those of Accept.
+// Pending returns, for each divergent trace, what Accept would write in its place, or why it would
+// refuse. live and options are those of Accept.
 func (r *Report) Pending(ctx context.Context, live func(name string) replay.Live, options ...trace.Options) (all []Pending) {
 	if live == nil {
 		live = func(string) replay.Live { return replay.Live{} }

@@ -15,30 +15,29 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// Reference says that a test used a file that says what is expected: a golden file or
-// a trace. A file of claims has one a line, as JSON.
+// Reference records that a test used a file that says what is expected: a golden file or a trace. A
+// file of claims holds one Reference per line, as JSON.
 type Reference struct {
-	// Package is the folder of the tests, and File what they used. Both are whole
-	// paths.
+	// Package is the folder of the tests, and File is what they used. Both are absolute paths.
 	Package string `json:"package"`
 	File    string `json:"file"`
-	// Partial is the flag that kept tests of the package from running, as in
-	// -run ^TestA$; empty where all ran.
+	// Partial is the flag that kept some tests of the package from running, such as -run ^TestA$.
+	// It is empty if all tests ran.
 	Partial string `json:"partial,omitempty"`
 }
 
-// ClaimsEnding is how the names of files of claims end.
+// ClaimsEnding is the end of the names of files of claims.
 const ClaimsEnding = ".claims"
 
-// References are what the tests of one run claim.
+// References holds what the tests of one run claim.
 type References struct {
 	files    map[string]bool
 	packages map[string]bool
-	partial  string // why there may be more; empty where all is known
+	partial  string // why there may be more claims; empty if there are none
 }
 
-// ReadReferences reads the files of claims in a folder. That there are none is an
-// error: everything would be stale.
+// ReadReferences reads the files of claims in a folder. It returns an error if there are none,
+// because then every file would look unused.
 func ReadReferences(folder string) (*References, error) {
 	c := &References{files: map[string]bool{}, packages: map[string]bool{}}
 	names, err := fs.Glob(os.DirFS(folder), "*"+ClaimsEnding)
@@ -57,7 +56,7 @@ func ReadReferences(folder string) (*References, error) {
 	}
 	if len(c.files) == 0 {
 		why := "there are no claims in this folder"
-		if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) { // which the pattern does not say
+		if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) { // fs.Glob does not report this
 			why = "there is no such folder, and so no claims"
 		} else if err == nil && !info.IsDir() {
 			why = "this is no folder of claims"
@@ -91,23 +90,22 @@ func (c *References) read(path string, in io.Reader) error {
 	return nil
 }
 
-// Count is how many files are claimed, and by how many packages.
+// Count returns how many files are claimed, and by how many packages.
 func (c *References) Count() (files, packages int) { return len(c.files), len(c.packages) }
 
-// Unreferenced is a file that nobody claims.
+// Unreferenced is a file that no test claims.
 type Unreferenced struct {
 	File string
-	// Doubt says why it may be in use for all that; empty where it is stale.
+	// Doubt says why the file may still be in use; empty if it is certainly unused.
 	Doubt string
 }
 
-// Unreferenced are the golden files and the traces in a folder, at any depth, that
-// nobody claims, and the reasons that are kept beside such, in the order of their
-// paths. Folders whose names begin with a dot are left out.
+// Unreferenced returns the golden files and traces in a folder, at any depth, that no test claims,
+// with their files of reasons, in the order of their paths. It skips folders whose names begin with
+// a dot.
 //
-// A file is in doubt where not all tests have run that could claim it: where some
-// ran with a flag that leaves others out, and where the tests next to it have
-// claimed nothing at all.
+// A file is in doubt if some tests that could claim it have not run: if some tests ran with a flag
+// that excludes others, or if the tests next to the file claimed nothing at all.
 func (c *References) Unreferenced(folder string) (found []Unreferenced, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -130,13 +128,13 @@ func (c *References) Unreferenced(folder string) (found []Unreferenced, err erro
 	return found, nil
 }
 
-// isExpectation reports whether a file is one that tests claim, or its reasons.
+// isExpectation reports whether a file is one that tests claim, or the reasons for such a file.
 func isExpectation(path string) bool {
 	path = strings.TrimSuffix(path, ReasonEnding)
 	return IsTrace(path) || filepath.Ext(path) == ".golden"
 }
 
-// uses reports whether a file is claimed, and if not why it may be stale or not.
+// uses reports whether a file is claimed. If it is not, doubt says why it may still be in use.
 func (c *References) uses(path string) (doubt string, claimed bool) {
 	of, isReason := strings.CutSuffix(path, ReasonEnding)
 	if _, err := os.Stat(of); isReason && errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +153,7 @@ func (c *References) uses(path string) (doubt string, claimed bool) {
 	return "", false
 }
 
-// WholePath is a path as claims have it: from the root, behind all links.
+// WholePath returns a path in the form of claims: absolute, with all links resolved.
 func WholePath(path string) string {
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
@@ -166,8 +164,8 @@ func WholePath(path string) string {
 	return path
 }
 
-// testsNextTo is the nearest folder above a file, in its module, that has tests;
-// empty where there is none.
+// testsNextTo returns the nearest folder above a file, within its module, that has tests. It
+// returns "" if there is none.
 func testsNextTo(path string) (nearest string) {
 	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if tests, _ := fs.Glob(os.DirFS(dir), "*_test.go"); len(tests) > 0 && nearest == "" {

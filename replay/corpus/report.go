@@ -19,89 +19,87 @@ import (
 	"github.com/adkreplay/adkreplay/replay"
 )
 
-// Format is the version of the JSON of a Report. It changes when a
-// member changes its meaning or goes; members may be added without.
+// Format is the version of a Report's JSON. It changes when a member is removed or changes its
+// meaning, but not when members are added.
 const Format = 1
 
-// Report is what a verification of many traces found. Its JSON is written
-// by WriteJSON and read by ReadReport.
+// Report is the result of verifying many traces. WriteJSON writes it as JSON, and ReadReport reads
+// it.
 type Report struct {
 	// Format is the constant Format.
 	Format int `json:"format"`
-	// Corpus is all that there was to verify, and Shard the part that this report
-	// is on; nil is the whole.
+	// Corpus identifies all traces that there were. Shard is the part that this report covers; nil
+	// means all of them.
 	Corpus Corpus `json:"corpus"`
 	Shard  *Shard `json:"shard,omitempty"`
-	// Traces are the results, in the order of the sources.
+	// Traces holds the results in the order of the sources.
 	Traces []*TraceReport `json:"traces"`
-	// Causes are the divergences, those of one cause together: the cause that
-	// hits most traces first. Changes that hit the same traces are one cause, and
-	// a trace may be hit by several.
+	// Causes groups the divergences by cause, with the cause that affects most traces first.
+	// Changes that affect the same traces are one cause. A trace may be affected by several causes.
 	Causes []*CauseReport `json:"causes"`
-	// Sessions are the results of the sessions whose journals lie among the traces, a folder
-	// each, where somebody has played them: package sessions does.
+	// Sessions holds the results for sessions whose journals are among the traces, one per folder.
+	// It is set if package sessions replayed them.
 	Sessions []*SessionsReport `json:"sessions,omitempty"`
-	// Crossings is how many crossings agreed in all traces; Divergent how many
-	// traces diverged, and Unreadable how many could not be read to their end.
+	// Crossings is the number of crossings that agreed in all traces. Divergent is the number of
+	// traces that diverged, and Unreadable of those that could not be read to their end.
 	Crossings  int `json:"crossings"`
 	Divergent  int `json:"divergences"`
 	Unreadable int `json:"unreadable"`
-	// UserCode reports whether code other than the engine's ran.
+	// UserCode reports whether any live code was chosen, so that not only the engine ran.
 	UserCode bool `json:"userCode"`
-	// Error says why not everything was verified that was to be. Where it is
-	// set, nothing follows from what is not in the report.
+	// Error says why some traces were not verified. If it is set, the absence of something in the
+	// report means nothing.
 	Error string `json:"error,omitempty"`
 }
 
 // Corpus identifies a list of traces.
 type Corpus struct {
-	// Traces is how many there are.
+	// Traces is the number of traces.
 	Traces int `json:"traces"`
-	// SHA256 is of their names and sizes, in order: the shards of one corpus have
-	// the same.
+	// SHA256 is a digest of their names and sizes, in order. All shards of a corpus have the same.
 	SHA256 string `json:"sha256"`
 }
 
-// TraceReport is what was found out about one trace of a corpus.
+// TraceReport is the result for one trace of a corpus.
 type TraceReport struct {
-	// Trace is the name of its source, and Number the place in the list, from 1.
+	// Trace is the name of its source. Number is its position in the list, from 1.
 	Trace  string `json:"trace"`
 	Number int    `json:"number"`
 	replay.Report
-	// Cause is what the divergence has in common with others that have the same
-	// cause; nil without a divergence.
+	// Cause is what the divergence has in common with others of the same cause. It is nil without a
+	// divergence.
 	Cause *Cause `json:"cause,omitempty"`
 	// Error says why the trace could not be read to its end.
 	Error string `json:"error,omitempty"`
-	// Edited tells that something changed the trace after it was written, as Error says: what a
-	// replay makes otherwise may be what was written into it. False in a report that was read.
+	// Edited is true if the trace was changed after it was written, as Error says. A divergence may
+	// then be due to the edit. It is false in a report that was read.
 	Edited bool `json:"-"`
-	// Elapsed is how long the replay took; zero in a report that was read, because no
-	// two runs have the same.
+	// Elapsed is how long the replay took. It is zero in a report that was read, because the time
+	// differs in every run and is not written.
 	Elapsed time.Duration `json:"-"`
 
 	read string // the SHA-256 of the file that was verified; empty in a report that was read
 }
 
-// CauseReport is one cause, and the traces that it hits.
+// CauseReport is one cause and the traces that it affects.
 type CauseReport struct {
-	// Text is the cause in a line for a person.
+	// Text describes the cause in one line.
 	Text string `json:"text"`
 	Cause
-	// Traces are the names of the traces that it hits, in their order.
+	// Traces holds the names of the affected traces, in their order.
 	Traces []string `json:"traces"`
-	// Apart is what differs in them on its own, and did not come of the cause: who accepts
-	// that accepts this too.
+	// Apart lists other differences in these traces, which do not follow from the cause. Accepting
+	// the traces accepts these differences too.
 	Apart []ApartReport `json:"apart,omitempty"`
-	// Ends says how their turns end, where these do not all end as that of the first.
+	// Ends says how the turns of the traces end, if they do not all end in the same way.
 	Ends string `json:"ends,omitempty"`
-	// First is the first of them that diverges as Text says.
+	// First is the trace whose divergence is shown as an example. It diverges as Text says.
 	First *TraceReport `json:"-"`
 }
 
-// ApartReport is what differs on its own in traces that a cause hits.
+// ApartReport is an independent difference in traces that a cause affects.
 type ApartReport struct {
-	replay.Apart          // of the first of them
+	replay.Apart          // of the first trace that has it
 	Traces       []string `json:"traces"`
 }
 
@@ -114,7 +112,7 @@ func newCorpusReport(sources []Source, shard Shard) *Report {
 	return r
 }
 
-// listDigest is the digest of a list of sources.
+// listDigest returns the digest of a list of sources.
 func listDigest(sources []Source) string {
 	sum := sha256.New()
 	for _, s := range sources {
@@ -123,7 +121,7 @@ func listDigest(sources []Source) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// add counts a trace in.
+// add adds a trace to the report and its counts.
 func (r *Report) add(t *TraceReport) {
 	r.Traces = append(r.Traces, t)
 	r.Crossings += t.Crossings
@@ -136,14 +134,12 @@ func (r *Report) add(t *TraceReport) {
 	r.UserCode = r.UserCode || len(t.Live) > 0
 }
 
-// WriteJSON writes the report as one JSON document for programs, which people
-// can read too.
+// WriteJSON writes the report as one indented JSON document.
 func (r *Report) WriteJSON(w io.Writer) error {
 	return safetext.WriteJSON(w, r, "  ")
 }
 
-// ReadReport reads a report that WriteJSON wrote. Members that it does not
-// know are skipped.
+// ReadReport reads a report that WriteJSON wrote. It ignores members that it does not know.
 func ReadReport(in io.Reader) (*Report, error) {
 	r := &Report{}
 	decoder := json.NewDecoder(in)
@@ -164,7 +160,8 @@ func ReadReport(in io.Reader) (*Report, error) {
 	return r, nil
 }
 
-// keepLines keeps on its line what is one in the report of a trace: somebody may have edited it.
+// keepLines makes a single line of each text that must be one. A report that was read may have been
+// edited.
 func (t *TraceReport) keepLines() {
 	if d := t.Divergence; d != nil {
 		for _, text := range []*string{&d.Trace, &d.Seam, &d.Expected, &d.Got, &d.GoesOn, &d.Place, &d.Written, &d.Mark, &d.Dialed} {
@@ -178,8 +175,8 @@ func (t *TraceReport) keepLines() {
 	}
 }
 
-// recount derives what follows from the traces: a report says it, and need not
-// be believed.
+// recount computes everything that follows from the traces again, because a report that was read
+// cannot be trusted.
 func (r *Report) recount() error {
 	traces := r.Traces
 	r.Traces, r.Crossings, r.Divergent, r.Unreadable, r.UserCode = []*TraceReport{}, 0, 0, 0, false
@@ -200,8 +197,8 @@ func (r *Report) recount() error {
 	return nil
 }
 
-// Err is nil where every trace could be read and was the same, and otherwise an
-// error whose text is the report: for go test.
+// Err returns nil if every trace could be read and agreed. Otherwise it returns an error with the
+// text of the report, for go test.
 func (r *Report) Err() error {
 	if divergent, unreadable := r.OfSessions(); r.Error == "" && r.Divergent+divergent == 0 && r.Unreadable+unreadable == 0 {
 		return nil
@@ -209,15 +206,15 @@ func (r *Report) Err() error {
 	return errors.New("replay: " + r.String())
 }
 
-// The bounds of what String shows.
+// The bounds of what String prints.
 const (
 	mostNamed   = 3  // names of traces
 	mostEntries = 20 // causes, and unreadable traces
 	mostLines   = 22 // of one divergence
 )
 
-// String is the report for a person: the counts, what could not be read, and
-// each cause with the first divergence that it made.
+// String describes the report: the counts, what could not be read, and each cause with its first
+// divergence.
 func (r *Report) String() string {
 	var b strings.Builder
 	b.WriteString(r.Summary() + "\n")
@@ -241,7 +238,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Summary is the counts in a line.
+// Summary returns the counts in one line.
 func (r *Report) Summary() string {
 	text := fmt.Sprintf("%s, %s, %s", safetext.Counted(len(r.Traces), "trace"), safetext.Counted(r.Crossings, "crossing"), safetext.Counted(r.Divergent, "divergence"))
 	if r.Unreadable > 0 {
@@ -253,8 +250,8 @@ func (r *Report) Summary() string {
 	return text
 }
 
-// DescribeCauses is a paragraph for each cause, and behind them what was not compared;
-// nothing where there is no cause.
+// DescribeCauses returns a paragraph for each cause, followed by what was not compared. It returns
+// "" if there is no cause.
 func (r *Report) DescribeCauses() string {
 	var b strings.Builder
 	for i, c := range r.Causes {
@@ -267,8 +264,8 @@ func (r *Report) DescribeCauses() string {
 	return b.String() + r.NotComparedLines()
 }
 
-// NotComparedLines are the last lines of a report on causes: what could not be held
-// against the recording in the traces that they name, each thing once.
+// NotComparedLines returns the last lines of a report on causes: what could not be compared with
+// the recording in the traces that it names, each thing once.
 func (r *Report) NotComparedLines() string {
 	var of [][]string
 	for _, c := range r.Causes {
@@ -278,29 +275,29 @@ func (r *Report) NotComparedLines() string {
 	return safetext.Lines(all.NotComparedLines())
 }
 
-// width is how long a line of a cause is, at most, but for what stands before the first:
-// four less than the screen that replay.Divergence counts with.
+// width is the maximum length of a line of a cause, not counting the words before its first line.
+// It is four less than the width of the screen that replay.Divergence assumes.
 const width = 70
 
-// String is the cause, the traces that it hits, and the divergence of the first: at most
+// String describes the cause, the traces that it affects, and the divergence of the first: at most
 // 25 lines, which fit on a screen of 80 columns in the output of go test.
 func (c *CauseReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", safetext.Wrapped(c.Text, width, "    "))
 	fmt.Fprintf(&b, "  in %s\n", safetext.Wrapped(c.hits(), width-len("  in "), "      "))
 	first := *c.First.Divergence
-	if c.Beside == onceMore { // which of them answered before is said with that
+	if c.Beside == onceMore { // that text already says which one was answered before
 		first.Candidates = nil
 	}
 	apart := c.isApartSaid()
 	first.After = c.afterOfFirst(!apart)
 	lines := strings.Split(strings.TrimSuffix(first.Details(), "\n"), "\n")
 	shown := min(len(lines), mostLines)
-	if len(c.First.Live) > 0 { // verify, which shows the rest, runs no code of theirs
+	if len(c.First.Live) > 0 { // the command that shows the rest runs no live code
 		shown = len(lines)
 	}
 	for _, line := range lines[:shown] {
-		fmt.Fprintf(&b, "  %s\n", safetext.Line(line)) // a report that was read may hold anything
+		fmt.Fprintf(&b, "  %s\n", safetext.Line(line)) // a report that was read may hold any text
 	}
 	if more := len(lines) - shown; more > 0 {
 		fmt.Fprintf(&b, "  and %s: %s\n", safetext.Counted(more, "more line"), shell.Adkreplay("verify", shell.FromModule(c.First.Trace)))
@@ -311,12 +308,12 @@ func (c *CauseReport) String() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// hits counts the traces that a cause hits, and names the first.
+// hits says how many traces the cause affects, and names some, beginning with the first.
 func (c *CauseReport) hits() string {
 	return namesOf(append([]string{c.First.Trace}, slices.DeleteFunc(slices.Clone(c.Traces), func(name string) bool { return name == c.First.Trace })...))
 }
 
-// namesOf counts traces, and names some.
+// namesOf returns the number of traces and the names of some.
 func namesOf(all []string) string {
 	text, names := safetext.Counted(len(all), "trace"), safetext.Each(all, safetext.Bare)
 	dir := path.Dir(names[0])

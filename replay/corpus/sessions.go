@@ -9,39 +9,39 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// SessionsReport is what was found out about the sessions whose journals lie in a folder:
-// package sessions plays them, with the traces of their turns.
+// SessionsReport is the result for the sessions whose journals are in one folder. Package sessions
+// replays them, with the traces of their turns.
 type SessionsReport struct {
-	// Folder is where the journals are, and Number the place among the folders, from 1.
+	// Folder is where the journals are. Number is its position among the folders, from 1.
 	Folder string `json:"folder"`
 	Number int    `json:"number"`
-	// Journals are the files: one for each host that shared the sessions.
+	// Journals holds one report for each journal file: one per host that shared the sessions.
 	Journals []JournalReport `json:"journals"`
-	// Sessions, Attempts and Commits are how many were played.
+	// Sessions, Attempts and Commits count what was replayed.
 	Sessions int `json:"sessions"`
 	Attempts int `json:"attempts"`
 	Commits  int `json:"commits"`
-	// Untraced are how many attempts have no trace of their turn.
+	// Untraced is the number of attempts without a trace of their turn.
 	Untraced int `json:"untraced,omitempty"`
-	// Divergences are the first of each session that has one.
+	// Divergences holds the first divergence of each session that has one.
 	Divergences []SessionDivergence `json:"divergences,omitempty"`
-	// NotCompared says what could not be held against the journals.
+	// NotCompared says what could not be compared with the journals.
 	NotCompared []string `json:"notCompared,omitempty"`
-	// Errors say why traces of the turns could not be read, or replayed.
+	// Errors says why traces of the turns could not be read or replayed.
 	Errors []string `json:"errors,omitempty"`
 }
 
-// JournalReport is what was found out about one journal.
+// JournalReport is the result for one journal.
 type JournalReport struct {
 	Journal string `json:"journal"`
 	Steps   int    `json:"steps"`
-	// NoFooter says that its host has not ended it: it was killed, or is still at work.
+	// NoFooter is true if the host has not ended the journal: it was killed, or is still running.
 	NoFooter bool `json:"noFooter,omitempty"`
-	// Error says why it could not be read to its end.
+	// Error says why the journal could not be read to its end.
 	Error string `json:"error,omitempty"`
 }
 
-// Note says of a journal without a footer what that means, and nothing of another.
+// Note explains what a missing footer means. It returns "" for other journals.
 func (j JournalReport) Note() string {
 	if !j.NoFooter || j.Error != "" {
 		return ""
@@ -49,7 +49,7 @@ func (j JournalReport) Note() string {
 	return safetext.Line(j.Journal) + " has no footer: its host was killed, or is still at work"
 }
 
-// SessionDivergence is where a session parts from its journal.
+// SessionDivergence is where a session diverges from its journal.
 type SessionDivergence struct {
 	// Class is hydrate, turn, commit or order.
 	Class    string `json:"class"`
@@ -57,18 +57,17 @@ type SessionDivergence struct {
 	Session  string `json:"session"`
 	Delivery string `json:"delivery,omitempty"`
 	Attempt  int    `json:"attempt,omitempty"`
-	// Journal and Line are where the step stands.
+	// Journal and Line are the position of the step.
 	Journal string `json:"journal"`
 	Line    int    `json:"line"`
-	// Turn is the id of the attempt's turn, and Trace the name of its trace, where it has
-	// one.
+	// Turn is the id of the attempt's turn. Trace is the name of its trace, if there is one.
 	Turn  string `json:"turn,omitempty"`
 	Trace string `json:"trace,omitempty"`
-	// Text is the divergence in a line for a person.
+	// Text describes the divergence in one line.
 	Text string `json:"text"`
 }
 
-// Faults are what keeps the sessions from having been played to their ends.
+// Faults returns the errors because of which the sessions were not replayed completely.
 func (s *SessionsReport) Faults() (all []string) {
 	for _, j := range s.Journals {
 		if j.Error != "" {
@@ -78,7 +77,7 @@ func (s *SessionsReport) Faults() (all []string) {
 	return append(all, s.Errors...)
 }
 
-// Summary is the counts in a line.
+// Summary returns the counts in one line.
 func (s *SessionsReport) Summary() string {
 	journals, open := safetext.Counted(len(s.Journals), "journal"), 0
 	for _, j := range s.Journals {
@@ -93,8 +92,8 @@ func (s *SessionsReport) Summary() string {
 		safetext.Counted(s.Attempts, "attempt"), safetext.Counted(s.Commits, "commit"))
 }
 
-// OfSessions counts what was found about sessions: those that parted from their journals,
-// and what could not be read.
+// OfSessions returns how many sessions diverged from their journals, and how many errors there were
+// in reading them.
 func (r *Report) OfSessions() (divergent, unreadable int) {
 	for _, s := range r.Sessions {
 		divergent += len(s.Divergences)
@@ -103,7 +102,7 @@ func (r *Report) OfSessions() (divergent, unreadable int) {
 	return divergent, unreadable
 }
 
-// sessionLines are what differs in sessions, a line each, and what could not be read.
+// sessionLines describes the errors and the divergences of all sessions, one line each.
 func (r *Report) sessionLines() string {
 	var b strings.Builder
 	for _, s := range r.Sessions {
@@ -117,8 +116,8 @@ func (r *Report) sessionLines() string {
 	return b.String()
 }
 
-// junitCasesOf are the cases of a folder's sessions: one for all that were as recorded, or
-// one for each that was not.
+// junitCasesOf returns the test cases for a folder's sessions: one case for each divergence or
+// error, or a single case if there is none.
 func junitCasesOf(s *SessionsReport) (cases []junitCase) {
 	class := safetext.Line(path.Clean(filepath.ToSlash(s.Folder)))
 	for _, d := range s.Divergences {
@@ -134,7 +133,7 @@ func junitCasesOf(s *SessionsReport) (cases []junitCase) {
 	return cases
 }
 
-// annotations are those of sessions.
+// annotations returns the annotations for the sessions.
 func (s *SessionsReport) annotations(files []func(string) string) string {
 	var b strings.Builder
 	at := func(file string) string {

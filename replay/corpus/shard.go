@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Shard is one of several parts of a corpus, of about the same size in bytes
-// each, for several machines. Every machine cuts the same parts from the same
-// list of names and sizes. The zero Shard is the whole corpus.
+// Shard is one of several parts of a corpus, for several machines. The parts have about the same
+// size in bytes. Every machine gets the same parts from the same list of names and sizes. The zero
+// Shard is the whole corpus.
 type Shard struct {
 	// Index counts from 1.
 	Index int `json:"index"`
-	// Count is how many shards there are.
+	// Count is the number of shards.
 	Count int `json:"count"`
 }
 
-// mostShards bounds what cutting costs.
+// mostShards bounds the cost of cutting.
 const mostShards = 10_000
 
-// String is i/n.
+// String returns i/n.
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 
-// ParseShard reads i/n.
+// ParseShard parses i/n.
 func ParseShard(text string) (Shard, error) {
 	index, count, ok := strings.Cut(text, "/")
 	i, err := strconv.Atoi(index)
@@ -43,9 +43,9 @@ func (s Shard) check() error {
 	return nil
 }
 
-// Of are the places of the sources of this shard, in their order. The largest
-// goes first, to the shard that has least; of equal ones the first by its name,
-// and then by its place.
+// Of returns the indexes of the sources of this shard, in order. It assigns the sources by
+// decreasing size, each to the shard with the least bytes so far. Sources of equal size are ordered
+// by name and then by index.
 func (s Shard) Of(sources []Source) []int {
 	places := make([]int, len(sources))
 	for i := range places {
@@ -62,7 +62,7 @@ func (s Shard) Of(sources []Source) []int {
 	var mine []int
 	for _, place := range places {
 		lightest := slices.Index(loads, slices.Min(loads))
-		loads[lightest] += max(1, sources[place].Size) // one of no known size is a trace too
+		loads[lightest] += max(1, sources[place].Size) // a trace of unknown size counts too
 		if lightest == s.Index-1 {
 			mine = append(mine, place)
 		}

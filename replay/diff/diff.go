@@ -11,83 +11,79 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Options say what Traces is to compare and to count.
+// Options say what Traces compares and counts.
 type Options struct {
-	// Times makes times differences too: how long after the crossing before it
-	// each happened, and the times in records and in plain data.
+	// Times makes times count as differences: the time since the crossing before, and the times in
+	// records and in plain data.
 	Times bool
-	// Encoding is the one in which tokens are counted; empty is
-	// adk.EncodingO200kBase.
+	// Encoding is the encoding in which tokens are counted; empty means adk.EncodingO200kBase.
 	Encoding adk.Encoding
 }
 
-// Op says how two traces differ in a place.
+// Op says how two traces differ in one place.
 type Op string
 
 // The ways to differ.
 const (
-	Changed Op = "changed"   // it happens in both, with other values
-	OnlyA   Op = "only in a" // it happens in the first trace only
-	OnlyB   Op = "only in b" // it happens in the second trace only
+	Changed Op = "changed"   // it is in both, with different values
+	OnlyA   Op = "only in a" // it is only in the first trace
+	OnlyB   Op = "only in b" // it is only in the second trace
 )
 
-// Change is one place in which two traces differ: a line of a transcript,
-// which may hold an operation with its end and the event that it causes.
+// Change is one place in which two traces differ. It corresponds to a line of a transcript, which
+// may include the end of an operation and the event that the operation causes.
 type Change struct {
 	Op Op `json:"op"`
-	// A and B are the numbers of its first crossings in the two traces, from 1;
-	// 0 where there is none.
+	// A and B are the numbers of its first crossings in the two traces, from 1; 0 if there is none.
 	A int `json:"a,omitempty"`
 	B int `json:"b,omitempty"`
 	// Seam is the path of the seam call that it belongs to.
 	Seam string `json:"seam"`
-	// LineA and LineB are how transcripts say it. The names m1, call1 stand for
-	// the same things in both.
+	// LineA and LineB are its lines in the transcripts. The names m1, call1 denote the same things
+	// in both.
 	LineA string `json:"lineA,omitempty"`
 	LineB string `json:"lineB,omitempty"`
-	// Fields are the fields that differ, down to the member of a record or of
-	// arguments; Want is a's and Got is b's.
+	// Fields lists the fields that differ, down to the member of a record or of arguments. Want is
+	// a's value and Got is b's.
 	Fields []FieldDiff `json:"fields,omitempty"`
 }
 
-// Counts are how many crossings came out in which way. A crossing that both
-// traces have is counted once.
+// Counts says how many crossings had which result. A crossing that is in both traces counts once.
 type Counts struct {
 	Equal int `json:"equal"`
-	// Follow are those that differ because of something that is listed already:
-	// what is visible, once a record differs; the same record or the same
-	// arguments again.
+	// Follow counts crossings that differ because of a difference that is listed already: a state
+	// after a record differs, or the same record or arguments again.
 	Follow  int `json:"follow"`
 	Changed int `json:"changed"`
 	OnlyA   int `json:"onlyA"`
 	OnlyB   int `json:"onlyB"`
 }
 
-// Renaming is an id that has another name in the second trace.
+// Renaming is an id that is different in the second trace.
 type Renaming struct {
 	A string `json:"a"`
 	B string `json:"b"`
 }
 
-// FieldDiff is one field in which two crossings differ, or the headers: Want is a's and Got
-// is b's, each as a trace writes it, which is JSON; empty where the field is absent.
+// FieldDiff is one field in which two crossings, or the headers, differ. Want is a's value and Got
+// is b's, as JSON in the form of a trace; empty if the field is absent.
 type FieldDiff = compare.FieldDiff
 
-// Diff is in what two traces differ. Traces makes it.
+// Diff is how two traces differ. Traces makes it.
 type Diff struct {
-	// Header are the names of seams in which the headers differ.
+	// Header lists the names of seams in which the headers differ.
 	Header []FieldDiff `json:"header,omitempty"`
-	// Changes are the differences, in the order of what happened.
+	// Changes lists the differences in the order of the runs.
 	Changes   []Change `json:"changes"`
 	Crossings Counts   `json:"crossings"`
-	// Renamed are the ids that differ, one to one; that is no difference.
+	// Renamed lists the ids that differ one to one, which is no difference.
 	Renamed []Renaming `json:"renamed,omitempty"`
 	A       Totals     `json:"totalsA"`
 	B       Totals     `json:"totalsB"`
-	// Encoding is the one in which the tokens are counted.
+	// Encoding is the encoding in which the tokens are counted.
 	Encoding adk.Encoding `json:"encoding"`
 
-	lines []line // of the text, the folded ones included
+	lines []line // of the text, including the folded ones
 }
 
 // Same reports whether nothing differs.
@@ -96,20 +92,18 @@ func (d *Diff) Same() bool {
 	return len(d.Header) == 0 && c.Changed+c.OnlyA+c.OnlyB == 0
 }
 
-// Traces compares two traces of one turn, or of two versions of it. Crossings are
-// aligned by their cause and not by their place: where in the tree of seam calls
-// they are, and what they are about. So an inserted middleware, or a record that
-// is stored once more, is a difference of its own, and what comes behind it is
-// still compared with its like.
+// Traces compares two traces of one turn, or of two versions of it. It aligns crossings by cause
+// and not by position: by where they are in the tree of seam calls, and what they are about. So an
+// inserted middleware, or a record that is stored once more, is a single difference, and everything
+// after it is still compared with its counterpart.
 //
-// These are no differences by themselves: the numbers of calls, operations and
-// strands; how strands take turns; times, unless the options say so; and ids,
-// where they differ one to one, in id fields and as whole arguments. Members
-// that this package does not know are not compared. Prefixes of traces are
+// These are no differences by themselves: the numbers of calls, operations and strands; how strands
+// interleave; times, unless the options say so; and ids that differ one to one, in id fields and as
+// whole arguments. Members that this package does not know are not compared. Prefixes of traces are
 // compared as far as they go.
 //
-// Traces(b, a) finds the same with a and b exchanged. Of traces that are much
-// alike the time is linear in their length.
+// Traces(b, a) finds the same differences with a and b exchanged. The time is linear in the length
+// of the traces if they are much alike.
 func Traces(a, b *trace.Trace, options ...Options) *Diff {
 	o := optional.First(options)
 	o.Encoding = cmp.Or(o.Encoding, adk.EncodingO200kBase)
@@ -128,9 +122,9 @@ func Traces(a, b *trace.Trace, options ...Options) *Diff {
 	return d
 }
 
-// alignTrees compares the two trees. Where there are several ways to align them that
-// are equally good, the one that is taken must not depend on which is a and
-// which is b: it is taken with the two in an order of their own.
+// alignTrees compares the two trees. There may be several equally good alignments, and which one is
+// chosen must not depend on which trace is a and which is b. So alignTrees first puts the two
+// traces in an order that depends only on their content.
 func alignTrees(a, b *side) (*pair, *renames) {
 	swapped := comesBefore(b, a)
 	if swapped {
@@ -145,8 +139,8 @@ func alignTrees(a, b *side) (*pair, *renames) {
 	return root, d.renames
 }
 
-// comesBefore orders two traces by the first crossing that differs, and two that
-// say the same by their numbers.
+// comesBefore orders two traces by the first crossing that differs, or by their numbers if all
+// crossings have the same shape.
 func comesBefore(a, b *side) bool {
 	for i := range min(len(a.lines), len(b.lines)) {
 		if a.forms[i].whole != b.forms[i].whole {
@@ -161,12 +155,11 @@ func comesBefore(a, b *side) bool {
 	}) < 0
 }
 
-// mirrored is what an opinion is with a and b exchanged.
+// mirrored maps each opinion to the one with a and b exchanged.
 var mirrored = [...]opinion{absent: absent, equal: equal, follows: follows,
 	changed: changed, onlyA: onlyB, onlyB: onlyA}
 
-// mirror exchanges a and b. Among neighbours that one side has alone, those of a
-// come first.
+// mirror exchanges a and b. Among neighbors that are in one trace only, those of a come first.
 func (p *pair) mirror() {
 	p.a, p.b = p.b, p.a
 	p.head, p.tail = mirrored[p.head], mirrored[p.tail]
@@ -188,7 +181,7 @@ func (p *pair) mirror() {
 	}
 }
 
-// side orders pairs by whose they are.
+// side orders pairs by the trace that they are in.
 func (p *pair) side() int {
 	if p.b == nil {
 		return 0

@@ -9,35 +9,35 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
-// line is one line of a diff's text: a crossing, with its end and with the
-// event or the obligation that it calls where nothing else lies within.
+// line is one line of a diff's text: a crossing, together with its end and with the event or the
+// obligation that it calls if nothing else happens within it.
 type line struct {
 	opinion opinion
-	a, b    *node // nil where that trace has none
-	ending  bool  // it is the end of the nodes, which have lines of their own
-	merged  bool  // it is all of the nodes
+	a, b    *node // nil if that trace has none
+	ending  bool  // it is the end of the nodes, whose beginning has its own line
+	merged  bool  // it shows all of the nodes
 	fields  []compare.FieldDiff
-	above   int // the line that it is within, -1 for none
+	above   int // the index of the line that contains it, or -1
 	depth   int
-	silent  bool // nothing is to be said of it
-	// crossings are how many of each opinion are on the line.
+	silent  bool // it is never shown
+	// crossings counts the crossings on the line by opinion.
 	crossings [onlyB + 1]int
 	textA     string
 	textB     string
 }
 
-// differs reports whether the line is a difference to be shown.
+// differs reports whether the line shows a difference.
 func (l *line) differs() bool { return l.opinion >= changed }
 
-// layer turns pairs into lines.
+// layer makes lines from pairs.
 type layer struct {
 	lines []line
 	a, b  *side
-	// open are the lines that the next one may be within, by depth.
+	// open holds the indexes of the lines that may contain the next one, by depth.
 	open []int
 }
 
-// pairs lays out all that is within a pair.
+// pairs makes the lines of all the given pairs.
 func (y *layer) pairs(kids []*pair) {
 	for _, kid := range kids {
 		y.pair(kid)
@@ -70,7 +70,7 @@ func (p *pair) depth() int {
 	return p.a.depth
 }
 
-// mergeable reports whether both nodes are told in one line each.
+// mergeable reports whether both nodes fit on one line each.
 func (p *pair) mergeable() bool {
 	return p.a.mergeable() && p.b.mergeable()
 }
@@ -85,7 +85,7 @@ func (n *node) mergeable() bool {
 	return n.kids[0].continues && len(n.kids[0].kids) == 0
 }
 
-// merged is a pair in one line.
+// merged returns a pair as one line.
 func (y *layer) merged(p *pair) line {
 	l := line{a: p.a, b: p.b, merged: true, depth: p.depth(), opinion: equal}
 	l.take(p.head, p.headFields, "")
@@ -100,8 +100,8 @@ func (y *layer) merged(p *pair) line {
 	return l
 }
 
-// take adds what was found out about one crossing to the line of several: what
-// one side has alone makes the line another.
+// take adds the result for one crossing to a line of several crossings. A crossing that is in one
+// trace only makes the line a changed one.
 func (l *line) take(found opinion, fields []compare.FieldDiff, what string) {
 	if found == absent {
 		return
@@ -117,7 +117,7 @@ func (l *line) take(found opinion, fields []compare.FieldDiff, what string) {
 	l.opinion = max(l.opinion, min(found, changed))
 }
 
-// what is what the crossings of a pair are: the seam of a call, or the kind.
+// what names the crossings of a pair: the seam of a call, or the kind.
 func (y *layer) what(p *pair) string {
 	side, n := y.a, p.a
 	if n == nil {
@@ -130,8 +130,8 @@ func (y *layer) what(p *pair) string {
 	return x.Kind.String()
 }
 
-// silentEnd reports whether nothing is to be said of an end in a pipeline's flat
-// list: it goes with its beginning where all is well.
+// silentEnd reports whether an end in a pipeline's flat list need not be shown: nothing went wrong,
+// so it belongs to its beginning.
 func (y *layer) silentEnd(p *pair) bool {
 	opener := p.either().opener
 	if opener == nil || y.answers(line{a: p.a, b: p.b}) {
@@ -142,7 +142,7 @@ func (y *layer) silentEnd(p *pair) bool {
 
 func (p *pair) either() *node { return cmp.Or(p.b, p.a) }
 
-// answers reports whether there is something to say of an end, on either side.
+// answers reports whether an end has something to show on either side.
 func (y *layer) answers(l line) bool {
 	return l.a != nil && y.a.answers(l.a, l.ending) || l.b != nil && y.b.answers(l.b, l.ending)
 }
@@ -159,7 +159,7 @@ func (s *side) answers(n *node, ending bool) bool {
 	return x.Err != nil || x.Result != nil || len(x.Records) > 0 || x.Value != nil || x.Outcome != "" && x.Outcome != adk.OutcomeOK
 }
 
-// add puts a line below the one that it is within.
+// add appends a line below the line that contains it.
 func (y *layer) add(l line) {
 	for len(y.open) > 0 && y.lines[y.open[len(y.open)-1]].depth >= l.depth {
 		y.open = y.open[:len(y.open)-1]
@@ -174,7 +174,7 @@ func (y *layer) add(l line) {
 	}
 }
 
-// lay makes the lines of the diff, and puts those into words that are shown.
+// lay makes the lines of the diff, and the texts of those that are shown.
 func (d *Diff) lay(root *pair, a, b *side, ids *renames) {
 	y := &layer{a: a, b: b}
 	y.pairs(root.kids)
@@ -202,7 +202,7 @@ func (d *Diff) lay(root *pair, a, b *side, ids *renames) {
 	}
 }
 
-// change is a line that differs, for programs.
+// change returns a line that differs as a Change.
 func (d *Diff) change(l *line, a, b *side) Change {
 	c := Change{Op: Changed, LineA: l.textA, LineB: l.textB, Fields: l.fields}
 	switch {
@@ -220,7 +220,7 @@ func (d *Diff) change(l *line, a, b *side) Change {
 	return c
 }
 
-// crossing is the first crossing on the line, of one of its nodes.
+// crossing returns the first crossing on the line that belongs to the given node.
 func (l *line) crossing(n *node) int {
 	if l.ending {
 		return n.tail
@@ -231,11 +231,10 @@ func (l *line) crossing(n *node) int {
 // lacks reports whether the line is not in the trace of a node.
 func (l *line) lacks(n *node) bool { return n == nil || l.crossing(n) < 0 }
 
-// contextLines is how many lines that are equal are shown around a difference.
+// contextLines is how many equal lines are shown around a difference.
 const contextLines = 2
 
-// shownLines are the lines that differ, those around them, and those that they
-// are within.
+// shownLines selects the lines that differ, those around them, and those that contain them.
 func shownLines(lines []line) []bool {
 	shown := make([]bool, len(lines))
 	spread := func(step, from, to int) {
@@ -253,7 +252,7 @@ func shownLines(lines []line) []bool {
 	}
 	spread(1, 0, len(lines))
 	spread(-1, len(lines)-1, -1)
-	within := make([]bool, len(lines)) // they and all above them are shown
+	within := make([]bool, len(lines)) // lines that are shown together with all lines that contain them
 	for i := range lines {
 		if !lines[i].differs() || lines[i].silent {
 			continue
@@ -265,7 +264,7 @@ func shownLines(lines []line) []bool {
 	return shown
 }
 
-// wanted are the crossings that have to be put into words, of one side.
+// wanted returns the crossings of one side whose texts are needed.
 func wanted(lines []line, shown []bool, ofA bool) map[int]bool {
 	want := map[int]bool{}
 	for i := range lines {
@@ -289,16 +288,16 @@ func wanted(lines []line, shown []bool, ofA bool) map[int]bool {
 	return want
 }
 
-// sayings are crossings in words.
+// sayings holds the texts of crossings.
 type sayings struct {
 	namer *describe.Namer
 	words map[int]crossingWords
 }
 
-// crossingWords are a crossing in words, as a transcript may need them.
+// crossingWords holds the texts of a crossing that a transcript may need.
 type crossingWords struct{ line, head, answer, continuation string }
 
-// say puts crossings of one side into words, by a namer that may know names.
+// say makes the texts of crossings of one side. The namer may already have names.
 func (s *side) say(n *describe.Namer, want map[int]bool) sayings {
 	if n == nil {
 		n = describe.New(state.New())
@@ -325,7 +324,7 @@ func (s *side) say(n *describe.Namer, want map[int]bool) sayings {
 	return said
 }
 
-// text is a line in words, as one of the sides has it.
+// text returns the text of a line for one of the sides.
 func (s sayings) text(l *line, n *node) string {
 	if l.lacks(n) {
 		return ""
@@ -348,7 +347,7 @@ func (s sayings) text(l *line, n *node) string {
 	return text
 }
 
-// answered is a text with one more answer, unless that was said before.
+// answered appends an answer to a text, unless it repeats the previous one.
 func answered(text, said, answer string) (string, string) {
 	if answer == "" || answer == said {
 		return text, said

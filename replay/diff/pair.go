@@ -14,37 +14,37 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
-// opinion is what is found out about a crossing, or about a line of them.
+// opinion is the result for a crossing, or for a line of crossings.
 type opinion uint8
 
 const (
 	absent  opinion = iota // there is no such crossing
 	equal                  // the same in both
-	follows                // different, because of what is listed already
+	follows                // differs because of a difference that is listed already
 	changed
 	onlyA
 	onlyB
 )
 
-// pair is two nodes that have the same cause, or one that is alone.
+// pair is two nodes that have the same cause, or one node without a counterpart.
 type pair struct {
 	a, b       *node
 	head, tail opinion
-	// headFields and tailFields are the fields that differ.
+	// headFields and tailFields list the fields that differ.
 	headFields, tailFields []compare.FieldDiff
 	kids                   []*pair
 }
 
-// traceDiffer compares two traces whose forms are known.
+// traceDiffer compares two traces whose keys are known.
 type traceDiffer struct {
 	a, b    *side
 	renames *renames
-	// listed are the pairs of records and of arguments that have been said to
-	// differ: wherever they come again, it follows.
+	// listed holds the pairs of records and of arguments whose difference is listed already. If
+	// they occur again, the difference follows.
 	listed map[[2]string]bool
 }
 
-// pair compares two nodes of one cause, with all that is within them.
+// pair compares two nodes of one cause, with everything within them.
 func (d *traceDiffer) pair(a, b *node) *pair {
 	p := &pair{a: a, b: b}
 	p.head, p.headFields = d.compare(a.head, b.head)
@@ -68,7 +68,7 @@ func (d *traceDiffer) pair(a, b *node) *pair {
 	return p
 }
 
-// alone is a node that one of the traces has not.
+// alone returns the pair of a node that the other trace does not have.
 func alone(n *node, whose opinion) *pair {
 	p := &pair{a: n, head: whose}
 	if whose == onlyB {
@@ -89,9 +89,9 @@ func (d *traceDiffer) sameThing(a, b *node) bool {
 	return d.renames.same(d.a.forms[a.head].causeIDs, d.b.forms[b.head].causeIDs)
 }
 
-// alignNodes pairs the nodes of two lists: those that are equal throughout, and
-// between them those that have the same cause. The ids of the former are paired
-// first: what is equal says more about them than what is alike.
+// alignNodes pairs the nodes of two lists: first those that are equal throughout, and between them
+// those that have the same cause. It pairs the ids of equal nodes first, because they are better
+// evidence than similar nodes.
 func (d *traceDiffer) alignNodes(as, bs []*node) []align.Pair {
 	wholes := func(n *node) int32 { return n.whole }
 	causes := func(n *node) int32 { return n.cause }
@@ -137,8 +137,8 @@ func (d *traceDiffer) compare(i, j int) (opinion, []compare.FieldDiff) {
 	return equal, nil
 }
 
-// equalOrFollows tells equal crossings from those whose checksums are of other
-// arguments, which are listed where they came in.
+// equalOrFollows returns equal, or follows if the crossings have checksums of different arguments,
+// whose difference is listed where the arguments appear.
 func (d *traceDiffer) equalOrFollows(i, j int) opinion {
 	x, y := &d.a.lines[i].Crossing, &d.b.lines[j].Crossing
 	if x.Kind.Names(adk.Checksum) && x.Key != y.Key {
@@ -147,10 +147,10 @@ func (d *traceDiffer) equalOrFollows(i, j int) opinion {
 	return equal
 }
 
-// fieldShape is a field of one crossing.
+// fieldShape is a field of one crossing with its shape.
 type fieldShape struct {
 	use   adk.FieldUse
-	text  []byte // as a trace writes it
+	text  []byte // as in a trace
 	shape string
 	ids   []idUse
 }
@@ -165,8 +165,8 @@ func (s *side) fieldShapes(i int) []fieldShape {
 	return all
 }
 
-// fields lists the fields in which two crossings of one cause differ; follow
-// tells that some differ because of what is listed already.
+// fields lists the fields in which two crossings of one cause differ. follow is true if some of
+// them differ because of a difference that is listed already.
 func (d *traceDiffer) fields(i, j int) (diffs []compare.FieldDiff, follow bool) {
 	ours, theirs := d.a.fieldShapes(i), d.b.fieldShapes(j)
 	for _, use := range usesOf(&d.a.lines[i].Crossing) {
@@ -185,8 +185,7 @@ func (d *traceDiffer) fields(i, j int) (diffs []compare.FieldDiff, follow bool) 
 	return diffs, follow
 }
 
-// digest is that of a state, and whether it is the digest of what was told
-// before.
+// digest returns the digest of a state, and says so if it does not fit the crossings before it.
 func (s *side) digest(i int) string {
 	text := s.lines[i].Digest.String()
 	if s.forms[i].unfit {
@@ -195,14 +194,14 @@ func (s *side) digest(i int) string {
 	return compare.QuotedJSON(text)
 }
 
-// orZero is a field as JSON, where a trace leaves it out the value that this
+// orZero returns a field as JSON. If the trace omits the field, it returns the value that this
 // means.
 func orZero(use adk.FieldUse, text []byte) []byte {
 	if len(text) > 0 {
 		return text
 	}
 	if use == useAt {
-		return []byte(`"0s"`) // behind the crossing before it
+		return []byte(`"0s"`) // since the crossing before
 	}
 	switch use.Field {
 	case adk.FieldFlag, adk.FieldIsError:
@@ -213,7 +212,7 @@ func orZero(use adk.FieldUse, text []byte) []byte {
 	return []byte(wire.FieldRows[use.Field].Left)
 }
 
-// usesOf are the fields in which crossings of one kind can differ.
+// usesOf returns the fields in which crossings of one kind can differ.
 func usesOf(x *adk.Crossing) []adk.FieldUse {
 	return append([]adk.FieldUse{useAt, useStrand}, x.Kind.Fields(x.Phase)...)
 }
@@ -227,9 +226,9 @@ func fieldOf(all []fieldShape, use adk.FieldUse) fieldShape {
 	return fieldShape{use: use}
 }
 
-// explained reports whether a difference follows from others: what is visible, and
-// what is worked out from arguments, from the crossings before; records and
-// arguments that come again, from where they first differed.
+// explained reports whether a difference follows from others. A state, and what is computed from
+// arguments, follow from the crossings before; repeated records and arguments follow from their
+// first occurrence.
 func (d *traceDiffer) explained(use adk.FieldUse, i, j int) bool {
 	f, g := &d.a.forms[i], &d.b.forms[j]
 	if f.hasDerived && isDerived(use) {
@@ -256,8 +255,9 @@ func argsText(args any) []byte {
 	return nil
 }
 
-// known reports whether all records that differ in two lists have been listed, and
-// notes them. A list that has others is to be said every time.
+// known reports whether all differences between the records of two lists are listed already, and
+// marks them as listed. If one list has records that the other does not have, it returns false
+// every time.
 func (d *traceDiffer) known(a, b []adk.Record) bool {
 	there := map[string]adk.Record{}
 	for _, record := range b {
@@ -280,7 +280,7 @@ func (d *traceDiffer) known(a, b []adk.Record) bool {
 	return all
 }
 
-// counterpart is the record that has the id of another, in the names of b.
+// counterpart returns the record of there that has the id of another record, translated to b's ids.
 func (d *traceDiffer) counterpart(record adk.Record, there map[string]adk.Record) adk.Record {
 	if record == nil {
 		return nil
@@ -298,8 +298,8 @@ func recordMark(record adk.Record) string {
 	return string(record.RecordKind()) + record.Digest().String()
 }
 
-// seen reports whether two texts have been said to differ, and notes it. Where one
-// of them is nothing, it is to be said every time.
+// seen reports whether the difference of two texts is listed already, and marks it as listed. If
+// one of them is empty, it returns false every time.
 func (d *traceDiffer) seen(a, b string) bool {
 	key := [2]string{a, b}
 	if a == "" || b == "" || d.listed[key] {
@@ -309,14 +309,14 @@ func (d *traceDiffer) seen(a, b string) bool {
 	return false
 }
 
-// leaves lists where in a field's JSON two texts differ.
+// leaves lists the places in a field's JSON where two texts differ.
 func (d *traceDiffer) leaves(use adk.FieldUse, a, b []byte, place idPlace) (diffs []compare.FieldDiff) {
 	add := func(at jsondiff.Place, a, b any) {
 		diffs = append(diffs, compare.FieldDiff{Field: at.Path, Want: leafText(a), Got: leafText(b), Input: use.Input})
 	}
 	at, x, y := jsondiff.At(use.Label), leafValue(a), leafValue(b)
 	d.rules(place).Walk(at, x, y, add)
-	if len(diffs) == 0 { // ids that are no pair, at places where that is no difference alone
+	if len(diffs) == 0 { // only ids that are no pair, in places that the walk skips
 		add(at, x, y)
 	}
 	return diffs
@@ -332,8 +332,8 @@ func leafValue(text []byte) any {
 	return string(text)
 }
 
-// rules are how two fields are compared: ids up to renaming, times if that is asked
-// for, and lists by what they have in common.
+// rules returns how two fields are compared: ids up to renaming, times only if requested, and lists
+// by their common elements.
 func (d *traceDiffer) rules(place idPlace) jsondiff.Rules {
 	return jsondiff.Rules{
 		Same: func(a, b any) bool {
@@ -350,7 +350,7 @@ func (d *traceDiffer) rules(place idPlace) jsondiff.Rules {
 		Skip: func(name string, depth int) bool {
 			return name == recordNumber || !d.a.shaper.times && (name == plainTime || timeMembers[name] && depth == place.depth)
 		},
-		Inline: func(object map[string]any) bool { // that it is a message goes without saying
+		Inline: func(object map[string]any) bool { // the kind of a record is left out of the path
 			_, record := object[recordNumber]
 			return record
 		},
@@ -358,11 +358,10 @@ func (d *traceDiffer) rules(place idPlace) jsondiff.Rules {
 	}
 }
 
-// recordNumber is the member that numbers a record.
+// recordNumber is the member that holds the number of a record.
 const recordNumber = "#"
 
-// pairElements pairs what two lists have in common, and between that what stands in one
-// place.
+// pairElements pairs the common elements of two lists, and the elements between them in order.
 func (d *traceDiffer) pairElements(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	at := align.Pair{}
 	for _, m := range append(align.Common(d.numbers(a, b)), align.Pair{A: len(a), B: len(b)}) {
@@ -384,8 +383,8 @@ func (d *traceDiffer) pairElements(a, b []any) (pairs []jsondiff.Pair, apart boo
 	return pairs, true
 }
 
-// numbers number what the elements of two lists are: records by their ids, up to
-// renaming, anything else by all of it.
+// numbers assigns numbers to the elements of two lists: to records by their ids, up to renaming,
+// and to other elements by their whole content.
 func (d *traceDiffer) numbers(a, b []any) ([]int32, []int32) {
 	all := &interner{map[string]int32{}}
 	of := func(list []any, rename map[string]string) []int32 {
@@ -405,7 +404,7 @@ func (d *traceDiffer) numbers(a, b []any) ([]int32, []int32) {
 	return of(a, d.renames.ab), of(b, nil)
 }
 
-// idInRecord is the id of a record that stands in a list.
+// idInRecord returns the id of a record in a list.
 func idInRecord(v any) (string, bool) {
 	object, _ := v.(map[string]any)
 	if _, numbered := object[recordNumber]; !numbered {
@@ -420,7 +419,7 @@ func idInRecord(v any) (string, bool) {
 	return "", false
 }
 
-// leafText is a value as a trace writes it.
+// leafText returns a value as in a trace.
 func leafText(v any) string {
 	switch v := v.(type) {
 	case jsondiff.Absent:

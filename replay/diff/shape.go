@@ -11,18 +11,17 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// This file takes out of a field what may differ between two traces that say the
-// same: ids that are made anew in every run, and times.
+// This file removes from a field what may differ between two traces that agree: ids that are made
+// afresh in every run, and times.
 
-// idSet is where ids stand and which of them may have another name in the other
-// trace.
+// idSet holds the ids of a trace.
 type idSet struct {
-	known map[string]bool // ids of the trace
+	known map[string]bool // all ids of the trace
 	made  map[string]bool // those that the run's id source made
 }
 
-// idsOf finds the ids of a trace: of the turn and its dispatches, of records,
-// streams and gates, and those that user code had made.
+// idsOf finds the ids of a trace: of the turn and its dispatches, of records, streams and gates,
+// and those that user code made.
 func idsOf(lines []trace.Line) idSet {
 	ids := idSet{map[string]bool{}, map[string]bool{}}
 	for i := range lines {
@@ -59,9 +58,8 @@ func (ids idSet) record(record adk.Record) {
 	}
 }
 
-// freeIDs are the ids that may have another name in the other trace: those that
-// only one of them has, and those that an id source made, which counts anew in
-// every run.
+// freeIDs returns the ids that may be different in the other trace: those that are in one trace
+// only, and those from an id source, which starts again in every run.
 func freeIDs(a, b idSet) map[string]bool {
 	free := map[string]bool{}
 	one := func(here, there idSet) {
@@ -80,19 +78,17 @@ func freeIDs(a, b idSet) map[string]bool {
 	return free
 }
 
-// idUse is a free id that stands somewhere.
+// idUse is one occurrence of a free id.
 type idUse struct {
 	id string
-	// names tells that it stands in an id field, and not among arguments or
-	// other data, where it could be any text.
+	// names is true in an id field. Among arguments and other data, the text may be something else.
 	names bool
 }
 
-// idPlace is where in a field's JSON an id field is.
+// idPlace says where the id fields are in a field's JSON.
 type idPlace struct {
-	whole bool // the field is an id
-	// depth is how deep the members of a record or of an event lie; 0 is that
-	// there are none.
+	whole bool // the whole field is an id
+	// depth is the depth of the members of a record or an event; 0 if there are none.
 	depth int
 }
 
@@ -103,7 +99,7 @@ func isID(f adk.Field, x *adk.Crossing) bool {
 	})
 }
 
-// idPlaceOf is the idPlace of a field.
+// idPlaceOf returns the idPlace of a field.
 func idPlaceOf(f adk.Field, x *adk.Crossing) idPlace {
 	switch f {
 	case adk.FieldName, adk.FieldKey:
@@ -118,11 +114,11 @@ func idPlaceOf(f adk.Field, x *adk.Crossing) idPlace {
 	return idPlace{}
 }
 
-// shaper writes the shape of fields: their JSON with a mark in the place of each
-// free id, and of each time that is no difference.
+// shaper writes the shape of fields: their JSON with a mark in place of each free id, and in place
+// of each time unless times are compared.
 type shaper struct {
 	free  map[string]bool
-	times bool // times are kept
+	times bool // keep times
 	out   []byte
 	ids   []idUse
 }
@@ -133,8 +129,8 @@ var timeMembers = map[string]bool{wire.EventCreatedAt: true, wire.EventUpdatedAt
 // plainTime is the member that marks a time in plain data.
 const plainTime = "$time"
 
-// add writes the shape of a field's JSON, as package wire writes it: there are no
-// blanks between its tokens.
+// add writes the shape of a field's JSON. It expects the form of package wire, without blanks
+// between tokens.
 func (s *shaper) add(text []byte, place idPlace) {
 	depth, member := 0, ""
 	for at := 0; at < len(text); {
@@ -177,14 +173,14 @@ func (s *shaper) literal(literal []byte, member string, depth int, place idPlace
 		return
 	}
 	names := place.whole && depth == 0
-	if member == "id" && place.depth > 0 { // of a record, or of a message's attachment
+	if member == "id" && place.depth > 0 { // of a record or of a message's attachment
 		names = depth == place.depth || depth == place.depth+2
 	}
 	s.ids = append(s.ids, idUse{string(inside), names})
-	s.out = append(s.out, '?') // no JSON begins so
+	s.out = append(s.out, '?') // no JSON value begins with it
 }
 
-// literalEnd is where a string that begins at a place ends.
+// literalEnd returns the end of the string that begins at a position.
 func literalEnd(text []byte, at int) int {
 	for at++; at < len(text); at++ {
 		switch text[at] {
@@ -197,15 +193,14 @@ func literalEnd(text []byte, at int) int {
 	return len(text)
 }
 
-// renames pairs ids of two traces, one to one.
+// renames pairs ids of two traces one to one.
 type renames struct {
 	ab, ba map[string]string
 }
 
 func newRenames() *renames { return &renames{ab: map[string]string{}, ba: map[string]string{}} }
 
-// pair reports whether an id of a and one of b are the same but for their names,
-// and pairs them where neither has a pair.
+// pair reports whether an id of a and one of b are a pair. It pairs them if neither has a partner.
 func (r *renames) pair(a, b string) bool {
 	ours, left := r.ab[a]
 	theirs, right := r.ba[b]
@@ -217,8 +212,8 @@ func (r *renames) pair(a, b string) bool {
 	return left && right && ours == b && theirs == a
 }
 
-// other is the id of b that an id of a is paired with, or the id itself; false
-// where that is the pair of another.
+// other returns the id of b that an id of a is paired with, or the id itself if it has no pair. The
+// second result is false if the id itself is the partner of another id.
 func (r *renames) other(id string) (string, bool) {
 	if pair, paired := r.ab[id]; paired {
 		return pair, true
@@ -236,8 +231,7 @@ func (r *renames) paired(a, b string) bool {
 	return a == b && !taken
 }
 
-// same reports whether the ids in two equal shapes are the same, and pairs those
-// in id fields.
+// same reports whether the ids in two equal shapes agree. It pairs those in id fields.
 func (r *renames) same(a, b []idUse) bool {
 	if len(a) != len(b) {
 		return false

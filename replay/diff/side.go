@@ -14,8 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// interner gives equal texts equal numbers: what is compared often is compared
-// as a number.
+// interner assigns equal numbers to equal texts, so that frequent comparisons compare numbers.
 type interner struct{ numbers map[string]int32 }
 
 func (n *interner) of(text string) int32 {
@@ -27,22 +26,21 @@ func (n *interner) of(text string) int32 {
 	return number
 }
 
-// key is what of a crossing can be the same in another trace.
+// key is the part of a crossing that can be the same in another trace.
 type key struct {
-	// cause numbers why it happens: its kind, and the arguments that say what it
-	// is about. whole numbers all that it says.
+	// cause is a number for why the crossing happens: its kind, and the arguments that say what it
+	// is about. whole is a number for everything in it.
 	cause, whole int32
 	// causeIDs are the free ids in its cause, and ids those in all of it.
 	causeIDs, ids []idUse
-	// derived is what the one field that follows from earlier crossings comes
-	// to; hasDerived tells that there is one. Where it is not what the fold
-	// arrives at, it is unfit.
+	// derived is the text of the one field that follows from earlier crossings, and hasDerived is
+	// true if there is one. unfit is true if the field is not what the fold computes.
 	derived    string
 	hasDerived bool
 	unfit      bool
 }
 
-// side is one of the traces that are compared.
+// side is one of the two traces.
 type side struct {
 	lines    []trace.Line
 	comparer wire.Comparer
@@ -50,20 +48,20 @@ type side struct {
 	fold     *state.Fold
 	forms    []key
 	tree     *node
-	handlers map[calls.AckHandler]string // names of on-ack handlers
-	records  map[adk.Record]adk.Digest   // shapes of records in states
+	handlers map[calls.AckHandler]string // the names of on-ack handlers
+	records  map[adk.Record]adk.Digest   // the shapes of records in states
 	shown    shownShapes
 	totals   *totaller
 }
 
-// shownShapes are the shapes of the records of a view, as of the state before.
+// shownShapes holds the shapes of the records of a view, as in the previous state.
 type shownShapes struct {
 	of    *state.View
 	sets  [len(state.View{}.Sets)]digest.Chain[adk.Digest]
 	tools digest.Chain[adk.Digest]
 }
 
-// newSide takes a trace up, to be compared in a version of the format.
+// newSide returns the side for a trace, to be compared in the given version of the format.
 func newSide(t *trace.Trace, format int, options Options, free map[string]bool) *side {
 	known, _ := wire.NewSentinels(t.Options().Sentinels, t.Options().ErrorTypes) // checked when the trace was read
 	return &side{
@@ -72,7 +70,7 @@ func newSide(t *trace.Trace, format int, options Options, free map[string]bool) 
 	}
 }
 
-// read gives every crossing its form, and every node of the tree its numbers.
+// read computes the key of every crossing and the numbers of every node of the tree.
 func (s *side) read(all *interner) {
 	s.forms = make([]key, len(s.lines))
 	for i := range s.lines {
@@ -90,15 +88,15 @@ func (s *side) read(all *interner) {
 	s.tree.number(s.forms, all)
 }
 
-// applyByPlace takes the next crossing in, whatever number it says, and whether
-// or not an engine tells it.
+// applyByPlace applies the next crossing, whatever its number is, and whether or not an engine can
+// emit it.
 func applyByPlace(f *state.Fold, x *adk.Crossing) {
 	next := *x
 	next.Seq = 0
 	_ = f.Apply(&next)
 }
 
-// cause numbers why a crossing happens.
+// cause returns a number for why a crossing happens.
 func (s *side) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
 	sh := &s.shaper
 	sh.out, sh.ids = sh.out[:0], nil
@@ -135,20 +133,20 @@ func (s *side) cause(x *adk.Crossing, all *interner) (int32, []idUse) {
 	return all.of(string(sh.out)), sh.ids
 }
 
-// iterationOf is the iteration of what a dispatch itself tells: without it, what
-// happens in each would look alike.
+// iterationOf returns the iteration of a crossing of the dispatch itself. Without it, the crossings
+// of all iterations would look alike.
 func (s *side) iterationOf(x *adk.Crossing) int {
 	if x.Kind.Names(adk.Iteration) {
 		return x.N
 	}
-	if c := s.fold.Calls[x.Call]; c != nil && c.Dispatch != nil && c.Dispatch.Call == c && !x.Kind.Uses(adk.FieldN) { // where it counts them itself
+	if c := s.fold.Calls[x.Call]; c != nil && c.Dispatch != nil && c.Dispatch.Call == c && !x.Kind.Uses(adk.FieldN) { // unless the crossing has a count of its own
 		return c.Dispatch.Iteration
 	}
 	return 0
 }
 
-// derive works out the field of a crossing that follows from earlier ones,
-// before the fold takes the crossing in.
+// derive computes the field of a crossing that follows from earlier crossings. It must run before
+// the fold applies the crossing.
 func (s *side) derive(f *key, x *adk.Crossing) {
 	set := func(text string, fits bool) { f.derived, f.hasDerived, f.unfit = text, true, !fits }
 	switch {
@@ -158,9 +156,9 @@ func (s *side) derive(f *key, x *adk.Crossing) {
 			return
 		}
 		set(s.state(s.fold.Seen(x.Call)), true)
-	case x.Kind.Names(adk.Checksum): // of a tool call: where it is that of the call's arguments, these are all there is to compare
+	case x.Kind.Names(adk.Checksum): // of a tool call: if it fits the call's arguments, comparing the arguments is enough
 		line := *x
-		line.Payload = nil // the line is enough
+		line.Payload = nil // CheckPayload then checks only the line
 		fits := s.fold.CheckPayload(&line) == nil
 		if set("", fits); !fits {
 			f.derived = "of something else: " + x.Key
@@ -183,18 +181,18 @@ func (s *side) derive(f *key, x *adk.Crossing) {
 	}
 }
 
-// takesOff reports whether a crossing takes a handler of the ack off, which it says by its
-// number alone.
+// takesOff reports whether a crossing removes an on-ack handler, which it identifies only by
+// number.
 func takesOff(x *adk.Crossing) bool {
 	return x.Kind.Names(adk.HandlerNumber) && !x.Kind.Names(adk.CodeName)
 }
 
-// isDerived reports whether derive works a field out.
+// isDerived reports whether derive computes a field.
 func isDerived(use adk.FieldUse) bool {
 	return use.Names == adk.Checksum || use.Names == adk.OpNumber || use.Names == adk.HandlerNumber
 }
 
-// state is the digest of the shape of all that is visible.
+// state returns the digest of the shape of everything visible.
 func (s *side) state(v *state.View) string {
 	if v == nil {
 		return "nothing"
@@ -214,7 +212,7 @@ func (s *side) state(v *state.View) string {
 
 func (s *side) toolShape(tool *adk.Tool) adk.Digest { return s.recordShape(tool) }
 
-// recordShape is the digest of a record's shape, computed once.
+// recordShape returns the digest of a record's shape, and computes it only once.
 func (s *side) recordShape(record adk.Record) adk.Digest {
 	if shape, known := s.records[record]; known {
 		return shape
@@ -228,12 +226,12 @@ func (s *side) recordShape(record adk.Record) adk.Digest {
 	return shape
 }
 
-// whole numbers all that a crossing says.
+// whole returns a number for everything in a crossing.
 func (s *side) whole(i int, all *interner) (int32, []idUse) {
 	return all.of(s.shape(i)), s.shaper.ids
 }
 
-// shape is all that a crossing says, but for ids and times.
+// shape returns everything in a crossing except ids and times.
 func (s *side) shape(i int) string {
 	x := &s.lines[i].Crossing
 	sh := &s.shaper
@@ -246,14 +244,14 @@ func (s *side) shape(i int) string {
 	return string(sh.out)
 }
 
-// The labels of what every crossing has.
+// The labels of the members that every crossing has.
 var (
 	useAt     = adk.FieldUse{Label: wire.MemberAt, Input: true}
 	useStrand = adk.FieldUse{Label: wire.MemberStrand}
 )
 
-// fields goes through what of a crossing is compared, as JSON: not its numbers,
-// which count what happened before, and not its time unless that is asked for.
+// fields iterates over the compared fields of a crossing, as JSON. It leaves out the crossing's
+// numbers, which depend on what happened before, and its time unless times are compared.
 func (s *side) fields(i int) func(yield func(adk.FieldUse, []byte) bool) {
 	return func(yield func(adk.FieldUse, []byte) bool) {
 		x, f := &s.lines[i].Crossing, &s.forms[i]
@@ -275,20 +273,19 @@ func (s *side) fields(i int) func(yield func(adk.FieldUse, []byte) bool) {
 	}
 }
 
-// strays reports whether a crossing says another strand than that of its call,
-// which no engine does.
+// strays reports whether a crossing has another strand than its call, which no engine emits.
 func (s *side) strays(x *adk.Crossing) bool {
 	c := s.fold.Calls[x.Call]
 	switch {
 	case x.Kind == adk.KindReturn:
 		c = s.fold.Calls[x.ID]
 	case x.Seam.Label == adk.LabelStrand:
-		return false // it begins its own
+		return false // it begins a strand of its own
 	}
 	return c != nil && c.Strand != x.Strand
 }
 
-// field is one field as JSON, empty where it is absent or is compared no more.
+// field returns one field as JSON, or nil if it is absent or needs no comparison.
 func (s *side) field(use adk.FieldUse, x *adk.Crossing, f *key) []byte {
 	switch {
 	case f.hasDerived && isDerived(use):

@@ -10,16 +10,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// WriteTo writes the diff for a person: lines as transcripts have them, with -
-// where only a has them and + where only b has, ~ where the two differ because
-// of another line, the fields that differ beneath, and equal stretches folded; at the end
-// what the traces come to. Nothing of a text can reach the terminal that prints it.
+// WriteTo writes the diff for a person. Lines are as in transcripts: with - if they are only in a,
+// with + if they are only in b, and with ~ if they differ because of another line. The fields that
+// differ are below a line, and equal stretches are folded. The totals of both traces are at the
+// end. All text is escaped, so that it cannot control the terminal that prints it.
 func (d *Diff) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, d.String())
 	return int64(n), err
 }
 
-// String is the text that WriteTo writes.
+// String returns the text that WriteTo writes.
 func (d *Diff) String() string {
 	t := &textWriter{}
 	for _, f := range d.Header {
@@ -34,11 +34,11 @@ func (d *Diff) String() string {
 	return t.String()
 }
 
-// textWriter writes the text of a diff.
+// textWriter builds the text of a diff.
 type textWriter struct {
 	strings.Builder
-	// What is folded: how many crossings are equal and how many follow, and
-	// whether a line would have been written for any.
+	// The folded part: how many crossings are equal and how many follow, and whether a line would
+	// have been written for any of them.
 	equal, follow int
 	folds         bool
 }
@@ -47,7 +47,7 @@ func (t *textWriter) line(sign string, depth int, text string) {
 	fmt.Fprintf(t, "%-2s%s%s\n", sign, strings.Repeat(describe.Indent, min(depth, describe.Deepest)), text)
 }
 
-// signs stand before lines that both traces have.
+// signs come before lines that both traces have.
 var signs = map[opinion]string{equal: "", follows: "~"}
 
 func (t *textWriter) add(l *line) {
@@ -75,11 +75,11 @@ func (t *textWriter) add(l *line) {
 	t.fields(l)
 }
 
-// columns are those of a screen: what both traces have is no more than a line of it, and of two
-// lines that differ, what they share is cut as soon as they are longer than two.
+// columns is the width of a screen. A line that both traces have takes at most one screen line. Of
+// two lines that differ, the text that they share is cut if they need more than two.
 const columns = 80
 
-// roomAt is how many of them a line has that lies so deep.
+// roomAt returns how many columns a line at a depth has.
 func roomAt(depth int) int {
 	return columns - len("- ") - len(describe.Indent)*min(depth, describe.Deepest)
 }
@@ -103,14 +103,14 @@ func (t *textWriter) fold() {
 	t.equal, t.follow, t.folds = 0, 0, false
 }
 
-// fields writes the fields that differ, each around where it does.
+// fields writes the fields that differ, each reduced to the part around the difference.
 func (t *textWriter) fields(l *line) {
 	for _, text := range compare.Shown(l.fields) {
 		t.line("", l.depth+2, text)
 	}
 }
 
-// conclude writes what the traces come to.
+// conclude writes the totals of the traces.
 func (d *Diff) conclude(t *textWriter) {
 	if t.Len() > 0 {
 		t.WriteByte('\n')

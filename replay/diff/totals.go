@@ -9,20 +9,20 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Totals are what can be counted in one of two traces.
+// Totals holds counts for one of two traces.
 type Totals struct {
 	Crossings  int `json:"crossings"`
-	Iterations int `json:"iterations"` // that were started, of all dispatches
-	ToolCalls  int `json:"toolCalls"`  // executions of tools that were asked for
+	Iterations int `json:"iterations"` // started, in all dispatches
+	ToolCalls  int `json:"toolCalls"`  // executions of tools
 	Errors     int `json:"errors"`     // error events
-	// Status is how the turn's dispatch ended: ack, nack or aborted; "ack, then
-	// aborted" where the abort came behind it, "no dispatch" where it did not
-	// come to one, and "cut short" where the trace ends within the run.
+	// Status is how the turn's dispatch ended: ack, nack or aborted; "ack, then aborted" if the
+	// abort came after the ack; "no dispatch" if the turn did not reach one; and "cut short" if the
+	// trace ends within the run.
 	Status string `json:"status"`
-	// PromptTokens estimates what all executor calls together were shown: the
-	// prompt, the instructions and the texts of all records in state.
+	// PromptTokens estimates the tokens that all executor calls together were shown: the prompt,
+	// the instructions and the texts of all records in state.
 	PromptTokens int `json:"promptTokens"`
-	// SaidTokens estimates the messages as listeners heard them.
+	// SaidTokens estimates the tokens of the messages that listeners received.
 	SaidTokens int `json:"saidTokens"`
 }
 
@@ -35,14 +35,14 @@ type totaller struct {
 	status   string
 }
 
-// saidID tells the streams of messages apart.
+// saidID identifies the stream of a message.
 type saidID struct{ dispatch, id string }
 
 func newTotaller(options Options) *totaller {
 	return &totaller{encoding: options.Encoding, said: map[saidID]*strings.Builder{}, shown: state.NewShownTokens(options.Encoding)}
 }
 
-// before is told the next crossing before the fold takes it in.
+// before counts the next crossing. It must run before the fold applies the crossing.
 func (t *totaller) before(f *state.Fold, x *adk.Crossing) {
 	t.Crossings++
 	switch {
@@ -70,14 +70,14 @@ func (t *totaller) hear(id saidID, delta string) {
 	t.said[id].WriteString(delta)
 }
 
-// after is told a crossing that the fold has taken in.
+// after counts a crossing that the fold has applied.
 func (t *totaller) after(f *state.Fold, x *adk.Crossing) {
 	if v := f.Seen(x.ID); x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor && v != nil {
 		t.PromptTokens += t.shown.Of(v)
 	}
 }
 
-// end is told when the trace is at its end.
+// end completes the totals at the end of the trace.
 func (t *totaller) end(f *state.Fold, lines []trace.Line) {
 	for _, text := range t.said {
 		t.SaidTokens += adk.EstimateTokens(text.String(), t.encoding)

@@ -8,37 +8,36 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// node is a crossing with what happened within it: a seam call or a spanning
-// operation up to its end, or a crossing of one line.
+// node is a crossing with everything that happened within it. It is a seam call or a spanning
+// operation including its end, or a crossing of one line.
 //
-// Pipelines are flat: a middleware's call and its next are no nodes with
-// something in them, but stand in one list with all that the pipeline's owner
-// did, and their ends stand there too. So a middleware that is put between two
-// others moves nothing.
+// Pipelines are flat: a middleware's call and its next contain nothing. They are in one list with
+// everything else that the pipeline's owner did, and so are their ends. So inserting a middleware
+// between two others moves nothing.
 //
-// What a strand did is within the fork that began it, in the order in which it
-// did it: how strands took turns is no matter of cause.
+// What a strand did is within the fork that began it, in the order in which the strand did it. How
+// strands interleave has no influence on the tree.
 type node struct {
-	head, tail int // its crossings, from 0; -1 where there is none
+	head, tail int // the indexes of its crossings; -1 if there is none
 	kids       []*node
-	// opener is what this node is the end of, where it stands beside it.
+	// opener is the node that this node ends, if the two are in one list.
 	opener *node
 	depth  int
-	alone  bool // the other trace has no such node
-	// continues tells that it can be told behind what it is within: the
-	// obligation that an operation calls, the event that one causes.
+	alone  bool // the other trace has no counterpart
+	// continues is true if it can be shown on the line of the node that contains it: the obligation
+	// that an operation calls, or the event that an operation causes.
 	continues bool
 	// owner is the middleware that it belongs to, in a pipeline's flat list.
 	owner string
-	// cause and whole number what can be the same in two traces: why this
-	// happens here, and all that happens.
+	// cause and whole are numbers that are equal if two nodes agree: cause in why the node happens
+	// here, whole in everything that happens in it.
 	cause, whole int32
 }
 
-// call is what a tree's builder knows of a seam call.
+// call is what the builder of a tree knows about a seam call.
 type call struct {
-	node    *node // the call's own
-	within  *node // where the crossings of the call go
+	node    *node // the node of the call
+	within  *node // the node that gets the crossings of the call
 	owner   string
 	depth   int
 	flat    bool // a middleware, or too deep
@@ -53,14 +52,14 @@ type operation struct {
 	flat   bool // a next
 }
 
-// deepestTree is how deep a tree is at most: below that, calls stand beside each
-// other. No turn comes near it; a hostile file must not exhaust the stack.
+// deepestTree is the maximum depth of a tree. Deeper calls become siblings. No turn comes near it,
+// but a hostile file must not exhaust the stack.
 const deepestTree = 5_000
 
-// treeBuilder makes the tree of a trace. It takes any crossings: those that no
-// engine tells belong to the nearest that is known. So this is no calls.Tree, which
-// links what an engine tells and holds nothing else: of a trace whose beginning is
-// missing it may hold no line at all, and a diff shows every line of it.
+// treeBuilder makes the tree of a trace. It accepts any crossings: those that no engine can emit
+// are put into the nearest known call. So it cannot use a calls.Tree, which holds only what an
+// engine can emit: for a trace whose beginning is missing, that may be nothing at all, but a diff
+// shows every line.
 type treeBuilder struct {
 	lines []trace.Line
 	calls map[int]*call
@@ -68,8 +67,7 @@ type treeBuilder struct {
 	root  *call
 }
 
-// treeOf is the tree of a trace: what the root holds are the crossings that
-// belong to no call.
+// treeOf returns the tree of a trace. The root contains the crossings that belong to no call.
 func treeOf(lines []trace.Line) *node {
 	root := &call{within: &node{head: -1, tail: -1}}
 	b := &treeBuilder{lines: lines, calls: map[int]*call{}, forks: map[int]*node{}, root: root}
@@ -106,8 +104,8 @@ func (b *treeBuilder) add(i int, x *adk.Crossing) {
 	}
 }
 
-// follows reports whether a crossing is the event of the report before it in the
-// same call: it belongs to that as the event of an emit belongs to the emit.
+// follows reports whether a crossing is the event of the report just before it in the same call. It
+// then belongs to the report, as the event of an emit belongs to the emit.
 func (b *treeBuilder) follows(c *call, x *adk.Crossing) bool {
 	if len(c.within.kids) == 0 {
 		return false
@@ -122,9 +120,9 @@ func isEffect(x, cause *adk.Crossing) bool {
 	return x.Kind != 0 && cause.Kind.Event() == x.Kind
 }
 
-// place is where the next crossing of a call goes: into the operation that
-// began last and is not done, or beside it. Within an operation there are calls,
-// events and facts, and no other operations of the call.
+// place returns the node that gets the next crossing of a call. That is the operation that began
+// last and is not done, or the call itself. An operation contains calls, events and facts, but no
+// other operations of the call.
 func (c *call) place(operation bool) *node {
 	if n := len(c.running); n > 0 && !operation && !c.running[n-1].flat {
 		return c.running[n-1].node
@@ -142,7 +140,7 @@ func (c *call) put(i int, operation bool) (made, at *node) {
 	return made, at
 }
 
-// inside is how deep what a call does lies.
+// inside returns the depth of what a call does.
 func (c *call) inside() int {
 	depth := c.depth
 	for _, op := range c.running {
@@ -166,8 +164,8 @@ func (b *treeBuilder) enter(above *call, i int, x *adk.Crossing) {
 	c.depth = c.node.depth + 1
 	switch {
 	case wire.IsPipeline(x.Seam):
-		// It is its own owner: its call is the pipeline's doing and not that of
-		// the middleware before it.
+		// The call is its own owner, because the pipeline makes it and not the middleware before
+		// it.
 		c.flat, c.owner, c.node.owner = true, x.Seam.String(), x.Seam.String()
 		c.within = above.place(false)
 	default:
@@ -211,8 +209,7 @@ func (c *call) finish(i int, x *adk.Crossing) {
 	c.put(i, true)
 }
 
-// number gives a node, and before it all within it, the numbers of what can be
-// the same elsewhere.
+// number sets the cause and whole of a node, after those of all nodes within it.
 func (n *node) number(forms []key, all *interner) {
 	var whole []byte
 	for _, at := range [2]int{n.head, n.tail} {

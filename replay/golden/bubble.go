@@ -15,18 +15,18 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// InBubble plays one trace again with live seams in a testing/synctest bubble, and fails
-// the test where that is another turn. In a bubble the time of live code is made up:
-// time.Now begins where the recorded turn did, two hours of time.Sleep or of a client's
-// back-off take none, and where all of its goroutines wait for each other the test fails
-// and says where each of them stands. replay.Verify leaves time in live code as it is.
+// InBubble replays one trace with live seams in a testing/synctest bubble, and fails the test if
+// the turn differs. In a bubble, live code sees artificial time: time.Now starts at the time of the
+// recorded turn, and two hours of time.Sleep or of a client's back-off take no time. If all
+// goroutines of the bubble wait for each other, the test fails and shows where each of them waits.
+// replay.Verify, in contrast, leaves the time of live code as it is.
 //
-// live makes everything inside the bubble, and fresh, as it is called again where live code
-// is run a second time. What was made outside, a pool of connections say, must not be used
-// there, nor may sockets: the world's answers come from the trace. Nor must anything outlive the
-// turn in there, and nobody closes it: sql.Open has a goroutine until Close, and no Close from
-// outside may end it. Code whose asks are answered needs no pool: give it none (DB: nil). The
-// options say how the trace is read.
+// live must make everything inside the bubble, and afresh, because InBubble calls it again if live
+// code is run a second time. The live code must not use anything made outside, such as a pool of
+// connections, nor sockets: answers from outside come from the trace. No goroutine may outlive the
+// turn, and InBubble closes nothing: sql.Open, for example, starts a goroutine that runs until
+// Close, and code outside the bubble must not close it. Code whose asks are answered from the trace
+// needs no pool: give it none (DB: nil). The options say how the trace is read.
 func InBubble(t *testing.T, file string, live func() replay.Live, options ...trace.Options) {
 	t.Helper()
 	Claim(t, file)
@@ -49,7 +49,7 @@ func InBubble(t *testing.T, file string, live func() replay.Live, options ...tra
 	synctest.Test(t, func(t *testing.T) { verifyInBubble(t, recorded, live, options) })
 }
 
-// verifyInBubble is InBubble inside.
+// verifyInBubble is the part of InBubble that runs inside the bubble.
 func verifyInBubble(t TB, recorded []byte, live func() replay.Live, options []trace.Options) {
 	t.Helper()
 	read, err := trace.Read(bytes.NewReader(recorded), options...)

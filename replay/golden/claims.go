@@ -16,10 +16,9 @@ import (
 // claimsVariable is the environment variable that names the folder for claims.
 const claimsVariable = "ADKREPLAY_CLAIMS"
 
-// Claim says that a test uses files that say what is expected: golden files and
-// traces that it reads by itself. Turn, Transcript and Replay claim theirs. It
-// writes down what is claimed where the environment variable ADKREPLAY_CLAIMS
-// names a folder, and does nothing elsewhere.
+// Claim records that a test uses files that say what is expected: golden files and traces that the
+// test reads itself. Turn, Transcript and Replay claim theirs. Claim writes to the folder that the
+// environment variable ADKREPLAY_CLAIMS names, and does nothing if it is not set.
 func Claim(t TB, files ...string) {
 	t.Helper()
 	if err := claims.add(os.Getenv(claimsVariable), files); err != nil {
@@ -27,28 +26,28 @@ func Claim(t TB, files ...string) {
 	}
 }
 
-// claims are those of this run of a package's tests: packages are tested at the
-// same time, and each has a file of its own.
+// claims holds the claims of this run of a package's tests. Packages are tested concurrently, so
+// each has a file of its own.
 var claims = &claimsFile{home: home()}
 
-// claimsFile is the file that a run of one package's tests writes.
+// claimsFile is the file to which the tests of one package write their claims.
 type claimsFile struct {
 	home string // the package's folder
 
 	mu   sync.Mutex
-	path string // that was begun; empty before the first claim
+	path string // the file in use; empty before the first claim
 }
 
-// home is the folder in which go test begins to run the tests of a package.
+// home returns the folder in which go test begins to run the tests of a package.
 func home() string {
 	dir, err := os.Getwd()
 	if err != nil {
-		return "" // claims without a package are refused when they are read
+		return "" // readers refuse claims without a package
 	}
 	return corpus.WholePath(dir)
 }
 
-// add writes claims, over those of an earlier run.
+// add writes claims. The first call overwrites the claims of an earlier run.
 func (c *claimsFile) add(folder string, files []string) (err error) {
 	if folder == "" {
 		return nil
@@ -75,8 +74,8 @@ func (c *claimsFile) add(folder string, files []string) (err error) {
 	return c.write(f, files)
 }
 
-// name is the name of the package's folder, for people, and what tells it from
-// others of that name.
+// name returns the file's name: the name of the package's folder, for people, and a digest that
+// distinguishes it from other folders of that name.
 func (c *claimsFile) name() string {
 	sum := sha256.Sum256([]byte(c.home))
 	return fmt.Sprintf("%s-%x%s", filepath.Base(c.home), sum[:6], corpus.ClaimsEnding)
@@ -95,7 +94,7 @@ func (c *claimsFile) write(f *os.File, files []string) error {
 	return nil
 }
 
-// partial is the flag that keeps tests from running; empty where there is none.
+// partial returns the test flag that keeps some tests from running, or "" if there is none.
 func partial() string {
 	for _, name := range []string{"run", "skip", "short", "fuzz"} {
 		f := flag.Lookup("test." + name)

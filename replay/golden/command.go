@@ -7,13 +7,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/shell"
 )
 
-// command is the command that runs one test again, from the root of its module.
+// command returns the command that runs one test again, from the root of its module.
 func command(test, flags string) string {
 	return "go test " + packagePath() + " -run " + shell.Quote(shell.TestPattern(test)) + " " + flags
 }
 
-// packagePath is the package under test as the go command takes it: go test runs
-// a test in its package's folder. It is "." where no module is found.
+// packagePath returns the path of the package under test in the form that the go command takes. It
+// relies on go test running a test in its package's folder, and returns "." if there is no module.
 func packagePath() string {
 	here, err := os.Getwd()
 	if err != nil {

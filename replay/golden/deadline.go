@@ -12,19 +12,20 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// Where live code waits for what never comes, go test ends the process at its deadline, with
-// a page of goroutines and without a report. A check ends before that, and says in which
-// trace, and where in the user's code, who waits.
+// If live code waits for something that never comes, go test ends the process at its deadline, with
+// a page of goroutines and no report. So a check ends earlier, and reports the trace and the place
+// in the user's code that waits.
 
-// errNearlyOver is why a check is over.
+// errNearlyOver is the cause with which a check is ended.
 var errNearlyOver = errors.New("the test is nearly out of time, which go test -timeout gives")
 
-// silence is how long live code may do nothing until somebody at the terminal is told.
+// silence is how long live code may do nothing before a line on standard error says so.
 const silence = 30 * time.Second
 
-// inTime is what a check of a test runs in: it ends when nine tenths of what the test has
-// left have passed, as the rest is for saying so. Tests without a deadline have all the time.
-// Of live code that does nothing for long it says so at once, and where that waits.
+// inTime returns the context of a check. The context ends after nine tenths of the time that the
+// test has left, so that the rest is available for the report. A test without a deadline has
+// unlimited time. If live code does nothing for the duration of silence, the context's watchdog
+// prints where it waits.
 func inTime(t TB) (context.Context, context.CancelFunc) {
 	ctx, cancel := untilNearlyOver(t)
 	return watchdog.WithSilence(ctx, silence, func(trace string, all []watchdog.Goroutine) {

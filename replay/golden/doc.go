@@ -1,5 +1,5 @@
-// Package golden checks turns in go test: recorded ones against today's code, and scripted ones
-// against a file that people read.
+// Package golden checks turns in go test. It replays recorded turns with today's code, and it
+// compares scripted turns with a file that people read.
 //
 //	func TestTurns(t *testing.T) {
 //		golden.Replay(t, "testdata/turns", func(trace string) replay.Live {
@@ -11,35 +11,34 @@
 //		golden.Turn(t, "greeting", func() (adk.Config, adk.RawTurn) { return agent(), greeting })
 //	}
 //
-// [Replay] runs every trace of a folder again with the agent's own code, and [ReplaySessions]
-// those of sessions; what differs is one failure for each cause. Package replay records traces,
-// and says what code with goroutines of its own has to leave to strands (Fork) to be the same
-// each time.
+// [Replay] replays every trace of a folder with the agent's own code, and [ReplaySessions] replays
+// traces of sessions. Each cause of a difference is one failure. Package replay records traces; its
+// documentation says which goroutines code has to start as strands (Fork) so that every run is the
+// same.
 //
-// [Turn] runs a turn so that every run is the same, and holds its transcript against
-// testdata/greeting.golden; [Session] does so for a session. The file is written by
+// [Turn] runs a turn deterministically and compares its transcript with testdata/greeting.golden;
+// [Session] does the same for a session. This command writes the file:
 //
 //	go test ./agent -run '^TestGreeting$' -update
 //
-// and it is for reading: a transcript says in order what passed between the
-// engine and the agent's own code, so a diff of it says what a change did. Where
-// there is a file already, the environment variable ADKREPLAY_REASON has to say
-// why it is changed; the reason is kept beside it, in greeting.golden.reason.
-// Nothing is written by a turn that fails a check, and nothing where the
-// environment variable CI is set: golden files are changed by people.
+// The file is for reading: a transcript lists in order what passed between the engine and the
+// agent's own code, so a diff of it shows what a change did. If the file already exists, the
+// environment variable ADKREPLAY_REASON has to say why it changes; the reason is kept in
+// greeting.golden.reason, next to the file. A turn that fails a check writes nothing, and nothing
+// is written if the environment variable CI is set, because golden files are changed by people.
 //
-// Where ADKREPLAY_PENDING names a folder by its whole path, what a check finds in the place
-// of what is expected is kept there, and adkreplay review --pending shows it change by
-// change and accepts what somebody accepts.
+// If ADKREPLAY_PENDING is the absolute path of a folder, a check keeps what it found there, in
+// place of what it expected. adkreplay review --pending shows these results change by change and
+// writes those that a person accepts.
 //
-// Where ADKREPLAY_CLAIMS names a folder, the checks write down there which files
-// they used, and adkreplay stale tells which ones nobody does.
+// If ADKREPLAY_CLAIMS names a folder, the checks record there which files they used, and adkreplay
+// stale lists the files that no check uses.
 //
-// The flag is goldie's, and importing this package registers it: a test binary
-// with a flag -update of its own cannot import both.
+// The flag -update is goldie's, and importing this package registers it. A test binary with its own
+// flag -update cannot import both.
 //
-// A trace has a checksum of its bytes, and a transcript is compared byte for byte. For git, which
-// changes the ends of lines on Windows and merges texts, .gitattributes needs the lines
+// A trace has a checksum of its bytes, and a transcript is compared byte for byte. Git changes line
+// ends on Windows and merges texts, so .gitattributes needs these lines:
 //
 //	*.golden -text
 //	*.jsonl -text

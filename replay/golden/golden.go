@@ -23,7 +23,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
-// TB is what a check needs of a test. *testing.T and *testing.B have it.
+// TB is what a check needs of a test. *testing.T and *testing.B implement it.
 type TB interface {
 	Helper()
 	Name() string
@@ -31,30 +31,29 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// Options change how a check is made. The zero value is how it is made without.
+// Options change how a check is made. The zero value is the default.
 type Options struct {
-	// Contained are the failures that the turn is meant to contain: a listener
-	// that panics, a late call, a second next. Each text must be part of one
-	// such failure as the transcript has it, as in "listener of message"; a
-	// contained failure that no text is part of fails the check.
+	// Contained lists the failures that the turn is meant to contain, such as a listener that
+	// panics, a late call or a second next. Each text must be part of such a failure as the
+	// transcript shows it, for example "listener of message". A contained failure that matches no
+	// text fails the check.
 	Contained []string
-	// Redact is what must not stand in a golden file, nor in what a failure prints of
-	// it; nil is nothing. It is as in replay.RecordOptions.
+	// Redact says what must not appear in a golden file or in a failure's output; nil redacts
+	// nothing. It works as in replay.RecordOptions.
 	Redact *redact.Rules
-	// Dir is the folder of the golden files, relative to the test's. Empty
-	// means testdata.
+	// Dir is the folder of the golden files, relative to the test's folder. Empty means testdata.
 	Dir string
 }
 
-// Turn runs a turn under a fixed clock, counted ids and a scheduler that runs
-// strands one at a time, and holds its transcript against the golden file of
-// that name. See fakes.Deterministic for what of the config is kept, for records whose times
-// are to differ, and for gates: a goroutine that settles one may come too late, and then it is
-// another turn. A listener settles it before it returns, or a fakes.Approver does.
+// Turn runs a turn with a fixed clock, counted ids and a scheduler that runs strands one at a time,
+// and compares its transcript with the golden file of the given name. fakes.Deterministic says
+// which parts of the config are kept, and how to give records different times. A gate must not be
+// settled by a goroutine: it may come too late, and then the turn differs. A listener that settles
+// the gate before it returns, or a fakes.Approver, is safe.
 //
-// The turn is run twice, to see whether it is the same both times. So build is
-// called twice and makes everything fresh that a run changes: storage, tools
-// with canned answers, listeners that count.
+// Turn runs the turn twice to check that both runs are the same. So it calls build twice, and build
+// must make afresh everything that a run changes: storage, tools with canned answers, listeners that
+// count.
 func Turn(t TB, name string, build func() (adk.Config, adk.RawTurn), options ...Options) {
 	t.Helper()
 	Transcript(t, name, func(probe adk.Probe) error {
@@ -67,11 +66,10 @@ func Turn(t TB, name string, build func() (adk.Config, adk.RawTurn), options ...
 	}, options...)
 }
 
-// Transcript is Turn for a turn that the test runs itself: one with a context
-// of its own, say, or with a runner that other code makes. run is called twice
-// and runs one turn, the same each time, observed by the probe; where strands or
-// time matter, fakes.Deterministic takes the probe and sees to both. An error of
-// run fails the check.
+// Transcript is Turn for a turn that the test runs itself, for example with a context of its own or
+// with a runner that other code makes. Transcript calls run twice. Each time, run must run one
+// turn, the same turn, observed by the probe. If strands or time matter, pass the probe to
+// fakes.Deterministic, which controls both. An error of run fails the check.
 func Transcript(t TB, name string, run func(probe adk.Probe) error, options ...Options) {
 	t.Helper()
 	c := newCheck(t, name, options)
@@ -84,20 +82,20 @@ func newCheck(t TB, name string, options []Options) check {
 	return c
 }
 
-// Session is Transcript for a test that has hosts settle deliveries of sessions, the same
-// each time: the golden file has the story of the sessions, as the journals tell it, and
-// below it the transcript of each turn. run is called twice, with what records a host, by a
-// name that no other host of the run has. A clock of its config's agent that stands still gives
-// the records of all its turns one time, so that the message of a later delivery comes before
-// the tool calls of an earlier one: fakes.NewTickingClock keeps them apart.
+// Session is Transcript for a test in which hosts settle deliveries of sessions, the same way each
+// time. The golden file holds the history of the sessions, as the journals record it, followed by
+// the transcript of each turn. Session calls run twice, with a function that returns the recorder
+// for a host; each host of a run needs its own name. If the clock of the agent's config stands
+// still, all records of its turns get the same time, and the message of a later delivery then sorts
+// before the tool calls of an earlier one; fakes.NewTickingClock keeps them apart.
 func Session(t TB, name string, run func(record func(host string) *sessions.HostRecorder) error, options ...Options) {
 	t.Helper()
 	c := newCheck(t, name, options)
 	c.hold(func() (observed, error) { return observeSessions(run, c.options.Redact) })
 }
 
-// check is one check under way. goldie is given no test, since it would need
-// all of *testing.T to say what this package says in words of its own.
+// check is one check in progress. It passes no test to goldie, because goldie needs a *testing.T
+// and this package writes its own messages.
 type check struct {
 	t       TB
 	name    string
@@ -105,8 +103,8 @@ type check struct {
 	files   *goldie.Goldie
 }
 
-// hold makes the check, of what two runs give. It ends at the first failure: what comes
-// behind one follows from it more often than not.
+// hold makes the check from the results of two runs. It stops at the first failure, because later
+// failures usually follow from the first.
 func (c check) hold(observed func() (observed, error)) {
 	c.t.Helper()
 	if c.name == "" {
@@ -134,7 +132,7 @@ func (c check) hold(observed func() (observed, error)) {
 	}
 }
 
-// deterministic fails where two runs of one turn are not the same.
+// deterministic fails the test if two runs of the turn differ.
 func (c check) deterministic(first, second string) bool {
 	c.t.Helper()
 	n, one, other, differ := firstDifference(first, second)
@@ -153,13 +151,12 @@ func (c check) deterministic(first, second string) bool {
 	return false
 }
 
-// gateLapses reports whether a line of a transcript is the end of the time of a gate.
+// gateLapses reports whether the line of a transcript says that a gate timed out.
 func gateLapses(line string) bool {
 	return strings.HasPrefix(strings.TrimSpace(line), "! the time of the wait-for is over")
 }
 
-// firstDifference finds the first line, counted from 1, in which two texts
-// differ.
+// firstDifference returns the number, counted from 1, of the first line in which two texts differ.
 func firstDifference(a, b string) (n int, inA, inB string, differ bool) {
 	linesA, linesB := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range max(len(linesA), len(linesB)) {
@@ -172,20 +169,20 @@ func firstDifference(a, b string) (n int, inA, inB string, differ bool) {
 }
 
 func lineAt(lines []string, i int) string {
-	if i >= len(lines)-1 { // behind the last line end there is nothing
+	if i >= len(lines)-1 { // after the last line end there is nothing
 		return "(it has ended)"
 	}
 	return lines[i]
 }
 
-// expected fails on failures that were contained and that nobody expects, and
-// on those that are expected and were not there.
+// expected fails the test if a failure was contained that Options.Contained does not expect, or if
+// an expected failure did not happen.
 func (c check) expected(contained []string) bool {
 	c.t.Helper()
 	var loud []string
 	for _, failure := range contained {
 		if !slices.ContainsFunc(c.options.Contained, func(text string) bool { return strings.Contains(failure, text) }) {
-			loud = append(loud, strconv.Quote(failure)) // what panics say may be anything
+			loud = append(loud, strconv.Quote(failure)) // a panic's text may contain anything
 		}
 	}
 	if len(loud) > 0 {
@@ -201,7 +198,7 @@ func (c check) expected(contained []string) bool {
 	return true
 }
 
-// compare holds the transcript against the golden file.
+// compare compares the transcript with the golden file.
 func (c check) compare(transcript string) {
 	c.t.Helper()
 	golden, err := os.ReadFile(c.file())
@@ -223,16 +220,16 @@ func (c check) compare(transcript string) {
 
 const checkedOut = "its lines end in CRLF: a checkout with core.autocrlf changed them; put `*.golden -text` into .gitattributes and check the file out again"
 
-// isCheckedOut reports whether git has changed the ends of lines. A transcript has no byte \r.
+// isCheckedOut reports whether git changed the line ends. A transcript has no byte \r.
 func isCheckedOut(golden []byte) bool { return bytes.Contains(golden, []byte("\r\n")) }
 
-// difference is a unified diff; what is expected is on the lines with a minus.
+// difference returns a unified diff in which the expected lines have a minus.
 func difference(expected, actual string) string {
 	return goldie.Diff(goldie.ClassicDiff, actual, expected)
 }
 
-// update writes the golden file where it changes. A change is shown before the
-// file is written, and needs a reason.
+// update writes the golden file if it changed. It shows the change before it writes the file, and
+// it requires a reason.
 func (c check) update(transcript string) {
 	c.t.Helper()
 	golden, err := os.ReadFile(c.file())
@@ -278,30 +275,30 @@ func (c check) accept(golden, transcript string) {
 	dropPending(c.t, c.file())
 }
 
-// reasonVariable is the environment variable that says why what is expected
-// changes.
+// reasonVariable is the environment variable that holds the reason for a change of what is
+// expected.
 const reasonVariable = "ADKREPLAY_REASON"
 
-// reason is what accepts what changed, for the reason that there is.
+// reason returns an acceptance with the reason from the environment.
 func reason() (*corpus.Acceptance, error) {
 	return corpus.NewAcceptance(os.Getenv(reasonVariable), time.Now(), os.Getenv)
 }
 
-// withReason is the command that accepts what changed in a test.
+// withReason returns the command that accepts what changed in a test.
 func withReason(t TB) string {
 	return reasonVariable + "='why it changed' " + command(t.Name(), "-update")
 }
 
-// updating reports whether the test runs with goldie's flag.
+// updating reports whether the test runs with goldie's flag -update.
 func updating() bool {
 	update := flag.Lookup("update")
 	return update != nil && update.Value.String() == "true"
 }
 
-// file is where the golden file is, relative to the test's folder.
+// file returns the path of the golden file, relative to the test's folder.
 func (c check) file() string { return filepath.ToSlash(c.files.GoldenFileName(nil, c.name)) }
 
-// fail fails the test, and ends with the command that fails again.
+// fail fails the test and adds the command that repeats the failure.
 func (c check) fail(format string, args ...any) {
 	c.t.Helper()
 	c.t.Errorf("golden: "+format+"\nTo see it again:\n  %s", append(args, command(c.t.Name(), "-count=1"))...)

@@ -16,14 +16,14 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// observed is what one run of a turn was like.
+// observed is the result of one run of a turn.
 type observed struct {
 	transcript string
-	contained  []string // what went wrong and was kept from the turn
+	contained  []string // the failures that the engine contained
 }
 
-// observe records one run. The transcript is made from the trace, so that a
-// golden file holds what anybody is shown who has the trace only, and no secret.
+// observe records one run. It makes the transcript from the trace, so that a golden file holds no
+// secret and nothing that a reader of the trace alone could not see.
 func observe(run func(adk.Probe) error, rules *redact.Rules) (observed, error) {
 	var trace bytes.Buffer
 	recorder := replay.Record(&trace, replay.RecordOptions{Redact: rules})
@@ -36,7 +36,7 @@ func observe(run func(adk.Probe) error, rules *redact.Rules) (observed, error) {
 	return render(&trace)
 }
 
-// observeSessions records one run of hosts.
+// observeSessions records one run of hosts and their sessions.
 func observeSessions(run func(func(string) *sessions.HostRecorder) error, rules *redact.Rules) (observed, error) {
 	recorded := sessions.InMemory{Options: replay.RecordOptions{Redact: rules}}
 	if err := errors.Join(run(recorded.Host), recorded.Close()); err != nil {
@@ -65,7 +65,7 @@ func observeSessions(run func(func(string) *sessions.HostRecorder) error, rules 
 	return all, nil
 }
 
-// render reads a trace.
+// render reads a trace and returns its transcript and its contained failures.
 func render(recorded io.Reader) (observed, error) {
 	reader, err := trace.NewReader(recorded)
 	if err != nil {

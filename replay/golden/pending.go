@@ -11,11 +11,12 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// pendingVariable is the environment variable that names the folder in which checks keep
-// what they found in the place of what was expected, for adkreplay review.
+// pendingVariable is the environment variable that names the folder in which checks keep what they
+// found in place of what they expected, for adkreplay review.
 const pendingVariable = "ADKREPLAY_PENDING"
 
-// pendingFolder is that folder, if there is one. Tests run in folders of their own.
+// pendingFolder returns that folder, or "" if there is none. It must be an absolute path, because
+// the tests of each package run in their own folder.
 func pendingFolder(t TB) string {
 	t.Helper()
 	folder := os.Getenv(pendingVariable)
@@ -23,7 +24,7 @@ func pendingFolder(t TB) string {
 		t.Errorf("%s", folded(fmt.Sprintf("golden: %s is %q: give the whole path, as each package's tests run in a folder of their own", pendingVariable, folder)))
 		return ""
 	}
-	if folder != "" { // it is there where a check has looked, whatever was found
+	if folder != "" { // the folder exists once a check has run, whatever it found
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Errorf("golden: %s: %v", pendingVariable, err)
 			return ""
@@ -32,7 +33,7 @@ func pendingFolder(t TB) string {
 	return folder
 }
 
-// keep keeps the transcript until somebody has reviewed it.
+// keep keeps the transcript for a review.
 func (c check) keep(golden, transcript string) {
 	c.t.Helper()
 	n, was, is, _ := firstDifference(golden, transcript)
@@ -41,8 +42,8 @@ func (c check) keep(golden, transcript string) {
 		Changes: []string{fmt.Sprintf("from line %d on:\n%s", n, first)}, Content: []byte(transcript)})
 }
 
-// keep keeps what was tried until somebody has reviewed it, forgets what was kept of those
-// files that are the same again, and says so.
+// keep keeps the results of try for a review, and logs it. It forgets what was kept for files that
+// are as expected again.
 func (c *corpusCheck) keep(all []tried) {
 	c.t.Helper()
 	folder := pendingFolder(c.t)
@@ -71,7 +72,7 @@ func (c *corpusCheck) keep(all []tried) {
 	c.t.Logf("%s", folded(text+"\nnext: "+shell.Adkreplay("review", "--pending", folder)))
 }
 
-// files are all that the check looks at.
+// files returns the names of all files that the check reads.
 func (c *corpusCheck) files() []string {
 	sources := c.sources
 	for _, r := range c.recordings {
@@ -92,7 +93,7 @@ func keepPending(t TB, p corpus.Pending) {
 	}
 }
 
-// dropPending forgets what was kept for a file, which is as expected now.
+// dropPending forgets what was kept for a file that is as expected now.
 func dropPending(t TB, file string) {
 	t.Helper()
 	if folder := pendingFolder(t); folder != "" {

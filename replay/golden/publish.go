@@ -14,15 +14,15 @@ import (
 	"github.com/adkreplay/adkreplay/replay/corpus"
 )
 
-// The environment variables that say where a CI system reads what was found.
+// The environment variables that say where a CI system reads the results.
 const (
 	junitVariable     = "ADKREPLAY_JUNIT"  // a file for JUnit XML
-	pageVariable      = "ADKREPLAY_HTML"   // a file for a page of what is red
-	actionsVariable   = "GITHUB_ACTIONS"   // true where GitHub reads the output
+	pageVariable      = "ADKREPLAY_HTML"   // a file for a page about the failures
+	actionsVariable   = "GITHUB_ACTIONS"   // "true" if GitHub reads the output
 	workspaceVariable = "GITHUB_WORKSPACE" // the folder of its repository
 )
 
-// publish tells the CI system what a check of a folder found.
+// publish reports to the CI system what a check of a folder found.
 func (c *corpusCheck) publish() {
 	c.t.Helper()
 	report := c.report
@@ -36,7 +36,7 @@ func (c *corpusCheck) publish() {
 	}
 	if os.Getenv(actionsVariable) == "true" {
 		var lines bytes.Buffer
-		_ = report.WriteAnnotations(&lines, inRepository) // a buffer takes all
+		_ = report.WriteAnnotations(&lines, inRepository) // a buffer never fails
 		fmt.Fprint(os.Stdout, lines.String())
 	}
 	if file := os.Getenv(junitVariable); file != "" {
@@ -47,8 +47,8 @@ func (c *corpusCheck) publish() {
 	}
 }
 
-// page writes the page of a check that is red where somebody asked for one. Each has a file
-// of its own.
+// page writes the page of a failed check if ADKREPLAY_HTML asks for one. Each check has its own
+// file.
 func (c *corpusCheck) page() {
 	c.t.Helper()
 	file := os.Getenv(pageVariable)
@@ -74,10 +74,10 @@ func (c *corpusCheck) page() {
 	c.t.Logf("replay: to look at it, open %s in a browser", file)
 }
 
-// pages are the tests of this process by the files of their pages.
+// pages maps the file of each page to the test that wrote it, in this process.
 var pages sync.Map
 
-// suiteName is the name of a test among those of a module.
+// suiteName returns the name of a test within its module.
 func suiteName(test string) string {
 	if at := packagePath(); at != "." {
 		return strings.TrimPrefix(at, "./") + "." + test
@@ -85,14 +85,13 @@ func suiteName(test string) string {
 	return test
 }
 
-// ownFile is the file for a suite: one of its own where the name has a *, which stands
-// for the suite.
+// ownFile returns the file for a suite: it replaces a * in the name by the suite's name.
 func ownFile(file, suite string) string {
 	own := strings.NewReplacer("/", "-", "\\", "-", ":", "-", " ", "-").Replace(suite)
 	return strings.Replace(file, "*", own, 1)
 }
 
-// suites are the reports of this process, by their files: each write has all of its file.
+// suites holds the reports of this process by file. Each write writes the whole file again.
 var suites = suiteFiles{of: map[string][]corpus.Suite{}}
 
 type suiteFiles struct {
@@ -100,7 +99,7 @@ type suiteFiles struct {
 	of map[string][]corpus.Suite
 }
 
-// write adds a suite to a file, or puts it in the place of the one of its name.
+// write adds a suite to a file, or replaces the suite of the same name.
 func (f *suiteFiles) write(file string, suite corpus.Suite) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,9 +119,10 @@ func (f *suiteFiles) write(file string, suite corpus.Suite) error {
 	return wholefile.Write(file, content.Bytes())
 }
 
-// inRepository is the path of a file from the root of the repository, which is the
-// workspace of the CI system or else the module; empty of a file that is not there. A
-// trace is named from the test's folder, code from the module's, or with its own folder.
+// inRepository returns the path of a file from the root of the repository, or "" if the file does
+// not exist. The root is the workspace of the CI system, or else the module. A trace is named
+// relative to the test's folder; code is named relative to the module, or by its own folder and
+// file name.
 func inRepository(file string) string {
 	here, err := os.Getwd()
 	if err != nil {

@@ -24,60 +24,58 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Replay plays all traces in a folder again with live seams, and fails the test
-// once for each cause of a difference, with the traces that it hits and a report
-// on the first of them.
+// Replay replays all traces of a folder with live seams. It fails the test once for each cause of a
+// difference, with the traces that the cause affects and a report on the first of them.
 //
 //	golden.Replay(t, "testdata/turns", func(trace string) replay.Live {
 //		return replay.Live{Config: agent.Config(), Seams: []string{replay.Middleware}}
 //	})
 //
-// live is called for each trace, with its path from the folder that the test
-// runs in, again where live code is run a second time, and from several
-// goroutines at a time; it may end the test as t.Fatal does. It makes everything
-// fresh that a run changes. What it opens nobody closes for it: open a pool of
-// connections once for the test, or each goroutine of those that are left makes
-// replays of code with goroutines of its own longer. The options say how the
-// traces are read.
+// Replay calls live for each trace with the trace's path, relative to the folder in which the test
+// runs, and again each time it runs live code once more. It calls live from several goroutines
+// concurrently; live may end the test as t.Fatal does. live must make afresh everything that a run
+// changes. Replay closes nothing that live opens, so open a pool of connections once for the whole
+// test: each goroutine that is left running slows down replays of code with its own goroutines. The
+// options say how the traces are read.
 //
-// What live code sleeps by the clock of the machine takes its time in a replay: a time.Sleep,
-// and a client's own back-off where no server said when. openai-go and anthropic-sdk-go wait
-// so after a connection that failed, half a second before the first retry and twice as long
-// before each further one, as often as they did when it was recorded; after a refusal over
-// HTTP they wait for nothing (adkhttp). InBubble plays a trace without such waits. Replay does
-// not do so by itself, since what was made outside of a bubble, a pool of connections say,
-// ends the whole test binary when it is used inside.
+// Live code that sleeps by the machine's clock takes that time in a replay too: a time.Sleep, for
+// example, or a client's own back-off if no server set it. After a connection failed, openai-go and
+// anthropic-sdk-go wait half a second before the first retry and twice as long before each further
+// one, as many times as in the recorded run; after a refusal over HTTP they do not wait (adkhttp).
+// InBubble replays a trace without such waits. Replay does not use a bubble itself, because using
+// something that was made outside the bubble, such as a pool of connections, ends the whole test
+// binary.
 //
-// Live code that waits for what never comes is left behind before the test's own deadline,
-// and the check fails with the trace and with where in the user's code each goroutine waits.
-// Where live code does nothing for half a minute, a line on standard error says so before.
+// If live code waits for something that never comes, Replay abandons it before the test's own
+// deadline. The check then fails with the trace and the place in the user's code where each
+// goroutine waits. If live code does nothing for half a minute, a line on standard error says so
+// earlier.
 //
-// With -update and a reason in ADKREPLAY_REASON, what differs is accepted and logged: the
-// trace is then what today's code makes of the recorded turn, and the reason is kept beside
-// it. replay.Rerecord says what cannot be accepted; that fails the check, and keeps nothing
-// else from being accepted. What is another each time it is run is not either, such as a text
-// with the time of the machine in it: that is found out as replay.Live.Twice has it. To say
-// which it is, each trace that diverges is played once more (replay.Rerecord), with the same
-// live seams, and the new one held against them, made afresh, before the check fails; but not
-// where live code writes for real (replay.Live.Writes), which must not do so twice. Of such code
-// -update sees one thing all the same: a time of the machine in the new trace, to the second or
-// finer, is refused, as it would be red for good. What else of it is another each time the next
-// check shows.
+// With -update and a reason in ADKREPLAY_REASON, Replay accepts and logs what differs: the trace
+// becomes what today's code makes of the recorded turn, and the reason is kept next to it.
+// replay.Rerecord says what cannot be accepted; such a trace fails the check, but does not keep
+// other traces from being accepted. A result that changes with every run, such as a text with the
+// machine's time in it, cannot be accepted either; Replay detects it as replay.Live.Twice
+// describes. Without -update, Replay finds out what could be accepted before the check fails: it
+// records each divergent trace again (replay.Rerecord) with the same live seams, and then replays
+// the new trace with live seams that are made afresh. It does not do this if live code writes for
+// real (replay.Live.Writes), because such code must not write twice. Of such code, -update detects
+// only one kind of variation: it refuses a new trace with the machine's time in it, to the second
+// or finer, because the check would fail for good. The next check shows any other variation.
 //
-// What was not looked at is not green: the check fails where there is no trace,
-// where a trace cannot be read, where nothing of the user's ran, and where a
-// pattern of Seams chose nothing that any of the turns came to. Other live seams
-// that no turn came to are logged, with the traces for which nothing was chosen and
-// with what is not compared.
+// A check that looked at nothing fails. Replay fails if there is no trace, if a trace cannot be
+// read, if none of the user's code ran, and if a pattern of Seams chose nothing that any turn
+// reached. It logs other live seams that no turn reached, the traces for which nothing was chosen,
+// and what is not compared.
 //
-// A CI system is told too: where GITHUB_ACTIONS is true, each cause is an annotation, at the
-// line of the live code that it is in where that is known; and where ADKREPLAY_JUNIT names
-// a file, relative to the test's folder unless it is absolute, it gets the report as JUnit
-// XML. Of the tests of several packages each needs a file of its own: a * in the name
-// stands for the test. Where ADKREPLAY_HTML names a file in the same way, what is red gets a
-// page there to look at in a browser: the causes, and the traces that they hit. Where
-// ADKREPLAY_PENDING names a folder by its whole path, the traces that today's code makes in
-// the place of those that are red are kept there, for adkreplay review, and why some cannot be.
+// Replay also reports to a CI system. If GITHUB_ACTIONS is true, it prints each cause as an
+// annotation, at the line of live code that caused it if that is known. If ADKREPLAY_JUNIT names a
+// file, relative to the test's folder unless it is absolute, Replay writes the report to it as
+// JUnit XML. Tests of several packages need a file each: a * in the name stands for the test. If
+// ADKREPLAY_HTML names a file in the same way, a failed check writes a page for a browser to it,
+// with the causes and the traces that they affect. If ADKREPLAY_PENDING is the absolute path of a
+// folder, Replay keeps there, for adkreplay review, the new traces in place of those that differ,
+// and the reasons why some cannot be accepted.
 func Replay(t TB, dir string, live func(trace string) replay.Live, options ...trace.Options) {
 	t.Helper()
 	c := newCorpusCheck(t, dir, options)
@@ -111,7 +109,7 @@ func Replay(t TB, dir string, live func(trace string) replay.Live, options ...tr
 	}
 }
 
-// ended fails for a check that was ended before it was over, with what it had found.
+// ended fails a check that was stopped early, and reports what it had found.
 func (c *corpusCheck) ended(ctx context.Context, err error) {
 	c.t.Helper()
 	text := safetext.WithoutPackage(err).Error()
@@ -130,8 +128,9 @@ func (c *corpusCheck) ended(ctx context.Context, err error) {
 	}
 }
 
-// try tries to accept what diverged, and writes nothing. Where live code writes for real, and
-// nobody wants a review, it is not tried; that all of it varies is known without.
+// try finds out which divergent traces could be accepted, and writes nothing. If live code writes
+// for real and there is no folder for reviews, it runs nothing; it then returns a result only if
+// all divergent traces are already known to vary between runs.
 func (c *corpusCheck) try(ctx context.Context) (all []tried) {
 	c.t.Helper()
 	if pendingFolder(c.t) == "" {
@@ -153,12 +152,13 @@ func (c *corpusCheck) try(ctx context.Context) (all []tried) {
 	return all
 }
 
-// writes reports whether live code of what diverged writes for real.
+// writes reports whether the live code of a divergent trace writes for real.
 func (c *corpusCheck) writes() bool {
 	return slices.ContainsFunc(c.report.Traces, func(t *corpus.TraceReport) bool { return t.Divergence != nil && c.live(t.Trace).Writes })
 }
 
-// varying are all traces that diverged, where each was another in a second run.
+// varying returns all divergent traces if each of them differed again in a second run, and
+// otherwise nil.
 func (c *corpusCheck) varying() (all []tried) {
 	for _, t := range c.report.Traces {
 		switch {
@@ -172,28 +172,29 @@ func (c *corpusCheck) varying() (all []tried) {
 	return all
 }
 
-// corpusCheck is one check of a folder under way.
+// corpusCheck is one check of a folder in progress.
 type corpusCheck struct {
 	t       TB
 	dir     string
 	live    func(trace string) replay.Live
 	reading trace.Options
 	sources []corpus.Source
-	// recordings are the journals of sessions, of a check of those.
+	// recordings are the recordings of sessions; nil unless the check is of sessions.
 	recordings []*sessions.Recording
 
 	report  *corpus.Report
-	problem string // with the check itself, and not with one of the traces
+	problem string // with the check itself, not with one of the traces
 
 	mu       sync.Mutex
-	patterns map[string]bool // of live seams, that were asked for
+	patterns map[string]bool // the patterns of live seams that the test chose
 }
 
 func newCorpusCheck(t TB, dir string, options []trace.Options) *corpusCheck {
 	return &corpusCheck{t: t, dir: filepath.ToSlash(dir), patterns: map[string]bool{}, reading: optional.First(options)}
 }
 
-// listed are the files of the folder, which are claimed; it fails where there are none.
+// listed returns and claims the traces of the folder. It fails the test if the folder cannot be
+// read.
 func (c *corpusCheck) listed() (sources []corpus.Source, ok bool) {
 	c.t.Helper()
 	if info, err := os.Stat(c.dir); err != nil || !info.IsDir() {
@@ -212,14 +213,14 @@ func (c *corpusCheck) listed() (sources []corpus.Source, ok bool) {
 		c.impossible("%s: %v", c.dir, safetext.WithoutPackage(err))
 		return nil, false
 	}
-	for i := range sources { // a path that commands take
+	for i := range sources { // make it a path that commands accept
 		sources[i].Name = path.Join(c.dir, sources[i].Name)
 		Claim(c.t, sources[i].Name)
 	}
 	return sources, true
 }
 
-// noting is live, but for that it notes the patterns.
+// noting returns a function that calls live and records the patterns of the result.
 func (c *corpusCheck) noting(live func(string) replay.Live) func(string) replay.Live {
 	return func(trace string) (chosen replay.Live) {
 		if live != nil {
@@ -230,8 +231,8 @@ func (c *corpusCheck) noting(live func(string) replay.Live) func(string) replay.
 	}
 }
 
-// twice allows live code to be run again, as replay.Live.Twice has it: what diverged is played
-// once more anyway.
+// twice returns a function that calls live and sets replay.Live.Twice: live code may run a second
+// time, since a divergent trace is replayed once more anyway.
 func twice(live func(string) replay.Live) func(string) replay.Live {
 	return func(trace string) replay.Live {
 		chosen := live(trace)
@@ -240,7 +241,7 @@ func twice(live func(string) replay.Live) func(string) replay.Live {
 	}
 }
 
-// note notes the patterns of live seams.
+// note records the patterns of live seams.
 func (c *corpusCheck) note(live replay.Live) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,7 +256,8 @@ func (c *corpusCheck) fail(format string, args ...any) {
 	c.t.Errorf("%s", folded("replay: "+fmt.Sprintf(format, args...)))
 }
 
-// impossible is fail for what is no trace's: nothing, or not enough, was looked at.
+// impossible is fail for a problem that belongs to no single trace: the check looked at nothing, or
+// not at enough.
 func (c *corpusCheck) impossible(format string, args ...any) {
 	c.t.Helper()
 	if c.problem == "" {
@@ -264,8 +266,9 @@ func (c *corpusCheck) impossible(format string, args ...any) {
 	c.fail(format, args...)
 }
 
-// causes fails for each cause, those first that hit most traces, with the command that fails
-// again. What was not compared, and how to accept it all, stands once, in the last.
+// causes fails the test for each cause, with the command that repeats the failure. The causes that
+// affect most traces come first. Only the last failure says what was not compared and how to accept
+// everything.
 func (c *corpusCheck) causes(accepting string) {
 	c.t.Helper()
 	again := "\nnext: " + shell.Broken(command(c.t.Name(), "-count=1"), commandWidth)
@@ -273,7 +276,7 @@ func (c *corpusCheck) causes(accepting string) {
 	for _, t := range c.report.Traces {
 		edited[t.Trace] = t.Edited
 	}
-	causes := slices.DeleteFunc(slices.Clone(c.report.Causes), func(cause *corpus.CauseReport) bool { // told as what was written into them
+	causes := slices.DeleteFunc(slices.Clone(c.report.Causes), func(cause *corpus.CauseReport) bool { // edited traces are reported by unreadable
 		return !slices.ContainsFunc(cause.Traces, func(trace string) bool { return !edited[trace] })
 	})
 	for i, cause := range causes {
@@ -289,11 +292,11 @@ func (c *corpusCheck) causes(accepting string) {
 	}
 }
 
-// commandWidth is how long a line of a command is, so that it fits on a screen in the
-// output of go test, behind the words that stand before it.
+// commandWidth is the maximum length of a line of a command, so that it fits on the screen in the
+// output of go test, after the words before it.
 const commandWidth = 52
 
-// update accepts what differs, and fails for what cannot be accepted.
+// update accepts what differs, and fails the test for what cannot be accepted.
 func (c *corpusCheck) update(ctx context.Context) {
 	c.t.Helper()
 	if corpus.InCI(os.Getenv) {
@@ -316,13 +319,14 @@ func (c *corpusCheck) update(ctx context.Context) {
 	c.unreadable()
 }
 
-// unreasoned fails since there is no reason for what was tried.
+// unreasoned fails the test because no reason was given for accepting what was tried.
 func (c *corpusCheck) unreasoned(all []tried) {
 	c.t.Helper()
 	c.fail("%s\nNothing is accepted without a reason.\n%s", c.changes(), toAccept(c.t, all))
 }
 
-// updated says what has changed and what of it was accepted, and fails where not all was.
+// updated reports what changed and what of it was accepted. It fails the test if not everything
+// was.
 func (c *corpusCheck) updated(all []tried) {
 	c.t.Helper()
 	text := folded("golden: " + c.changes() + "\n" + whatWas(all))
@@ -333,14 +337,14 @@ func (c *corpusCheck) updated(all []tried) {
 	c.t.Logf("%s", text)
 }
 
-// changes are all that the check has found, for a person.
+// changes describes everything that the check found.
 func (c *corpusCheck) changes() string {
 	return strings.TrimSuffix(c.dir+": "+c.report.String(), "\n")
 }
 
-// unreadable fails for each reason why traces could not be played again: a
-// choice of seams that cannot be is one reason in all of them. What a replay makes of what somebody
-// wrote into a trace stands with that.
+// unreadable fails the test once for each reason why traces could not be replayed. An impossible
+// choice of seams, for example, is one reason for all traces. If a person edited a trace, the
+// failure also says how a replay differs from it.
 func (c *corpusCheck) unreadable() {
 	c.t.Helper()
 	hit := map[string][]string{}
@@ -363,7 +367,7 @@ func (c *corpusCheck) unreadable() {
 	}
 }
 
-// andOthers says how many there are beside the first trace of some.
+// andOthers says how many traces there are besides the first.
 func andOthers(traces []string) string {
 	if len(traces) < 2 {
 		return ""
@@ -371,7 +375,7 @@ func andOthers(traces []string) string {
 	return "\n  and so in " + safetext.Counted(len(traces)-1, "other trace")
 }
 
-// looked fails where all is the same because nobody looked.
+// looked fails the test if there is no difference only because nothing was checked.
 func (c *corpusCheck) looked() {
 	c.t.Helper()
 	all := safetext.Counted(len(c.report.Traces), "trace")
@@ -394,8 +398,8 @@ func (c *corpusCheck) looked() {
 	}
 }
 
-// unlooked are the traces for which nothing was chosen to be live, and a line each
-// for what could not be compared in some of the others.
+// unlooked returns the traces for which no seam was live, and one line for each thing that could
+// not be compared in some of the others.
 func (c *corpusCheck) unlooked() (scripted, notCompared []string) {
 	var reports [][]string
 	for _, t := range c.report.Traces {
@@ -410,7 +414,7 @@ func (c *corpusCheck) unlooked() (scripted, notCompared []string) {
 	return scripted, notCompared
 }
 
-// reached are the live seams that some turn came to, and those that none did.
+// reached returns the live seams that some turn reached, and those that no turn reached.
 func (c *corpusCheck) reached() (reached, never []string) {
 	ran := map[string]bool{}
 	for _, t := range c.report.Traces {
@@ -435,7 +439,7 @@ func (c *corpusCheck) reached() (reached, never []string) {
 	return reached, never
 }
 
-// isCode tells seams of code from what a run is given.
+// isCode reports whether the seam is user code, and not an input of the run.
 func isCode(seam string) bool { return !strings.HasPrefix(seam, "run/") }
 
 func listed(before string, names []string) string {

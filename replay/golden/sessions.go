@@ -20,31 +20,31 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// ReplaySessions is Replay for sessions: it plays the journals and the traces in a folder,
-// and below it, with the host of today.
+// ReplaySessions is Replay for sessions. It replays the journals and the traces in a folder and
+// below it with today's host.
 //
 //	golden.ReplaySessions(t, "testdata/sessions", func(folder string) (*session.Host, replay.Live) {
 //		return agent.Host(t), replay.Live{Seams: []string{replay.ToolCode, replay.Executor}}
 //	})
 //
-// today makes a host, fresh for each turn, and says what of its agent is live beside what
-// always is: what it begins a turn with (prompt, instructions and stash), its channel and its
-// providers. The host claims nothing and keeps nothing, so that any store does. The config of
-// the Live is the host's agent, whatever is given; today is called with the folder of the
-// journals, as the paths of its files begin, and from several goroutines at a time.
+// today makes a host, afresh for each turn, and says which seams of its agent are live. Always live
+// are the values that the host begins a turn with (prompt, instructions and stash), its channel and
+// its providers. The host claims nothing and stores nothing, so it may have any store. The config
+// of the Live is that of the host's agent, whatever today returns. today is called with the folder
+// of the journals, as the paths of its files begin, and from several goroutines concurrently.
 //
-// Each turn begins with the values that it was recorded with, so that one change is one cause
-// and not one a turn behind it. What the recorded process remembered of an earlier turn, in a
-// cache of its own say, a fresh host does not know: it asks for that, which is unanswered, and a
-// log names the turn that had asked. Keep such in the values of the session, or in storage. What
-// is wrong with a journal by itself, or does not fit its traces, fails the check too, as does an
-// attempt without a trace: the command adkreplay verify only tells of one, since it reads what
-// hosts leave that sample too.
+// Each turn begins with the values with which it was recorded, so that a change is a cause only in
+// the turn where it happens, and not in every turn after it. The recorded process may have
+// remembered something of an earlier turn, in a cache of its own, for example. A fresh host does
+// not know it, so it asks for it and gets no answer; a log then names the turn that asked before.
+// Keep such data in the values of the session, or in storage. The check also fails if a journal is
+// faulty or does not fit its traces, and if an attempt has no trace. The command adkreplay verify
+// only mentions such an attempt, because it also reads recordings of hosts that sample.
 //
-// With -update and a reason what differs is accepted as Replay does, a folder at once: each
-// turn then begins with what those before it leave now, and the journals say so.
-// sessions.Recording.Rerecord says what cannot be accepted. What is redacted needs the rules
-// by which it was, as Redact of the Live.
+// With -update and a reason, ReplaySessions accepts differences as Replay does, one folder at a
+// time. Each turn then begins with what the turns before it leave now, and the journals are changed
+// to say so. sessions.Recording.Rerecord says what cannot be accepted. Redacted recordings need the
+// rules with which they were redacted, as Redact of the Live.
 func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, replay.Live), options ...trace.Options) {
 	t.Helper()
 	c := sessionCheck{corpusCheck: newCorpusCheck(t, dir, options), today: today}
@@ -85,14 +85,14 @@ func ReplaySessions(t TB, dir string, today func(folder string) (*session.Host, 
 	}
 }
 
-// sessionCheck is one check of a folder of sessions under way.
+// sessionCheck is one check of a folder of sessions in progress.
 type sessionCheck struct {
 	*corpusCheck
 	today    func(folder string) (*session.Host, replay.Live)
-	refusals map[string]string // why today's host does not begin a turn, by the trace; mu guards it
+	refusals map[string]string // why today's host does not begin a turn, by trace; guarded by mu
 }
 
-// find finds the recordings. There has to be one, and nothing that belongs to none.
+// find finds the recordings. It fails the test if there is none, or if a trace belongs to none.
 func (c *sessionCheck) find() bool {
 	c.t.Helper()
 	sources, ok := c.listed()
@@ -116,7 +116,7 @@ func (c *sessionCheck) find() bool {
 	return true
 }
 
-// recordingOf is what a trace belongs to.
+// recordingOf returns the recording that a trace belongs to, or nil.
 func (c *sessionCheck) recordingOf(trace string) *sessions.Recording {
 	at := slices.IndexFunc(c.recordings, func(r *sessions.Recording) bool {
 		return slices.ContainsFunc(r.Traces, func(s corpus.Source) bool { return s.Name == trace })
@@ -127,7 +127,7 @@ func (c *sessionCheck) recordingOf(trace string) *sessions.Recording {
 	return c.recordings[at]
 }
 
-// live is the host of today in the turn of a trace.
+// live returns what is live in the turn of a trace: today's host.
 func (c *sessionCheck) live(name string) replay.Live {
 	host, live := c.twice(c.recordingOf(name).Folder)
 	c.note(live)
@@ -145,14 +145,14 @@ func (c *sessionCheck) live(name string) replay.Live {
 	return live
 }
 
-// twice is today, whose live code may be run again, as Replay does.
+// twice calls today and allows its live code to run again, as Replay does.
 func (c *sessionCheck) twice(folder string) (*session.Host, replay.Live) {
 	host, live := c.today(folder)
 	live.Twice = true
 	return host, live
 }
 
-// refused fails for turns that today's host does not begin, a reason once.
+// refused fails the test for turns that today's host does not begin, once per reason.
 func (c *sessionCheck) refused() {
 	c.t.Helper()
 	hit := map[string][]string{}
@@ -164,17 +164,17 @@ func (c *sessionCheck) refused() {
 	}
 }
 
-// play holds the journals against their traces. What turns do otherwise are causes.
+// play checks the journals against their traces. Differences within turns are causes instead.
 func (c *sessionCheck) play() {
 	for _, r := range c.recordings {
 		report, err := r.Verify(context.Background(), sessions.Options{Reading: c.reading, Replayed: sessions.AsRecorded})
-		if err == nil { // which is nothing but that of the context
+		if err == nil { // the only error is that of the context, which does not end
 			c.report.Sessions = append(c.report.Sessions, report)
 		}
 	}
 }
 
-// parted fails for each journal that cannot be read, or does not fit its traces. It reports
+// parted fails the test for each journal that cannot be read or does not fit its traces. It reports
 // whether there was one.
 func (c *sessionCheck) parted() (failed bool) {
 	c.t.Helper()
@@ -193,7 +193,7 @@ func (c *sessionCheck) parted() (failed bool) {
 	return failed
 }
 
-// untraced fails for attempts without a trace. It reports whether there was one.
+// untraced fails the test for attempts without a trace. It reports whether there was one.
 func (c *sessionCheck) untraced() (failed bool) {
 	c.t.Helper()
 	for _, s := range c.report.Sessions {
@@ -205,9 +205,9 @@ func (c *sessionCheck) untraced() (failed bool) {
 	return failed
 }
 
-// remembered says of turns that asked without an answer what an earlier turn of their recording
-// asked: the process that was recorded may have remembered that, and a fresh host does not. What
-// the turn asks itself, and less often, it has not from another one.
+// remembered logs each turn that asked something without an answer that an earlier turn of its
+// recording asked too. The recorded process may have remembered the answer, and a fresh host does
+// not. A turn whose own recording has the question is left out: it only asks more often now.
 func (c *sessionCheck) remembered() {
 	c.t.Helper()
 	read := map[*sessions.Recording][]questions{}
@@ -237,14 +237,14 @@ func (c *sessionCheck) remembered() {
 	}
 }
 
-// questions are what a trace asks, and when it began.
+// questions holds what a recorded turn asks, and when the turn began.
 type questions struct {
 	name  string
 	began time.Time
 	asked map[question]bool
 }
 
-// question is what is asked of somebody.
+// question identifies what is asked: the kind of crossing, whom it asks, and the request.
 type question struct {
 	kind    adk.Kind
 	of      string
@@ -253,7 +253,7 @@ type question struct {
 
 func questionOf(x *adk.Crossing) question { return question{x.Kind, x.Name, adk.DigestOf(x.JSON)} }
 
-// questionsOf reads a trace as far as it goes.
+// questionsOf reads the questions of a trace, as far as the trace can be read.
 func questionsOf(source corpus.Source, reading trace.Options) questions {
 	all := questions{name: source.Name, asked: map[question]bool{}}
 	content, err := source.Open()
@@ -274,7 +274,7 @@ func questionsOf(source corpus.Source, reading trace.Options) questions {
 	return all
 }
 
-// log says what was played.
+// log logs what was replayed.
 func (c *sessionCheck) log() {
 	c.t.Helper()
 	for _, s := range c.report.Sessions {
@@ -286,16 +286,16 @@ func (c *sessionCheck) log() {
 	}
 }
 
-// remade is what is accepted of one recording.
+// remade is one recording as it was made again, to be accepted.
 type remade struct {
 	*sessions.Recording
-	files   map[string][]byte // that change, by their names
+	files   map[string][]byte // the files that change, by name
 	changes []string          // the causes
-	shown   string            // for a person
+	shown   string            // the causes as a person sees them
 	err     error             // why it cannot be accepted
 }
 
-// hits are the recordings that causes hit, made again.
+// hits returns the recordings that causes affect, made again.
 func (c *sessionCheck) hits(ctx context.Context) (all []remade) {
 	for _, r := range c.recordings {
 		one := remade{Recording: r, files: map[string][]byte{}}
@@ -324,8 +324,8 @@ func (c *sessionCheck) hits(ctx context.Context) (all []remade) {
 	return all
 }
 
-// variesIn says of the first trace of a recording that it was another in a second run, where one
-// was.
+// variesIn returns an error that names the first trace of the recording that differed again in a
+// second run, or nil if there is none.
 func (c *sessionCheck) variesIn(r *sessions.Recording) error {
 	for _, t := range c.report.Traces {
 		if t.Divergence != nil && t.Divergence.Class == replay.NonDeterministic && c.recordingOf(t.Trace) == r {
@@ -335,7 +335,7 @@ func (c *sessionCheck) variesIn(r *sessions.Recording) error {
 	return nil
 }
 
-// try tries to accept what diverged, and writes nothing.
+// try finds out which divergent recordings could be accepted, and writes nothing.
 func (c *sessionCheck) try(ctx context.Context) (all []tried) {
 	if pendingFolder(c.t) == "" && c.writes() {
 		return c.varying()
@@ -347,7 +347,7 @@ func (c *sessionCheck) try(ctx context.Context) (all []tried) {
 				one.pending = append(one.pending, corpus.Pending{File: name, Causes: r.changes, Shown: r.shown, Changes: append(slices.Clip(r.changes), "in "+r.name()), Content: r.files[name]})
 			}
 		}
-		if r.err != nil { // the first file stands for the folder
+		if r.err != nil { // the first file represents the folder
 			one.pending = []corpus.Pending{{File: r.first(), Causes: r.changes, Shown: r.shown, Refused: safetext.WithoutPackage(r.err).Error()}}
 		}
 		all = append(all, one)
@@ -357,13 +357,14 @@ func (c *sessionCheck) try(ctx context.Context) (all []tried) {
 
 func (r remade) name() string { return sessionsOf + r.Folder }
 
-// sessionsOf begins the name of a recording that is accepted as a whole.
+// sessionsOf begins the name of a recording, which is accepted as a whole.
 const sessionsOf = "the sessions of "
 
-// first is the first file of the recording.
+// first returns the name of the recording's first file.
 func (r remade) first() string { return slices.Concat(r.Journals, r.Traces)[0].Name }
 
-// update accepts what differs, a recording at once, and fails for what cannot be accepted.
+// update accepts what differs, one recording at a time, and fails the test for what cannot be
+// accepted.
 func (c *sessionCheck) update(ctx context.Context) {
 	c.t.Helper()
 	if corpus.InCI(os.Getenv) {

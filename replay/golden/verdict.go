@@ -14,25 +14,24 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/varying"
 )
 
-// This file is what a check says of accepting what it found: what is told as acceptable can
-// be accepted, since it was tried.
+// This file writes what a check says about accepting its results. A check only says that a result
+// can be accepted if it has tried it.
 
-// tried is what is accepted as a whole, a trace or the sessions of a folder, and what came of
-// trying.
+// tried is the outcome of trying to accept one unit: a trace, or the sessions of a folder.
 type tried struct {
 	name    string
-	taken   []string         // as corpus.Accepted has it
-	refused error            // nil where it can be accepted, or was
+	taken   []string         // as in corpus.Accepted
+	refused error            // nil if it can be accepted, or was accepted
 	pending []corpus.Pending // its files, for a review
 }
 
-// why names what is refused, and says the reason.
+// why returns the name of the unit and the reason why it is refused.
 func (t tried) why() string {
 	return strings.Replace(t.name+": "+safetext.WithoutPackage(t.refused).Error(), t.name+": "+t.name, t.name, 1)
 }
 
-// whatKeeps is the kind of that reason: what has no answer is one, whatever is asked, and what
-// is another each time.
+// whatKeeps returns the kind of the reason why the unit is refused. All unanswered requests are one
+// kind, whatever they ask, and so are all results that vary between runs.
 func (t tried) whatKeeps() string {
 	switch {
 	case errors.Is(t.refused, replay.ErrUnanswered):
@@ -43,11 +42,11 @@ func (t tried) whatKeeps() string {
 	return strings.TrimPrefix(t.why(), t.name)
 }
 
-// mostRefused is how many reasons are said, and how many things are named of each.
+// mostRefused is how many kinds of reasons notAccepted prints.
 const mostRefused = 3
 
-// toAccept says how what can be accepted is, and of the rest why not, and what to do; of what
-// was not tried that -update says it.
+// toAccept says how to accept the results that can be accepted; for the others it says why not and
+// what to do instead. If nothing was tried, it only names the -update command.
 func toAccept(t TB, all []tried) string {
 	refused := refusals(all)
 	can := len(all) - len(refused)
@@ -63,7 +62,7 @@ func toAccept(t TB, all []tried) string {
 	return fmt.Sprintf("to accept it in %d of %d: %s\nin the others it cannot be accepted:\n%s", can, len(all), command, notAccepted(refused))
 }
 
-// whatWas says what was accepted, and of the rest why not, and what to do.
+// whatWas says what was accepted; for the rest it says why not and what to do instead.
 func whatWas(all []tried) string {
 	var b strings.Builder
 	refused := refusals(all)
@@ -84,8 +83,8 @@ func whatWas(all []tried) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// notAccepted says why something is refused and what to do, once of all that are for one
-// reason, and names what is.
+// notAccepted says why something is refused and what to do instead. It prints each kind of reason
+// once, with the name of the first unit it applies to and the name or number of the others.
 func notAccepted(refused []tried) string {
 	var (
 		b     strings.Builder
@@ -135,14 +134,14 @@ func refusals(all []tried) []tried {
 	return slices.DeleteFunc(slices.Clone(all), func(one tried) bool { return one.refused == nil })
 }
 
-// The columns that a line has in what go test prints: all are indented by eight, but for the
-// first, which has the file and the line of the test before it.
+// The columns available to a line in the output of go test. It indents each line by eight columns;
+// the first line also has the file and line of the test before it.
 const (
 	columns      = 80 - 8
 	columnsPlace = 24
 )
 
-// folded is a text as go test prints it on a screen of 80 columns.
+// folded folds a text for the output of go test on a screen of 80 columns.
 func folded(text string) string {
 	place := strings.Repeat("_", columnsPlace) + " "
 	if behind, fits := strings.CutPrefix(safetext.Folded(place+text, columns), place); fits {

@@ -16,28 +16,27 @@ import (
 	"github.com/adkreplay/adkreplay/internal/spans"
 )
 
-// Config says what spans tell, and to whom.
+// Config says what spans contain and where they go.
 type Config struct {
-	// Provider makes the tracer; nil is the global one, as it is when the probe is made.
+	// Provider makes the tracer. Nil means the global provider at the time when the probe is made.
 	Provider trace.TracerProvider
-	// Agent is the name of the agent, gen_ai.agent.name; empty where it has none. Dispatches
-	// that are called in a turn have their own.
+	// Agent is the name of the agent, gen_ai.agent.name; empty if it has none. Dispatches that are
+	// called in a turn have their own names.
 	Agent string
-	// Content has spans hold what was said, which the conventions leave out by default: it
-	// is whatever users wrote, and may be long.
+	// Content makes spans hold what was said. The conventions leave it out by default, because
+	// users write it and it may be long.
 	Content bool
-	// Logs makes the logger that is told the conventions' event of each time that a model was
-	// asked, gen_ai.client.inference.operation.details, in the context of its span. nil is none:
-	// the event says what the span says, and is for those who keep what was said apart from
+	// Logs makes the logger that gets the conventions' event for each request to a model,
+	// gen_ai.client.inference.operation.details, in the context of its span. Nil means no events.
+	// The event says what the span says. It is for programs that keep what was said apart from
 	// spans, or longer.
 	Logs log.LoggerProvider
-	// WithoutHTTP leaves out the spans of what is asked over HTTP of anybody but a model: for
-	// programs whose transports make their own, as otelhttp's do.
+	// WithoutHTTP leaves out the spans of HTTP requests to anything but a model. It is for programs
+	// whose transports make their own spans, such as otelhttp's.
 	WithoutHTTP bool
 }
 
-// NewProbe makes a probe whose spans go where the config says. It may be used by many runs at
-// once.
+// NewProbe returns a probe that makes spans as the config says. Many runs may use it concurrently.
 func NewProbe(c Config) adk.Probe {
 	provider := c.Provider
 	if provider == nil {
@@ -55,7 +54,7 @@ func NewProbe(c Config) adk.Probe {
 
 type probe struct {
 	tracer  trace.Tracer
-	logger  log.Logger // nil where nobody is told of events
+	logger  log.Logger // nil if there are no events
 	options spans.Options
 }
 
@@ -70,19 +69,19 @@ func (p *probe) Observe(adk.RunInfo) adk.Observer {
 type observer struct {
 	tracer trace.Tracer
 	logger log.Logger
-	above  context.Context // of the run
+	above  context.Context // the context of the run
 
-	mu    sync.Mutex // Context asks while others tell
+	mu    sync.Mutex // Context is called concurrently with Tell
 	spans *spans.Builder
-	open  map[int]*openSpan // by their numbers
+	open  map[int]*openSpan // by span number
 }
 
 type openSpan struct {
 	span  trace.Span
-	known int // how many attributes it began with
+	known int // the number of attributes set at the start
 }
 
-// Begin does nothing: nobody is held back.
+// Begin does nothing: this observer blocks no operation.
 func (*observer) Begin(adk.Step) {}
 
 // Park does nothing.
@@ -91,14 +90,15 @@ func (*observer) Park(int, func() bool) {}
 // Resume does nothing.
 func (*observer) Resume(int) {}
 
-// Tell makes of a crossing what it says of spans.
+// Tell updates the spans with a crossing.
 func (o *observer) Tell(x *adk.Crossing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.spans.Take(x)
 }
 
-// Context has user code find the span that it runs in, and notes the one of the run's caller.
+// Context returns a context in which user code finds the span that it runs in. For the run itself,
+// it also records the caller's context.
 func (o *observer) Context(call int, beneath context.Context) context.Context {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,7 +130,7 @@ func (o *observer) Start(s *spans.Span) {
 	o.open[s.Number] = &openSpan{span, len(s.Attributes)}
 }
 
-// End ends a span with all that is known of it.
+// End ends a span with the rest of its attributes.
 func (o *observer) End(s *spans.Span) {
 	open := o.open[s.Number]
 	if open == nil {
@@ -147,7 +147,7 @@ func (o *observer) End(s *spans.Span) {
 	open.span.End(trace.WithTimestamp(s.End))
 }
 
-// Emit tells the logger of an event, in the context of its span.
+// Emit sends an event to the logger, in the context of its span.
 func (o *observer) Emit(within *spans.Span, e spans.Event) {
 	open := o.open[within.Number]
 	if open == nil {
@@ -172,7 +172,7 @@ func keyValues(attributes []spans.Attribute) (all []attribute.KeyValue) {
 	return all
 }
 
-// valueOf is a value as the tracer and the logger have it; null is the empty one.
+// valueOf returns a value in the form of the tracer and the logger. Null is the empty value.
 func valueOf(value any) attribute.Value {
 	switch value := value.(type) {
 	case string:

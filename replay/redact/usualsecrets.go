@@ -1,9 +1,8 @@
 package redact
 
-// UsualSecrets are what nobody wants in a trace: keys of the big providers,
-// tokens, private keys, the fields in which passwords stand, and who somebody is in the
-// turn of a session (SES-31). The rules are the caller's own; add to them what is secret in
-// your house.
+// UsualSecrets returns rules for common secrets: keys of the big providers, tokens, private keys,
+// fields that hold passwords, and the identities in the turn of a session (SES-31). The rules
+// belong to the caller, who can add the secrets of their own systems.
 func UsualSecrets() *Rules {
 	return &Rules{
 		Paths: []string{
@@ -16,7 +15,7 @@ func UsualSecrets() *Rules {
 			"session.auth",
 		},
 		Patterns: []Pattern{
-			// One whose end is missing reaches to the end of the text.
+			// A key without an end reaches to the end of the text.
 			{"private-key", `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[\s\S]*)`},
 			{"jwt", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`},
 			{"aws-key", `\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`},
@@ -31,9 +30,10 @@ func UsualSecrets() *Rules {
 			{"bearer", `(?i)\b(?:bearer|basic) +[A-Za-z0-9._~+/-]{16,}=*`},
 			{"url-password", `[a-z][a-z0-9+.-]{0,20}://[^\s/:@]{0,100}:[^\s/@]{1,200}@`},
 			{"assignment", `(?i:\b(?:password|passwd|passphrase|client_?secret|api_?key|access_?token)["']?[ \t]{0,3}[=:][ \t]{0,3}["']?[^\s"',;&]{4,})` +
-				// Behind another word six, as "has_password": false says none.
+				// After another word, at least six characters, since "has_password": false is no
+				// secret.
 				`|(?i:[_-](?:password|passwd|passphrase|client_?secret|api_?key|access_?token)["']?[ \t]{0,3}[=:][ \t]{0,3}["']?[^\s"',;&]{6,})` +
-				// A variable of the environment, and an option of a command.
+				// Environment variables, and options of commands.
 				`|(?:_(?:PASSWORD|PASSWD|PASS|PWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|ACCESS|PRIVATE)_?KEY)|\bPGPASSWORD|\bREDISCLI_AUTH)=["']?[^\s"',;&]{4,}` +
 				`|--(?:[a-z]{1,20}-)?(?:token|secret|api-key)=["']?[^\s"',;&]{4,}`},
 		},

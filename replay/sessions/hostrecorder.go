@@ -14,9 +14,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
 )
 
-// HostRecorder writes down all that a host does, each in a file of its own: its journal, and
-// a trace a turn. It is a probe for session.Config.Agent, and its Step is for
-// session.Config.Journal. Like its parts it disturbs nothing.
+// HostRecorder records everything that a host does in separate files: its journal, and one trace
+// per turn. It is a probe for session.Config.Agent, and its Step is for session.Config.Journal.
+// Failures do not disturb the host.
 type HostRecorder struct {
 	*replay.Recorder
 	name string
@@ -24,29 +24,31 @@ type HostRecorder struct {
 
 	mu      sync.Mutex
 	turns   int
-	file    io.WriteCloser // of the journal; nil before its first step
+	file    io.WriteCloser // the journal's file; nil before the first step
 	journal *Recorder
 	failure error // why there is no journal
 	closed  bool
 	masks   *masks
-	refused error // of the options: nothing is recorded
+	refused error // error of the options; then nothing is recorded
 }
 
 const journalEnding = ".journal" + corpus.Ending
 
-// RecordHost makes a recorder for a host of a name, which no other has that writes to the
-// same folder. open makes a file: NAME.journal.jsonl, and NAME-1.jsonl and so on in the order
-// in which turns begin. options are those of the traces. What their Redact takes out, the
-// journal does not say either: names and ids of sessions, deliveries and records, where a
-// pattern finds something in them, or a path names the id of a record. What only a path finds
-// elsewhere the journal cannot know. With a path that takes out session.seed nothing is
-// recorded, and Err says so at once.
+// RecordHost returns a recorder for the host with the given name. No other host that writes to the
+// same folder may have that name. open creates a file: NAME.journal.jsonl for the journal, and
+// NAME-1.jsonl and so on for the traces, in the order in which turns begin. options are those of
+// the traces.
 //
-// What a path finds in a turn is looked for in the later turns of the session, as far as this
-// host runs them, unless options say otherwise (replay.RecordOptions.Conversation).
+// What their Redact removes from the traces, it also removes from the journal: names and ids of
+// sessions, deliveries and records, if a pattern matches in them, or if a path names the id of a
+// record. The journal cannot know secrets that a path finds elsewhere. If a path removes
+// session.seed, nothing is recorded, and Err says so immediately.
 //
-// Each host numbers its secrets by itself. So sessions whose names are redacted are not played
-// where journals of several processes lie in one folder, which is told.
+// What a path finds in a turn is also looked for in later turns of the session that this host runs,
+// unless the options say otherwise (replay.RecordOptions.Conversation).
+//
+// Each host numbers its secrets independently. So if one folder has journals of several processes,
+// sessions with redacted names are not replayed, and the report says so.
 func RecordHost(name string, open func(file string) (io.WriteCloser, error), options ...replay.RecordOptions) *HostRecorder {
 	o := optional.First(options)
 	masks, err := newMasks(o.Redact)
@@ -55,7 +57,7 @@ func RecordHost(name string, open func(file string) (io.WriteCloser, error), opt
 	return r
 }
 
-// recordHost is RecordHost with masks that others may share.
+// recordHost is RecordHost with masks that several hosts may share.
 func recordHost(name string, open func(file string) (io.WriteCloser, error), masks *masks, o replay.RecordOptions) *HostRecorder {
 	if o.Conversation == nil {
 		o.Conversation = sessionOf
@@ -74,7 +76,7 @@ func recordHost(name string, open func(file string) (io.WriteCloser, error), mas
 	return r
 }
 
-// sessionOf names the session that a turn is of, by its first crossing; empty for none.
+// sessionOf returns the session that a turn belongs to, according to its first crossing, or "".
 func sessionOf(first *adk.Crossing) string {
 	stash, _ := first.Value.(map[string]any)
 	seed, ok := seedIn(stash)
@@ -102,12 +104,13 @@ func (r *HostRecorder) Step(s session.Step) {
 	}
 }
 
-// Err is why the traces have no footer or were not begun, as of the Recorder, or why nothing
-// is recorded.
+// Err returns why nothing is recorded, or why traces have no footer or were not begun, as the
+// Recorder's Err does.
 func (r *HostRecorder) Err() error { return cmp.Or(r.refused, r.Recorder.Err()) }
 
-// Close writes the journal's footer and closes it, when the host has nothing under way. The
-// error joins what could not be written, of the traces too. A journal without a step is none.
+// Close writes the journal's footer and closes the journal. Call it when the host has nothing in
+// progress. The error joins all failures to write, including those of the traces. Without a step,
+// there is no journal.
 func (r *HostRecorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,19 +14,19 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/outlet"
 )
 
-// InMemory records hosts in the memory of the process: for tests. The zero value is ready.
+// InMemory records hosts in the memory of the process, for tests. The zero value is ready to use.
 type InMemory struct {
-	// Options are those of the traces.
+	// Options are the options of the traces.
 	Options replay.RecordOptions
 
 	mu    sync.Mutex
 	files map[string]*bytes.Buffer
 	hosts map[string]*HostRecorder
-	masks *masks // of all hosts, so that one secret is one placeholder
-	err   error  // of Options: there are no masks, and nothing is recorded
+	masks *masks // shared by all hosts, so that a secret has the same placeholder in all
+	err   error  // of Options; then there are no masks, and nothing is recorded
 }
 
-// Host is the recorder of a host, one for each name.
+// Host returns the recorder of the host with the given name.
 func (m *InMemory) Host(name string) *HostRecorder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +48,7 @@ func (m *InMemory) open(file string) (io.WriteCloser, error) {
 	return outlet.Unclosed(m.files[file]), nil
 }
 
-// Close ends the recorders of all hosts.
+// Close closes the recorders of all hosts.
 func (m *InMemory) Close() (err error) {
 	m.mu.Lock()
 	hosts := maps.Clone(m.hosts)
@@ -59,8 +59,8 @@ func (m *InMemory) Close() (err error) {
 	return err
 }
 
-// Files are what was written, by the names of the files: the caller's own, when the hosts have
-// nothing under way.
+// Files returns a copy of what was written, by file name. Call it when the hosts have nothing in
+// progress.
 func (m *InMemory) Files() map[string][]byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +71,7 @@ func (m *InMemory) Files() map[string][]byte {
 	return files
 }
 
-// Recording is what was written, as if it lay in a folder.
+// Recording returns what was written, as if it were in a folder.
 func (m *InMemory) Recording(folder string) *Recording {
 	files := m.Files()
 	var sources []corpus.Source

@@ -25,7 +25,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Version is that of the journals that this release writes.
+// Version is the version of the journals that this release writes.
 const Version = 1
 
 // header is the first line of a journal.
@@ -33,17 +33,17 @@ type header struct {
 	Kind     string `json:"adkreplay"`
 	Version  int    `json:"version"`
 	Contract int    `json:"contract"`
-	// Numbering names whose numbers placeholders have, where secrets are taken out.
+	// Numbering identifies who numbered the placeholders, if the journal is redacted.
 	Numbering string `json:"numbering,omitempty"`
 }
 
-// footer is the last one.
+// footer is the last line of a journal.
 type footer struct {
 	End    *int64 `json:"end"`
 	SHA256 string `json:"sha256"`
 }
 
-// Recorder writes a journal. One that cannot be written disturbs nothing: Err says why.
+// Recorder writes a journal. A failure to write does not disturb the host: Err returns it.
 type Recorder struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -55,11 +55,11 @@ type Recorder struct {
 	masks *masks
 }
 
-// Record makes a recorder that writes a journal to w, a write a step, with the names and ids that
-// it is told: RecordHost takes out of them what rules say.
+// Record returns a recorder that writes a journal to w, one write per step. It writes names and ids
+// as they are; RecordHost redacts them.
 func Record(w io.Writer) *Recorder { return &Recorder{w: w, sum: sha256.New()} }
 
-// Step writes a step: it is for session.Config.Journal.
+// Step writes a step. It is for session.Config.Journal.
 func (r *Recorder) Step(s session.Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *Recorder) begin() {
 	}
 }
 
-// line writes a line, unless an earlier one could not be written.
+// line writes a line, unless an earlier write failed.
 func (r *Recorder) line(value any) {
 	if r.err != nil {
 		return
@@ -96,8 +96,8 @@ func (r *Recorder) line(value any) {
 	r.err = err
 }
 
-// Close writes the footer. Steps that come later are not written. It gives the first error
-// of writing, as Err does.
+// Close writes the footer. Later steps are ignored. Close returns the first error of writing, as
+// Err does.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ func (r *Recorder) Close() error {
 	return r.err
 }
 
-// Err is why the journal could not be written to its end so far, or nil.
+// Err returns why the journal could not be written completely so far, or nil.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,26 +119,25 @@ func (r *Recorder) Err() error {
 
 // Journal is a journal that was read.
 type Journal struct {
-	// Contract is the revision of the engine's contract that it was written under.
+	// Contract is the revision of the engine's contract under which the journal was written.
 	Contract int
 	Steps    []session.Step
-	// Sealed reports whether it is whole.
+	// Sealed reports whether the journal is complete.
 	Sealed bool
 
-	places []place  // of the steps, where they were read
-	open   []string // the files that are not sealed, where they were read
+	places []place  // of the steps, if they were read
+	open   []string // the files without a footer, if they were read
 }
 
-// place is where a step stands.
+// place is the position of a step.
 type place struct {
 	file string
 	line int
-	// numbering is whose numbers the placeholders of the file have.
+	// numbering identifies who numbered the placeholders of the file.
 	numbering string
 }
 
-// placeOf is where a step stands, by its place among all; the zero place of one that was not
-// read.
+// placeOf returns the place of the step with the given index, or the zero place if it was not read.
 func (j *Journal) placeOf(step int) place {
 	if step < len(j.places) {
 		return j.places[step]
@@ -146,20 +145,19 @@ func (j *Journal) placeOf(step int) place {
 	return place{}
 }
 
-// FormatError says why a file cannot be read as a journal: where, what, and what would be
-// right.
+// FormatError says why a file cannot be read as a journal.
 type FormatError struct {
 	// File is trace.Options.File.
 	File string
 	// Line is the number of the line, from 1.
 	Line int
-	// Fault is the kind of the failure, one of a trace's.
+	// Fault is the kind of failure, one of those of traces.
 	Fault trace.Fault
 	// Reason says what is wrong.
 	Reason string
 }
 
-// Error is the place, the fault and the reason.
+// Error returns the position, the fault and the reason.
 func (e *FormatError) Error() string {
 	place := "line " + strconv.Itoa(e.Line)
 	if e.File != "" {
@@ -168,8 +166,8 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("replay: %s: %s: %s", place, e.Fault.Of("journal"), e.Reason)
 }
 
-// Begins reports whether a file says in its first line that it is a journal, whatever its
-// name. It takes nothing from in, and tells nothing of a file that is compressed.
+// Begins reports whether the first line of a file says that it is a journal, whatever the file's
+// name. It consumes nothing of in. It returns false for a compressed file.
 func Begins(in interface{ Peek(n int) ([]byte, error) }) bool {
 	begin, _ := in.Peek(longestHeader)
 	line, _, ended := bytes.Cut(begin, []byte("\n"))
@@ -177,14 +175,14 @@ func Begins(in interface{ Peek(n int) ([]byte, error) }) bool {
 	return ended && json.Unmarshal(line, &h) == nil && h.Kind == wire.JournalName
 }
 
-// longestHeader is how many bytes the first line of a journal has at most.
+// longestHeader is the maximum length of a journal's first line, in bytes.
 const longestHeader = 4 << 10
 
-// Read reads a journal, within the limits of options for a line, for the steps, which count
-// as crossings do, and for what is held. What is wrong with it is a *FormatError; where that
-// is behind the header, Read gives the steps before it too. One without a footer is not
-// sealed, which is no error, and neither is a last step that ends in the middle: its host was
-// killed, or may still write it. But no step is missing before that.
+// Read reads a journal within the limits of the options: for a line, for the steps, which count as
+// crossings, and for memory. A fault of the journal is a *FormatError; if it is after the header,
+// Read also returns the steps before it. A journal without a footer is not sealed, which is no
+// error. An incomplete last step is no error either, because its host may have been killed, or may
+// still be writing. But if a step is missing before that, it is an error.
 func Read(r io.Reader, options ...trace.Options) (*Journal, error) {
 	in := &reader{lines: bufio.NewReaderSize(r, 16<<10), options: optional.First(options), sum: sha256.New()}
 	if err := in.header(); err != nil {
@@ -208,7 +206,7 @@ func Read(r io.Reader, options ...trace.Options) (*Journal, error) {
 type reader struct {
 	lines   *bufio.Reader
 	options trace.Options
-	number  int // of the line that was read last
+	number  int // of the last line read
 	held    int64
 	sum     hash.Hash
 	journal *Journal
@@ -216,7 +214,8 @@ type reader struct {
 	numbering string
 }
 
-// end is at the end of the file. What no footer vouches for has the numbers of its steps.
+// end handles the end of the file. If there is no footer, it checks the numbers of the steps
+// instead.
 func (r *reader) end() error {
 	j := r.journal
 	if j.Sealed {
@@ -240,7 +239,7 @@ func (r *reader) fail(fault trace.Fault, format string, args ...any) error {
 	return &FormatError{File: r.options.File, Line: r.number, Fault: fault, Reason: fmt.Sprintf(format, args...)}
 }
 
-// next is the next line without its end; empty at the end of the file.
+// next returns the next line without its line end. It returns an empty line at the end of the file.
 func (r *reader) next() ([]byte, error) {
 	r.number++
 	most, beyond := r.options.Bound("line")
@@ -267,7 +266,7 @@ func (r *reader) next() ([]byte, error) {
 	}
 }
 
-// isBegun reports whether a text is the beginning of a line that its writer did not end.
+// isBegun reports whether a text is the beginning of a line that its writer did not finish.
 func isBegun(text []byte) bool {
 	var line json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(&line)
@@ -301,7 +300,7 @@ func (r *reader) add(line []byte) {
 	r.sum.Write([]byte("\n"))
 }
 
-// take takes a line behind the header.
+// take handles a line after the header.
 func (r *reader) take(line []byte) error {
 	j := r.journal
 	if j.Sealed {
@@ -337,10 +336,10 @@ func (r *reader) take(line []byte) error {
 	return nil
 }
 
-// stepMemory is what a step takes that is held, but for its texts.
+// stepMemory is the memory of a step without its texts.
 var stepMemory = int64(reflect.TypeFor[session.Step]().Size() + reflect.TypeFor[place]().Size())
 
-// stepOf reads a line.
+// stepOf parses a line.
 func stepOf(line []byte) (s session.Step, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
@@ -359,8 +358,8 @@ func stepOf(line []byte) (s session.Step, err error) {
 	return s, nil
 }
 
-// Merge brings the journals of hosts together: a session's steps are in order by epoch, and
-// within one by their numbers. What was accepted comes before all others, by Seq.
+// Merge joins the journals of hosts. The steps of each session are ordered by epoch, and within an
+// epoch by their numbers. Acceptances have no epoch, so they come first, ordered by Seq.
 func Merge(journals ...*Journal) *Journal {
 	all := &Journal{Sealed: true}
 	type told struct {
@@ -383,8 +382,8 @@ func Merge(journals ...*Journal) *Journal {
 	return all
 }
 
-// inSession compares steps by their places in their session. Hosts of earlier releases tell that
-// one was erased without an epoch: nothing of it comes after that.
+// inSession compares the positions of steps in their session. Hosts of earlier releases wrote the
+// erasure of a session without an epoch; such a step comes last.
 func inSession(a, b session.Step) int {
 	epoch := func(s session.Step) int64 {
 		if s.Kind == session.StepErased && s.Epoch == 0 {

@@ -12,20 +12,19 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// This file is what a host leaves that was killed: a journal without a footer, and the trace
-// of each turn that it had under way, which ends anywhere. Another host has made the attempt
-// again, or will.
+// This file handles what a killed host leaves: a journal without a footer, and the trace of each
+// turn in progress, which may end anywhere. Another host made the attempt again, or will do so.
 
-// IsCut reports whether a trace of a name ends where its host was killed: whoever verifies
-// traces one by one leaves it out, as Verify does. It is of an attempt that has no end in a
-// journal without a footer. Other traces that end early are damage.
+// IsCut reports whether the trace with the given name ends where its host was killed: it belongs to
+// an attempt without an end in a journal without a footer. Code that verifies traces one by one
+// leaves such a trace out, as Verify does. Other traces that end early are damaged.
 func (r *Recording) IsCut(name string, reading trace.Options) bool {
 	r.Read(reading)
 	return slices.ContainsFunc(r.cut, func(source corpus.Source) bool { return source.Name == name })
 }
 
-// Whole are the traces that no end of a host has cut, as IsCut says: those that can be read one
-// by one. reading says how the traces are read.
+// Whole returns the traces for which IsCut is false, which can be read one by one. reading says how
+// the traces are read.
 func Whole(traces []corpus.Source, recordings []*Recording, reading ...trace.Options) (whole []corpus.Source) {
 	for _, source := range traces {
 		if !slices.ContainsFunc(recordings, func(r *Recording) bool { return r.IsCut(source.Name, optional.First(reading)) }) {
@@ -35,8 +34,9 @@ func Whole(traces []corpus.Source, recordings []*Recording, reading ...trace.Opt
 	return whole
 }
 
-// BrokenOff gives the name of the trace of an attempt that no journal says is over, by the step
-// with which the attempt began; empty of other steps, and where the host has left no trace of it.
+// BrokenOff returns a function that maps the step with which an attempt began to the name of the
+// attempt's trace, if no journal says that the attempt ended. It returns "" for other steps, and if
+// the host left no trace of the attempt.
 func (r *Recording) BrokenOff(reading trace.Options) func(s session.Step) string {
 	r.Read(reading)
 	return func(s session.Step) string {
@@ -47,7 +47,7 @@ func (r *Recording) BrokenOff(reading trace.Options) func(s session.Step) string
 	}
 }
 
-// attemptID names an attempt, of whatever host.
+// attemptID identifies an attempt of any host.
 type attemptID struct {
 	session.DeliveryID
 	number int
@@ -58,14 +58,14 @@ func attemptOf(s session.Step) attemptID {
 	return attemptID{session.DeliveryID{SessionID: s.SessionID, Delivery: s.Delivery}, s.Attempt, s.Epoch}
 }
 
-// untold goes through the traces of turns that no journal says are over, where one has no
-// footer. Those that end early are cut if an attempt had begun that could be theirs; what is of
-// an attempt that nobody has begun is strange: steps were cut away that were told.
+// untold examines the traces of turns that no journal says are over, if a journal has no footer. A
+// trace that ends early is cut if it may belong to an attempt that had begun. A trace of an attempt
+// that no journal has is strange: steps were removed from the journal after they were written.
 func (r *Recording) untold(reading trace.Options) (cut []corpus.Source, strange string) {
 	others := 0
 	told := r.told()
 	r.broken = map[attemptID]string{}
-	var nameless []corpus.Source // which end before they say of what attempt they are
+	var nameless []corpus.Source // traces that end before they show their attempt
 	for _, source := range r.Traces {
 		if told.turns[told.turn(turnOf(source, reading))] {
 			continue
@@ -100,8 +100,8 @@ func (r *Recording) untold(reading trace.Options) (cut []corpus.Source, strange 
 	return append(cut, nameless[:min(len(nameless), spare)]...), strange
 }
 
-// toldAttempts is what journals tell of attempts: which have begun, which of them have no end in
-// a journal without a footer, and the turns of those that have one.
+// toldAttempts is what journals say about attempts: which have begun, which of those have no end in
+// a journal without a footer, and the turns of those that have ended.
 type toldAttempts struct {
 	begun, open map[attemptID]bool
 	turns       map[string]bool
@@ -122,12 +122,12 @@ func (r *Recording) told() toldAttempts {
 	return told
 }
 
-// turn is the id of a turn as journals say it, of how its trace does.
+// turn translates the id of a turn from the form of its trace to that of the journals.
 func (told toldAttempts) turn(id string) string {
 	if told.turns[id] || !isMasked(id) {
 		return id
 	}
-	for other := range told.turns { // of which there is one, or nobody knows which
+	for other := range told.turns { // if several match, any of them may be it
 		if sameTold(other, id) {
 			return other
 		}
@@ -135,8 +135,8 @@ func (told toldAttempts) turn(id string) string {
 	return id
 }
 
-// attempt is an attempt as journals name it, of how a trace does: one that is open, if it may
-// be that.
+// attempt translates an attempt from the form of its trace to that of the journals. If several
+// match, it prefers one that is open.
 func (told toldAttempts) attempt(id attemptID) attemptID {
 	if !isMasked(id.Tenant + id.Session + id.Delivery) {
 		return id
@@ -153,13 +153,15 @@ func (told toldAttempts) attempt(id attemptID) attemptID {
 	return found
 }
 
-// mayBe reports whether an attempt may be that of a trace, as far as redaction has left it.
+// mayBe reports whether an attempt may be that of a trace. Redaction may have removed parts of
+// their names.
 func (id attemptID) mayBe(other attemptID) bool {
 	return id.number == other.number && id.epoch == other.epoch && sameTold(id.Tenant, other.Tenant) &&
 		sameTold(id.Session, other.Session) && sameTold(id.Delivery, other.Delivery)
 }
 
-// attemptIn reads of what attempt a trace is, if it says so, and whether it ends early.
+// attemptIn reads a trace. It returns the trace's attempt, whether the attempt is known, and
+// whether the trace ends early.
 func attemptIn(source corpus.Source, reading trace.Options) (id attemptID, known, early bool) {
 	in, err := source.Open()
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// This file is what redaction means for a journal: which texts of a step it takes secrets out
-// of, and how what is left of them is held against the traces, each of which has numbers of
-// its own.
+// This file redacts journals: it removes secrets from the texts of steps, and compares the
+// remaining texts with the traces, each of which numbers its placeholders itself.
 
-// masks takes secrets out of steps. Nil leaves them as they are, as does one without texts: then
-// they were taken out before.
+// masks removes secrets from steps. A nil masks, or one without texts, leaves steps as they are; in
+// the latter case, the secrets were removed before.
 type masks struct {
 	texts *redacting.Texts
-	// numbering names whose numbers the placeholders have: journals of one numbering have the
-	// same for the same secret. Empty is that of a process with one recorder for all its hosts.
+	// numbering identifies who numbered the placeholders. Journals with the same numbering have the
+	// same placeholder for the same secret. It is empty if a process has one recorder for all its
+	// hosts.
 	numbering string
 }
 
-// newMasks are those of rules; nil without rules.
+// newMasks returns masks for rules, or nil without rules.
 func newMasks(rules *redact.Rules) (*masks, error) {
 	if rules == nil {
 		return nil, nil
@@ -41,7 +41,7 @@ func newMasks(rules *redact.Rules) (*masks, error) {
 	return &masks{texts: redacting.NewTexts(compiled)}, nil
 }
 
-// of numbers on behalf of a host.
+// of returns masks whose numbering is that of a host.
 func (m *masks) of(host string) *masks {
 	if m == nil {
 		return nil
@@ -49,7 +49,7 @@ func (m *masks) of(host string) *masks {
 	return &masks{m.texts, m.texts.Text(host)}
 }
 
-// step is a step without secrets. Digests and words of the format stay, as in traces.
+// step returns a step without secrets. It keeps digests and words of the format, as traces do.
 func (m *masks) step(s session.Step) session.Step {
 	if m == nil || m.texts == nil {
 		return s
@@ -57,15 +57,14 @@ func (m *masks) step(s session.Step) session.Step {
 	for _, text := range []*string{&s.Host, &s.Tenant, &s.Session, &s.Delivery, &s.Turn} {
 		*text = m.texts.Text(*text)
 	}
-	s.Keys = each(s.Keys, func(key string) string { // which is a name a level in a trace
+	s.Keys = each(s.Keys, func(key string) string { // a key is one name per level in a trace
 		return strings.Join(each(strings.Split(key, "."), func(name string) string { return m.texts.Text(name) }), ".")
 	})
 	s.Records = each(s.Records, m.record)
 	return s
 }
 
-// record is how a commit says a record, without secrets: its key is the id that the record has
-// in a trace.
+// record removes secrets from a commit's text of a record. The record's key is its id in a trace.
 func (m *masks) record(text string) string {
 	what, digest := recordOf(text)
 	name, key, _ := strings.Cut(what, " ")
@@ -80,7 +79,7 @@ func (m *masks) record(text string) string {
 	return text
 }
 
-// each is a list with another text for each, and nil for nil.
+// each applies a function to all texts of a list. It returns nil for an empty list.
 func each(list []string, to func(string) string) (other []string) {
 	for _, text := range list {
 		other = append(other, to(text))
@@ -88,20 +87,19 @@ func each(list []string, to func(string) string) (other []string) {
 	return other
 }
 
-// isMasked reports whether a value has what stands for a secret in a redacted trace, whose
-// digest nobody can compare.
+// isMasked reports whether a value contains a placeholder, so that its digest cannot be compared.
 func isMasked[Text ~string | ~[]byte](text Text) bool {
 	return wire.Placeholder.MatchString(string(text))
 }
 
-// isWhollyMasked reports whether nothing is left of a value but what stands for it: it has no
-// version any more, and is no JSON.
+// isWhollyMasked reports whether a value is nothing but a placeholder. It then has no version, and
+// is not JSON.
 func isWhollyMasked(raw json.RawMessage) bool {
 	return wire.Placeholder.FindString(string(raw)) == string(raw) && len(raw) > 0
 }
 
-// isNumberedApart reports whether nobody knows which session is which of those whose names are
-// redacted: several have numbered them, each by itself.
+// isNumberedApart reports whether several hosts numbered the redacted names of sessions
+// independently, so that it is unknown which of these sessions are the same.
 func (j *Journal) isNumberedApart() bool {
 	first := -1
 	for i := range j.Steps {
@@ -118,8 +116,8 @@ func (j *Journal) isNumberedApart() bool {
 	return false
 }
 
-// sameKeys reports whether a journal and a trace may say the same keys, each in the order of
-// how it says them.
+// sameKeys reports whether a journal and a trace may have the same keys, apart from order and
+// redaction.
 func sameKeys(told, left []string) bool {
 	sorted := func(keys []string) []string {
 		return slices.SortedStableFunc(slices.Values(keys), func(a, b string) int {
@@ -129,15 +127,15 @@ func sameKeys(told, left []string) bool {
 	return slices.EqualFunc(sorted(told), sorted(left), sameTold)
 }
 
-// isMaskedSession reports whether the name of a session was redacted.
+// isMaskedSession reports whether the name of a session is redacted.
 func isMaskedSession(id session.SessionID) bool { return isMasked(id.Tenant) || isMasked(id.Session) }
 
-// sameTold reports whether two texts, of a journal and a trace, may be of one: what is redacted
-// in one of them may be any text, since each numbers by itself, and a path may have found it
-// in the trace alone.
+// sameTold reports whether a text of a journal and one of a trace may be the same. A redacted part
+// may be any text, because journal and trace number their placeholders independently, and a path
+// may have found a secret in the trace only.
 func sameTold(a, b string) bool { return a == b || mayBe(a, b) || mayBe(b, a) }
 
-// mayBe reports whether a text is another where that has placeholders.
+// mayBe reports whether a text equals another one, which may have placeholders for parts of it.
 func mayBe(masked, text string) bool {
 	parts := wire.Placeholder.Split(masked, -1)
 	rest, begins := strings.CutPrefix(text, parts[0])

@@ -21,29 +21,30 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Recording is what the hosts of one store have left: their journals, which lie in one
-// folder, and the traces of the turns, which lie there or below it.
+// Recording is what the hosts of one store left: their journals, which are in one folder, and the
+// traces of the turns, which are in that folder or below it.
 type Recording struct {
 	Folder           string
 	Journals, Traces []corpus.Source
-	// Number is the place among the recordings, from 1.
+	// Number is the position among the recordings, from 1.
 	Number int
 
-	journals []*Journal // as they were read
+	journals []*Journal // as read
 	reports  []corpus.JournalReport
-	cut      []corpus.Source // of the traces
+	cut      []corpus.Source // traces that end where their host was killed
 	broken   map[attemptID]string
 }
 
-// Recordings tells journals from traces, by their first lines, and brings together what
-// belongs to one store: journals of one folder are read as one, and a trace is of the nearest
-// folder above it that has a journal. traces are all that are no journals, whether they belong
-// to one or not; what cannot be opened is one of them. Sources are opened, read so far, and
-// closed; a source that is opened once only has to give what can Peek, as bufio.Reader does. A
-// trace from such a source belongs to no journal: who looked for its turn would take it away.
+// Recordings separates journals from traces, by their first lines, and groups them by store. The
+// journals of one folder are one recording, and a trace belongs to the nearest folder above it that
+// has a journal. The result traces has every source that is not a journal, whether or not it
+// belongs to a recording, including sources that cannot be opened. Recordings opens the sources,
+// reads their beginnings, and closes them. If a source can be opened only once, its content must
+// have a method Peek, as bufio.Reader does. A trace from such a source belongs to no recording,
+// because reading the id of its turn would use it up.
 func Recordings(sources []corpus.Source) (recordings []*Recording, traces []corpus.Source) {
 	of := map[string]*Recording{}
-	var kept []corpus.Source // of the traces, which can be opened again
+	var kept []corpus.Source // those of the traces that can be opened again
 	for _, source := range sources {
 		if journal, once := looked(source); !journal {
 			traces = append(traces, source)
@@ -75,7 +76,7 @@ func Recordings(sources []corpus.Source) (recordings []*Recording, traces []corp
 
 func folderOf(name string) string { return path.Dir(filepath.ToSlash(name)) }
 
-// looked reports whether a source is a journal, and whether it can be opened once only.
+// looked reports whether a source is a journal, and whether it can be opened only once.
 func looked(source corpus.Source) (journal, once bool) {
 	content, err := source.Open()
 	if err != nil {
@@ -89,8 +90,8 @@ func looked(source corpus.Source) (journal, once bool) {
 	return Begins(in) || strings.HasSuffix(source.Name, journalEnding) && beginsLate(in), once
 }
 
-// beginsLate reports whether a file has no more than the beginning of a journal's first line:
-// its host was killed before that was written.
+// beginsLate reports whether a file has only the beginning of a journal's first line, because its
+// host was killed while writing it.
 func beginsLate(in interface{ Peek(n int) ([]byte, error) }) bool {
 	begin, err := in.Peek(longestHeader)
 	whole := []byte(fmt.Sprintf(`{"adkreplay":%q`, wire.JournalName))
@@ -98,12 +99,12 @@ func beginsLate(in interface{ Peek(n int) ([]byte, error) }) bool {
 	return err == io.EOF && bytes.Equal(begin[:n], whole[:n]) && !bytes.Contains(begin, []byte("\n"))
 }
 
-// Has reports whether a file of a name is one of the journals.
+// Has reports whether one of the journals has the given name.
 func (r *Recording) Has(name string) bool {
 	return slices.ContainsFunc(r.Journals, func(s corpus.Source) bool { return s.Name == name })
 }
 
-// Size is that of all files, in bytes, as far as it is known.
+// Size returns the size of all files in bytes, as far as it is known.
 func (r *Recording) Size() (size int64) {
 	for _, list := range [][]corpus.Source{r.Journals, r.Traces} {
 		for _, source := range list {
@@ -113,9 +114,9 @@ func (r *Recording) Size() (size int64) {
 	return size
 }
 
-// Read reads the journals, once, and brings them together. What is wrong with one stands in
-// its report; what was read before that is there. One without a footer is no fault where the
-// traces show that its host was killed, or is still at work.
+// Read reads the journals, once, and merges them. If a journal has a fault, its report says so, and
+// the result has what was read before it. A journal without a footer is not faulty if the traces
+// fit a host that was killed, or that is still running.
 func (r *Recording) Read(reading trace.Options) (*Journal, []corpus.JournalReport) {
 	if r.reports == nil {
 		r.read(reading)
@@ -155,14 +156,14 @@ func readSource(source corpus.Source, reading trace.Options) (*Journal, error) {
 	}
 	defer content.Close()
 	j, err := Read(content, reading)
-	if format, ok := errors.AsType[*FormatError](err); ok && format.Fault == trace.FaultTruncated && format.Line == 1 { // named as one, and not begun
+	if format, ok := errors.AsType[*FormatError](err); ok && format.Fault == trace.FaultTruncated && format.Line == 1 { // named as a journal, but not begun
 		return &Journal{open: []string{source.Name}}, nil
 	}
 	return j, err
 }
 
-// Turns are the traces by the ids of their turns, as the journals say them. One that tells no
-// turn is none, and neither are those of which redaction has left the same.
+// Turns returns the traces by the ids of their turns, as the journals write them. It leaves out
+// traces without a turn, and turns whose redacted ids cannot be distinguished.
 func (r *Recording) Turns(reading trace.Options) map[string]corpus.Source {
 	r.Read(reading)
 	told := r.told()
@@ -171,7 +172,7 @@ func (r *Recording) Turns(reading trace.Options) map[string]corpus.Source {
 		id := turnOf(source, reading)
 		if isMasked(id) {
 			id = told.turn(id)
-			twice[id] = twice[id] || turns[id].Open != nil // nobody knows which of them it is
+			twice[id] = twice[id] || turns[id].Open != nil // it is unknown which of them is the turn's
 		}
 		if _, has := turns[id]; !has && id != "" {
 			turns[id] = source
@@ -181,10 +182,10 @@ func (r *Recording) Turns(reading trace.Options) map[string]corpus.Source {
 	return turns
 }
 
-// mostBefore is how many crossings a trace has before its turn is told, and more.
+// mostBefore is more crossings than a trace has before its turn starts.
 const mostBefore = 8
 
-// turnOf is the id of the turn of a trace; empty where it tells none.
+// turnOf returns the id of the turn of a trace, or "" if the trace has none.
 func turnOf(source corpus.Source, reading trace.Options) string {
 	content, err := source.Open()
 	if err != nil {
@@ -202,9 +203,9 @@ func turnOf(source corpus.Source, reading trace.Options) string {
 	return fold.TurnID
 }
 
-// Verify plays the journals with the traces of their turns, as the function Verify does. Of
-// the options Open is not used, and Replayed is asked for the name of a trace. The error is
-// that of ctx.
+// Verify replays the journals with the traces of their turns, as the function Verify does. Of the
+// options, Open is not used, and Replayed is called with the name of a trace. The error is that of
+// ctx.
 func (r *Recording) Verify(ctx context.Context, o Options) (*corpus.SessionsReport, error) {
 	result := &corpus.SessionsReport{Folder: r.Folder, Number: r.Number}
 	var journal *Journal
@@ -241,7 +242,7 @@ func (r *Recording) Verify(ctx context.Context, o Options) (*corpus.SessionsRepo
 	return result, nil
 }
 
-// line is the divergence in a line, with where to read more of it.
+// line describes the divergence in one line, with the name of the trace.
 func (d *Divergence) line(of string) string {
 	text := d.summary()
 	if d.Class == Turn && of != "" {
@@ -250,7 +251,7 @@ func (d *Divergence) line(of string) string {
 	return text
 }
 
-// unjoined are the errors that one joins.
+// unjoined returns the errors that err joins.
 func unjoined(err error) []error {
 	var all interface{ Unwrap() []error }
 	switch {
@@ -265,7 +266,7 @@ func unjoined(err error) []error {
 // mostListed is how many turns without a trace are named.
 const mostListed = 3
 
-// inShort has many turns without a trace in one line.
+// inShort joins the notes on turns without a trace into one line.
 func inShort(notCompared []string) (short []string) {
 	var turns []string
 	for _, what := range notCompared {

@@ -21,19 +21,18 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Rerecord plays the sessions of a recording again with today's host, attempt by attempt, and
-// gives the files of the new recording by their names: what one turn leaves, the next begins
-// with. today gives the host, which is made fresh for each turn and again for a second look at
-// it, and what else of it is live, as for Today. What the deliveries were, which host had them
-// and when, is as recorded; and what no seam makes again, such as a fetch that is not live,
-// says what it said. Sources are opened several times.
+// Rerecord replays the sessions of a recording with today's host, attempt by attempt, and returns
+// the files of the new recording by name. Each turn begins with what the turn before left. today
+// returns the host and what else of it is live, as for Today; it must make the host afresh for each
+// turn, and again for a second run of a turn. What was delivered, to which host and when, stays as
+// recorded, and so does the result of every seam that is not live, such as a fetch. Sources are
+// opened several times.
 //
-// The new recording is given only if it verifies. An error says that there is none, and why: a
-// file that cannot be read, or does not fit the others, a turn that replay.Rerecord refuses, as
-// one that is redacted without Live.Redact, one that is another when it is run again, as far as
-// Live.Twice has that done, one that has no trace, or one that comes to its
-// output where it did not, or the other way round, since what hosts do then stands in no
-// recording.
+// Rerecord returns the new recording only if it verifies. Otherwise the error says why: a file
+// cannot be read or does not fit the others; replay.Rerecord refuses a turn, for example a redacted
+// one without Live.Redact; a turn varies when it is run again, as far as Live.Twice has that done;
+// a turn has no trace; or a turn reaches its output and did not before, or the other way round,
+// because no recording has what hosts do then.
 func (r *Recording) Rerecord(ctx context.Context, today func() (*session.Host, replay.Live), reading trace.Options) (map[string][]byte, error) {
 	journal, reports := r.Read(reading)
 	for _, one := range reports {
@@ -63,7 +62,7 @@ func (r *Recording) Rerecord(ctx context.Context, today func() (*session.Host, r
 	return again.files, again.verified(ctx)
 }
 
-// rerecording is a recording that is made again.
+// rerecording is a recording that is being made again.
 type rerecording struct {
 	turns    map[string]corpus.Source
 	today    func() (*session.Host, replay.Live)
@@ -72,15 +71,15 @@ type rerecording struct {
 	sessions map[session.SessionID]*progress
 }
 
-// progress is how far a session has come.
+// progress is the state of a session during the rerecording.
 type progress struct {
-	// was and values are those that the session holds, as recorded and now.
+	// was holds the session's recorded values, and values those of now.
 	was, values map[string]session.Value
-	// before and after are what the last turn has left, as recorded and now.
+	// before is what the last turn left when recorded, and after what it leaves now.
 	before, after *leavings
 }
 
-// step has a step say what is so now.
+// step changes a step to what happens now.
 func (a *rerecording) step(ctx context.Context, s *session.Step) error {
 	p := a.sessions[s.SessionID]
 	if p == nil {
@@ -106,8 +105,8 @@ func (a *rerecording) step(ctx context.Context, s *session.Step) error {
 	return nil
 }
 
-// bag is the digest of the values. Where they are those that were recorded it is as recorded:
-// nobody knows that of what is redacted.
+// bag returns the digest of the values. If they are the recorded values, it is the recorded digest,
+// because the digest of redacted values cannot be computed.
 func (p *progress) bag(recorded string) string {
 	if reflect.DeepEqual(p.was, p.values) {
 		return recorded
@@ -135,7 +134,7 @@ func (a *rerecording) turn(ctx context.Context, p *progress, id string) error {
 	values := maps.Clone(p.values)
 	for key, recorded := range begun.values {
 		if now, has := values[key]; has && reflect.DeepEqual(now, p.was[key]) {
-			values[key] = recorded // with the numbers that this trace has for what is redacted
+			values[key] = recorded // with this trace's numbers in its placeholders
 		}
 	}
 	afresh := func() (replay.Live, error) {
@@ -154,7 +153,7 @@ func (a *rerecording) turn(ctx context.Context, p *progress, id string) error {
 	return p.leaves(old, again)
 }
 
-// leaves notes what a turn has left, as recorded and now.
+// leaves records what a turn left before and leaves now.
 func (p *progress) leaves(old, again *trace.Trace) (err error) {
 	if endsInOutput(old) != endsInOutput(again) {
 		return errors.New("its turn does not end as it did, with an answer or without: record the session again")
@@ -174,7 +173,7 @@ func (p *progress) leaves(old, again *trace.Trace) (err error) {
 	return err
 }
 
-// endsInOutput reports whether a turn came to its output, where the host merges (SES-19).
+// endsInOutput reports whether a turn reached its output, where the host merges (SES-19).
 func endsInOutput(t *trace.Trace) bool {
 	for _, x := range t.All() {
 		if x.Kind == adk.KindCall && x.Seam.Label == adk.LabelTurnOutput && x.Seam.Name == "session-merge" {
@@ -184,7 +183,7 @@ func endsInOutput(t *trace.Trace) bool {
 	return false
 }
 
-// opened is what somebody makes of a source.
+// opened opens a source and returns what read makes of it.
 func opened[T any](source corpus.Source, read func(io.Reader) (T, error)) (made T, err error) {
 	in, err := source.Open()
 	if err != nil {
@@ -194,8 +193,9 @@ func opened[T any](source corpus.Source, read func(io.Reader) (T, error)) (made 
 	return read(in)
 }
 
-// records are what the commit writes now. A collection of which the commit wrote nothing
-// though the turn did is one that is written at once.
+// records returns the records that the commit writes now. If the recorded turn wrote to a
+// collection and the recorded commit has no record of it, the collection is written immediately,
+// and the commit has none now either.
 func (p *progress) records(recorded []string) (all []string) {
 	atOnce := map[string]bool{}
 	for _, w := range p.before.writes {
@@ -220,7 +220,7 @@ func (p *progress) records(recorded []string) (all []string) {
 	return all
 }
 
-// isOf reports whether a commit says a write with this record.
+// isOf reports whether a record of a commit is the given write.
 func isOf(record, write string) bool {
 	what, _ := recordOf(record)
 	return sameTold(what, write)
@@ -231,7 +231,7 @@ func collectionOf(write string) string {
 	return name
 }
 
-// journals writes the journals again, each with its steps in their order, and its footer if it
+// journals writes the journals again, each with its steps in their order, and with a footer if it
 // had one.
 func (a *rerecording) journals(all *Journal) error {
 	of := map[string][]int{}
@@ -258,7 +258,7 @@ func (a *rerecording) journals(all *Journal) error {
 	return nil
 }
 
-// verified is why the new recording is none.
+// verified returns an error if the new recording does not verify.
 func (a *rerecording) verified(ctx context.Context) error {
 	var sources []corpus.Source
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
@@ -280,9 +280,9 @@ func (a *rerecording) verified(ctx context.Context) error {
 	return nil
 }
 
-// bodyOf is a record as a commit writes it; nil where there is none.
+// bodyOf returns a record in the form in which a commit writes it, or nil if there is none.
 func bodyOf(record adk.Record) (json.RawMessage, error) {
-	if marshaler, ok := record.(json.Marshaler); ok { // whose own text it is, as it stands
+	if marshaler, ok := record.(json.Marshaler); ok { // it is the record's own text, unchanged
 		return marshaler.MarshalJSON()
 	}
 	return nil, nil

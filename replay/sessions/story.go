@@ -16,21 +16,21 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// ToldStep is a step of a journal as a person reads it.
+// ToldStep is a step of a journal in the form in which people read it.
 type ToldStep struct {
 	session.Step
-	// Journal and Line are where it stands, of a journal that was read from a file.
+	// Journal and Line are the position of the step, if the journal was read from a file.
 	Journal string `json:"journal,omitempty"`
 	Line    int    `json:"line,omitempty"`
-	// Trace is the name of the trace of its turn, where it has one.
+	// Trace is the name of the trace of the step's turn, if there is one.
 	Trace string `json:"trace,omitempty"`
-	// Text is the step in a line, indented below what it belongs to.
+	// Text describes the step in one line, indented below what it belongs to.
 	Text string `json:"text"`
 }
 
-// Story gives the steps of a journal as a person reads them: session by session, what was
-// accepted, and then epoch by epoch what the host that had it did. traceOf gives the name of
-// a turn's trace, empty where there is none; it may be nil.
+// Story iterates over the steps of a journal in the form in which people read it: for each session,
+// what was accepted, and then for each epoch what its host did. traceOf returns the name of a
+// turn's trace, or "" if there is none; it may be nil.
 func (j *Journal) Story(traceOf func(turn string) string) iter.Seq[*ToldStep] {
 	return func(yield func(*ToldStep) bool) {
 		merged := Merge(j)
@@ -48,8 +48,8 @@ func (j *Journal) Story(traceOf func(turn string) string) iter.Seq[*ToldStep] {
 	}
 }
 
-// WriteStory writes the story, with a line above each session that says which it is. Where
-// time has passed since the line above, the line says how much since the session's first.
+// WriteStory writes the story. A line above each session names it. If time has passed since the
+// previous line, a line shows the time since the session's first step.
 func WriteStory(w io.Writer, j *Journal, traceOf func(turn string) string) error {
 	var first, last session.Step
 	for told := range j.Story(traceOf) {
@@ -71,8 +71,8 @@ func WriteStory(w io.Writer, j *Journal, traceOf func(turn string) string) error
 	return nil
 }
 
-// WriteTranscript writes the story of a recording, and below it the transcript of each turn,
-// in the story's order. It names traces by what their names have after the folder's.
+// WriteTranscript writes the story of a recording, followed by the transcript of each turn in the
+// order of the story. It uses the base names of the traces.
 func (r *Recording) WriteTranscript(w io.Writer, reading trace.Options) error {
 	journal, reports := r.Read(reading)
 	turns := r.Turns(reading)
@@ -106,7 +106,7 @@ func writeTurn(w io.Writer, source corpus.Source, reading trace.Options) error {
 	return transcript.Write(w, content, reading)
 }
 
-// nameOf is a session as a person reads it.
+// nameOf returns the name of a session in the form in which people read it.
 func nameOf(id session.SessionID) string {
 	name := safetext.PlainName(id.Session)
 	if id.Tenant != "" {
@@ -115,10 +115,10 @@ func nameOf(id session.SessionID) string {
 	return name
 }
 
-// digits are how many of a digest a person is shown.
+// digits is how many digits of a digest are shown.
 const digits = 8
 
-// text says the step.
+// text describes the step.
 func (t *ToldStep) text() string {
 	of := safetext.PlainName(t.Delivery)
 	switch t.Kind {
@@ -149,7 +149,7 @@ func (t *ToldStep) text() string {
 	return string(t.Kind)
 }
 
-// turn says what became of an attempt's turn.
+// turn describes the result of an attempt's turn.
 func (t *ToldStep) turn() string {
 	if t.Turn == "" {
 		return "no turn"
@@ -166,7 +166,7 @@ func (t *ToldStep) turn() string {
 	return text
 }
 
-// commit says what was committed.
+// commit describes what was committed.
 func (t *ToldStep) commit() string {
 	text := fmt.Sprintf("committed revision %d, values %.*s", t.Revision, digits, t.Bag)
 	if len(t.Keys) > 0 {

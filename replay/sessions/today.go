@@ -16,22 +16,22 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// hostSeams are what is a host's own in a turn: where it is not live, values are set to what
-// was recorded, whatever live code has made of them.
+// hostSeams are the host's own seams in a turn. If they are not live, values are set to what was
+// recorded, whatever live code made of them.
 var hostSeams = []string{"turn-input/session-*", "dispatch-input/session-*", "turn-output/session-*"}
 
-// Today is live with a host of today in it, for the trace of one of its turns: its config is
-// the host's agent, its turn what the host begins with, of the seed and the values that stand
-// in the trace, and the prompt, the stash and the host's own middlewares are live, and so the
-// channel and the providers. An error says that the trace is none of a session's turn, or that
-// the host does not begin it.
+// Today returns live for the trace of one turn of today's host. Its config is the host's agent. Its
+// turn is what the host begins with, given the seed and the values in the trace. The prompt, the
+// stash and the host's own middlewares are live, and so are the channel and the providers. Today
+// returns an error if the trace is not one of a session's turn, or if the host does not begin the
+// turn.
 func Today(host *session.Host, live replay.Live, recorded io.Reader, reading ...trace.Options) (replay.Live, error) {
 	r, err := trace.NewReader(recorded, reading...)
 	if err != nil {
 		return live, err
 	}
 	var first *adk.Crossing
-	for n := 0; n < mostBefore && first == nil; n++ { // a cancel may come before it
+	for n := 0; n < mostBefore && first == nil; n++ { // a cancel may come before the call
 		line, err := r.Next()
 		if err != nil {
 			return live, err
@@ -47,7 +47,7 @@ func Today(host *session.Host, live replay.Live, recorded io.Reader, reading ...
 	return begun.live(host, live, begun.values)
 }
 
-// live is Today for an attempt that begins with values.
+// live is Today for an attempt that begins with the given values.
 func (b beginning) live(host *session.Host, live replay.Live, values map[string]session.Value) (replay.Live, error) {
 	if host == nil {
 		return live, errors.New("sessions: there is no host of today: want the one that session.NewHost makes, with the agent and the channels of its sessions")
@@ -62,20 +62,20 @@ func (b beginning) live(host *session.Host, live replay.Live, values map[string]
 	return live, nil
 }
 
-// own is what lies below session in the stash.
+// own returns what is below session in the stash.
 func (b beginning) own() map[string]any {
 	own, _ := b.raw.Stash["session"].(map[string]any)
 	return own
 }
 
-// payload is that of the delivery.
+// payload returns the payload of the delivery.
 func (b beginning) payload() json.RawMessage {
 	payload, _ := b.own()["payload"].(json.RawMessage)
 	return payload
 }
 
-// today is what a host begins the attempt with, where the session has these values. What
-// providers have kept of the last commit is as recorded.
+// today returns what a host begins the attempt with if the session has the given values. What
+// providers kept of the last commit is as recorded.
 func (b beginning) today(host *session.Host, values map[string]session.Value) (raw adk.RawTurn, err error) {
 	var who struct{ Current, Initiator json.RawMessage }
 	auth, _ := b.own()["auth"].(json.RawMessage)
@@ -90,7 +90,7 @@ func (b beginning) today(host *session.Host, values map[string]session.Value) (r
 	for name, leaf := range snapshots {
 		l.Snapshots[name], _ = leaf.(json.RawMessage)
 	}
-	hidden := map[string]json.RawMessage{} // leaves of which nobody knows more
+	hidden := map[string]json.RawMessage{} // values of which only the placeholder is known
 	for key, value := range values {
 		if isWhollyMasked(value.Body) {
 			hidden[key] = value.Body
@@ -102,12 +102,12 @@ func (b beginning) today(host *session.Host, values map[string]session.Value) (r
 		hide(raw.Stash, "session.context."+key, leaf)
 	}
 	if own, ok := raw.Stash["session"].(map[string]any); ok && masked {
-		own["auth"] = auth // nobody knows more of it
+		own["auth"] = auth // only the placeholder is known
 	}
 	return raw, err
 }
 
-// hide puts a leaf at a path of a stash where there is one.
+// hide replaces the leaf at a path of a stash, if there is one.
 func hide(stash map[string]any, path string, leaf json.RawMessage) {
 	name, below, deeper := strings.Cut(path, ".")
 	if deeper {

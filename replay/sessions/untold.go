@@ -6,10 +6,10 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// This file is what follows where a host did something and could not tell: its process ended,
-// or nobody answered it. What a later host has read shows how it was.
+// This file infers steps that a host took but could not write, because its process ended or it got
+// no answer. What a later host read shows what happened.
 
-// untoldAcceptance takes a delivery for accepted that steps are told of.
+// untoldAcceptance treats a delivery as accepted because there are steps about it.
 func (p *player) untoldAcceptance(s session.Step) *delivered {
 	d := &delivered{id: s.Delivery, seq: s.Seq}
 	p.accept(d)
@@ -17,8 +17,8 @@ func (p *player) untoldAcceptance(s session.Step) *delivered {
 	return d
 }
 
-// untoldEnd takes an attempt that is open for committed where a later host has read what it has
-// left, and for failed where one has gone on behind it with what was before.
+// untoldEnd treats an open attempt as committed if a later host read what the attempt left, and as
+// failed if a later host went on after it with the state from before.
 func (p *player) untoldEnd(s session.Step) {
 	d := p.deliveries[p.begun.Seq]
 	if !p.open || d == nil || p.begun.Epoch >= s.Epoch || s.Seq <= d.seq {
@@ -30,7 +30,7 @@ func (p *player) untoldEnd(s session.Step) {
 		p.untold("failed", d.id, "why")
 	case s.Revision == p.loaded.Revision+1 && p.attempt.Kind == session.StepRan:
 		if p.blind = p.blind || p.last == nil; p.last != nil {
-			_, p.loaded.Values = p.left() // which are held against what was read
+			_, p.loaded.Values = p.left() // they are compared with what was read
 		}
 		d.settled, p.loaded.Revision = true, s.Revision
 		p.report.Commits++

@@ -21,36 +21,36 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Class is where a journal and its traces part.
+// Class is the kind of a divergence between a journal and its traces.
 type Class string
 
 // The classes.
 const (
-	Hydrate Class = "hydrate" // an attempt begins with another state than the one so far
-	Turn    Class = "turn"    // its turn does something else
-	Commit  Class = "commit"  // what was committed is not what the turn has left
-	Order   Class = "order"   // steps come where none should
+	Hydrate Class = "hydrate" // an attempt begins with a state that differs from the one so far
+	Turn    Class = "turn"    // its turn differs
+	Commit  Class = "commit"  // what was committed differs from what the turn left
+	Order   Class = "order"   // a step comes where it must not
 )
 
-// Divergence is the first difference of a session.
+// Divergence is the first difference in a session.
 type Divergence struct {
 	Class    Class
 	Delivery session.DeliveryID
 	Attempt  int
-	// TurnID is the id of the step's turn, where it names one.
+	// TurnID is the id of the step's turn, if it has one.
 	TurnID string
-	// Step is where in the merged journal, from 1, and Journal and Line where that stands, of
-	// a journal that was read from a file.
+	// Step is the number of the step in the merged journal, from 1. Journal and Line are its
+	// position, if the journal was read from a file.
 	Step    int
 	Journal string
 	Line    int
-	// Says is what differs, in words.
+	// Says describes the difference in words.
 	Says string
-	// Turn is what the replay of the turn has found, of that class.
+	// Turn is the report of the turn's replay, for a divergence of class Turn.
 	Turn *replay.Report
 }
 
-// String says the divergence in words.
+// String describes the divergence in words.
 func (d *Divergence) String() string {
 	text := d.summary()
 	if d.Turn != nil {
@@ -59,7 +59,7 @@ func (d *Divergence) String() string {
 	return text
 }
 
-// summary is the divergence without what the replay of its turn has found.
+// summary describes the divergence without the report of its turn.
 func (d *Divergence) summary() string {
 	where := fmt.Sprintf("step %d", d.Step)
 	if d.Journal != "" {
@@ -75,41 +75,42 @@ func (d *Divergence) summary() string {
 	return safetext.Lines(fmt.Sprintf("%s at %s, %s: %s", d.Class, where, of, d.Says))
 }
 
-// Report is what a replay of a journal has found.
+// Report is the result of replaying a journal.
 type Report struct {
-	// Sessions, Commits and Attempts are how many were played.
+	// Sessions, Commits and Attempts count what was replayed.
 	Sessions, Commits, Attempts int
-	// Untraced are how many attempts have no trace of their turn.
+	// Untraced is the number of attempts without a trace of their turn.
 	Untraced int
-	// Divergences are the first of each session that has one.
+	// Divergences holds the first divergence of each session that has one.
 	Divergences []*Divergence
-	// NotCompared says what could not be held against the journal.
+	// NotCompared says what could not be compared with the journal.
 	NotCompared []string
 }
 
-// Options say how a journal is played.
+// Options say how a journal is replayed.
 type Options struct {
-	// Open gives the trace of a turn, by the turn's id; nil where there is none, whose
-	// attempt is then not compared. It is called once for each. Required.
+	// Open returns the trace of the turn with the given id. It returns nil if there is none; the
+	// attempt is then not compared. It is called once per turn. Required.
 	Open func(turn string) (io.ReadCloser, error)
-	// Replayed gives what a replay of the turn has found already, with these seams live; nil
-	// where there was none, and the turn is replayed. Nil is none of any turn.
+	// Replayed returns the report of a replay of the turn that was made before, with the same seams
+	// live. It returns nil if there is none; Verify then replays the turn. If Replayed is nil,
+	// Verify replays all turns.
 	Replayed func(turn string) *replay.Report
-	// Reading is how traces are read.
+	// Reading says how traces are read.
 	Reading trace.Options
-	// Host is today's host. The raw turn of each attempt has to be what it begins with.
-	// Nil leaves that out.
+	// Host is today's host. The raw turn of each attempt must be what it begins with. Nil skips
+	// this check.
 	Host *session.Host
 	// Live says which seams of the turns are today's code.
 	Live replay.Live
 }
 
-// AsRecorded is for Options.Replayed: it takes each turn for one that did the same again, so
-// that the journal alone is held against the traces, and nothing runs.
+// AsRecorded is for Options.Replayed. It treats each turn as one that replays without a difference,
+// so that only the journal is compared with the traces, and no code runs.
 func AsRecorded(string) *replay.Report { return &replay.Report{} }
 
-// Verify plays a journal. An error joins what kept traces from being read, or replayed: their
-// sessions are played as far as that, and the others to their ends.
+// Verify replays a journal. The error joins the reasons why traces could not be read or replayed.
+// The sessions of such traces are replayed up to that point, and all other sessions completely.
 func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 	report := &Report{}
 	players := map[session.SessionID]*player{}
@@ -145,7 +146,7 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 			p.over = true
 		}
 	}
-	for _, step := range j.Steps { // in the order of the sessions
+	for _, step := range j.Steps { // this visits the sessions in order
 		if p := players[step.SessionID]; !p.over {
 			p.over = true
 			if found, at := p.acceptedTwice(); found != nil {
@@ -162,7 +163,7 @@ func Verify(ctx context.Context, j *Journal, o Options) (*Report, error) {
 	return report, errors.Join(unplayed...)
 }
 
-// diverges notes a divergence at a step.
+// diverges adds a divergence at a step.
 func (r *Report) diverges(found *Divergence, j *Journal, at int) {
 	s, place := &j.Steps[at], j.placeOf(at)
 	found.Step, found.Journal, found.Line, found.Attempt = at+1, place.file, place.line, s.Attempt
@@ -171,55 +172,55 @@ func (r *Report) diverges(found *Divergence, j *Journal, at int) {
 	r.Divergences = append(r.Divergences, found)
 }
 
-// player plays one session.
+// player replays one session.
 type player struct {
 	report  *Report
 	options Options
 	journal *Journal
-	step    int // that is played, its place in the journal
+	step    int // the index in the journal of the current step
 	loaded  session.Loaded
-	// deliveries are those that were accepted, by their numbers: an id that comes again after
-	// a purge is a new delivery, with a number of its own. Latest are the last of each id.
+	// deliveries holds the accepted deliveries by number. An id that occurs again after a purge is
+	// a new delivery with a number of its own. latest holds the last delivery of each id.
 	deliveries map[int64]*delivered
 	latest     map[string]*delivered
-	// unsettled are those that are not settled, and some that are, by seq: the first is at its
-	// turn.
+	// unsettled holds, by seq, the deliveries that are not settled, and some that are. The first
+	// unsettled one is next.
 	unsettled []*delivered
 	over      bool
-	// open says that nobody has told how the attempt that begun says ended.
+	// open is true if no step says how the attempt begun ended.
 	open bool
-	// begun is the last attempt that began, and attempt the last one whose turn is over, as
-	// their steps say them.
+	// begun is the step of the last attempt that began, and attempt that of the last attempt whose
+	// turn is over.
 	begun, attempt session.Step
-	// last is what the attempt under way has left; nil where it has no trace.
+	// last is what the current attempt left; nil if it has no trace.
 	last *leavings
-	// blind says that the values are not known: a turn that committed has no trace.
+	// blind is true if the values are unknown, because a turn that committed has no trace.
 	blind bool
-	// masked says that some are known by what stands for them in a redacted trace.
+	// masked is true if some values are known only by the placeholder in a redacted trace.
 	masked bool
 }
 
-// delivered is what is known of a delivery.
+// delivered is what is known about a delivery.
 type delivered struct {
 	id      string
 	seq     int64
 	payload string
 	settled bool
-	step    int // that says so first, its place in the journal
+	step    int // the index in the journal of the step that accepted it first
 }
 
 func diverged(class Class, format string, args ...any) *Divergence {
 	return &Divergence{Class: class, Says: fmt.Sprintf(format, args...)}
 }
 
-// ofAttempts are the steps of attempts, each of which is one at a delivery.
+// ofAttempts are the steps of attempts, each of which is an attempt at a delivery.
 var ofAttempts = []session.StepKind{session.StepHydrated, session.StepRan, session.StepCommitted, session.StepDropped, session.StepFailed}
 
-// play plays a step.
+// play handles a step.
 func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) {
 	d := p.deliveries[s.Seq]
 	if s.Kind == session.StepAccepted {
-		switch { // equal steps say one thing
+		switch { // a step equal to an earlier one adds nothing
 		case d == nil:
 		case !sameTold(d.id, s.Delivery):
 			return diverged(Order, "%s was accepted under that number", safetext.Quoted(d.id)), nil
@@ -263,7 +264,7 @@ func (p *player) play(ctx context.Context, s session.Step) (*Divergence, error) 
 	return nil, nil
 }
 
-// accept takes a delivery, mostly the last.
+// accept adds a delivery, which is usually the last.
 func (p *player) accept(d *delivered) {
 	d.step = p.step
 	p.deliveries[d.seq] = d
@@ -274,9 +275,9 @@ func (p *player) accept(d *delivered) {
 	p.unsettled = slices.Insert(p.unsettled, at, d)
 }
 
-// acceptedTwice is the divergence of an id that has come again while the delivery of before was
-// not settled, and where that stands. Where a journal has no footer, that one may have been
-// settled, and nobody has told; ids that are redacted may be of two.
+// acceptedTwice returns a divergence, and the step of it, if an id was accepted again while the
+// earlier delivery was not settled. It ignores journals without a footer, because the settlement
+// may not have been written, and redacted ids, because they may be different ids.
 func (p *player) acceptedTwice() (found *Divergence, step int) {
 	of := map[string]*delivered{}
 	for _, seq := range slices.Sorted(maps.Keys(p.deliveries)) {
@@ -289,15 +290,16 @@ func (p *player) acceptedTwice() (found *Divergence, step int) {
 	return nil, 0
 }
 
-// isOver reports whether a delivery had come again, as another one, when this step was told: a
-// file has its lines in the order in which they were written, and a step of none stands nowhere.
+// isOver reports whether the id of a delivery had been accepted again, as another delivery, before
+// the current step was written. It compares lines of the same file, which are in the order of
+// writing.
 func (p *player) isOver(d *delivered) bool {
 	latest := p.latest[d.id]
 	then, now := p.journal.placeOf(latest.step), p.journal.placeOf(p.step)
 	return latest.seq > d.seq && !isMasked(d.id) && then.file == now.file && 0 < then.line && then.line < now.line
 }
 
-// next is the delivery that is at its turn; nil where all are settled.
+// next returns the delivery whose turn it is, or nil if all are settled.
 func (p *player) next() *delivered {
 	for len(p.unsettled) > 0 && p.unsettled[0].settled {
 		p.unsettled = p.unsettled[1:]
@@ -308,7 +310,7 @@ func (p *player) next() *delivered {
 	return p.unsettled[0]
 }
 
-// hydrated holds what was read for an attempt against the state so far.
+// hydrated compares what was read for an attempt with the state so far.
 func (p *player) hydrated(s session.Step, d *delivered) *Divergence {
 	p.untoldEnd(s)
 	p.last, p.attempt, p.begun, p.open = nil, session.Step{}, s, true
@@ -326,14 +328,14 @@ func (p *player) hydrated(s session.Step, d *delivered) *Divergence {
 	return nil
 }
 
-// leavings is what a trace says that its turn has left.
+// leavings is what a turn left, according to its trace.
 type leavings struct {
 	begun, values map[string]session.Value
 	writes        []string
-	bodies        []json.RawMessage // of the writes; nil of a delete
+	bodies        []json.RawMessage // the bodies of the writes; nil for a delete
 }
 
-// ran holds the trace of an attempt against the state so far, and replays it.
+// ran compares the trace of an attempt with the state so far, and replays it.
 func (p *player) ran(ctx context.Context, s session.Step, d *delivered) (*Divergence, error) {
 	p.report.Attempts++
 	p.attempt = s
@@ -373,7 +375,7 @@ func (p *player) ran(ctx context.Context, s session.Step, d *delivered) (*Diverg
 
 const noTrace = ", which has no trace"
 
-// follows holds an attempt whose turn is over against the one that began last.
+// follows checks that an attempt whose turn is over is the one that began last.
 func (p *player) follows(s session.Step) *Divergence {
 	if b := p.begun; b.Delivery != s.Delivery || b.Attempt != s.Attempt || b.Epoch != s.Epoch {
 		return diverged(Order, "this attempt was not begun just before")
@@ -381,7 +383,7 @@ func (p *player) follows(s session.Step) *Divergence {
 	return nil
 }
 
-// read reads the trace of a turn; nil where there is none.
+// read reads the trace of a turn, or returns nil if there is none.
 func (p *player) read(turn string) (t *trace.Trace, err error) {
 	r, err := p.options.Open(turn)
 	if err != nil || r == nil {
@@ -391,7 +393,7 @@ func (p *player) read(turn string) (t *trace.Trace, err error) {
 	return t, errors.Join(err, r.Close())
 }
 
-// replayed is what a replay of the turn has found.
+// replayed returns the report of a replay of the turn.
 func (p *player) replayed(ctx context.Context, turn string, t *trace.Trace) (*replay.Report, error) {
 	if p.options.Replayed != nil {
 		if report := p.options.Replayed(turn); report != nil {
@@ -405,14 +407,14 @@ func (p *player) replayed(ctx context.Context, turn string, t *trace.Trace) (*re
 	return replay.Verify(ctx, &lines, p.options.Live, p.options.Reading)
 }
 
-// beginning is what a turn has begun with.
+// beginning is what a turn began with.
 type beginning struct {
 	raw    adk.RawTurn
 	seed   session.Seed
 	values map[string]session.Value
 }
 
-// firstCall is the first call in a trace, nil where there is none. A cancel may come before
+// firstCall returns the first call in a trace, or nil if there is none. A cancel may come before
 // it.
 func firstCall(t *trace.Trace) *adk.Crossing {
 	for _, line := range t.All() {
@@ -423,7 +425,7 @@ func firstCall(t *trace.Trace) *adk.Crossing {
 	return nil
 }
 
-// beginningOf is what the first call of a trace says; it may be nil.
+// beginningOf returns what the first call of a trace says. The call may be nil.
 func beginningOf(x *adk.Crossing) (b beginning, err error) {
 	if x == nil {
 		return b, errors.New("the trace has no raw turn")
@@ -438,14 +440,14 @@ func beginningOf(x *adk.Crossing) (b beginning, err error) {
 	return b, nil
 }
 
-// seedIn is the seed in a stash, if there is one.
+// seedIn returns the seed in a stash, if there is one.
 func seedIn(stash map[string]any) (seed session.Seed, ok bool) {
 	own, _ := stash["session"].(map[string]any)
 	raw, _ := own["seed"].(json.RawMessage)
 	return seed, json.Unmarshal(raw, &seed) == nil
 }
 
-// valuesIn gives the session's values in a stash, by their keys.
+// valuesIn returns the session's values in a stash by their keys.
 func valuesIn(stash map[string]any) map[string]session.Value {
 	values := map[string]session.Value{}
 	own, _ := stash["session"].(map[string]any)
@@ -469,7 +471,7 @@ func valuesIn(stash map[string]any) map[string]session.Value {
 	return values
 }
 
-// begins holds the raw turn of a trace against the state so far.
+// begins compares the raw turn of a trace with the state so far.
 func (p *player) begins(s session.Step, d *delivered, b beginning) *Divergence {
 	seed := b.seed
 	named := sameTold(seed.Tenant, s.Tenant) && sameTold(seed.Session, s.Session) && sameTold(seed.Delivery, s.Delivery)
@@ -479,7 +481,7 @@ func (p *player) begins(s session.Step, d *delivered, b beginning) *Divergence {
 	if d.payload != "" && !isMasked(b.payload()) && (session.Delivery{Payload: b.payload()}).Digest() != d.payload {
 		return diverged(Hydrate, "the payload is another than the one that was accepted")
 	}
-	if p.blind { // until a trace shows all values that were read
+	if p.blind { // stays blind until a trace shows all values that were read
 		p.loaded.Values = maps.Clone(b.values)
 		p.blind = session.Digest(b.values) != p.begun.Bag
 	}
@@ -496,7 +498,7 @@ func (p *player) begins(s session.Step, d *delivered, b beginning) *Divergence {
 	return p.beginsToday(b)
 }
 
-// mask notes that there is such a value.
+// mask records that a value is redacted.
 func (p *player) mask() {
 	if !p.masked {
 		p.report.NotCompared = append(p.report.NotCompared, fmt.Sprintf("the digests of the values of session %.64q, of which some are redacted", p.loaded.Session))
@@ -504,7 +506,7 @@ func (p *player) mask() {
 	p.masked = true
 }
 
-// listed is a list of names that others gave, as much of it as a line has room for.
+// listed returns a list of names from elsewhere, cut to fit on a line.
 func listed(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -512,7 +514,7 @@ func listed(names []string) string {
 	return safetext.Short(names, safetext.Quoted)
 }
 
-// beginsToday holds it against what today's host begins with.
+// beginsToday compares the beginning of the turn with what today's host begins with.
 func (p *player) beginsToday(b beginning) *Divergence {
 	if p.options.Host == nil {
 		return nil
@@ -532,7 +534,7 @@ func (p *player) beginsToday(b beginning) *Divergence {
 	return nil
 }
 
-// firstOther is the number, from 1, of the first text in which two lists differ.
+// firstOther returns the number, from 1, of the first text in which two lists differ.
 func firstOther(a, b []string) (n int) {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -540,7 +542,7 @@ func firstOther(a, b []string) (n int) {
 	return n + 1
 }
 
-// otherLeaves are the paths, sorted, at which two stashes differ.
+// otherLeaves returns the sorted paths at which two stashes differ.
 func otherLeaves(a, b map[string]any) (paths []string) {
 	names := map[string]any{}
 	maps.Copy(names, a)
@@ -560,7 +562,7 @@ func otherLeaves(a, b map[string]any) (paths []string) {
 	return paths
 }
 
-// leftBy folds a trace to its end.
+// leftBy returns what the turn of a trace left.
 func leftBy(t *trace.Trace) (*leavings, error) {
 	l := &leavings{}
 	fold := state.New()
@@ -585,7 +587,7 @@ func leftBy(t *trace.Trace) (*leavings, error) {
 	return l, nil
 }
 
-// committed holds a commit against what the attempt has left.
+// committed compares a commit with what the attempt left.
 func (p *player) committed(s session.Step, d *delivered) *Divergence {
 	if d.settled {
 		return diverged(Order, "the delivery was settled before")
@@ -599,14 +601,14 @@ func (p *player) committed(s session.Step, d *delivered) *Divergence {
 	d.settled = true
 	p.report.Commits++
 	p.loaded.Revision = s.Revision
-	if p.last == nil { // without the trace nobody knows the values from here on
+	if p.last == nil { // without the trace, the values are unknown from here on
 		p.blind = true
 		return nil
 	}
 	return p.commits(s)
 }
 
-// left are the values after the attempt, and the keys that it has changed.
+// left returns the values after the attempt, and the keys that the attempt changed.
 func (p *player) left() (keys []string, next map[string]session.Value) {
 	keys, next = []string{}, maps.Clone(p.loaded.Values)
 	for key, value := range p.last.values {
@@ -647,7 +649,7 @@ func (p *player) commits(s session.Step) *Divergence {
 	return nil
 }
 
-// recordOf takes apart how a commit says a record: what was done to which, and the beginning
+// recordOf splits a commit's text of a record into what was done to which record, and the beginning
 // of the digest of its body.
 func recordOf(record string) (what, digest string) {
 	name, rest, _ := strings.Cut(record, " ")
@@ -657,8 +659,7 @@ func recordOf(record string) (what, digest string) {
 	return name + " " + rest, digest
 }
 
-// isWithin reports whether a list is what is left of another when some are taken away, as
-// far as redaction has left it.
+// isWithin reports whether some is a subsequence of all, apart from redaction.
 func isWithin(some, all []string) bool {
 	for _, one := range all {
 		if len(some) > 0 && sameTold(some[0], one) {

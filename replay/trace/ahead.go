@@ -4,22 +4,22 @@ import (
 	"bytes"
 )
 
-// ahead are lines that were read before they are looked at, so that it is known how
-// many there are. What was given out is not held any more.
+// ahead holds lines that were read but not yet decoded, so that their number is known. It releases
+// each line when next returns it.
 type ahead struct {
-	blocks [][]byte // of whole lines, but for the end of a file that was cut short
+	blocks [][]byte // of whole lines, except at the end of a file that was cut short
 	lines  int
-	size   int64 // of all of them, in bytes
-	err    error // what comes behind them
+	size   int64 // of all lines, in bytes
+	err    error // returned after the last line
 }
 
-// The sizes of blocks: most traces fit the first.
+// The sizes of blocks. Most traces fit into the first block.
 const (
 	firstBlock = 4 << 10
 	mostBlock  = 256 << 10
 )
 
-// add copies a line.
+// add appends a copy of the line.
 func (a *ahead) add(line []byte) {
 	last := len(a.blocks) - 1
 	if last < 0 || cap(a.blocks[last])-len(a.blocks[last]) < len(line) {
@@ -35,7 +35,7 @@ func (a *ahead) add(line []byte) {
 	a.size += int64(len(line))
 }
 
-// next gives the next line with its end, and at last what comes behind them.
+// next returns the next line with its line end, and err after the last one.
 func (a *ahead) next() ([]byte, error) {
 	if len(a.blocks) == 0 {
 		return nil, a.err

@@ -7,15 +7,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// body are the crossings of a trace: as they were read, until somebody wants to have them
-// all at once.
+// body holds the crossings of a trace. They stay encoded as they were read until a caller asks for
+// all of them at once.
 type body struct {
 	mu    sync.Mutex
 	held  *wire.Held // nil once there are lines
 	lines []Line
 }
 
-// is what the crossings are held as: one of both.
+// is returns the crossings in the form in which the body holds them: encoded or as lines. The other
+// result is nil.
 func (b *body) is() (*wire.Held, []Line) {
 	if b == nil {
 		return nil, nil
@@ -25,7 +26,7 @@ func (b *body) is() (*wire.Held, []Line) {
 	return b.held, b.lines
 }
 
-// Len is how many crossings the trace has.
+// Len returns the number of crossings in the trace.
 func (t *Trace) Len() int {
 	held, lines := t.body.is()
 	if held != nil {
@@ -34,8 +35,8 @@ func (t *Trace) Len() int {
 	return len(lines)
 }
 
-// All are the crossings with their places from 0, in their order. Unless Lines was called,
-// each is made when it is given, and stays as it is in the trace whatever is done to it.
+// All iterates over the crossings in order, with their indexes from 0. Unless Lines was called
+// before, each crossing is decoded when it is yielded, and changing it does not change the trace.
 func (t *Trace) All() iter.Seq2[int, *Line] {
 	return func(yield func(int, *Line) bool) {
 		held, lines := t.body.is()
@@ -60,9 +61,9 @@ func (t *Trace) All() iter.Seq2[int, *Line] {
 	}
 }
 
-// Lines are all crossings at once, for who takes them in another order or changes them:
-// what is changed in them is changed in the trace. From then on the trace holds them as
-// they are here, in about half a kilobyte each.
+// Lines returns all crossings at once, for callers that need random access or want to change them.
+// A change to a returned line changes the trace. From this call on, the trace holds all crossings
+// decoded, at about half a kilobyte each.
 func (t *Trace) Lines() []Line {
 	if t.body == nil {
 		return nil
@@ -80,6 +81,6 @@ func (t *Trace) Lines() []Line {
 	return b.lines
 }
 
-// SetLines gives the trace other crossings, and takes the slice over. Copies of the trace
-// keep those that they have.
+// SetLines replaces the crossings of the trace and takes ownership of the slice. Copies of the
+// trace keep their own crossings.
 func (t *Trace) SetLines(lines []Line) { t.body = &body{lines: lines} }

@@ -11,22 +11,22 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// This file packs and unpacks traces. It is the one place that knows zstd.
+// This file compresses and decompresses traces. It is the only file that uses zstd.
 
-// zstdMagic is what a compressed trace begins with.
+// zstdMagic is how a compressed trace begins.
 var zstdMagic = []byte{0x28, 0xB5, 0x2F, 0xFD}
 
-// The bounds of unpacking: what a hostile file can make a reader keep.
+// The bounds of memory. The last two limit what a hostile file can make a reader allocate.
 const (
-	packWindow   = 64 << 10 // of what this package packs
+	packWindow   = 64 << 10 // of the traces that this package compresses
 	unpackWindow = 8 << 20
 	unpackMemory = 64 << 20
 )
 
-// streams bounds what all traces that are packed at once keep: an encoder that says
-// once what lines have in common takes half a megabyte. There are so many of them and
-// no more; a trace that gets none has each line packed by itself, which takes nothing
-// and says everything again.
+// streams bounds the memory of all traces that are being compressed. An encoder that removes
+// repetitions between lines takes half a megabyte, and there are at most `most` of them. A trace
+// that gets no encoder has each line compressed separately; that takes no memory, but repetitions
+// between lines stay.
 type streams struct {
 	most int
 	mu   sync.Mutex
@@ -34,10 +34,10 @@ type streams struct {
 	idle sync.Pool // of *zstd.Encoder
 }
 
-// packing are the encoders of all that is packed in this process.
+// packing holds the encoders of this process.
 var packing = &streams{most: 512}
 
-// take gives an encoder that writes to out, nil where all are taken.
+// take returns an encoder that writes to out, or nil if all are in use.
 func (s *streams) take(out io.Writer) *zstd.Encoder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,10 +49,10 @@ func (s *streams) take(out io.Writer) *zstd.Encoder {
 		idle.Reset(out)
 		return idle
 	}
-	return encoder(out, zstd.WithEncoderConcurrency(1)) // one at a time: it then runs on the goroutine of its caller
+	return encoder(out, zstd.WithEncoderConcurrency(1)) // with a concurrency of 1, it runs on its caller's goroutine
 }
 
-// give takes an encoder back, which is good for another trace unless it failed.
+// give returns an encoder, which is used for another trace unless it failed.
 func (s *streams) give(used *zstd.Encoder, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,30 +63,30 @@ func (s *streams) give(used *zstd.Encoder, failed bool) {
 	}
 }
 
-// alone packs lines by themselves, for all traces.
+// alone is the encoder that compresses single lines, for all traces.
 var alone = sync.OnceValue(func() *zstd.Encoder { return encoder(nil) })
 
 func encoder(out io.Writer, options ...zstd.EOption) *zstd.Encoder {
 	made, err := zstd.NewWriter(out, append(options, zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithWindowSize(packWindow), zstd.WithLowerEncoderMem(true))...)
 	if err != nil {
-		panic(err) // of options that no caller chooses
+		panic(err) // the options are fixed, so this is a bug
 	}
 	return made
 }
 
-// compressor packs a trace, as frames that stand one behind the other. A line comes
-// out before Write returns; what lines have in common is still said once where the
-// trace has an encoder of its own, as the window goes on from line to line.
+// compressor compresses a trace into consecutive zstd frames. Write returns only after the
+// compressed line is written. If the trace has an encoder of its own, its window spans all lines,
+// so repetitions between lines are removed.
 type compressor struct {
 	streams *streams
-	zstd    *zstd.Encoder // nil while each line is a frame
+	zstd    *zstd.Encoder // nil while each line is a frame of its own
 	out     io.WriteCloser
-	failed  bool // what was written last did not come out
+	failed  bool // the last write failed
 }
 
-// NewCompressor compresses what is written to out; closing it ends the last frame.
-// However many are open, they take no more than some hundred megabytes.
+// NewCompressor returns a writer that compresses to out. Closing it ends the last frame and closes
+// out. All open compressors together take at most some hundred megabytes.
 func NewCompressor(out io.WriteCloser) io.WriteCloser { return packing.compressor(out) }
 
 func (s *streams) compressor(out io.WriteCloser) *compressor {
@@ -94,7 +94,7 @@ func (s *streams) compressor(out io.WriteCloser) *compressor {
 }
 
 func (c *compressor) Write(line []byte) (n int, err error) {
-	c.failed = true // where the writer panics too
+	c.failed = true // stays true if the writer panics
 	if c.zstd == nil {
 		c.zstd = c.streams.take(c.out)
 	}
@@ -132,8 +132,8 @@ func (c *compressor) Close() (err error) {
 	return err
 }
 
-// unpacked gives a trace as lines, and what unpacks them; nil where it is not
-// compressed.
+// unpacked returns a reader of the trace's uncompressed lines, and the unpacker behind it. The
+// unpacker is nil if the trace is not compressed.
 func unpacked(in *bufio.Reader, o *Options) (*bufio.Reader, *unpacker, error) {
 	if begin, _ := in.Peek(len(zstdMagic)); !bytes.Equal(begin, zstdMagic) {
 		return in, nil, nil
@@ -148,18 +148,18 @@ func unpacked(in *bufio.Reader, o *Options) (*bufio.Reader, *unpacker, error) {
 	return bufio.NewReaderSize(u, 64<<10), u, nil
 }
 
-// unpacker tells the end of a file that was cut short, damage in what is packed
-// and errors of the underlying reader apart.
+// unpacker decompresses a trace. It distinguishes a file that was cut short, damaged compressed
+// data, and errors of the underlying reader.
 type unpacker struct {
 	in      io.Reader
-	inErr   error // of in, but for its end
+	inErr   error // an error of in other than io.EOF
 	zstd    *zstd.Decoder
 	options *Options
 	left    int64
-	cut     bool // in ended within what was packed
+	cut     bool // in ended within the compressed data
 }
 
-// sourceOf is what the decoder reads.
+// sourceOf is the reader that the zstd decoder reads from.
 type sourceOf struct{ *unpacker }
 
 func (s sourceOf) Read(p []byte) (int, error) {
@@ -170,7 +170,7 @@ func (s sourceOf) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpackError says why a compressed trace cannot be unpacked any further.
+// unpackError says why a compressed trace cannot be decompressed any further.
 type unpackError struct {
 	fault Fault
 	text  string
@@ -190,7 +190,7 @@ func (u *unpacker) Read(p []byte) (int, error) {
 	case u.inErr != nil:
 		err = u.inErr
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		u.cut, err = true, io.EOF // the reader of lines says that it is cut short, and where
+		u.cut, err = true, io.EOF // the Reader reports that the file is cut short, and where
 	default:
 		err = &unpackError{fault: FaultMalformed, text: "the compressed data is damaged: " + err.Error(), err: err}
 	}

@@ -7,32 +7,31 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// Fault says in which way a file is not a trace that can be read.
+// Fault says why a file cannot be read as a trace.
 type Fault string
 
 // The faults of files.
 const (
-	// FaultMalformed is a line that does not say what a line must.
+	// FaultMalformed means that a line does not have the required form.
 	FaultMalformed Fault = "malformed"
-	// FaultTruncated is a file that ends before its footer. What was read of it
-	// is good.
+	// FaultTruncated means that the file ends before its footer. The lines read so far are valid.
 	FaultTruncated Fault = "truncated"
-	// FaultForeign is a file of something else, or in another coding.
+	// FaultForeign means that the file is not a trace, or has another encoding.
 	FaultForeign Fault = "foreign"
-	// FaultVersion is a file of another version of the format.
+	// FaultVersion means that the file has a version of the format that this package does not read.
 	FaultVersion Fault = "version"
-	// FaultDigest is a file that was changed after it was written.
+	// FaultDigest means that the file was changed after it was written.
 	FaultDigest Fault = "digest"
-	// FaultCount is a footer that counts other crossings than there are.
+	// FaultCount means that the footer's number of crossings is wrong.
 	FaultCount Fault = "count"
-	// FaultImpossible is a file that says what no run can be: the names of its
-	// seams make no runner, or its first crossing begins no turn.
+	// FaultImpossible means that no run can have produced the file: no runner can be made of the
+	// names of its seams, or its first crossing does not begin a turn.
 	FaultImpossible Fault = "impossible"
-	// FaultTooLarge is a file beyond one of the Limits.
+	// FaultTooLarge means that the file exceeds one of the Limits.
 	FaultTooLarge Fault = "too large"
 )
 
-// Of says the fault of a kind of file: "a malformed trace" without the article.
+// Of describes the fault for a kind of file, without an article: "malformed trace", for example.
 func (f Fault) Of(file string) string {
 	switch f {
 	case FaultForeign:
@@ -49,14 +48,13 @@ func (f Fault) Of(file string) string {
 	return string(f) + " " + file
 }
 
-// FormatError says why a file cannot be read as a trace: where, what, and what
-// would be right.
+// FormatError says why a file cannot be read as a trace.
 type FormatError struct {
 	// File is Options.File.
 	File string
 	// Line is the number of the line, from 1.
 	Line int
-	// Fault is the kind of the failure.
+	// Fault is the kind of failure.
 	Fault Fault
 	// Reason says what is wrong.
 	Reason string
@@ -64,7 +62,7 @@ type FormatError struct {
 	Err error
 }
 
-// Error is the place, the fault and the reason.
+// Error returns the position, the fault and the reason.
 func (e *FormatError) Error() string {
 	place := "line " + strconv.Itoa(e.Line)
 	if e.File != "" {
@@ -77,9 +75,9 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("replay: %s: %s: %s", place, e.Fault.Of("trace"), safetext.Line(reason))
 }
 
-// longestReason is how many bytes of a reason an error says: of a text that the file has
-// there, which may be all of the file, its beginning and its end.
+// longestReason is how many bytes of a reason Error prints. A reason may quote a text of the file
+// that is as long as the file itself; Error keeps its beginning and its end.
 const longestReason = 400
 
-// Unwrap gives the cause to errors.Is and errors.As.
+// Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }

@@ -6,12 +6,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// formerDigests has the digests of states that an earlier version of the format has in the
-// place of today's, and the other way round. What is no digest of the state that the
-// crossings before it lead to stays as it is: it differs in any version.
+// formerDigests translates between the state digests of an earlier format version and those of
+// today. A digest that does not match the state to which the crossings before it lead stays
+// unchanged: it is wrong in every version.
 type formerDigests struct{ fold *state.Fold }
 
-// formerIn is what a trace of a version needs; nil where its digests are today's.
+// formerIn returns the translator that a trace of the given version needs, or nil if its digests
+// are computed as today.
 func formerIn(version int) *formerDigests {
 	if wire.HasSums(version) {
 		return nil
@@ -19,7 +20,7 @@ func formerIn(version int) *formerDigests {
 	return &formerDigests{state.New()}
 }
 
-// read puts today's digest into a crossing that was read.
+// read replaces the digest of a crossing that was read by today's.
 func (f *formerDigests) read(x *adk.Crossing) {
 	if f == nil {
 		return
@@ -27,10 +28,10 @@ func (f *formerDigests) read(x *adk.Crossing) {
 	if x.Kind.Uses(adk.FieldDigest) && x.Digest == f.fold.FormerDigest(x.Call) {
 		x.Digest = f.fold.Digest(x.Call)
 	}
-	_ = f.fold.Apply(x) // whether an engine tells it is asked elsewhere
+	_ = f.fold.Apply(x) // other code checks whether an engine can emit x
 }
 
-// written is a crossing with the digest of then.
+// written returns x with the digest of the earlier version. It copies x if the digest changes.
 func (f *formerDigests) written(x *adk.Crossing) *adk.Crossing {
 	if f == nil {
 		return x

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file is the first line of a trace and its last.
+// This file reads and writes the first and the last line of a trace.
 
 // writeHeader writes the first line.
 func writeHeader(e *wire.Encoder, h Header) error {
@@ -32,8 +32,8 @@ func writeHeader(e *wire.Encoder, h Header) error {
 	return e.End()
 }
 
-// readHeader reads the first line. What another version of the format is like
-// nobody knows here, so the version is looked at before anything else.
+// readHeader reads the first line. It checks the version before anything else, because it cannot
+// know what another version of the format looks like.
 func readHeader(d *wire.Decoder, h *Header) (err error) {
 	if err := readVersion(d); err != nil {
 		return err
@@ -50,14 +50,14 @@ func readHeader(d *wire.Decoder, h *Header) (err error) {
 	return err
 }
 
-// spansMember is with what the JSON of OTLP begins, and otherSignals with what it begins where
-// there are other signals before spans, or none.
+// spansMember is the first member of OTLP JSON with spans. otherSignals are the first members of
+// OTLP JSON in which other signals come before the spans, or which has no spans.
 const spansMember = "resourceSpans"
 
 var otherSignals = []string{"resourceLogs", "resourceMetrics", "resourceProfiles"}
 
-// readVersion reads what file of which version it is. The error of another is a *FormatError
-// without a place.
+// readVersion checks that the file is a trace of a supported version. If not, it returns a
+// *FormatError without a position.
 func readVersion(d *wire.Decoder) error {
 	format, reason := string(d.Member(wire.MemberFormat)), ""
 	switch {
@@ -102,7 +102,7 @@ func (h *Header) read(name string, value []byte) (known bool, err error) {
 	return true, err
 }
 
-// writeFooter writes the last line, over n crossings and the digest of all before.
+// writeFooter writes the last line: the number of crossings n, and the digest of all bytes before.
 func writeFooter(e *wire.Encoder, n int, sum []byte, extra []wire.Member) error {
 	e.Begin(extra)
 	e.Key(wire.MemberEnd)
@@ -114,7 +114,7 @@ func writeFooter(e *wire.Encoder, n int, sum []byte, extra []wire.Member) error 
 	return e.End()
 }
 
-// readFooter reads the last line: how many crossings, and the digest.
+// readFooter reads the number of crossings and the digest from the last line.
 func readFooter(d *wire.Decoder) (count int, sum []byte, extra []wire.Member, err error) {
 	extra, err = d.Each(func(name string, value []byte) (bool, error) {
 		switch name {

@@ -8,21 +8,21 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Limit is one bound of what reading a trace may cost. They are far beyond what any
-// turn writes; they are there so that a hostile file costs no more than it may.
+// Limit is one bound on the cost of reading a trace. All bounds are far above what a turn writes;
+// they keep a hostile file from using up memory or time.
 type Limit struct {
-	// Name is what errors, and the commands' --limit, call it.
+	// Name is the limit's name in errors and in the --limit flag of the commands.
 	Name string
-	// Usual is what it is where Options say nothing.
+	// Usual is the default, used if Options say nothing.
 	Usual int64
-	// Of says what it counts.
+	// Of says what the limit counts.
 	Of string
 
-	field string // of Options
+	field string // name of the field of Options
 	at    func(*Options) *int64
 }
 
-// limits are all of them.
+// limits lists all limits.
 var limits = []Limit{
 	limitLine:      {"line", DefaultMaxLine, "bytes in the longest line", "MaxLine", func(o *Options) *int64 { return &o.MaxLine }},
 	limitSaid:      {"said", 256 << 20, "bytes of one crossing, in all lines that it is cut into", "MaxSaid", func(o *Options) *int64 { return &o.MaxSaid }},
@@ -34,7 +34,7 @@ var limits = []Limit{
 	limitMemory:    {"memory", 640 << 20, "bytes that a trace takes, about, or what stays of it where it is read line by line", "MaxMemory", func(o *Options) *int64 { return &o.MaxMemory }},
 }
 
-// The places of the limits.
+// The indexes of the limits.
 const (
 	limitLine = iota
 	limitSaid
@@ -46,21 +46,20 @@ const (
 	limitMemory
 )
 
-// Two of the usual limits, which those who write and know no Options hold as well.
+// The two default limits that writers without Options observe as well.
 const (
-	// DefaultMaxLine is the longest line, in bytes, that is read or written unless
-	// options say otherwise.
+	// DefaultMaxLine is the default maximum length of a line, in bytes, for reading and writing.
 	DefaultMaxLine = 64 << 20
-	// DefaultMaxUnpacked is how many bytes a compressed trace may have when it is
-	// unpacked, unless options say otherwise.
+	// DefaultMaxUnpacked is the default maximum size of a compressed trace after unpacking, in
+	// bytes.
 	DefaultMaxUnpacked = 1 << 30
 )
 
-// Limits are all limits of reading, with what they usually are.
+// Limits returns all limits of reading, with their defaults.
 func Limits() []Limit { return append([]Limit(nil), limits...) }
 
-// SetLimit sets the limit of a name. The error says that there is none, or that the
-// limit lets nothing be read.
+// SetLimit sets the limit with the given name. It returns an error if there is no such limit, or if
+// most is less than 1.
 func (o *Options) SetLimit(name string, most int64) error {
 	for _, l := range limits {
 		if l.Name != name {
@@ -75,9 +74,9 @@ func (o *Options) SetLimit(name string, most int64) error {
 	return fmt.Errorf("there is no limit %q", name)
 }
 
-// Bound is the limit of a name as it is set, or usually is, and what is said of a file that
-// is beyond it: for who reads other files within the same limits. There has to be a limit of
-// that name.
+// Bound returns the value of the named limit, which is its default if it is not set, and the text
+// of the error for a file that exceeds it. It is for code that reads other files within the same
+// limits. The name must exist.
 func (o *Options) Bound(name string) (most int64, beyond string) {
 	whole := *o
 	whole.limit()
@@ -85,7 +84,7 @@ func (o *Options) Bound(name string) (most int64, beyond string) {
 	return *limits[at].at(&whole), whole.beyond(at)
 }
 
-// limit lets every limit stand.
+// limit sets every limit that is not set to its default.
 func (o *Options) limit() {
 	for _, l := range limits {
 		if at := l.at(o); *at <= 0 {
@@ -94,17 +93,17 @@ func (o *Options) limit() {
 	}
 }
 
-// repeat are the limits of what names an earlier text.
+// repeat returns the limits for texts that refer to an earlier one.
 func (o *Options) repeat() wire.RepeatLimits {
 	return wire.RepeatLimits{Text: o.MaxLine, Restored: o.MaxRestored}
 }
 
-// beyond says that a limit is passed.
+// beyond returns the text that says that a limit is exceeded.
 func (o *Options) beyond(at int) string {
 	l := limits[at]
 	return fmt.Sprintf("%s: more than %d %s; --limit %s=N or Options.%s can allow more", l.Name, *l.at(o), l.Of, l.Name, l.field)
 }
 
-// lineMemory is what a trace that is held whole takes for each line once all of its
-// crossings are made, as those do who take them in another order.
+// lineMemory is how many bytes each line of a whole trace takes once its crossing is decoded. Reads
+// of whole traces count it, because callers of Lines decode all crossings.
 var lineMemory = int64(reflect.TypeFor[Line]().Size())

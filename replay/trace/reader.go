@@ -14,28 +14,28 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
 )
 
-// Reader reads a trace, line by line. It is not safe for concurrent use.
+// Reader reads a trace line by line. It is not safe for concurrent use.
 type Reader struct {
 	in      *bufio.Reader
-	packed  *unpacker // nil where the trace is not compressed
+	packed  *unpacker // nil if the trace is not compressed
 	options Options
-	number  int    // of the line that was read last
-	long    []byte // a line that is longer than in's buffer
-	ahead   *ahead // lines that were read already; nil where none were
+	number  int    // of the last line read
+	long    []byte // buffer for a line longer than in's buffer
+	ahead   *ahead // lines read in advance; nil if there are none
 	staying wire.Staying
-	weight  wire.Weight // of the line that was read last
-	isLarge bool        // that line takes much memory, or its text does
+	weight  wire.Weight // of the last line read
+	isLarge bool        // the last line's values or text take much memory
 	dec     *wire.Decoder
 	sum     hash.Hash
 	header  Header
 	former  *formerDigests
-	lines   []Line // to be given out, made many at a time
+	lines   []Line // unused lines for Next, allocated many at a time
 	footer  []Member
-	err     error // that Next gives from now on
+	err     error // returned by Next from now on
 }
 
-// NewReader reads the header of a trace. What is wrong with it is a
-// *FormatError; an error of r itself is given as the cause of a plain one.
+// NewReader reads the header of a trace. If the header is invalid, the error is a *FormatError. An
+// error of r itself is wrapped in another error.
 func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	if r == nil {
 		return nil, errors.New("there is nothing to read a trace of: the reader is nil")
@@ -57,21 +57,22 @@ func NewReader(r io.Reader, options ...Options) (*Reader, error) {
 	return reader, nil
 }
 
-// Header is the first line of the trace. It must not be changed.
+// Header returns the first line of the trace. The caller must not change it.
 func (r *Reader) Header() Header { return r.header }
 
 // Compressed reports whether the trace is compressed.
 func (r *Reader) Compressed() bool { return r.packed != nil }
 
-// Options are the options that the reader was given, with what they default to.
+// Options returns the reader's options with the defaults filled in.
 func (r *Reader) Options() Options { return r.options }
 
-// Footer are the members of the footer that nobody knows: nil until that was read.
+// Footer returns the members of the footer that this package does not know. It returns nil until
+// the footer was read.
 func (r *Reader) Footer() []Member { return r.footer }
 
-// Next reads a crossing, in a Line of the caller's own. Behind a valid footer
-// the error is io.EOF. A file that ends before its footer gives all its lines,
-// and then a *FormatError of FaultTruncated. Once there was an error, it stays.
+// Next reads a crossing into a new Line, which belongs to the caller. After a valid footer, it
+// returns io.EOF. If the file ends before its footer, Next returns all lines and then a
+// *FormatError of FaultTruncated. After an error, every further call returns that error.
 func (r *Reader) Next() (*Line, error) {
 	if len(r.lines) == 0 {
 		r.lines = make([]Line, linesAtOnce)
@@ -83,14 +84,14 @@ func (r *Reader) Next() (*Line, error) {
 	return line, err
 }
 
-// NextInto is Next into a line that is there, for those who keep nothing of it but
-// what it points to. What takes much memory is given in a Line of its own instead.
+// NextInto is like Next but reuses line, for callers that keep nothing of the line except what it
+// points to. A line that takes much memory is returned in a Line of its own instead.
 func (r *Reader) NextInto(line *Line) (*Line, error) {
 	*line = Line{}
 	return r.read(line)
 }
 
-// read is Next into a line that is zero.
+// read is Next into a zero line.
 func (r *Reader) read(line *Line) (*Line, error) {
 	if r.err == nil {
 		r.err = r.readLine(line)
@@ -106,15 +107,15 @@ func (r *Reader) read(line *Line) (*Line, error) {
 	return line, nil
 }
 
-// linesAtOnce is how many lines are made at a time: making each alone is what
-// most of the time would go to. Who keeps one keeps all of them: what weighs more than
-// apart, in bytes, is none of them.
+// linesAtOnce is how many lines are allocated at a time, because allocating each one separately
+// would dominate the time of reading. A caller that keeps one of them keeps all of them in memory;
+// so a line of more than apart bytes is allocated separately.
 const (
 	linesAtOnce = 32
 	apart       = 16 << 10
 )
 
-// foreign is how files begin that are no traces as they stand, and what they are.
+// foreign lists the beginnings of files that are not traces, with the reason for each.
 var foreign = []struct{ begin, reason string }{
 	{"\x1f\x8b", "the file is gzip: unpack it with gzip -d, or compress it with zstd"},
 	{"\xef\xbb\xbf", "the file begins with a byte order mark: something wrote it anew, and a trace is UTF-8 without one"},
@@ -122,7 +123,7 @@ var foreign = []struct{ begin, reason string }{
 	{"\xfe\xff", "the file is UTF-16: something wrote it anew, and a trace is UTF-8"},
 }
 
-// headerBegin is how a trace begins.
+// headerBegin is the beginning of every trace.
 const headerBegin = `{"adkreplay":"trace"`
 
 func (r *Reader) readHeader() error {
@@ -195,7 +196,7 @@ func (r *Reader) readLine(l *Line) error {
 		return r.beyond(limitCrossings)
 	}
 	if r.weight.Data += int64(r.dec.Restored); r.weight.Records == 0 && r.dec.Records() > known {
-		r.weight.Records = r.weight.Data // of those that a result has
+		r.weight.Records = r.weight.Data // the records that a result has
 	}
 	if int64(r.staying.Pass(&l.Crossing, r.weight)) > r.options.MaxNesting {
 		return r.beyond(limitNesting)
@@ -208,15 +209,15 @@ func (r *Reader) readLine(l *Line) error {
 	return nil
 }
 
-// isTooHeavy reports whether so much is beyond the limit beside what stays of the lines
-// before.
+// isTooHeavy reports whether what the reader still holds of the lines before, plus more bytes,
+// exceeds MaxMemory.
 func (r *Reader) isTooHeavy(more int64) bool { return r.staying.Weight+more > r.options.MaxMemory }
 
 func (r *Reader) hasTooManyValues() bool {
 	return int64(r.dec.Values) > r.options.MaxValues && int64(r.dec.DataValues()) > r.options.MaxValues
 }
 
-// scanned is a line with its end, whose members are in the decoder.
+// scanned reads the next line, with its line end, and scans its members into the decoder.
 func (r *Reader) scanned() ([]byte, error) {
 	line, err := r.next()
 	if err == nil {
@@ -228,7 +229,7 @@ func (r *Reader) scanned() ([]byte, error) {
 	return line, nil
 }
 
-// scan takes the members of a line into the decoder.
+// scan scans the members of a line into the decoder.
 func (r *Reader) scan(line []byte) error {
 	err := r.dec.Scan(line)
 	switch {
@@ -242,8 +243,8 @@ func (r *Reader) scan(line []byte) error {
 	return nil
 }
 
-// join reads the parts that follow the one in the decoder, and has the line scanned that
-// they are together.
+// join reads the remaining parts of a crossing that was cut into several lines; the decoder holds
+// the first part. It then scans the whole line.
 func (r *Reader) join() error {
 	var whole []byte
 	for want := -1; ; want-- {
@@ -275,8 +276,7 @@ func (r *Reader) join() error {
 	return nil
 }
 
-// readFooter holds the footer, which is a line, against what was read. It gives io.EOF if all is
-// well.
+// readFooter checks the footer against what was read. It returns io.EOF if the footer is right.
 func (r *Reader) readFooter(line []byte) error {
 	count, sum, extra, err := readFooter(r.dec)
 	switch {
@@ -301,7 +301,7 @@ func (r *Reader) readFooter(line []byte) error {
 	return io.EOF
 }
 
-// next reads a line with its end. The bytes are good until the next call.
+// next reads a line with its line end. The bytes are valid until the next call.
 func (r *Reader) next() ([]byte, error) {
 	r.number++
 	line, err := r.rawLine()
@@ -319,7 +319,8 @@ func (r *Reader) next() ([]byte, error) {
 	}
 }
 
-// rawLine is a line with its end, or what there is of one and why there is no more.
+// rawLine reads a line with its line end. If there is no whole line, it returns what is left and
+// the reason.
 func (r *Reader) rawLine() ([]byte, error) {
 	if r.ahead != nil {
 		return r.ahead.next()
@@ -349,8 +350,7 @@ func unlessEOF(err error) error {
 	return err
 }
 
-// readAhead reads all lines that are left, without looking at them. It says whether they
-// can be held.
+// readAhead reads all remaining lines without decoding them. It fails if they exceed MaxMemory.
 func (r *Reader) readAhead() error {
 	number, all, held := r.number, &ahead{}, int64(0)
 	for all.err == nil {
@@ -367,7 +367,7 @@ func (r *Reader) readAhead() error {
 	return nil
 }
 
-// longLine gathers a line that is longer than the buffer.
+// longLine collects a line that is longer than the buffer.
 func (r *Reader) longLine(line []byte) (_ []byte, err error) {
 	r.long = append(r.long[:0], line...)
 	err = bufio.ErrBufferFull
@@ -388,14 +388,14 @@ func (r *Reader) checkLength(line []byte) error {
 	return nil
 }
 
-// beyond is the error of what is beyond a limit.
+// beyond returns the error of a limit that is exceeded.
 func (r *Reader) beyond(limit int) error { return r.fail(FaultTooLarge, r.options.beyond(limit), nil) }
 
-// trim takes the end of the line away.
+// trim removes the line end.
 func trim(line []byte) []byte { return line[:len(line)-1] }
 
-// failedRead keeps the FormatErrors that come up while reading, and says of an
-// error of the underlying reader where it was.
+// failedRead adds the line number to an error of the underlying reader. It keeps a FormatError
+// unchanged.
 func (r *Reader) failedRead(err error) error {
 	if _, ok := errors.AsType[*FormatError](err); ok {
 		return err
@@ -412,8 +412,8 @@ func (r *Reader) fail(fault Fault, reason string, err error) error {
 	return &FormatError{File: r.options.File, Line: r.number, Fault: fault, Reason: reason, Err: err}
 }
 
-// Skip reads what a replay that stopped at a divergence left unread: where
-// the file was cut short or changed, that may be all that differs.
+// Skip reads the rest of the trace, for a replay that stopped at a divergence. If the file was cut
+// short or changed, that may be the only difference, and Skip returns the error that says so.
 func (r *Reader) Skip() error {
 	for {
 		if _, err := r.Next(); err == io.EOF {

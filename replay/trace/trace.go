@@ -9,43 +9,42 @@ import (
 // Member is a member of a header, a line or a footer that this package does not know.
 type Member = wire.Member
 
-// ErrorType is how a trace keeps the errors of one type (Options.ErrorTypes). ErrorOf makes
-// that of most types. For others Split gives the texts that an error of the type is made of
-// by their names, and nil for any other error, and Build makes one of them and of what the
-// error wrapped; Build may give nil.
+// ErrorType says how a trace keeps the errors of one Go type (see Options.ErrorTypes). ErrorOf
+// makes the ErrorType of most types. For the others, Split returns the named texts that an error of
+// the type consists of, and nil for every other error. Build makes the error again from these texts
+// and from the error that it wrapped; Build may return nil.
 type ErrorType = wire.ErrorForm
 
-// ErrorOf keeps the errors of type E: of a struct, or of what E points to, the exported
-// fields, of any other type the whole. A field is kept as JSON, and what JSON does not hold
-// is not kept, nor is what only unexported fields hold; a field of type error is what the
-// error wraps.
+// ErrorOf returns an ErrorType that keeps errors of type E. Of a struct, or a pointer to one, it
+// keeps the exported fields; of any other type, the whole value. Each field is kept as JSON, so
+// what JSON cannot represent and what only unexported fields hold is lost. A field of type error
+// holds the wrapped error.
 func ErrorOf[E error]() ErrorType { return wire.FormOf[E]() }
 
-// Trace is a whole trace in memory. What was read is held in a few times the size of its
-// file, and a crossing is made of it where it is asked for.
+// Trace is a whole trace in memory. What was read takes a few times the size of its file; a
+// crossing is decoded only when the caller asks for it.
 type Trace struct {
 	Header
-	// Sealed tells that the trace is whole: its footer was read, and one will be
-	// written. Setting it seals a trace that was made or cut by hand.
+	// Sealed is true if the trace is complete: its footer was read, and WriteTo writes one. Set it
+	// to seal a trace that was made or cut by hand.
 	Sealed bool
-	// FooterExtra are the members of the footer that this package does not know.
+	// FooterExtra holds the members of the footer that this package does not know.
 	FooterExtra []Member
 
-	options Options   // with which it was read
-	media   *Openings // what the openings of media in it gave
-	body    *body     // the crossings; nil is none
+	options Options   // with which the trace was read
+	media   *Openings // what the open-media operations in it returned
+	body    *body     // the crossings; nil if there are none
 }
 
-// New is a trace of lines, which it takes over. It is not sealed.
+// New returns an unsealed trace of the given lines. It takes ownership of the slice.
 func New(h Header, lines []Line) *Trace {
 	t := &Trace{Header: h}
 	t.SetLines(lines)
 	return t
 }
 
-// Read reads a whole trace. Where that fails behind the header, it gives
-// what stands before the failure as well as the error: the prefix of a trace
-// that was cut short is good.
+// Read reads a whole trace. If reading fails after the header, Read returns both the error and the
+// lines before the failure, because the prefix of a trace that was cut short is valid.
 func Read(r io.Reader, options ...Options) (*Trace, error) {
 	reader, err := NewReader(r, options...)
 	if err != nil {
@@ -54,8 +53,8 @@ func Read(r io.Reader, options ...Options) (*Trace, error) {
 	return reader.Rest()
 }
 
-// Rest reads what is left of a trace. The lines are read before they are decoded, so that
-// their number is known.
+// Rest reads the rest of the trace. It reads all lines before it decodes any, so that it knows how
+// many there are.
 func (r *Reader) Rest() (*Trace, error) {
 	t := &Trace{Header: r.Header(), options: r.options, media: r.dec.Media}
 	if r.err == nil && r.ahead == nil {
@@ -84,19 +83,19 @@ func (r *Reader) Rest() (*Trace, error) {
 	return t, r.err
 }
 
-// Openings are what the openings of media in a trace gave: the media that are read from it
-// read their bytes there. Package replay moves through them; readers of a trace need none.
+// Openings holds what the open-media operations of a trace returned. Media values read from the
+// trace take their bytes from it. Package replay moves through it; readers of a trace need not.
 type Openings = wire.Openings
 
-// Openings are those of the trace.
+// Openings returns the trace's Openings.
 func (t *Trace) Openings() *Openings { return t.media }
 
-// Options are the options with which the trace was read.
+// Options returns the options with which the trace was read.
 func (t *Trace) Options() Options { return t.options }
 
-// WriteTo writes the trace, with a footer of its own if it is sealed: what was
-// changed since it was read is counted and digested anew. A trace that was
-// written by this package and read is written with the same bytes.
+// WriteTo writes the trace. If the trace is sealed, WriteTo adds a footer with a newly computed
+// count and digest, so changes made since reading are covered. A trace that this package wrote and
+// read is written with the same bytes.
 func (t *Trace) WriteTo(w io.Writer) (int64, error) {
 	out := NewWriter(w, t.Header, t.options)
 	for _, line := range t.All() {

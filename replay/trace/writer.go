@@ -13,9 +13,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/optional"
 )
 
-// Writer writes a trace: one call of the underlying writer for every line, with
-// all of the line, so that whatever stops it leaves whole lines. After an error
-// it writes nothing more. It is not safe for concurrent use.
+// Writer writes a trace. It calls the underlying writer once per line, with the whole line, so an
+// interruption leaves only whole lines. After an error it writes nothing more. It is not safe for
+// concurrent use.
 type Writer struct {
 	w      io.Writer
 	header Header
@@ -23,20 +23,19 @@ type Writer struct {
 	enc    *wire.Encoder
 	sum    hash.Hash
 	count  int // of crossings
-	lines  int // that are written
+	lines  int // lines written
 	begun  bool
-	err    error // of the first failure, or ErrClosed
+	err    error // the first failure, or ErrClosed
 	size   int64
-	limits Options // what a reader takes
+	limits Options // the limits of a reader
 }
 
-// NewWriter makes a Writer. Its header is written with the first crossing,
-// whose time is the start of a header that has none.
+// NewWriter returns a Writer. The header is written with the first crossing; if the header has no
+// start, it gets the time of that crossing.
 //
-// What it writes can be read with the same Options: a crossing whose line would be beyond
-// MaxLine is written as parts, each a line of its own; one beyond MaxSaid, MaxValues or
-// MaxCrossings is refused, and the trace ends before it. Calls that lie deeper than
-// MaxNesting are not counted.
+// The output can be read with the same Options. A crossing whose line would exceed MaxLine is
+// written as parts, one line each. A crossing that exceeds MaxSaid, MaxValues or MaxCrossings is
+// refused, and the trace ends before it. The Writer does not check MaxNesting.
 func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
 	o := optional.First(options)
 	known, err := wire.NewSentinels(o.Sentinels, o.ErrorTypes)
@@ -45,16 +44,16 @@ func NewWriter(w io.Writer, h Header, options ...Options) *Writer {
 	return writer
 }
 
-// ErrClosed is the error of what is written behind the end.
+// ErrClosed is returned by writes after Close.
 var ErrClosed = errors.New("replay: the trace is closed")
 
-// Write writes a crossing. Its number is its place in the file, whatever
-// Crossing.Seq says, and nothing of it is kept. A crossing that no reader would
-// take, such as one of an unknown kind, is refused.
+// Write writes a crossing and keeps nothing of it. The crossing's number is its position in the
+// file, whatever Crossing.Seq says. Write refuses a crossing that no reader would accept, such as
+// one of an unknown kind.
 func (w *Writer) Write(c *adk.Crossing) error { return w.write(c, nil) }
 
-// WriteLine is Write for a line that was read, with the members that this
-// package does not know.
+// WriteLine is Write for a line that was read. It also writes the members that this package does
+// not know.
 func (w *Writer) WriteLine(l *Line) error { return w.write(&l.Crossing, l.Extra) }
 
 func (w *Writer) write(c *adk.Crossing, extra []Member) error {
@@ -90,12 +89,11 @@ func (w *Writer) begin() {
 	w.line(writeHeader(w.enc, w.header), 0)
 }
 
-// Close writes the footer: only now is the trace whole. It does not close the
-// underlying writer.
+// Close writes the footer, which completes the trace. It does not close the underlying writer.
 func (w *Writer) Close() error { return w.CloseWith(nil) }
 
-// CloseWith is Close for a copy of a trace: its footer also says what Reader.Footer gave of
-// the other one.
+// CloseWith is Close for a copy of another trace: the footer also gets the members that
+// Reader.Footer returned for that trace.
 func (w *Writer) CloseWith(extra []Member) error {
 	w.begin()
 	if w.err != nil {
@@ -111,8 +109,8 @@ func (w *Writer) CloseWith(extra []Member) error {
 	return nil
 }
 
-// readable holds the crossing in the encoder against what a reader counts. Values have a
-// byte each, at least: only a long line is looked through.
+// readable checks that a reader's limits accept the crossing in the encoder. A JSON value takes at
+// least one byte, so readable counts the values of long lines only.
 func (w *Writer) readable() error {
 	if int64(w.count) > w.limits.MaxCrossings {
 		return fmt.Errorf("no reader takes more than %d crossings: Options.MaxCrossings can allow more, to both", w.limits.MaxCrossings)
@@ -134,7 +132,8 @@ func (w *Writer) readable() error {
 	return nil
 }
 
-// line hands out the line that stands in the encoder, which is of crossing n.
+// line writes the line in the encoder, which belongs to crossing n. The header has n = 0 and the
+// footer has n = count+1.
 func (w *Writer) line(err error, n int) {
 	switch {
 	case err != nil:

@@ -16,16 +16,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// askReader says what is asked of the world: of a request that is long, what is new in
-// it since the one before it of the same name. It keeps one request of each name and
-// form, and of the answers those that are under way.
+// askReader describes what user code asks of the world. Of a long request it shows what is new
+// since the previous one of the same name. It keeps one request for each name and form, and the
+// unfinished answers.
 type askReader struct {
 	chats  map[string]*chatRequest
 	others map[string]json.RawMessage
 	open   map[int]*chatExchange // by operation
 }
 
-// chatExchange is an ask of a model over HTTP that has no end yet.
+// chatExchange is an ask of a model over HTTP that has not ended yet.
 type chatExchange struct {
 	call   int
 	begin  time.Time
@@ -38,13 +38,13 @@ func newAskReader() *askReader {
 	return a
 }
 
-// forget has the next ask of each name shown in full.
+// forget makes the next ask of each name appear in full.
 func (a *askReader) forget() {
 	a.chats, a.others = map[string]*chatRequest{}, map[string]json.RawMessage{}
 }
 
-// begin is the request of an ask: in words where it is a conversation with a model, empty where
-// its JSON says it best. below are the lines of what is new in it.
+// begin describes the request of an ask. words is empty unless the request is a conversation with a
+// model. below are the lines for what is new in the request.
 func (a *askReader) begin(x *adk.Crossing) (words string, below []string) {
 	request := readChatRequest(x.JSON)
 	if request == nil {
@@ -54,7 +54,7 @@ func (a *askReader) begin(x *adk.Crossing) (words string, below []string) {
 	}
 	before := a.chats[x.Name]
 	a.chats[x.Name] = request
-	if request.Path != "" { // else its answer is what user code makes of it
+	if request.Path != "" { // otherwise user code decides what the answer is
 		a.open[x.Op] = &chatExchange{call: x.Call, begin: x.At}
 	}
 	words, below = request.words(), request.since(before)
@@ -64,8 +64,8 @@ func (a *askReader) begin(x *adk.Crossing) (words string, below []string) {
 	return words, below
 }
 
-// piece takes in a piece of an answer that is shown at its end; false leaves it to be
-// shown where it stands.
+// piece adds a piece to an answer that is shown at its end. It returns false for a piece that is to
+// be shown where it came.
 func (a *askReader) piece(x *adk.Crossing) bool {
 	exchange := a.open[x.Op]
 	if exchange == nil {
@@ -75,11 +75,11 @@ func (a *askReader) piece(x *adk.Crossing) bool {
 	return true
 }
 
-// lastingWords lead to how long an ask took.
+// lastingWords comes before the duration of an ask.
 const lastingWords = ", after "
 
-// done is how an ask of a model over HTTP was answered; end is what its last line says. Of other
-// asks it is end alone.
+// done describes how an ask of a model over HTTP was answered. end is the text of its last line.
+// For other asks, done returns end.
 func (a *askReader) done(x *adk.Crossing, end string) string {
 	exchange := a.open[x.Op]
 	if exchange == nil {
@@ -87,7 +87,7 @@ func (a *askReader) done(x *adk.Crossing, end string) string {
 	}
 	delete(a.open, x.Op)
 	if exchange.answer.said.IsDone() && errors.Is(x.Err, adk.E_ASK_STOPPED) {
-		end = "" // what follows [DONE] is nothing, and nobody reads it
+		end = "" // nothing follows [DONE], so user code stops reading there
 	}
 	words := exchange.answer.words()
 	switch {
@@ -104,16 +104,16 @@ func (a *askReader) done(x *adk.Crossing, end string) string {
 	return words
 }
 
-// rest are the operations whose answers have begun and not ended, in their order.
+// rest returns, in order, the operations whose answers have begun but not ended.
 func (a *askReader) rest() []int {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.open)), func(op int) bool { return a.open[op].answer.words() == "" })
 }
 
-// mostChanges is how many lines say what is new in a request whose JSON is shown.
+// mostChanges is how many lines show what is new in a request that is shown as JSON.
 const mostChanges = 8
 
-// changedMembers are the members in which a request differs from the one before it.
-// There are none where its JSON is shown whole, or where the two are no like objects.
+// changedMembers returns the members in which a request differs from the previous one. It returns
+// nil if the JSON is shown whole, or if the two are not objects with the same method and path.
 func changedMembers(before, now json.RawMessage) []string {
 	if safetext.IsShort(string(now)) {
 		return nil
@@ -126,7 +126,7 @@ func changedMembers(before, now json.RawMessage) []string {
 	return middleOut(differences(was, is), mostChanges, "change")
 }
 
-// elements are the numbers of elements in a path.
+// elements matches the indexes of elements in a path.
 var elements = regexp.MustCompile(`\[\d+\]`)
 
 func objectIn(raw json.RawMessage) (map[string]any, bool) {
@@ -135,16 +135,16 @@ func objectIn(raw json.RawMessage) (map[string]any, bool) {
 	return object, ok && is
 }
 
-// differences are the places at which two objects differ, a line each. Elements of lists
-// are held against each other by their names where all have one, and those that changed in the same way have one line.
+// differences returns the places at which two objects differ, one line each. Elements of lists are
+// paired by name if all of them have one. Elements that changed in the same way share a line.
 func differences(before, now map[string]any) (lines []string) {
 	rules := jsondiff.Rules{Pairs: pairsByName, Deepest: 12,
 		Same: func(a, b any) bool { return jsonWords(a) == jsonWords(b) }}
-	var gone, come []any        // tools, of which the names say enough
-	alike := map[string][]int{} // the lines of changes, and how many more are like each, by what changed in any element
+	var gone, come []any        // tools, whose names are enough
+	alike := map[string][]int{} // by change in any element: the index of its line, and how many more elements it applies to
 	rules.Walk(jsondiff.Place{}, before, now, func(at jsondiff.Place, was, is any) {
 		path := safetext.Bare(strings.TrimPrefix(at.Path, "."))
-		switch ofTools := strings.HasPrefix(path, "tools["); { // or in a list of one of them, as Gemini has it
+		switch ofTools := strings.HasPrefix(path, "tools["); { // or in a list within an element, as Gemini does
 		case was == jsondiff.Absent{} && ofTools && toolNameIn(is) != "":
 			come = append(come, is)
 		case is == jsondiff.Absent{} && ofTools && toolNameIn(was) != "":
@@ -178,8 +178,7 @@ func differences(before, now map[string]any) (lines []string) {
 	return lines
 }
 
-// pairsByName holds the tools of two lists against each other by their names, and other
-// elements by their places.
+// pairsByName pairs the tools of two lists by name, and other elements by index.
 func pairsByName(a, b []any) ([]jsondiff.Pair, bool) {
 	was, is := toolPlaces(a), toolPlaces(b)
 	if was == nil || is == nil {
@@ -201,8 +200,7 @@ func pairsByName(a, b []any) ([]jsondiff.Pair, bool) {
 	return pairs, true
 }
 
-// toolPlaces are the places of tools by their names; nil where one has no name of its
-// own.
+// toolPlaces returns the indexes of tools by name, or nil if a tool has no unique name.
 func toolPlaces(tools []any) map[string]int {
 	places := map[string]int{}
 	for i, tool := range tools {
@@ -215,7 +213,7 @@ func toolPlaces(tools []any) map[string]int {
 	return places
 }
 
-// toolNameIn is the name of a tool of a request; empty where it has none.
+// toolNameIn returns the name of a request's tool, or "" if it has none.
 func toolNameIn(tool any) string {
 	object, _ := tool.(map[string]any)
 	function, _ := object["function"].(map[string]any)
@@ -226,7 +224,7 @@ func toolNameIn(tool any) string {
 	return name
 }
 
-// toolsIn are the tools of a request, of lists of them what is in these.
+// toolsIn returns the tools of a request, including those within lists of tools.
 func toolsIn(body map[string]any) (tools []any) {
 	given, _ := body["tools"].([]any)
 	for _, tool := range given {
@@ -241,13 +239,14 @@ func toolsIn(body map[string]any) (tools []any) {
 	return tools
 }
 
-// jsonWords is a part of a request as JSON.
+// jsonWords returns a part of a request as JSON.
 func jsonWords(v any) string {
-	raw, _ := unescaped.Marshal(v) // what was read from JSON has one
+	raw, _ := unescaped.Marshal(v) // v was read from JSON
 	return string(raw)
 }
 
-// middleOut are at most so many lines, and one in place of those that are left out.
+// middleOut returns at most most lines, and one more that says how many were left out in the
+// middle.
 func middleOut(lines []string, most int, what string) []string {
 	if len(lines) <= most+1 {
 		return lines

@@ -15,8 +15,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/align"
 )
 
-// This file says conversations with models in words: requests and answers of the forms that
-// package modelapi knows. What has another form is shown as the JSON that it is.
+// This file describes conversations with models in words: requests and answers in the forms that
+// package modelapi knows. Requests and answers of other forms are shown as JSON.
 
 // chatRequest is a request to a model.
 type chatRequest struct {
@@ -25,13 +25,13 @@ type chatRequest struct {
 	tools    []any
 }
 
-// readChatRequest reads the request of an ask; nil where it is none of a model.
+// readChatRequest reads the request of an ask, or returns nil if it is no request to a model.
 func readChatRequest(raw json.RawMessage) *chatRequest {
 	talk := modelapi.ReadTalk(raw)
 	if talk == nil {
 		return nil
 	}
-	if headers, ok := talk.Outside["headers"].(map[string]any); ok && headers["content-type"] == "application/json" { // it goes without saying
+	if headers, ok := talk.Outside["headers"].(map[string]any); ok && headers["content-type"] == "application/json" { // not worth showing
 		if delete(headers, "content-type"); len(headers) == 0 {
 			delete(talk.Outside, "headers")
 		}
@@ -41,7 +41,7 @@ func readChatRequest(raw json.RawMessage) *chatRequest {
 
 func rawText(raw json.RawMessage) string { return string(raw) }
 
-// words are the line of a request.
+// words returns the line of a request.
 func (r *chatRequest) words() string {
 	var names []string
 	for _, name := range []string{r.Method, r.Path, r.Model} {
@@ -59,7 +59,8 @@ func (r *chatRequest) words() string {
 	return strings.Join(words, ", ")
 }
 
-// since are the lines of what is new since another request; nil has all of them new.
+// since returns the lines for what is new since another request. If before is nil, everything is
+// new.
 func (r *chatRequest) since(before *chatRequest) []string {
 	if before == nil {
 		return slices.Concat(r.settings(), r.system(), messageLines("", r.messages))
@@ -68,8 +69,8 @@ func (r *chatRequest) since(before *chatRequest) []string {
 	return slices.Concat(middleOut(changes, mostChanges, "change"), r.newMessages(before.messages))
 }
 
-// settings are what a request says beside its messages: its query, its headers and the members of
-// its body.
+// settings returns what a request has besides its messages: its query, its headers and the members
+// of its body.
 func (r *chatRequest) settings() (lines []string) {
 	said := slices.Concat([]string{r.ModelMember}, r.System)
 	if len(r.tools) > 0 {
@@ -85,14 +86,14 @@ func (r *chatRequest) settings() (lines []string) {
 	return lines
 }
 
-// system are the instructions that stand beside the messages.
+// system returns the instructions that are outside the messages.
 func (r *chatRequest) system() []string {
 	return safetext.Each(r.System, func(name string) string {
 		return safetext.PlainName(name) + " " + contentWords(json.RawMessage(jsonWords(r.Body[name])), 0)
 	})
 }
 
-// memberWords are the members of an object in words, but for those that are said elsewhere.
+// memberWords describes the members of an object, except those that are shown elsewhere.
 func memberWords(object map[string]any, elsewhere ...string) (words []string) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(elsewhere, name) {
@@ -102,7 +103,7 @@ func memberWords(object map[string]any, elsewhere ...string) (words []string) {
 	return words
 }
 
-// toolWords is the name of a tool, or what stands in its place.
+// toolWords returns the name of a tool, or its JSON if it has none.
 func toolWords(tool any) string {
 	if name := toolNameIn(tool); name != "" {
 		return safetext.PlainName(name)
@@ -110,8 +111,8 @@ func toolWords(tool any) string {
 	return safetext.BareJSON(jsonWords(tool))
 }
 
-// newMessages are the messages that are new since other ones and those that are gone,
-// where they stand among those that are as they were.
+// newMessages returns the messages that were added and removed since an earlier request, in their
+// places among the unchanged messages.
 func (r *chatRequest) newMessages(before []string) (lines []string) {
 	same, wasAt, at := 0, 0, 0
 	differ := func(was, now int) {
@@ -147,7 +148,7 @@ func messageLines(sign string, messages []string) []string {
 	return middleOut(safetext.Each(messages, func(text string) string { return sign + messageWords([]byte(text)) }), mostMessages, "message")
 }
 
-// messageWords is a message of a request: who says it, what it says, and whatever else it has.
+// messageWords describes a message of a request: its role, its content, and all its other members.
 func messageWords(raw json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if isText(raw) {
@@ -173,15 +174,15 @@ func messageWords(raw json.RawMessage) string {
 	return strings.Join(append([]string{safetext.PlainName(role)}, saidWords(members, 0)...), " ")
 }
 
-// itemRoles are whose items of these types are, where a conversation has other items than
+// itemRoles holds the roles of items by their type, for conversations with items other than
 // messages.
 var itemRoles = map[string]string{"function_call": "assistant", "function_call_output": "tool", "reasoning": "assistant"}
 
-// deepestPart is how deep the parts of a message that are said in words may be within others: in what
-// a tool gave. What is deeper is JSON.
+// deepestPart is how deep the parts of a message may be nested, in the result of a tool, to be
+// described in words. Deeper parts are shown as JSON.
 const deepestPart = 2
 
-// saidWords are the members of a message, or of a part of one so deep.
+// saidWords describes the members of a message, or of a part of one at the given depth.
 func saidWords(members map[string]json.RawMessage, depth int) (words []string) {
 	words = kindWords(members, depth)
 	for _, name := range []string{"content", "parts"} {
@@ -204,12 +205,11 @@ func saidWords(members map[string]json.RawMessage, depth int) (words []string) {
 	return words
 }
 
-// kindWords are the words of what a part of a conversation is by its type, or by its only member,
-// where that is a text, a thought, a call of a tool or what one gave. The members that they say are
-// taken out.
+// kindWords describes a part of a conversation whose type, or whose only member, says that it is a
+// text, a thought, a tool call or a tool's result. It removes the members that it describes.
 func kindWords(members map[string]json.RawMessage, depth int) []string {
 	var kind string
-	_ = json.Unmarshal(members["type"], &kind) // what is none says nothing
+	_ = json.Unmarshal(members["type"], &kind) // stays empty if there is none
 	take := func(name string) json.RawMessage {
 		raw := members[name]
 		delete(members, name)
@@ -253,7 +253,7 @@ func kindWords(members map[string]json.RawMessage, depth int) []string {
 
 func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
 
-// textIn is a text that was read from JSON; empty of what is none.
+// textIn returns a text that was read from JSON, or "" if it is no text.
 func textIn(raw json.RawMessage) (text string) {
 	if isText(raw) {
 		_ = json.Unmarshal(raw, &text)
@@ -263,7 +263,7 @@ func textIn(raw json.RawMessage) (text string) {
 
 func quotedIn(raw json.RawMessage) string { return safetext.Quoted(textIn(raw)) }
 
-// argumentsIn are the arguments of a call, an object or the text of one, as text.
+// argumentsIn returns the arguments of a call as text. They are an object or a text that holds one.
 func argumentsIn(raw json.RawMessage) string {
 	if isText(raw) {
 		return textIn(raw)
@@ -271,7 +271,7 @@ func argumentsIn(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// resultOf is what a tool gave for a call.
+// resultOf describes the result of a tool for a call.
 func resultOf(content, id json.RawMessage, depth int) string {
 	if len(content) == 0 {
 		return "nothing for " + nameWords(id)
@@ -279,10 +279,10 @@ func resultOf(content, id json.RawMessage, depth int) string {
 	return "result " + contentWords(content, depth+1) + " for " + nameWords(id)
 }
 
-// mostParts is how many parts of a message and how many calls are shown.
+// mostParts is how many parts of a message, or calls, are shown.
 const mostParts = 8
 
-// contentWords are a text, a list of texts and other parts, or an object that has one.
+// contentWords describes a text, a list of texts and other parts, or an object that contains one.
 func contentWords(raw json.RawMessage, depth int) string {
 	var parts []json.RawMessage
 	switch {
@@ -294,8 +294,8 @@ func contentWords(raw json.RawMessage, depth int) string {
 	return partWords(raw, depth)
 }
 
-// partsWords are the words of each part; of calls that follow one another the first alone says
-// that it is one.
+// partsWords describes each part. Only the first of several consecutive calls says that it is a
+// call.
 func partsWords(parts []json.RawMessage, depth int) []string {
 	all := safetext.Each(parts, func(raw json.RawMessage) string { return partWords(raw, depth) })
 	for i := len(all) - 1; i > 0; i-- {
@@ -306,7 +306,7 @@ func partsWords(parts []json.RawMessage, depth int) []string {
 	return all
 }
 
-// partWords is a part of a message.
+// partWords describes a part of a message.
 func partWords(raw json.RawMessage, depth int) string {
 	var members map[string]json.RawMessage
 	if depth >= deepestPart || json.Unmarshal(raw, &members) != nil {
@@ -323,7 +323,7 @@ func partWords(raw json.RawMessage, depth int) string {
 	return strings.Join(append(words, saidWords(members, depth+1)...), " ")
 }
 
-// nameWords is a name that should be a text.
+// nameWords describes a name that should be a text.
 func nameWords(raw json.RawMessage) string {
 	var name string
 	if json.Unmarshal(raw, &name) != nil {
@@ -346,7 +346,7 @@ func callWords(raw json.RawMessage) string {
 	return calledWords(call.Function.Name, argumentsIn(call.Function.Arguments), call.ID)
 }
 
-// calledWords are a call of a tool. Some have no id.
+// calledWords describes a tool call. Some calls have no id.
 func calledWords(name, args, id string) string {
 	words := safetext.PlainName(name) + " " + safetext.Arguments(args)
 	if id == "" {
@@ -355,24 +355,24 @@ func calledWords(name, args, id string) string {
 	return words + " as " + safetext.PlainName(id)
 }
 
-// calling leads to calls of tools.
+// calling comes before tool calls.
 const calling = "calls "
 
 func callsWords(calls []string) string {
 	return calling + strings.Join(middleOut(calls, mostParts, "call"), ", ")
 }
 
-// chatAnswer is what a model answers, put together from the pieces in which it comes.
+// chatAnswer is the answer of a model, assembled from its pieces.
 type chatAnswer struct {
 	head *httpform.Head
 	said modelapi.Answer
-	// others are pieces of other forms in words, all of them counted.
+	// others describes pieces of other forms. another counts all of them.
 	others  []string
 	another int
 	hasOpen bool // a piece was never finished
 }
 
-// add takes in the next piece.
+// add adds the next piece.
 func (a *chatAnswer) add(raw json.RawMessage, open bool) {
 	a.hasOpen = a.hasOpen || open
 	a.said.Keep = true
@@ -402,7 +402,7 @@ func (a *chatAnswer) other(words string) {
 	}
 }
 
-// words are what there is of the answer; empty where nothing has come.
+// words describes the answer so far. It returns "" if nothing has come.
 func (a *chatAnswer) words() string {
 	var words []string
 	if a.head != nil && a.head.Status != 0 && a.head.Status/100 != 2 {
@@ -434,7 +434,7 @@ func (a *chatAnswer) words() string {
 	return strings.Join(words, ", ")
 }
 
-// choiceWords are a message, and why it ends there.
+// choiceWords describes a message and the reason why it ends.
 func choiceWords(c modelapi.Choice) string {
 	var words []string
 	if text, says := c.Texts["content"]; says && (text != "" || len(c.Texts)+len(c.Calls)+len(c.Values) == 1) {

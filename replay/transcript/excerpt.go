@@ -10,17 +10,17 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// WriteExcerpt writes the lines of a transcript on which the crossings with these
-// numbers stand, from the first of them to the last, and says how many lie
-// between. A number behind the last crossing stands for the end. The names are
-// those of the whole transcript; how far all lines are indented is left out.
+// WriteExcerpt writes the lines of a transcript that show the crossings with the given numbers,
+// from the first to the last, and says how many crossings are left out in between. A number beyond
+// the last crossing stands for the end of the transcript. The names are those of the whole
+// transcript; the indentation that all lines share is removed.
 func WriteExcerpt(w io.Writer, crossings iter.Seq[*adk.Crossing], numbers []int) error {
 	_, err := io.WriteString(w, Excerpts(crossings, [][]int{numbers})[0])
 	return err
 }
 
-// Excerpts are what WriteExcerpt writes for each list of numbers, all made in one walk
-// through the crossings. That of no numbers is empty.
+// Excerpts returns what WriteExcerpt writes for each list of numbers, in a single pass over the
+// crossings. The excerpt of an empty list is empty.
 func Excerpts(crossings iter.Seq[*adk.Crossing], lists [][]int) []string {
 	t := New(io.Discard)
 	t.excerpts = newExcerpts(lists)
@@ -28,7 +28,7 @@ func Excerpts(crossings iter.Seq[*adk.Crossing], lists [][]int) []string {
 		if t.excerpts.missing == 0 {
 			break
 		}
-		_ = t.Write(x) // what is discarded takes everything
+		_ = t.Write(x) // io.Discard never fails
 	}
 	t.excerpts.close(t.ending())
 	texts := make([]string, len(lists))
@@ -38,22 +38,22 @@ func Excerpts(crossings iter.Seq[*adk.Crossing], lists [][]int) []string {
 	return texts
 }
 
-// excerpts say what of a transcript to keep.
+// excerpts says which lines of a transcript to keep.
 type excerpts struct {
 	all     []*excerpt
-	byLine  map[int][]*excerpt // by the numbers of the crossings that they show
-	missing int                // how many are not complete
-	n       int                // the number of the crossing that was taken in last
+	byLine  map[int][]*excerpt // by the number of each crossing that they show
+	missing int                // how many excerpts are not complete
+	n       int                // the number of the last crossing
 }
 
-// excerpt is one of them.
+// excerpt is one excerpt.
 type excerpt struct {
-	last  int // the number that completes it
+	last  int // the number of the crossing that completes it
 	lines []*heldLine
-	text  []byte // once it is complete
+	text  []byte // set when it is complete
 }
 
-// extract is where a line stands among the crossings: how many are before it, and how
+// extract is the position of a line among the crossings: how many crossings are before it, and how
 // many are on it.
 type extract struct{ before, on int }
 
@@ -74,8 +74,8 @@ func newExcerpts(lists [][]int) *excerpts {
 	return e
 }
 
-// mark notes on which line the crossing stands, for the excerpts that show it. One that
-// is on none gets a line of its own there.
+// mark adds the line of the crossing to the excerpts that show it. If the crossing is on no line,
+// it gets a line of its own.
 func (t *Transcript) mark(x *adk.Crossing, shown bool) {
 	e := t.excerpts
 	e.n++
@@ -101,7 +101,7 @@ func (t *Transcript) mark(x *adk.Crossing, shown bool) {
 	}
 }
 
-// aside is a line for a crossing that has none.
+// aside returns a line for a crossing that has none in the transcript.
 func (t *Transcript) aside(x *adk.Crossing) *heldLine {
 	at := x.Call
 	if x.Kind == adk.KindReturn {
@@ -110,21 +110,20 @@ func (t *Transcript) aside(x *adk.Crossing) *heldLine {
 	return &heldLine{margin: t.margin(at), text: t.namer.Line(x), extract: extract{before: t.excerpts.n - 1, on: 1}}
 }
 
-// isBeyond reports whether the excerpt shows lines behind that one already.
+// isBeyond reports whether the excerpt already has a line that comes after the given one.
 func (e *excerpt) isBeyond(line *heldLine) bool {
 	n := len(e.lines)
 	return n > 0 && e.lines[n-1].extract.before > line.extract.before
 }
 
-// take shows a line, once.
+// take adds a line, once.
 func (e *excerpt) take(line *heldLine) {
 	if n := len(e.lines); n == 0 || e.lines[n-1] != line {
 		e.lines = append(e.lines, line)
 	}
 }
 
-// write puts the lines together as they are now, with the end of the transcript if that
-// is shown too.
+// write joins the lines into the text, with the end of the transcript if end is not nil.
 func (e *excerpt) write(end *heldLine) {
 	lines := e.lines
 	if end != nil {
@@ -140,7 +139,7 @@ func (e *excerpt) write(end *heldLine) {
 	e.text, e.lines = text.Bytes(), nil
 }
 
-// leaveOut says how many crossings lie between two lines.
+// leaveOut says how many crossings are between two lines.
 func leaveOut(text *bytes.Buffer, margin string, between int) {
 	switch {
 	case between == 1:
@@ -150,8 +149,8 @@ func leaveOut(text *bytes.Buffer, margin string, between int) {
 	}
 }
 
-// close completes what waits for crossings that did not come: it shows the end, which
-// is empty where nothing is open.
+// close completes the excerpts that wait for crossings that did not come. They get the ending,
+// which is empty if nothing is open.
 func (e *excerpts) close(ending string) {
 	var end *heldLine
 	if ending != "" {
@@ -164,7 +163,7 @@ func (e *excerpts) close(ending string) {
 	}
 }
 
-// dedented takes away how far all lines are indented.
+// dedented removes the indentation that all lines share.
 func dedented(text []byte) []byte {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	least := -1

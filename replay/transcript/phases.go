@@ -14,8 +14,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// InPhases reports whether the phases of a turn have crossings of a kind: what listeners
-// hear, what user code asks of a storage and changes, and what is visible.
+// InPhases reports whether WritePhases shows crossings of a kind: the events that listeners
+// receive, what user code asks of a storage or changes, and state digests.
 func InPhases(kind adk.Kind) bool {
 	touches := []adk.Touch{adk.TouchHandles, adk.TouchReading, adk.TouchWriting}
 	switch kind.Class() {
@@ -29,16 +29,16 @@ func InPhases(kind adk.Kind) bool {
 	return false
 }
 
-// tellsDigest reports whether a kind says what is visible.
+// tellsDigest reports whether a kind has a state digest.
 func tellsDigest(kind adk.Kind) bool {
 	return slices.ContainsFunc(kind.Fields(adk.Whole), func(use adk.FieldUse) bool { return use.Field == adk.FieldDigest })
 }
 
-// WritePhases reads a trace and writes what happened in each phase of the turn: in the turn
-// input, in each iteration of each dispatch, and in the turn output; a line for each
-// crossing that InPhases has, with its number. Where strands are in different phases at
-// once, these alternate. Of a trace that cannot be read to its end it writes what there
-// is; the error is then a *FormatError.
+// WritePhases reads a trace and writes what happened in each phase of the turn: in the turn input,
+// in each iteration of each dispatch, and in the turn output. It writes one line, with its number,
+// for each crossing whose kind InPhases selects. If strands are in different phases at the same
+// time, the phases alternate. If the trace cannot be read to its end, WritePhases writes the lines
+// before the fault and returns a *FormatError.
 func WritePhases(w io.Writer, recorded io.Reader, options ...trace.Options) error {
 	r, err := trace.NewReader(recorded, options...)
 	if err != nil {
@@ -52,7 +52,7 @@ func WritePhases(w io.Writer, recorded io.Reader, options ...trace.Options) erro
 			return out.Flush()
 		}
 		if err != nil {
-			_ = out.Flush() // what is wrong with the trace is more to say
+			_ = out.Flush() // the fault of the trace is more important
 			return err
 		}
 		said := p.names.Line(&line.Crossing)
@@ -70,12 +70,12 @@ func WritePhases(w io.Writer, recorded io.Reader, options ...trace.Options) erro
 type phases struct {
 	names   *describe.Namer
 	written string // the phase that has a heading
-	isPast  bool   // the turn's dispatch has begun
+	isPast  bool   // a dispatch has begun
 }
 
-// next takes a crossing in, and gives the phase that it belongs to.
+// next adds a crossing, and returns the phase that it belongs to.
 func (p *phases) next(x *adk.Crossing) string {
-	_ = p.names.Pass(x) // whether an engine tells it is for transcripts to say
+	_ = p.names.Pass(x) // transcripts report what no engine can emit
 	c := p.names.Fold.Calls[x.Call]
 	if c == nil || c.Dispatch == nil {
 		if p.isPast {

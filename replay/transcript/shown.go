@@ -17,35 +17,33 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Expanded is a crossing that can be read alone: what a trace leaves to the lines
-// before it is said in full.
+// Expanded is a crossing that can be read alone: it contains in full what the trace leaves to
+// earlier lines.
 type Expanded struct {
 	// Crossing is its number, from 1.
 	Crossing int `json:"n"`
 	// At is the time since the first crossing, in nanoseconds.
 	At time.Duration `json:"at"`
-	// Kind and Phase are as the trace writes them; the phase of a kind of one
-	// line is empty.
+	// Kind and Phase are as in the trace. Phase is empty if the kind has only one line.
 	Kind  string `json:"kind"`
 	Phase string `json:"phase,omitempty"`
-	// Seam is the path of the seam call that it belongs to; of a call or a
-	// return it is that call. Call is the call's number.
+	// Seam is the path of the seam call that the crossing belongs to; for a call or a return, of
+	// that call itself. Call is the number of the call.
 	Seam   string `json:"seam"`
 	Call   int    `json:"call,omitempty"`
 	Strand int    `json:"strand,omitempty"`
 	// Op pairs the two lines of a spanning operation.
 	Op int `json:"op,omitempty"`
-	// Fields are the fields of its kind by their labels, each as a trace writes
-	// it but with every record in full.
+	// Fields holds the fields of the kind under their labels, as in the trace but with every record
+	// in full.
 	Fields json.RawMessage `json:"fields,omitempty"`
-	// Line is how a transcript says it, in a line of its own. An ask and its pieces are
-	// shown there as the JSON that they are, which is cut where it is long.
+	// Line is how a transcript shows the crossing on a line of its own. Asks and their pieces are
+	// shown as JSON, which is cut if it is long.
 	Line string `json:"line"`
 }
 
-// Expand goes through the crossings of a trace. What is wrong with the trace
-// comes last, as an error without a crossing; where it was cut short, what there
-// is has come before.
+// Expand iterates over the crossings of a trace. If the trace has a fault, the last pair is the
+// error without a crossing, after all crossings before the fault.
 func Expand(recorded io.Reader, options ...trace.Options) iter.Seq2[*Expanded, error] {
 	return func(yield func(*Expanded, error) bool) {
 		err := expand(recorded, options, func(_ *adk.Crossing, shown *Expanded) bool { return yield(shown, nil) })
@@ -55,24 +53,24 @@ func Expand(recorded io.Reader, options ...trace.Options) iter.Seq2[*Expanded, e
 	}
 }
 
-// Passage is a line of a transcript, and the crossings that it says.
+// Passage is a line of a transcript, and the crossings that it shows.
 type Passage struct {
 	Crossings []*Expanded
-	// Lines are the line and those below it, without what is before them; of crossings of
-	// which a transcript says nothing there are none.
+	// Lines holds the line and those below it, without their margins. It is empty for crossings
+	// that a transcript does not show.
 	Lines []string
 }
 
-// Passages is Expand by the lines of a transcript.
+// Passages is Expand grouped by the lines of the transcript.
 func Passages(recorded io.Reader, options ...trace.Options) iter.Seq2[*Passage, error] {
 	return func(yield func(*Passage, error) bool) {
 		var rest bytes.Buffer
 		t, p, goesOn := New(&rest), &Passage{}, true
 		err := expand(recorded, options, func(x *adk.Crossing, shown *Expanded) bool {
 			before := t.held
-			_ = t.Write(x) // a buffer takes all
+			_ = t.Write(x) // a buffer never fails
 			if t.held != before && before != nil {
-				rest.Reset() // that is all of the transcript so far, which may be long
+				rest.Reset() // drop the transcript so far, which may be long
 				p.Lines = before.lines()
 				goesOn = yield(p, nil)
 				p = &Passage{}
@@ -97,11 +95,11 @@ func Passages(recorded io.Reader, options ...trace.Options) iter.Seq2[*Passage, 
 	}
 }
 
-// lines are the line and those below it.
+// lines returns the line and those below it.
 func (h *heldLine) lines() []string { return append([]string{h.text}, h.below...) }
 
-// expand does something with each crossing of a trace, until it gives false. The error is what
-// is wrong with the trace.
+// expand calls each for every crossing of a trace until it returns false. The error is a fault of
+// the trace.
 func expand(recorded io.Reader, options []trace.Options, each func(*adk.Crossing, *Expanded) bool) error {
 	r, err := trace.NewReader(recorded, options...)
 	if err != nil {
@@ -126,7 +124,7 @@ func expand(recorded io.Reader, options []trace.Options, each func(*adk.Crossing
 	}
 }
 
-// shower makes crossings that can be read alone.
+// shower makes Expanded crossings.
 type shower struct {
 	namer    *describe.Namer
 	comparer wire.Comparer
@@ -148,16 +146,16 @@ func (s *shower) next(x *adk.Crossing) *Expanded {
 	if x.Phase != adk.Whole {
 		shown.Phase = x.Phase.String()
 	}
-	_ = s.namer.Pass(x) // whether an engine tells it is for transcripts to say
+	_ = s.namer.Pass(x) // transcripts report what no engine can emit
 	return shown
 }
 
-// fields are the fields of a crossing as one object; nil where there are none.
+// fields returns the fields of a crossing as one object, or nil if there are none.
 func (s *shower) fields(x *adk.Crossing) json.RawMessage {
 	var out []byte
 	for _, use := range x.Kind.Fields(x.Phase) {
 		if use.Field == adk.FieldID && x.Kind.Class() == adk.ClassCall {
-			continue // it is the crossing's Call
+			continue // it is Expanded.Call
 		}
 		text := s.comparer.Text(use.Field, x)
 		if text == "" {

@@ -13,28 +13,27 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// State is what an engine held after a crossing of a recorded run: all that its
-// crossings lead to (DET-8), and what was open.
+// State is what an engine held after a crossing of a recorded run: everything that the crossings
+// lead to (DET-8), and what was open.
 type State struct {
-	// Crossing is the number of the crossing, and Crossings how many the trace
-	// has.
+	// Crossing is the number of the crossing, and Crossings is how many the trace has.
 	Crossing  int `json:"crossing"`
 	Crossings int `json:"crossings"`
 	// At is the time since the first crossing, in nanoseconds.
 	At time.Duration `json:"at"`
-	// Seam is the path of the seam call that the crossing belongs to, and Line
-	// how a transcript says it.
+	// Seam is the path of the seam call that the crossing belongs to. Line is how a transcript
+	// shows the crossing.
 	Seam string `json:"seam"`
 	Line string `json:"line"`
-	// Cancelled tells that the run's context was done.
+	// Cancelled is true if the run's context was done.
 	Cancelled bool `json:"cancelled,omitempty"`
-	// Calls are the seam calls that were open, in the order in which they began.
+	// Calls holds the open seam calls, in the order in which they began.
 	Calls []OpenCall `json:"calls"`
-	// Turn is what the turn's context held; of a standalone dispatch there is
-	// none. Dispatches are the dispatches that were open, the outermost first.
+	// Turn is what the turn's context held; nil for a standalone dispatch. Dispatches holds the
+	// open dispatches, the outermost first.
 	Turn       *HeldContext  `json:"turn,omitempty"`
 	Dispatches []HeldContext `json:"dispatches,omitempty"`
-	// Gates are those that somebody waited for.
+	// Gates holds the gates that a call waited for.
 	Gates []OpenGate `json:"gates,omitempty"`
 
 	names *describe.Namer
@@ -43,26 +42,26 @@ type State struct {
 // OpenCall is a seam call that has not returned.
 type OpenCall struct {
 	Call   int    `json:"call"`
-	In     int    `json:"in,omitempty"` // the call that it was made in
+	In     int    `json:"in,omitempty"` // the call in which it was made
 	Seam   string `json:"seam"`
 	Strand int    `json:"strand,omitempty"`
 	// Since is the number of the crossing with which it began.
 	Since int `json:"since"`
-	// Operations are those that the call waits for, as transcripts say them.
+	// Operations are those that the call waits for, as a transcript shows them.
 	Operations []string `json:"operations,omitempty"`
 }
 
 // HeldContext is what a turn context or a dispatch context held.
 type HeldContext struct {
-	// ID is that of the turn or the dispatch; empty before its start was told.
+	// ID is the id of the turn or the dispatch; empty before its start event.
 	ID string `json:"id,omitempty"`
 	// Seam is the path of the dispatch's call; empty for the turn.
 	Seam string `json:"seam,omitempty"`
-	// Iteration is the dispatch's present or last one, from 0, and Iterations is
-	// how many were started.
+	// Iteration is the current or last iteration of the dispatch, from 0. Iterations is how many
+	// were started.
 	Iteration  int `json:"iteration,omitempty"`
 	Iterations int `json:"iterations,omitempty"`
-	// Signal is ack or nack once the dispatch has one.
+	// Signal is ack or nack after the dispatch got one.
 	Signal string `json:"signal,omitempty"`
 	// Waiting is how many changes wait for the flush to the turn.
 	Waiting int `json:"waiting,omitempty"`
@@ -78,12 +77,11 @@ type HeldContext struct {
 	Tools        []adk.Record `json:"tools,omitempty"`
 	// Stash is the nested tree.
 	Stash HeldStash `json:"stash,omitempty"`
-	// Streams are what was reported in the dispatch, in the order in which it
-	// was met.
+	// Streams holds what was reported in the dispatch, in the order in which the reports began.
 	Streams []HeldStream `json:"streams,omitempty"`
 }
 
-// sets goes through the sets and the registry, in the order of a state.
+// sets iterates over the sets and the registry, in the order of a state.
 func (h *HeldContext) sets() iter.Seq2[adk.CollectionName, *[]adk.Record] {
 	members := map[adk.CollectionName]*[]adk.Record{
 		adk.Instructions: &h.Instructions, adk.Messages: &h.Messages, adk.Memories: &h.Memories, adk.Retrievables: &h.Retrievables,
@@ -101,29 +99,28 @@ func (h *HeldContext) sets() iter.Seq2[adk.CollectionName, *[]adk.Record] {
 // HeldStream is a message, a thought or a tool call that was being reported.
 type HeldStream = state.HeldStream
 
-// HeldStash is the nested tree of a stash. As JSON it is what a trace writes.
+// HeldStash is the nested tree of a stash. Its JSON is that of a trace.
 type HeldStash map[string]any
 
-// MarshalJSON writes the tree so that the kinds of numbers can be told.
+// MarshalJSON writes the tree so that a reader can distinguish the kinds of numbers.
 func (s HeldStash) MarshalJSON() ([]byte, error) {
 	return plain.AppendJSON(nil, map[string]any(s)), nil
 }
 
-// OpenGate is a gate that somebody waited for.
+// OpenGate is a gate that a call waited for.
 type OpenGate struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
-	// Seam is the path of the call that waited, and Since the crossing with which
-	// it began to.
+	// Seam is the path of the waiting call. Since is the number of the crossing with which the wait
+	// began.
 	Seam  string `json:"seam"`
 	Since int    `json:"since"`
-	// Result is how it has settled, if its waiter was not awake yet.
+	// Result is how the gate was settled, if its waiter had not woken up yet.
 	Result string `json:"result,omitempty"`
 }
 
-// At is what the engine held after crossing n of a trace, from 1. The trace
-// is read to its end. Where that fails behind crossing n, it gives the state as
-// well as the error.
+// At returns what the engine held after crossing n of a trace, counted from 1. It reads the trace
+// to its end. If that fails after crossing n, At returns both the state and the error.
 func At(recorded io.Reader, n int, options ...trace.Options) (*State, error) {
 	r, err := trace.NewReader(recorded, options...)
 	if err != nil {
@@ -160,12 +157,12 @@ type begun struct {
 	text   string // the reason of a gate
 }
 
-// stateBuilder folds the crossings up to the one that is asked for.
+// stateBuilder folds the crossings up to the requested one.
 type stateBuilder struct {
 	names *describe.Namer
 	began time.Time
 	begun map[int]begun // by call
-	ops   map[int]begun // by operation; those that are open
+	ops   map[int]begun // by operation; only open ones
 }
 
 func newStateBuilder() *stateBuilder {
@@ -185,10 +182,10 @@ func (b *stateBuilder) pass(number int, x *adk.Crossing) {
 	case x.Phase == adk.Done:
 		delete(b.ops, x.Op)
 	}
-	_ = b.names.Pass(x) // whether an engine tells it is for transcripts to say
+	_ = b.names.Pass(x) // transcripts report what no engine can emit
 }
 
-// state takes the last crossing in, and gives what the engine holds.
+// state adds the last crossing, and returns what the engine holds after it.
 func (b *stateBuilder) state(number int, x *adk.Crossing) *State {
 	f := b.names.Fold
 	s := &State{Crossing: number, Line: b.names.Line(x), Calls: []OpenCall{}, names: b.names}
@@ -220,7 +217,7 @@ func (b *stateBuilder) call(c *state.Call) OpenCall {
 	return open
 }
 
-// held is what is visible through a context.
+// held returns what is visible through a context.
 func held(v *state.View) HeldContext {
 	h := HeldContext{Prompt: v.Prompt(), Stash: v.Stash()}
 	for of, records := range h.sets() {

@@ -16,16 +16,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// WriteTo writes the state for a person, with the names m1, call1 that the
-// transcript of the trace has. Nothing of a text can reach the terminal that
-// prints it.
+// WriteTo writes the state for a person, with the names m1, call1 of the trace's transcript. All
+// text is escaped, so that it cannot control the terminal that prints it.
 func (s *State) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, s.String())
 	return int64(n), err
 }
 
-// passedWords say how long after the turn's beginning a state is; nothing where no time
-// has passed.
+// passedWords says how much time passed since the beginning of the turn. It returns "" if none did.
 func passedWords(passed time.Duration) string {
 	if passed == 0 {
 		return ""
@@ -33,7 +31,7 @@ func passedWords(passed time.Duration) string {
 	return ", " + safetext.Into(passed)
 }
 
-// String is the text that WriteTo writes.
+// String returns the text that WriteTo writes.
 func (s *State) String() string {
 	t := &stateText{names: s.names}
 	t.line(0, fmt.Sprintf("after crossing %d of %d%s, in %s", s.Crossing, s.Crossings, passedWords(s.At), safetext.Bare(s.Seam)))
@@ -52,7 +50,7 @@ func (s *State) String() string {
 	return t.String()
 }
 
-// stateText writes the text of a state.
+// stateText builds the text of a state.
 type stateText struct {
 	strings.Builder
 	names *describe.Namer
@@ -64,7 +62,7 @@ func (t *stateText) line(depth int, text string) {
 	t.WriteByte('\n')
 }
 
-// calls writes the call stack: what was called below what called it.
+// calls writes the call stack, with each call below its caller.
 func (t *stateText) calls(open []OpenCall) {
 	t.line(0, "")
 	t.line(0, "open calls")
@@ -86,7 +84,7 @@ func (t *stateText) calls(open []OpenCall) {
 	}
 }
 
-// seamPath is a path in words that are safe to print.
+// seamPath returns a seam path in words that are safe to print.
 func seamPath(path string) string {
 	if seam, err := adk.ParseSeam(path); err == nil {
 		return describe.SeamWords(seam)
@@ -129,8 +127,7 @@ func (t *stateText) title(kind string, h *HeldContext) string {
 	return words
 }
 
-// records writes a set: the name that the transcript has, the id, and what is in
-// the record.
+// records writes a set. Each record has its name in the transcript, its id and its content.
 func (t *stateText) records(what string, all []adk.Record) {
 	if len(all) == 0 {
 		return

@@ -19,43 +19,40 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Transcript writes a run as indented text for people to read, crossing by
-// crossing, while it goes on:
+// Transcript writes a run as indented text, crossing by crossing, during the run:
 //
-//   - What lies within a seam call or an operation is indented below it. Where
-//     nothing does, and all went well, its end is not written; an arrow leads
-//     from a call or an operation to what it came back with.
-//   - An event that the listeners heard begins with *, and stands behind the
-//     operation that caused it where it follows at once. What nobody called
-//     begins with !, and a failure that was kept from the turn with !!.
-//   - Records, streams, gates, turns and dispatches have the names m1, call1,
-//     gate1 in the order in which they appear. A record is shown in full when it
-//     first appears and when it has changed.
-//   - What is asked of a model in the form of Chat Completions is said as a person reads
-//     it: what is new since the ask before it of the same name below it, and the answer
-//     at its end, whatever the pieces in which it came. Of other requests that are too
-//     long to be shown whole, the members that changed stand below.
-//   - Lines of a strand begin with its name, where there is more than the main
-//     one.
-//   - The time stands at the end of a line if it has moved, by a millisecond or
-//     more, since it was last said.
+//   - What happens within a seam call or an operation is indented below it. If nothing happens
+//     within and all goes well, its end is not written. An arrow leads from a call or an operation
+//     to its result.
+//   - An event that the listeners received begins with *. It is on the line of the operation that
+//     caused it if it follows immediately. What nobody called begins with !, and a failure that the
+//     engine contained with !!.
+//   - Records, streams, gates, turns and dispatches have the names m1, call1, gate1 in the order of
+//     their appearance. A record is shown in full when it first appears and when it has changed.
+//   - A request to a model in the form of Chat Completions is shown in words: what is new since the
+//     previous ask of the same name is below it, and the whole answer is at its end, however many
+//     pieces it came in. Of other requests that are too long to show whole, the members that
+//     changed are below.
+//   - Lines of a strand begin with its name, unless it is the main strand.
+//   - The time is at the end of a line if at least a millisecond has passed since it was last
+//     shown.
 //
-// Nothing of a text can reach the terminal that prints it.
+// All text is escaped, so that no text can control the terminal that prints it.
 type Transcript struct {
 	out   *bufio.Writer
 	namer *describe.Namer
-	last  time.Time // the time that was said last
-	// held is the line that waits: what comes next may be its end, or what it
-	// caused.
+	last  time.Time // the time shown last
+	// held is the line that is not written yet, because the next crossing may be its end or an
+	// event that it caused.
 	held *heldLine
-	// present is the margin of a line that would go on where the last one ended.
+	// present is the margin for a line that continues where the last line ended.
 	present string
 	depths  map[int]*depth // by call
-	open    []int          // the calls that are open, in the order they began
-	// number counts the crossings; lines are written for those from from to to.
+	open    []int          // the open calls, in the order in which they began
+	// number counts the crossings. Only lines of the crossings between from and to are written.
 	number, from, to int
 	asks             *askReader
-	excerpts         *excerpts // what to keep and not to write; nil where all is written
+	excerpts         *excerpts // what to keep instead of writing; nil if everything is written
 }
 
 // heldLine is a line that is not written yet.
@@ -63,8 +60,8 @@ type heldLine struct {
 	number int // of its first crossing
 	margin string
 	text   string
-	below  []string // lines of the same crossing, a step further in
-	said   string   // the answer at its end, so that it is not said twice
+	below  []string // further lines of the same crossing, indented
+	said   string   // the answer at its end, so that it is not repeated
 	opens  opening
 	call   int // the call it belongs to
 	causes adk.Kind
@@ -72,34 +69,33 @@ type heldLine struct {
 	extract extract
 }
 
-// opening is what a line begins: a seam call or a spanning operation, by its
-// number; zero is nothing, or what has been ended on the same line.
+// opening is what a line begins: a seam call or a spanning operation, by number. Zero means
+// nothing, or that it ended on the same line.
 type opening struct{ call, op int }
 
-// depth is how far the lines of a call are indented: those of its operations
-// that are open count too. A transcript is written while its turn may still be under
-// way, so it goes by what is open now, and not by a calls.Tree, which is a whole run.
+// depth is how far the lines of a call are indented. Open operations of the call add to it. A
+// Transcript may be written during its turn, so it tracks what is open now and cannot use a
+// calls.Tree, which is a whole run.
 type depth struct {
 	base   int
 	open   int
-	gutter string // names the strand
+	gutter string // the name of the strand
 	// outside is how far the gutter of a strand is indented.
 	outside int
 }
 
-// New makes a transcript that is written to w, line by line; Close
-// writes the last one.
+// New returns a Transcript that writes to w line by line. Close writes the last line.
 func New(w io.Writer) *Transcript {
 	n := describe.New(state.New())
 	n.Shown = map[state.Ref]adk.Digest{}
 	return &Transcript{out: bufio.NewWriter(w), namer: n, depths: map[int]*depth{0: {base: -1}}, to: math.MaxInt, asks: newAskReader()}
 }
 
-// Write adds the next crossing. It keeps nothing of it that its owner may
-// change. The error is that of the writer.
+// Write adds the next crossing. It keeps nothing of x that its owner may change. The error is that
+// of the writer.
 func (t *Transcript) Write(x *adk.Crossing) error {
 	if t.number++; t.number == t.from {
-		clear(t.namer.Shown) // in what was written, nothing has been shown yet
+		clear(t.namer.Shown) // the lines that are written have shown nothing yet
 		t.asks.forget()
 	}
 	t.namer.Note(x)
@@ -121,8 +117,8 @@ func (t *Transcript) Write(x *adk.Crossing) error {
 	return t.out.Flush()
 }
 
-// Close writes what is held back, and what is still open when the crossings end
-// too early. It does not close the writer.
+// Close writes the held line, and says what is still open if the crossings end too early. It does
+// not close the writer.
 func (t *Transcript) Close() error {
 	for _, op := range t.asks.rest() {
 		exchange := t.asks.open[op]
@@ -135,7 +131,7 @@ func (t *Transcript) Close() error {
 	return t.out.Flush()
 }
 
-// ending says what is still open; empty where nothing is.
+// ending says what is still open. It returns "" if nothing is.
 func (t *Transcript) ending() string {
 	if len(t.open) == 0 {
 		return ""
@@ -149,19 +145,19 @@ func (t *Transcript) ending() string {
 	return "!! ends here, within " + safetext.Short(names, func(name string) string { return name })
 }
 
-// add writes what is no end: on a line of its own, or on the held one where it
-// continues that.
+// add writes a crossing that is not an end: on a new line, or on the held line if it continues
+// that.
 func (t *Transcript) add(x *adk.Crossing) {
 	line := &heldLine{margin: t.margin(x.Call), call: x.Call, causes: x.Kind.Event()}
 	if wire.IsCancel(x) || t.ended(x.Call) {
-		line.margin = t.present // wherever it belongs, this is where it happened
+		line.margin = t.present // shown where it happened, whatever call it belongs to
 	}
 	if t.continues(x) {
 		t.held.text += t.namer.Continuation(x) + t.stamp(x)
 		t.held.causes = 0
-		if x.Kind == adk.KindCall { // the end of both may still come
+		if x.Kind == adk.KindCall { // the ends of both may still come
 			t.begin(x)
-			t.depths[x.ID].base-- // it stands on its operation's line
+			t.depths[x.ID].base-- // it is on its operation's line
 			t.held.opens.call = x.ID
 		}
 		return
@@ -190,7 +186,7 @@ func (t *Transcript) add(x *adk.Crossing) {
 	t.hold(line)
 }
 
-// ask says what is asked, where its JSON is not what a person reads.
+// ask describes a request in words if that is more readable than its JSON.
 func (t *Transcript) ask(line *heldLine, x *adk.Crossing) {
 	words, below := t.asks.begin(x)
 	if words != "" {
@@ -199,8 +195,8 @@ func (t *Transcript) ask(line *heldLine, x *adk.Crossing) {
 	line.below = below
 }
 
-// continues reports whether a crossing is written behind the held line: the event
-// that an operation causes, and the obligation that one calls.
+// continues reports whether a crossing belongs on the held line: an event that the line's operation
+// caused, or the obligation that it calls.
 func (t *Transcript) continues(x *adk.Crossing) bool {
 	h := t.held
 	if h == nil || h.call != x.Call {
@@ -212,7 +208,7 @@ func (t *Transcript) continues(x *adk.Crossing) bool {
 	return h.causes != 0 && h.causes == x.Kind
 }
 
-// begin makes room for what lies within a call.
+// begin sets the indentation for what happens within a call.
 func (t *Transcript) begin(x *adk.Crossing) {
 	above := t.depth(x.Call)
 	within := &depth{base: above.base + 1 + above.open, gutter: above.gutter, outside: above.outside}
@@ -223,8 +219,8 @@ func (t *Transcript) begin(x *adk.Crossing) {
 	t.open = append(t.open, x.ID)
 }
 
-// close writes an end: behind the held line where that began it, on a line of
-// its own where there is something to say, and not at all otherwise.
+// close handles an end. It goes on the held line if that line began it, on a line of its own if
+// there is something to say, and is not written otherwise.
 func (t *Transcript) close(x *adk.Crossing) {
 	answer := t.answer(x)
 	d := t.depth(x.Call)
@@ -247,13 +243,13 @@ func (t *Transcript) close(x *adk.Crossing) {
 	case answer != "":
 		t.hold(&heldLine{margin: margin, text: "→ " + answer + t.stampBehind(answer, x), call: x.Call})
 	case x.Kind == adk.KindReturn && t.isStrand(x.ID):
-		// Others may go on between: where a strand ends is worth a line.
+		// Other strands may continue in between, so the end of a strand is worth a line.
 		t.hold(&heldLine{margin: margin, text: "ends" + t.stamp(x), call: x.Call})
 	}
 	t.present = t.margin(x.Call)
 }
 
-// answer is what an end came back with.
+// answer returns the result with which a call or an operation ended.
 func (t *Transcript) answer(x *adk.Crossing) string {
 	answer := t.namer.Answer(x)
 	if wire.IsAsk(x) {
@@ -262,7 +258,7 @@ func (t *Transcript) answer(x *adk.Crossing) string {
 	return answer
 }
 
-// stampBehind is the stamp of an end, unless its answer says the same time already.
+// stampBehind returns the stamp of an end, unless its answer already shows the same time.
 func (t *Transcript) stampBehind(answer string, x *adk.Crossing) string {
 	stamp := t.stamp(x)
 	if passed, moved := strings.CutPrefix(stamp, "  +"); moved && wire.IsAsk(x) && strings.HasSuffix(answer, lastingWords+passed) {
@@ -288,7 +284,7 @@ func (h *heldLine) ends(x *adk.Crossing) bool {
 	return true
 }
 
-// end forgets what is open no longer.
+// end removes what is no longer open.
 func (t *Transcript) end(x *adk.Crossing, above *depth) {
 	if x.Kind == adk.KindReturn {
 		t.open = state.Without(t.open, x.ID)
@@ -299,7 +295,7 @@ func (t *Transcript) end(x *adk.Crossing, above *depth) {
 	}
 }
 
-// ended reports whether a call has returned: something late belongs to it still.
+// ended reports whether a call has returned. Late crossings may still belong to it.
 func (t *Transcript) ended(call int) bool {
 	c := t.namer.Fold.Calls[call]
 	return c != nil && c.Ended
@@ -310,22 +306,22 @@ func (t *Transcript) isStrand(call int) bool {
 	return c != nil && c.Seam.Label == adk.LabelStrand
 }
 
-// depth is that of a call, and the outermost for a call that has not begun.
+// depth returns the depth of a call, or the outermost depth for a call that has not begun.
 func (t *Transcript) depth(call int) *depth {
 	return cmp.Or(t.depths[call], t.depths[0])
 }
 
-// margin is what stands before the lines of a call.
+// margin returns the margin of the lines of a call.
 func (t *Transcript) margin(call int) string {
 	d := t.depth(call)
 	return t.marginAt(d, d.open)
 }
 
-// deepest is how far lines are indented at most: what lies deeper says how deep, so
-// that a transcript does not grow with the square of the nesting.
+// deepest is the maximum indentation. A deeper line shows its depth as a number, so that the size
+// of a transcript does not grow with the square of the nesting.
 const deepest = 32
 
-// marginAt is what stands before a line of a call, so many steps further in.
+// marginAt returns the margin of a line of a call, in steps further in.
 func (t *Transcript) marginAt(d *depth, in int) string {
 	all := d.base + 1 + in
 	if all > deepest {
@@ -335,8 +331,7 @@ func (t *Transcript) marginAt(d *depth, in int) string {
 	return strings.Repeat(describe.Indent, d.outside) + d.gutter + strings.Repeat(describe.Indent, all-d.outside)
 }
 
-// stamp is how much time has passed since it was last said, if that is enough
-// to say.
+// stamp returns how much time has passed since it was last shown, or "" if it is too little.
 func (t *Transcript) stamp(x *adk.Crossing) string {
 	if t.last.IsZero() {
 		t.last = x.At
@@ -349,7 +344,7 @@ func (t *Transcript) stamp(x *adk.Crossing) string {
 	return "  +" + safetext.Lasting(passed)
 }
 
-// hold writes the line that was held, and holds the next one.
+// hold writes the held line and holds the given one.
 func (t *Transcript) hold(line *heldLine) {
 	t.flush()
 	line.number = t.number
@@ -373,29 +368,27 @@ func (t *Transcript) flush() {
 	t.held = nil
 }
 
-// write writes a line and what stands below it.
+// write writes the line and those below it.
 func (h *heldLine) write(to io.StringWriter) {
-	_, _ = to.WriteString(h.margin + h.text + "\n") // a buffer remembers what went wrong
+	_, _ = to.WriteString(h.margin + h.text + "\n") // a bufio.Writer keeps its error
 	for _, line := range h.below {
 		_, _ = to.WriteString(h.margin + describe.Indent + line + "\n")
 	}
 }
 
-// leavesOut reports whether a line is none of those to write.
+// leavesOut reports whether a line is not to be written.
 func (t *Transcript) leavesOut(line *heldLine) bool {
 	return line.number < t.from || line.number > t.to || t.excerpts != nil
 }
 
-// Write reads a trace and writes its transcript to w while it reads. Of
-// a trace that cannot be read to its end it writes what there is; the error is
-// then a *FormatError.
+// Write reads a trace and writes its transcript to w as it reads. If the trace cannot be read to
+// its end, Write writes the lines before the fault and returns a *FormatError.
 func Write(w io.Writer, recorded io.Reader, options ...trace.Options) error {
 	return WriteRange(w, recorded, 1, math.MaxInt, options...)
 }
 
-// WriteRange is Write of the lines that begin with one of the
-// crossings from the first to the last, which are numbers from 1. Of a last one
-// that is beyond the end it writes what there is; a first one is an error.
+// WriteRange is Write for the lines that begin with a crossing from first to last, numbered from 1.
+// A last beyond the end is allowed; a first beyond the end is an error.
 func WriteRange(w io.Writer, recorded io.Reader, first, last int, options ...trace.Options) error {
 	r, err := trace.NewReader(recorded, options...)
 	if err != nil {
@@ -409,7 +402,7 @@ func WriteRange(w io.Writer, recorded io.Reader, first, last int, options ...tra
 			if err == io.EOF {
 				err = nil
 			}
-			if first != 1 { // of no crossings there is a transcript too
+			if first != 1 { // an empty trace has a transcript too
 				err = errors.Join(noCrossing(first, t.number), err)
 			}
 			return errors.Join(err, t.Close())
@@ -420,11 +413,10 @@ func WriteRange(w io.Writer, recorded io.Reader, first, last int, options ...tra
 	}
 }
 
-// ErrNoCrossing is that a trace has not the crossing that is asked for.
+// ErrNoCrossing means that the trace does not have the requested crossing.
 var ErrNoCrossing = errors.New("there is no such crossing")
 
-// noCrossing says that a trace has not the crossing that is asked for; nil where
-// it has.
+// noCrossing returns an error if a trace with that many crossings does not have the requested one.
 func noCrossing(asked, there int) error {
 	if asked >= 1 && asked <= there {
 		return nil

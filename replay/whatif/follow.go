@@ -10,9 +10,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file says what became of the answers, and what the new run had none for.
+// This file finds out which overrides took effect, and what the new run had no answers for.
 
-// reached tells of each answer whether it came to pass.
+// reached sets, for each override, whether it took effect.
 func (w *whatIf) reached() []Applied {
 	for i, t := range w.targets {
 		w.sets[i].Reached = w.cameToPass(t)
@@ -40,15 +40,15 @@ func (w *whatIf) cameToPass(t target) bool {
 	})
 }
 
-// offered reports whether a gate was offered the value of a settlement, whatever
-// the engine said to it.
+// offered reports whether a gate was offered the value of a settlement, whether or not the engine
+// accepted it.
 func (w *whatIf) offered(x, y *adk.Crossing) bool {
 	return wire.IsSettlement(x) && wire.IsSettlement(y) && x.Name == y.Name && x.Key == y.Key &&
 		x.Status == adk.GateResolved && plain.Equal(x.Value, y.Value)
 }
 
-// unanswered are the calls of scripted seams that were not recorded, and the
-// gates that nobody settles now.
+// unanswered returns the calls of scripted seams that were not recorded, and the gates that nobody
+// settles now.
 func (w *whatIf) unanswered() []NoAnswer {
 	all := []NoAnswer{}
 	for _, n := range w.again.Unanswered {
@@ -58,8 +58,8 @@ func (w *whatIf) unanswered() []NoAnswer {
 	return all
 }
 
-// asRecorded are the scripted seams that took no notice of what is other now. The
-// recorded crossings are gone through, each with the new one in its place.
+// asRecorded returns the scripted seams that ignored a difference. It compares each recorded
+// crossing with its counterpart in the new run.
 func (w *whatIf) asRecorded() []AsRecorded {
 	all := []AsRecorded{}
 	var seen compare.Views
@@ -87,7 +87,7 @@ func (w *whatIf) asRecorded() []AsRecorded {
 	return all
 }
 
-// shown are the differences of what two executor calls were shown: of the states
+// shown returns the differences between what two executor calls were shown: between the states
 // before them.
 func (w *whatIf) shown(seen *compare.Views, x, y *adk.Crossing) []compare.FieldDiff {
 	want, got := w.recorded.StateBefore(x), w.now.StateBefore(y)
@@ -97,9 +97,8 @@ func (w *whatIf) shown(seen *compare.Views, x, y *adk.Crossing) []compare.FieldD
 	return seen.Differ(w.recorded.Tree, w.now.Tree, want, got, []compare.FieldDiff{{Field: "digest", Want: want.Digest.String(), Got: got.Digest.String()}})
 }
 
-// answers are the differences of what two operations gave to who performed them:
-// the error, what the engine said beside it, and what came through the engine
-// from a storage, a tool or a gate.
+// answers returns the differences between the results of two operations: the error, what else the
+// engine returned, and what a storage, a tool or a gate returned through the engine.
 func (w *whatIf) answers(s, t *calls.Step) []compare.FieldDiff {
 	if s == nil || t == nil {
 		return nil
@@ -128,8 +127,8 @@ func (w *whatIf) answers(s, t *calls.Step) []compare.FieldDiff {
 	return append(fields, compare.InDetail(x, y, through)...)
 }
 
-// given is the crossing with what came through the engine to an operation: the
-// return of a storage or a tool, the settlement of a gate.
+// given returns the crossing that gave an operation its result through the engine: the return of a
+// storage or a tool, or the settlement of a gate.
 func given(s *calls.Step) *adk.Crossing {
 	if settled := s.Settlement(); settled != nil {
 		return settled

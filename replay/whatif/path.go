@@ -16,9 +16,9 @@ import (
 	"github.com/adkreplay/adkreplay/replay/internal/again"
 )
 
-// This file finds what the path of an Answer leads to.
+// This file finds what the path of an Override leads to.
 
-// Words of a path that are no fields of a kind.
+// The words of a path that are no fields of a kind.
 const (
 	pathCancel = "cancel"
 	pathAt     = wire.MemberAt
@@ -29,7 +29,7 @@ const (
 type target struct {
 	x       *adk.Crossing // of the edited run
 	use     adk.FieldUse
-	special string // pathCancel or pathAt, in the place of use
+	special string // pathCancel or pathAt, instead of use
 	rest    string // the path within the field, such as .city or [0].content
 }
 
@@ -59,8 +59,8 @@ func (w *whatIf) resolve(path string) (target, error) {
 	return w.field(path, x, word, rest)
 }
 
-// named gives the crossings that a path may name: calls by the path of their seam, and waits for a
-// gate by its name in a transcript, as gate1.
+// named iterates over the crossings that a path may name: calls by the path of their seam, and
+// waits for a gate by the name in a transcript, such as gate1.
 func (w *whatIf) named(give func(name string, x *adk.Crossing) bool) {
 	gates := map[string]string{}
 	for _, x := range w.edited.Lines {
@@ -77,7 +77,7 @@ func (w *whatIf) named(give func(name string, x *adk.Crossing) bool) {
 	}
 }
 
-// crossing finds the crossing that a path begins with, by its number or by its name.
+// crossing finds the crossing with whose number or name a path begins.
 func (w *whatIf) crossing(path string) (x *adk.Crossing, rest string, err error) {
 	if n := strings.IndexFunc(path+".", func(r rune) bool { return r < '0' || r > '9' }); n > 0 {
 		number, err := strconv.Atoi(path[:n])
@@ -111,7 +111,7 @@ func numberOf(x *adk.Crossing) string { return strconv.Itoa(x.Seq) }
 // mostNames is how many names an error lists.
 const mostNames = 20
 
-// names are those that a path may begin with.
+// names returns the names with which a path may begin.
 func (w *whatIf) names() (all []string) {
 	for name := range w.named {
 		if !slices.Contains(all, name) {
@@ -124,13 +124,13 @@ func (w *whatIf) names() (all []string) {
 	return all
 }
 
-// field finds a field by its word: of the crossing, or of what belongs to it.
+// field finds a field by its word, in the crossing or in what belongs to it.
 func (w *whatIf) field(path string, x *adk.Crossing, word, rest string) (target, error) {
 	var there []target
 	why := ""
 	for _, at := range w.belonging(x) {
 		for _, use := range at.Kind.Fields(at.Phase) {
-			// What a call is handed is no error of it, also where it is an error.
+			// The input of a call is not its error, even if the input is an error.
 			if use.Label != word && !(word == pathError && isError(use.Field) && at.Kind != adk.KindCall) {
 				continue
 			}
@@ -159,13 +159,13 @@ func (w *whatIf) field(path string, x *adk.Crossing, word, rest string) (target,
 
 func isError(f adk.Field) bool { return f == adk.FieldErr || f == adk.FieldCause }
 
-// line is how a transcript says a recorded crossing.
+// line returns how a transcript shows a recorded crossing.
 func (w *whatIf) line(x *adk.Crossing) string {
 	return w.recorded.Line(w.recorded.Lines[x.Seq-1])
 }
 
-// belonging are a crossing and what belongs to it: its other line, the returns of
-// the calls that it led to, and the settlements of the gate that it waits for.
+// belonging returns a crossing and what belongs to it: its other line, the returns of the calls
+// that it led to, and the settlements of the gate that it waits for.
 func (w *whatIf) belonging(x *adk.Crossing) []*adk.Crossing {
 	all := []*adk.Crossing{x}
 	add := func(others ...*adk.Crossing) {
@@ -176,7 +176,7 @@ func (w *whatIf) belonging(x *adk.Crossing) []*adk.Crossing {
 		}
 	}
 	if x.Kind.Class() == adk.ClassCall {
-		if c := w.edited.Calls[x.ID]; c != nil { // in a damaged trace there may be none
+		if c := w.edited.Calls[x.ID]; c != nil { // a damaged trace may lack it
 			add(c.Begin, c.Return)
 		}
 		return all
@@ -197,7 +197,7 @@ func (w *whatIf) belonging(x *adk.Crossing) []*adk.Crossing {
 	return all
 }
 
-// unsettable says why a field cannot be set; it is empty where it can.
+// unsettable says why a field cannot be set. It returns "" if the field can be set.
 func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 	switch seam := w.recorded.SeamOf(x); {
 	case x.Kind == adk.KindCall && x.Call != 0:
@@ -220,8 +220,8 @@ func (w *whatIf) unsettable(x *adk.Crossing, use adk.FieldUse) string {
 	return ""
 }
 
-// saysWhich reports whether a field says what a crossing is about, so that with another
-// it would be another crossing, and no other answer.
+// saysWhich reports whether a field identifies what a crossing is about. With another value, it
+// would be another crossing and not another answer.
 func saysWhich(use adk.FieldUse) bool {
 	switch use.Field {
 	case adk.FieldCollection, adk.FieldSeams, adk.FieldID:
@@ -230,7 +230,7 @@ func saysWhich(use adk.FieldUse) bool {
 	return use.Names == adk.GateID || use.Names == adk.CodeName
 }
 
-// saidLive reports whether live code says a field of a crossing.
+// saidLive reports whether live code determines a field of a crossing.
 func (w *whatIf) saidLive(x *adk.Crossing, f adk.Field) bool {
 	switch {
 	case x.Kind == adk.KindCall:
@@ -243,7 +243,7 @@ func (w *whatIf) saidLive(x *adk.Crossing, f adk.Field) bool {
 	return false
 }
 
-// isLive reports whether a seam is of live code.
+// isLive reports whether a seam is live.
 func (w *whatIf) isLive(seam adk.Seam) bool { return w.live.Takes(seam.Label + "/" + seam.Name) }
 
 // takesInput reports whether a part of a run's input is live.
@@ -259,8 +259,8 @@ func (w *whatIf) takesInput(f adk.Field) bool {
 	return false
 }
 
-// offer says what can be set of a crossing and of what belongs to it; where that
-// is nothing, of the nearest crossing.
+// offer says what can be set of a crossing and of what belongs to it. If that is nothing, it names
+// the nearest crossing of which something can be set.
 func (w *whatIf) offer(x *adk.Crossing) string {
 	if can := w.choices(x); len(can) > 0 {
 		return "what can be set is " + strings.Join(can, ", ")
@@ -278,7 +278,7 @@ func (w *whatIf) offer(x *adk.Crossing) string {
 	return "nothing of this trace can be set"
 }
 
-// choices are the paths that can be set of a crossing and what belongs to it.
+// choices returns the paths that can be set of a crossing and of what belongs to it.
 func (w *whatIf) choices(x *adk.Crossing) (paths []string) {
 	for _, at := range w.belonging(x) {
 		for _, use := range at.Kind.Fields(at.Phase) {
@@ -292,8 +292,8 @@ func (w *whatIf) choices(x *adk.Crossing) (paths []string) {
 
 // Paths within a field.
 
-// firstWord takes the first word of a path: the longest that is a member, or else
-// the text before the next point or bracket.
+// firstWord splits off the first word of a path: the longest one that is a member, or else the text
+// before the next dot or bracket.
 func firstWord(path string, has func(string) bool) (word, rest string) {
 	path = strings.TrimPrefix(path, ".")
 	if inner, bracketed := strings.CutPrefix(path, "["); bracketed {

@@ -10,15 +10,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stub"
 )
 
-// WriteTo writes what came of it for a person: what was set, the diff, what
-// scripted seams took no notice of, and what has no answer. Nothing of a text can
-// reach the terminal that prints it.
+// WriteTo writes the report for a person: what was set, the diff, what scripted seams ignored, and
+// what has no answer. All text is escaped, so that it cannot control the terminal that prints it.
 func (r *Report) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, r.String())
 	return int64(n), err
 }
 
-// String is the text that WriteTo writes.
+// String returns the text that WriteTo writes.
 func (r *Report) String() string {
 	var b strings.Builder
 	for _, s := range r.Set {
@@ -45,7 +44,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// write writes an answer with what it changed.
+// write writes an override and what it changed.
 func (s *Applied) write(b *strings.Builder) {
 	fmt.Fprintf(b, "set %s in %s", safetext.Bare(s.Path), safetext.Bare(s.Seam))
 	switch {
@@ -59,7 +58,7 @@ func (s *Applied) write(b *strings.Builder) {
 	writeFields(b, "    ", s.Fields)
 }
 
-// writeFields writes fields that differ, each around where it does.
+// writeFields writes the fields that differ, each reduced to the part around the difference.
 func writeFields(b *strings.Builder, margin string, fields []compare.FieldDiff) {
 	for _, text := range compare.Shown(fields) {
 		fmt.Fprintf(b, "%s%s\n", margin, text)

@@ -19,8 +19,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// This file puts a value in the place of what a crossing says: a whole field is read
-// by its row, and of a path into one the tree is changed on the way.
+// This file replaces a value in a crossing. It reads a whole field with the field's row, and a part
+// of a field by changing the field as a JSON tree first.
 
 // put changes a field of a crossing.
 func (w *whatIf) put(t target, value any) error {
@@ -46,8 +46,8 @@ func (w *whatIf) put(t target, value any) error {
 	return nil
 }
 
-// written is a value as a trace has it where t leads to: of the type of the field, or
-// an error, a record and their like within it, and plain data otherwise.
+// written returns a value as the JSON that a trace has at t. The value has the type of the field,
+// or is an error, a record or similar within the field, or plain data.
 func (w *whatIf) written(t target, value any) ([]byte, error) {
 	whole := t.rest == ""
 	if raw, ok := value.(json.RawMessage); ok && !(whole && t.use.Field == adk.FieldSchema) {
@@ -73,8 +73,8 @@ func (w *whatIf) written(t target, value any) ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// assigned puts a value into a field of a crossing, and reports whether it could: the
-// value has the field's type.
+// assigned assigns a value to a field of a crossing. It reports whether the value has the field's
+// type.
 func assigned(x *adk.Crossing, f adk.Field, value any) bool {
 	field, v := reflect.ValueOf(x).Elem().FieldByName(f.String()), reflect.ValueOf(value)
 	if !v.Type().AssignableTo(field.Type()) {
@@ -84,7 +84,8 @@ func assigned(x *adk.Crossing, f adk.Field, value any) bool {
 	return true
 }
 
-// spelled is the whole of a field with what was given in it, as the field is read.
+// spelled returns the JSON of the whole field with the given value in it, in the form in which the
+// field is read.
 func (w *whatIf) spelled(t target, given []byte) ([]byte, error) {
 	if t.rest == "" {
 		return bare(t, given), nil
@@ -104,7 +105,7 @@ func (w *whatIf) spelled(t target, given []byte) ([]byte, error) {
 	return json.Marshal(changed)
 }
 
-// bare is a whole field as it is read, where it was given as people write it.
+// bare converts a whole field from the form that people write to the form in which it is read.
 func bare(t target, given []byte) []byte {
 	if row := wire.FieldRows[t.use.Field]; row.Bare != nil {
 		return row.Bare(given)
@@ -116,8 +117,8 @@ func bare(t target, given []byte) []byte {
 	return given
 }
 
-// recordKind is the kind of the records of a field that do not say theirs: of those
-// that are there, or that the collection holds.
+// recordKind returns the kind of the records of a field for records that do not say theirs. It is
+// the kind of the records that are there, or that the collection holds.
 func (w *whatIf) recordKind(t target) adk.RecordKind {
 	switch x := t.x; {
 	case t.use.Field == adk.FieldResult:
@@ -130,7 +131,7 @@ func (w *whatIf) recordKind(t target) adk.RecordKind {
 	return wire.CollectionOf(w.recorded.SeamOf(t.x)).Holds()
 }
 
-// tree is a field as a tree.
+// tree returns a field as a tree.
 func (w *whatIf) tree(use adk.FieldUse, x *adk.Crossing) (any, error) {
 	text, err := w.fields.Append(use.Field, x)
 	if err != nil || len(text) == 0 {
@@ -139,7 +140,7 @@ func (w *whatIf) tree(use adk.FieldUse, x *adk.Crossing) (any, error) {
 	return treeOf(text)
 }
 
-// treeOf reads JSON and keeps numbers as they are written.
+// treeOf decodes JSON and keeps numbers as they are written.
 func treeOf(text []byte) (tree any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -147,7 +148,7 @@ func treeOf(text []byte) (tree any, err error) {
 	return tree, err
 }
 
-// within is a tree with another value at a path.
+// within returns a tree with another value at a path.
 func within(tree any, path string, value any) (any, error) {
 	if path == "" {
 		return value, nil
@@ -170,7 +171,7 @@ func within(tree any, path string, value any) (any, error) {
 		return t, err
 	case []any:
 		return withinList(t, path, value)
-	case string: // arguments that are JSON text
+	case string: // arguments may be JSON text
 		inner, err := treeOf([]byte(t))
 		if _, isObject := inner.(map[string]any); err != nil || !isObject {
 			return nil, fmt.Errorf("a text has no %q", path)
@@ -185,8 +186,8 @@ func within(tree any, path string, value any) (any, error) {
 	return nil, fmt.Errorf("%v has no %q", tree, path)
 }
 
-// withinList changes the element of a number, or the record of a key; the number
-// behind the last adds one.
+// withinList changes the element with an index, or the record with a key. The index after the last
+// element appends one.
 func withinList(all []any, path string, value any) (any, error) {
 	word, rest := firstWord(path, func(string) bool { return false })
 	at, err := strconv.Atoi(word)
@@ -204,7 +205,7 @@ func withinList(all []any, path string, value any) (any, error) {
 	return nil, fmt.Errorf("a list of %d has no %q", len(all), path)
 }
 
-// recordIn is the record in what a trace writes of one.
+// recordIn returns the record in a trace's form of one.
 func recordIn(t map[string]any) (kind string, record any, ok bool) {
 	if _, ok := t["#"]; !ok || len(t) != 2 {
 		return "", nil, false
@@ -217,7 +218,7 @@ func recordIn(t map[string]any) (kind string, record any, ok bool) {
 	return "", nil, false
 }
 
-// keyIn is the id, or the name, of a record in a tree.
+// keyIn returns the id, or the name, of a record in a tree.
 func keyIn(tree any) string {
 	t, _ := tree.(map[string]any)
 	if _, record, ok := recordIn(t); ok {
@@ -231,8 +232,8 @@ func keyIn(tree any) string {
 	return ""
 }
 
-// consistent makes the other fields of a return or a settlement fit the one that
-// was set: who fails gives nothing, and who gives something does not fail.
+// consistent makes the other fields of a return or a settlement fit the field that was set. With an
+// error there is no result, and with a result no error.
 func consistent(x *adk.Crossing, set adk.Field) error {
 	switch {
 	case x.Kind == adk.KindReturn:
@@ -287,10 +288,10 @@ func consistentReturn(x *adk.Crossing, set adk.Field) error {
 	return nil
 }
 
-// follow keeps what is derived from a recording in step with what was set.
+// follow updates what was derived from the recording after a field was set.
 func (w *whatIf) follow(t target) {
 	switch {
-	case t.use.Field == adk.FieldDuration: // the timer that was recorded is that of another time: it fires when it is due
+	case t.use.Field == adk.FieldDuration: // the recorded time of the timer no longer applies: it fires when it is due
 		if s := w.edited.StepOf(t.x); s != nil {
 			if timer := s.Timer(); timer != nil {
 				timer.At = time.Time{}
@@ -299,7 +300,7 @@ func (w *whatIf) follow(t target) {
 		w.times = true
 	case wire.OpensMedia(t.x) && t.x.Phase == adk.Done:
 		data, _ := t.x.Value.([]byte)
-		w.edited.Media.Given[t.x.Op] = wire.Opened{Data: data, Err: t.x.Err} // nobody runs yet
+		w.edited.Media.Given[t.x.Op] = wire.Opened{Data: data, Err: t.x.Err} // no run is reading it yet
 	}
 }
 
@@ -324,7 +325,7 @@ func (w *whatIf) cancelBefore(x *adk.Crossing, a Override) ([]compare.FieldDiff,
 	return []compare.FieldDiff{{Field: pathCancel, Got: w.known.Text(adk.FieldCause, c), Input: true}}, nil
 }
 
-// moveTo lets a crossing and all behind it happen earlier or later.
+// moveTo moves a crossing and all later ones in time.
 func (w *whatIf) moveTo(x *adk.Crossing, a Override) ([]compare.FieldDiff, error) {
 	given, err := w.written(target{x: x, use: adk.FieldUse{Field: adk.FieldDuration}}, a.Value)
 	if err != nil {
@@ -351,7 +352,7 @@ func (w *whatIf) moveTo(x *adk.Crossing, a Override) ([]compare.FieldDiff, error
 	return []compare.FieldDiff{{Field: pathAt, Want: compare.QuotedJSON(was.String()), Got: compare.QuotedJSON(since.String()), Input: true}}, nil
 }
 
-// sinceBefore reads a duration, or a number of nanoseconds.
+// sinceBefore parses a duration, or a number of nanoseconds.
 func sinceBefore(given []byte) (since time.Duration, err error) {
 	if n, err := wire.Int64OfJSON(given); err == nil {
 		since = time.Duration(n)

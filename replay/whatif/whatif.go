@@ -23,32 +23,31 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Override answers one recorded crossing differently: it puts a value in the place
-// of what user code or the outside gave there.
+// Override answers one recorded crossing differently: it replaces a value that user code or the
+// outside gave there.
 type Override struct {
-	// Path names the crossing and the field, and what in the field, in the words
-	// of a trace and of the fields of a Divergence:
+	// Path names the crossing, the field, and a place in the field, in the words of a trace and of
+	// the fields of a Divergence:
 	//
 	//	23.result              what the tool returned whose return is crossing 23
 	//	23.args.city           a member of arguments; they stay text if they are text
 	//	6.records[0].content   a field of a record; [q1] is the record of that key
-	//	run.prompt             a seam path, where the seam is called once
+	//	run.prompt             a seam path, if the seam is called once
 	//	executor/model#1.error how a call ended
 	//	23.cancel              the run is cancelled before crossing 23, for this reason
 	//	23.at                  how long after the crossing before it happened
 	//
-	// error is err, reason or cause, whichever the crossing has. A field that the
-	// crossing does not have is taken from what belongs to it: of an operation
-	// from its other line, the calls that it led to and the settlement of its gate,
-	// of a call from its return.
+	// error means err, reason or cause, whichever the crossing has. If the crossing does not have
+	// the field, it is looked for in what belongs to the crossing. For an operation, that is its
+	// other line, the calls that it led to and the settlement of its gate; for a call, its return.
 	Path string
-	// Value is what stands there now: an error, a record, a tool's result, or
-	// plain data; nil is nothing. A json.RawMessage is the JSON that a trace has
-	// there. A string is also an error of that text, or a tool's result.
+	// Value is the new value: an error, a record, a tool's result, or plain data; nil means
+	// nothing. A json.RawMessage is JSON in the form of a trace. A string may also be the text of
+	// an error, or a tool's result.
 	Value any
 }
 
-// ParseOverride reads PATH=VALUE. VALUE is JSON, or a text where it is none.
+// ParseOverride parses PATH=VALUE. VALUE is JSON, or a text if it is not valid JSON.
 func ParseOverride(text string) (Override, error) {
 	path, value, found := strings.Cut(text, "=")
 	switch {
@@ -63,41 +62,38 @@ func ParseOverride(text string) (Override, error) {
 	return Override{path, value}, nil
 }
 
-// Report is what came of a turn in which something was answered
-// differently.
+// Report is the result of a turn in which something was answered differently.
 type Report struct {
-	// Set is what was answered differently, in the order of the answers.
+	// Set lists the overrides, in the order in which they were given.
 	Set []Applied `json:"set"`
-	// Diff says in what the new run, b, differs from the recorded one, a.
+	// Diff says how the new run, b, differs from the recorded one, a.
 	Diff *diff.Diff `json:"diff"`
-	// Unanswered are the crossings of the new run that the recording has no answer
-	// for.
+	// Unanswered lists the crossings of the new run for which the recording has no answer.
 	Unanswered []NoAnswer `json:"unanswered"`
-	// AsRecorded are the scripted seams that did as recorded although they were
-	// asked, shown or answered something else. What their code would have done,
-	// only their code can say: choose it in Live.
+	// AsRecorded lists the scripted seams that did as recorded although they were asked, shown or
+	// answered something else. Only their code can say what it would have done: choose it in Live.
 	AsRecorded []AsRecorded `json:"asRecorded"`
-	// Notes say what else a reader of the diff must know.
+	// Notes says what else a reader of the diff must know.
 	Notes []string `json:"notes,omitempty"`
 	// Trace is the new run.
 	Trace *trace.Trace `json:"-"`
 }
 
-// Applied is an answer that was given.
+// Applied is an override that was applied to the recorded turn.
 type Applied struct {
-	// Path is where: the number of the crossing that has the field, and the field.
+	// Path is the number of the crossing that has the field, and the field.
 	Path string `json:"path"`
-	// Crossing is that number, and Seam the seam call that it belongs to.
+	// Crossing is that number, and Seam is the seam call that it belongs to.
 	Crossing int    `json:"crossing"`
 	Seam     string `json:"seam"`
-	// Fields are what it changed; none where the recording has that value already.
+	// Fields lists what it changed; empty if the recording already has that value.
 	Fields []replay.FieldDiff `json:"fields"`
-	// Reached tells that it came to pass. It did not where the new run took
-	// another way before, or where the engine does not take it from there.
+	// Reached is true if the override took effect in the new run. It did not if the new run took
+	// another path before, or if the engine does not take the value from there.
 	Reached bool `json:"reached"`
 }
 
-// NoAnswer is a crossing of the new run that the recording has no answer for.
+// NoAnswer is a crossing of the new run for which the recording has no answer.
 type NoAnswer struct {
 	// Crossing is its number in the new run.
 	Crossing int    `json:"crossing"`
@@ -105,32 +101,31 @@ type NoAnswer struct {
 	Line     string `json:"line"`
 }
 
-// AsRecorded is something that a scripted seam took no notice of.
+// AsRecorded is a difference that a scripted seam ignored.
 type AsRecorded struct {
 	// Seam is the seam call that did as recorded.
 	Seam string `json:"seam"`
-	// Was tells what was other: it was asked, shown, or answered something else.
+	// Was is "asked", "shown" or "answered": in which way the seam was given something else.
 	Was string `json:"was"`
-	// Crossing is the number of that crossing in the recording, and Line how a
-	// transcript says it.
+	// Crossing is the number of that crossing in the recording. Line is how a transcript shows it.
 	Crossing int    `json:"crossing"`
 	Line     string `json:"line"`
-	// Fields are what differs; Want is what was recorded.
+	// Fields lists what differs; Want is the recorded value.
 	Fields []replay.FieldDiff `json:"fields"`
 }
 
-// What a scripted seam can take no notice of.
+// The values of AsRecorded.Was.
 const (
 	wasAsked    = "asked"
 	wasShown    = "shown"
 	wasAnswered = "answered"
 )
 
-// ErrOverride is the error of an Override that cannot be given: its path leads
-// nowhere, what it leads to is the engine's own, or it is no value for that.
+// ErrOverride is the error of an Override that cannot be applied: its path leads nowhere, the
+// engine itself decides what the path leads to, or the value does not fit there.
 var ErrOverride = errors.New("replay: this cannot be answered differently")
 
-// overrideError is ErrOverride with what is wrong.
+// overrideError is an ErrOverride that says what is wrong.
 type overrideError struct{ text string }
 
 func (e *overrideError) Error() string        { return "replay: " + e.text }
@@ -140,15 +135,13 @@ func refusef(format string, args ...any) error {
 	return &overrideError{fmt.Sprintf(format, args...)}
 }
 
-// Run re-runs the turn that a trace holds on today's engine with some of its
-// crossings answered differently, and says what the engine makes of it. The seams
-// in live are user code, and all others do what was recorded, as far as they are
-// asked for it; nothing is made up for them.
+// Run runs the turn of a trace again on today's engine, with some of its crossings answered
+// differently, and says what the engine makes of it. The seams in live are user code. All other
+// seams do what was recorded, as far as the engine asks them; Run invents no answers for them.
 //
-// What user code or the outside gave can be answered differently, but not what
-// the engine decided, nor what live says. An answer that cannot be given is an
-// ErrOverride, and a trace that cannot be read to its end a *FormatError; then
-// nothing was run.
+// Only what user code or the outside gave can be answered differently, not what the engine decided,
+// nor what live code says. An override that cannot be applied is an ErrOverride, and a trace that
+// cannot be read to its end a *FormatError. In both cases nothing was run.
 func Run(ctx context.Context, recorded io.Reader, live replay.Live, answers []Override, options ...trace.Options) (*Report, error) {
 	w, err := newWhatIf(recorded, live, options)
 	if err != nil {
@@ -164,14 +157,14 @@ func Run(ctx context.Context, recorded io.Reader, live replay.Live, answers []Ov
 	}
 	w.now = describe.Of(calls.New(w.recorded.Version(), w.again.Trace.Info, w.again.Crossings))
 	r, err := w.report(ctx)
-	if ctx.Err() != nil { // also when it ended too late to be noticed
+	if ctx.Err() != nil { // also if it ended too late for the run to notice
 		return nil, stub.Interrupted(ctx)
 	}
 	return r, err
 }
 
-// refused is the error of a run that was not made: where what it is given was
-// set, that is why.
+// refused returns the error of a run that was not started. If an override changed the input of the
+// run, the error says that this is why the engine refused it.
 func (w *whatIf) refused(err error) error {
 	var engine *adk.Error
 	for i, t := range w.targets {
@@ -182,7 +175,7 @@ func (w *whatIf) refused(err error) error {
 	return inFile(err, w.altered.Options().File)
 }
 
-// inFile says of an error of a trace that has no file yet which one it is.
+// inFile sets the file of a FormatError that has none.
 func inFile(err error, file string) error {
 	if format, ok := errors.AsType[*trace.FormatError](err); ok && format.File == "" {
 		format.File = file
@@ -197,12 +190,12 @@ type whatIf struct {
 	live     replay.Live
 	trace    *trace.Trace
 	recorded *describe.Run
-	altered  *trace.Trace // its crossings are changed in place; the records in them never are
+	altered  *trace.Trace // its crossings are changed in place, but never the records in them
 	edited   *calls.Tree  // of altered
 	cancels  []*adk.Crossing
 	sets     []Applied
-	targets  []target // of sets
-	times    bool     // times were set, and are compared
+	targets  []target // those of sets
+	times    bool     // a time was set, so times are compared
 	notes    []string
 	again    *again.Run
 	now      *describe.Run // of again
@@ -237,7 +230,7 @@ func newWhatIf(recorded io.Reader, live replay.Live, options []trace.Options) (*
 	return w, nil
 }
 
-// answer gives one answer.
+// answer applies one override.
 func (w *whatIf) answer(a Override) error {
 	t, err := w.resolve(a.Path)
 	if err != nil {
@@ -266,7 +259,7 @@ func (w *whatIf) answer(a Override) error {
 	return nil
 }
 
-// changed are the fields in which an edited crossing differs.
+// changed returns the fields in which an edited crossing differs.
 func (w *whatIf) changed(before, after *adk.Crossing) []compare.FieldDiff {
 	var fields []compare.FieldDiff
 	for _, use := range before.Kind.Fields(before.Phase) {
@@ -281,7 +274,7 @@ func (w *whatIf) changed(before, after *adk.Crossing) []compare.FieldDiff {
 	return compare.InDetail(before, after, fields)
 }
 
-// report says what came of it.
+// report makes the report on the new run.
 func (w *whatIf) report(ctx context.Context) (*Report, error) {
 	note, err := w.unlike(ctx)
 	if err != nil {
@@ -298,8 +291,8 @@ func (w *whatIf) report(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// unlike notes that the engine does not do as recorded with no answer given: not
-// all of the diff is of the answers then. Live code is not run for that.
+// unlike returns a note if the engine differs from the recording even without overrides, because
+// then the overrides do not explain the whole diff. It checks this only if no live code would run.
 func (w *whatIf) unlike(ctx context.Context) ([]string, error) {
 	if len(w.live.Seams) > 0 {
 		return nil, nil

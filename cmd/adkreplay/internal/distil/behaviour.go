@@ -14,16 +14,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/state"
 )
 
-// observation notes what one trace shows.
+// observation collects the behaviours of one trace.
 type observation struct {
 	shown   map[string]bool
 	seen    *seams
 	fold    *state.Fold
-	courses map[int]map[int]*course // by the call and its strand: what is made there has an order
-	open    map[int]string          // operations that are under way, by their number
+	courses map[int]map[int]*course // by call and strand, within which operations are ordered
+	open    map[int]string          // unfinished operations by number
 }
 
-// course is what was made in a strand of a call: what came last, and how often each.
+// course is what happened in one strand of a call: the last operation, and the count of each.
 type course struct {
 	last  string
 	times map[string]int
@@ -34,7 +34,7 @@ func newObservation(seen *seams, info adk.RunInfo) *observation {
 	return &observation{shown: map[string]bool{}, seen: seen, fold: state.New(), courses: map[int]map[int]*course{}, open: map[int]string{}}
 }
 
-// take notes what a crossing shows.
+// take adds the behaviours that a crossing shows.
 func (o *observation) take(x *adk.Crossing) {
 	x = o.fold.Filled(x)
 	_ = o.fold.Apply(x)
@@ -72,7 +72,7 @@ func tellsEnd(x *adk.Crossing) bool {
 
 func (o *observation) show(format string, args ...any) { o.shown[fmt.Sprintf(format, args...)] = true }
 
-// seamOf is the seam of a call.
+// seamOf returns the name of a call's seam.
 func (o *observation) seamOf(call int) string {
 	if c := o.fold.Calls[call]; c != nil {
 		return describe.SeamName(c.Seam)
@@ -80,14 +80,14 @@ func (o *observation) seamOf(call int) string {
 	return "the open"
 }
 
-// counter is a number that somebody has put behind a name, as in "worker 17": it tells
-// nothing of what is done.
+// counter matches a number that code appended to a name, as in "worker 17". It is data, and not
+// behaviour.
 var counter = regexp.MustCompile(`([ _.#/-])\d+`)
 
-// gist is what a crossing is, without data.
+// gist describes a crossing without data.
 func gist(x *adk.Crossing) string { return counter.ReplaceAllString(describe.Gist(x), "${1}#") }
 
-// next notes what is made next in its place.
+// next adds what happens next in a call and strand.
 func (o *observation) next(x *adk.Crossing, within string) {
 	if o.courses[x.Call] == nil {
 		o.courses[x.Call] = map[int]*course{}
@@ -104,7 +104,7 @@ func (o *observation) next(x *adk.Crossing, within string) {
 	c.times[what]++
 }
 
-// left notes how a call ended, and what was made in it how often.
+// left adds how a call ended, and how often each operation happened in it.
 func (o *observation) left(x *adk.Crossing, within string) {
 	name := describe.SeamName(x.Seam)
 	if x.Outcome != adk.OutcomeOK {
@@ -124,8 +124,8 @@ func (o *observation) left(x *adk.Crossing, within string) {
 	delete(o.courses, x.ID)
 }
 
-// failed notes how an operation failed, if it did. Of one in two lines the first says what
-// it is.
+// failed adds the failure of an operation, if it failed. If the operation has two lines, the first
+// one says what it is.
 func (o *observation) failed(x *adk.Crossing, within string) {
 	what := gist(x)
 	switch x.Phase {
@@ -140,7 +140,7 @@ func (o *observation) failed(x *adk.Crossing, within string) {
 	}
 }
 
-// answered notes with which status somebody answered, and why a model stopped.
+// answered adds the status of an answer, and why a model stopped.
 func (o *observation) answered(x *adk.Crossing) {
 	whom, ok := o.open[x.Op]
 	if !ok || len(x.JSON) == 0 {

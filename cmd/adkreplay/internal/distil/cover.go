@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// This file is the cover of a set by the fewest of others, as near as that is told in a
-// reasonable time: the one that adds most, again and again. What a trace adds only gets
-// less, so that of all traces those alone are looked at again that may still add most.
+// This file approximates the smallest set of traces that covers all behaviours, since finding the
+// exact one takes too long. The greedy algorithm repeatedly takes the trace that adds most. What a
+// trace adds can only decrease, so only traces that may still add most are counted again.
 
-// greedy gives traces until all is covered, or there are so many.
+// greedy takes traces until all behaviours are covered, or there are most traces.
 func (all *collection) greedy(most int) (chosen []candidate) {
 	var waiting byGain
 	for _, c := range all.shortest {
@@ -36,8 +36,8 @@ func (all *collection) greedy(most int) (chosen []candidate) {
 	return chosen
 }
 
-// needed are the traces that show what no other of them does: one that was chosen early may
-// be covered by those behind it.
+// needed removes traces that the others cover together. A trace that was chosen early may be
+// covered by those chosen later.
 func (all *collection) needed(chosen []candidate) (needed []candidate) {
 	times := make([]int, len(all.behaviours))
 	for _, c := range chosen {
@@ -57,18 +57,18 @@ func (all *collection) needed(chosen []candidate) (needed []candidate) {
 	return needed
 }
 
-// isCovered reports whether each thing that a trace shows is shown more than once.
+// isCovered reports whether everything that a trace shows is shown more than once.
 func (c candidate) isCovered(times []int) bool {
 	return !slices.ContainsFunc(c.shows, func(number int) bool { return times[number] < 2 })
 }
 
-// gaining is a trace with what it adds, as far as that is known: it is no more.
+// gaining is a trace with an upper bound of how much it adds.
 type gaining struct {
 	candidate
 	gain int
 }
 
-// byGain is a heap: the trace that may add most is first.
+// byGain is a heap whose first trace is the one that may add most.
 type byGain []gaining
 
 func (h byGain) Len() int { return len(h) }

@@ -14,38 +14,38 @@ import (
 
 // Options say how to choose.
 type Options struct {
-	// Keep is how many traces are chosen at most; 0 is as many as it takes.
+	// Keep is the maximum number of traces to choose; 0 means as many as are needed.
 	Keep int
 	eachtrace.Options
 }
 
-// Selection is what was chosen.
+// Selection is the result of Choose.
 type Selection struct {
-	// Traces is how many were read. Those that are Unreadable are not chosen.
+	// Traces is the number of traces read. The Unreadable ones among them are not chosen.
 	Traces     int `json:"traces"`
 	Unreadable int `json:"unreadable"`
-	// Behaviours is how much all of them show, and Covered how much of it those do that
-	// were chosen.
+	// Behaviours is the number of behaviours that all traces show, and Covered the number that the
+	// chosen traces show.
 	Behaviours int `json:"behaviours"`
 	Covered    int `json:"covered"`
-	// Chosen are the traces, the one that shows most first.
+	// Chosen lists the chosen traces, beginning with the one that shows most.
 	Chosen []Chosen `json:"chosen"`
-	// Left is what no chosen trace shows, and Missing what no trace does.
+	// Left lists what no chosen trace shows, and Missing what no trace shows.
 	Left    []string `json:"left"`
 	Missing []string `json:"missing"`
 }
 
-// Chosen is one trace that was chosen.
+// Chosen is one chosen trace.
 type Chosen struct {
 	// Trace is the name of its source.
 	Trace     string `json:"trace"`
 	Crossings int    `json:"crossings"`
-	// Adds is what it shows that none before it does.
+	// Adds lists what it shows and no trace before it does.
 	Adds []string `json:"adds"`
 }
 
-// Choose chooses of traces the fewest that show all that any of them shows, or the Keep
-// that show the most. It is deterministic. The error is that of ctx: then there is none.
+// Choose chooses the fewest traces that show everything that any of them shows, or the Keep traces
+// that show most. It is deterministic. If ctx ends, it returns the error of ctx and no Selection.
 func Choose(ctx context.Context, sources []corpus.Source, o Options) (*Selection, error) {
 	all := newCollection()
 	selection := &Selection{Chosen: []Chosen{}, Left: []string{}, Missing: []string{}}
@@ -58,13 +58,13 @@ func Choose(ctx context.Context, sources []corpus.Source, o Options) (*Selection
 	return selection, nil
 }
 
-// collection is what all traces show.
+// collection holds what all traces show.
 type collection struct {
 	behaviours []string
-	numbers    map[string]int // their places
+	numbers    map[string]int // indexes in behaviours
 	seen       *seams
-	// shortest has, for each set of behaviours (its numbers as varints), the shortest trace
-	// that shows just that.
+	// shortest maps each set of behaviours (its numbers as varints) to the shortest trace that
+	// shows exactly that set.
 	shortest map[string]candidate
 }
 
@@ -72,40 +72,40 @@ func newCollection() *collection {
 	return &collection{numbers: map[string]int{}, seen: newSeams(), shortest: map[string]candidate{}}
 }
 
-// candidate is a trace that shows what no shorter one shows.
+// candidate is the shortest trace that shows a certain set of behaviours.
 type candidate struct {
 	name      string
 	crossings int
-	shows     []int // the numbers of that
+	shows     []int // the numbers of the behaviours
 }
 
-// before orders those that add the same: the shorter one, and then by name.
+// before orders traces that add equally much: by length, and then by name.
 func (c candidate) before(other candidate) bool {
 	return cmp.Or(cmp.Compare(c.crossings, other.crossings), cmp.Compare(c.name, other.name)) < 0
 }
 
-// read begins with one trace.
+// read begins reading one trace.
 func (all *collection) read(source corpus.Source, header trace.Header) eachtrace.Taker {
 	return &reading{newObservation(all.seen, header.Info), all, candidate{name: source.Name}}
 }
 
-// reading notes what one trace shows.
+// reading observes one trace.
 type reading struct {
 	*observation
 	of *collection
 	candidate
 }
 
-// Take notes what a crossing shows.
+// Take observes a crossing.
 func (r *reading) Take(x *adk.Crossing) {
 	r.crossings++
 	r.take(x)
 }
 
-// Ended holds the trace. One that breaks off shows nothing: it would be no test.
+// Ended adds the trace. A trace that breaks off is never added, because it would be no test.
 func (r *reading) Ended() { r.of.add(r.candidate, r.shown) }
 
-// add holds a trace, unless a shorter one shows the same.
+// add adds a trace, unless a shorter one shows the same.
 func (all *collection) add(c candidate, shown map[string]bool) {
 	for behaviour := range shown {
 		number, known := all.numbers[behaviour]
@@ -126,11 +126,11 @@ func (all *collection) add(c candidate, shown map[string]bool) {
 	}
 }
 
-// choose chooses at most so many.
+// choose chooses at most most traces.
 func (all *collection) choose(selection *Selection, most int) {
 	chosen := all.needed(all.greedy(most))
 	covered := make([]bool, len(all.behaviours))
-	for len(chosen) > 0 { // the one that adds most first
+	for len(chosen) > 0 { // take the one that adds most first
 		at := 0
 		for i := range chosen {
 			if a, b := chosen[i].adds(covered), chosen[at].adds(covered); a > b || a == b && chosen[i].before(chosen[at]) {
@@ -159,7 +159,7 @@ func (all *collection) choose(selection *Selection, most int) {
 	selection.Missing = append(selection.Missing, all.seen.missing()...)
 }
 
-// adds is how much a trace shows that is not covered.
+// adds returns how many behaviours a trace shows that are not covered.
 func (c candidate) adds(covered []bool) (n int) {
 	for _, number := range c.shows {
 		if !covered[number] {

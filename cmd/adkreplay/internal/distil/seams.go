@@ -11,22 +11,22 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// seams are what all traces have of user code, and what became of it.
+// seams collects the user code in all traces, and what happened to it.
 type seams struct {
-	known map[string]string // what can be entered, with how it was not, in words
-	calls map[string]*fate  // by the path of the seam, or the one who is asked
-	ends  map[string]bool   // of dispatches
-	asked map[int]string    // who, in the trace under way
+	known map[string]string // the seams that can be entered, with the word for it: "entered" or "called"
+	calls map[string]*fate  // by seam path, or by who is asked
+	ends  map[string]bool   // how dispatches ended
+	asked map[int]string    // who is asked, by operation of the current trace
 }
 
-// fate is whether something was entered, whether it failed, and whether it can.
+// fate is what happened to something that was entered: whether it failed, and whether it can fail.
 type fate struct{ failed, canFail bool }
 
 func newSeams() *seams {
 	return &seams{known: map[string]string{}, calls: map[string]*fate{}, ends: map[string]bool{}}
 }
 
-// configure notes the seams that a run has.
+// configure adds the seams of a run.
 func (s *seams) configure(info *adk.RunInfo) {
 	s.asked = map[int]string{}
 	for _, n := range wire.Named(info) {
@@ -36,10 +36,10 @@ func (s *seams) configure(info *adk.RunInfo) {
 	}
 }
 
-// failing are the labels of seams whose failures turns have to live with.
+// failing holds the labels of the seams whose failures a turn has to handle.
 var failing = map[string]bool{adk.LabelExecutor: true, adk.LabelTool: true, adk.LabelStorage: true}
 
-// take notes what a crossing, which a fold has filled, says of seams.
+// take adds what a crossing says about seams. A fold must have filled the crossing.
 func (s *seams) take(x *adk.Crossing) {
 	if x.Seams != nil {
 		asked := s.asked
@@ -73,7 +73,7 @@ func (s *seams) enter(name string, canFail, failed bool) {
 	f.canFail, f.failed = f.canFail || canFail, f.failed || failed
 }
 
-// missing says what no trace shows.
+// missing describes what no trace shows.
 func (s *seams) missing() (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.known)) {
 		if s.calls[name] == nil {

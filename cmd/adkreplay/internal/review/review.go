@@ -1,7 +1,7 @@
-// Package review asks a person what to do with what has changed, change by change: to accept
-// it with a reason, in all of its files or in some, or to leave it. It reads lines and
-// writes lines, so a terminal and a test are the same to it; and it writes no file: what was
-// decided is confirmed at the end, and is for the caller to do.
+// Package review asks a person what to do with each change: accept it with a reason, in all of its
+// files or in some, or leave it. It reads and writes lines, so it works the same on a terminal and
+// in a test. It writes no file: the person confirms the decisions at the end, and the caller
+// carries them out.
 package review
 
 import (
@@ -15,38 +15,38 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// Change is one thing that has changed, and the files in which.
+// Change is one change, and the files in which it occurs.
 type Change struct {
-	// Shown is what a person sees of it: the first line says what it is.
+	// Shown is the text that the person sees; its first line says what the change is.
 	Shown string
 	Files []string
 }
 
-// Dialog is with whom it is talked.
+// Dialog is a conversation with a person.
 type Dialog struct {
 	In  *bufio.Reader
 	Out io.Writer
-	// Edit opens a file where a person can look at it. The error is said.
+	// Edit opens a file for the person to look at. Its error is printed.
 	Edit func(file string) error
 }
 
-// Decision is what becomes of one file.
+// Decision is what to do with one file.
 type Decision struct {
 	File string
-	// Reason is why it is accepted, in all the changes that are in it; empty leaves it.
+	// Reason is why the file is accepted, with all changes in it. If it is empty, the file is left.
 	Reason string
-	// Left says of a file that is left though some of its changes are accepted which one is
-	// not.
+	// Left names a change that is left, if that is why the file is left although other changes in
+	// it are accepted.
 	Left string
 }
 
-// verdict is what was said of one change.
+// verdict is the answer for one change.
 type verdict struct {
 	reason string // empty leaves it
 	files  []string
 }
 
-// help is what can be said of a change.
+// help lists the possible answers.
 const help = `a  accept it, with a reason
 s  accept some of its files
 l  leave it as it is
@@ -55,9 +55,9 @@ b  go back to the change before
 q  end here, and write nothing
 `
 
-// Ask asks about each change, shows what would follow and asks whether that is meant. It
-// gives a decision for each file, in the order in which they come, and reports whether the
-// person wants it so: whoever ends, or is gone, wants nothing.
+// Ask asks about each change, then shows the decisions and asks for confirmation. It returns a
+// decision for each file, in the order of appearance, and whether the person confirmed them. If the
+// person ends the dialog, or the input ends, nothing is confirmed.
 func (d *Dialog) Ask(changes []Change) (decisions []Decision, meant bool) {
 	verdicts := make([]verdict, len(changes))
 	for at := 0; at < len(changes); {
@@ -82,8 +82,8 @@ func (d *Dialog) Ask(changes []Change) (decisions []Decision, meant bool) {
 	return decisions, true
 }
 
-// judge asks about one change until there is a verdict. It says how far to go on from it,
-// and whether to go on.
+// judge asks about one change until there is a verdict. It returns how many changes to move on, and
+// whether to go on at all.
 func (d *Dialog) judge(c Change, v *verdict) (move int, goesOn bool) {
 	for {
 		answer, more := d.line("[a]ccept, [s]ome files, [l]eave, [o]pen, [b]ack, [q]uit, [?] ")
@@ -118,7 +118,7 @@ func (d *Dialog) judge(c Change, v *verdict) (move int, goesOn bool) {
 	}
 }
 
-// accept asks for the reason; without one the verdict stays what it was.
+// accept asks for the reason. Without one, the verdict does not change.
 func (d *Dialog) accept(files []string, v *verdict) (accepted, more bool) {
 	reason, more := d.line("why is it meant? ")
 	if reason == "" {
@@ -129,7 +129,7 @@ func (d *Dialog) accept(files []string, v *verdict) (accepted, more bool) {
 	return true, more
 }
 
-// some asks for some of the files; none where what was said names none.
+// some asks which of the files to accept. It returns nil if the answer names none.
 func (d *Dialog) some(files []string) []string {
 	for i, file := range files {
 		d.say("%4d  %s\n", i+1, safetext.Line(file))
@@ -142,7 +142,7 @@ func (d *Dialog) some(files []string) []string {
 	return some
 }
 
-// chosen are the files whose numbers a text names.
+// chosen returns the files whose numbers a text lists.
 func chosen(files []string, text string) (some []string, err error) {
 	take := make([]bool, len(files))
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }) {
@@ -167,7 +167,7 @@ func chosen(files []string, text string) (some []string, err error) {
 	return some, nil
 }
 
-// decided is what follows for each file: it is accepted where all that has changed in it is.
+// decided returns the decision for each file: it is accepted if all changes in it are.
 func decided(changes []Change, verdicts []verdict) (all []Decision) {
 	places := map[string]int{}
 	reasons := map[string][]string{}
