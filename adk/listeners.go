@@ -56,7 +56,7 @@ func hear[L, E any](c *call, kind Kind, e *bus.Entry[L], listener func(E), event
 	returned := false
 	defer func() {
 		if returned {
-			return // most do, and recover takes longer to say so
+			return // the usual case; calling recover is slower
 		}
 		if r := recover(); r != nil {
 			c.run.before(c, KindContained, Whole)
