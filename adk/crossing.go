@@ -518,7 +518,7 @@ func (k Kind) Makes() string { return kindTable[k].makes }
 // time.Now, or "" if there is no usual way.
 func (k Kind) PastBy() string { return kindTable[k].past }
 
-// Uses reports whether the kind uses a field, on any of its lines.
+// Uses reports whether the kind uses a field, at any phase.
 func (k Kind) Uses(f Field) bool { return usedFields[k]&(1<<f) != 0 }
 
 // Answers reports whether the engine decides the value of field f for the kind. For an operation,

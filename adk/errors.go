@@ -63,8 +63,8 @@ const (
 	// E_INVALID_INITIAL_TURN_GATE_VALUE occurs when WaitFor is given a malformed gate.
 	E_INVALID_INITIAL_TURN_GATE_VALUE Code = "E_INVALID_INITIAL_TURN_GATE_VALUE"
 
-	// E_INVALID_TURN_GATE_RESOLUTION occurs when a gate is resolved with a value
-	// that its schema refuses; the gate stays open. The resolver mends it.
+	// E_INVALID_TURN_GATE_RESOLUTION occurs when a gate is resolved with a value that its schema
+	// refuses; the gate stays open. The resolver has to fix it.
 	E_INVALID_TURN_GATE_RESOLUTION Code = "E_INVALID_TURN_GATE_RESOLUTION"
 	// E_TOOL_ALREADY_REGISTERED occurs when a registry is given a second tool of the same name
 	// without being asked to overwrite, or when two registries that clash are merged.
@@ -142,8 +142,8 @@ const (
 	// E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED occurs when a stream is silent for longer
 	// than streamIdleTimeoutMs; nothing of the answer is stored.
 	E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED Code = "E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED"
-	// E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR occurs when an answer breaks, is too large, is
-	// no JSON, or says itself that it failed; nothing of it is stored.
+	// E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR occurs when an answer breaks off, is too large, is not
+	// JSON, or says itself that it failed; nothing of it is stored.
 	E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR Code = "E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR"
 	// E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS occurs when a model writes arguments that
 	// are not a JSON object. No caller gets this error: its text is the result of the tool call, so
@@ -269,8 +269,6 @@ var fatalCodes = []Code{
 	E_INVALID_INITIAL_MESSAGE_VALUE, E_INVALID_INITIAL_MEMORY_VALUE, E_INVALID_INITIAL_RETRIEVABLE_VALUE,
 	E_INVALID_INITIAL_THOUGHT_VALUE, E_INVALID_INITIAL_TOOL_CALL_VALUE, E_INVALID_INITIAL_IDENTITY_VALUE,
 	E_INVALID_INITIAL_MEDIA_VALUE, E_INVALID_INITIAL_TOOL_VALUE, E_INVALID_INITIAL_TURN_GATE_VALUE,
-	// E_INVALID_TURN_GATE_RESOLUTION occurs when a gate is resolved with a value that its schema
-	// refuses; the gate stays open. The resolver has to fix it.
 	E_INVALID_TURN_GATE_RESOLUTION, E_TOOL_ALREADY_REGISTERED, E_NOT_A_MEDIA_READER, E_NOT_A_SPOOL_READER,
 	E_INVALID_INITIAL_ARTIFACT_VALUE, E_INVALID_ARTIFACT_CONFIG, E_SPOOL_KEY, E_INVALID_STORAGE_CONFIG,
 	E_STORAGE_PARTITION, E_INVALID_ENVELOPE, E_UNSUPPORTED_MEDIA_MODALITY, E_INVALID_OPENAI_CHAT_COMPLETIONS_OPTIONS,
@@ -286,8 +284,6 @@ var otherCodes = []Code{
 	E_PERSISTENCE_FLUSH_ERROR, E_TURN_ABORTED, E_LLM_EXECUTION_GATE_NOT_SUPPORTED, E_TURN_GATE_ABORTED,
 	E_TURN_GATE_TIMEOUT, E_INVALID_TOOL_ARGS, E_TOOL_DOWNSTREAM_ERROR, E_ASK_TIMEOUT, E_ASK_STOPPED, E_UNANSWERED,
 	E_OPENAI_CHAT_COMPLETIONS_HTTP_ERROR, E_OPENAI_CHAT_COMPLETIONS_REQUEST_TIMEOUT, E_OPENAI_CHAT_COMPLETIONS_STREAM_STALLED,
-	// E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR occurs when an answer breaks off, is too large, is not
-	// JSON, or says itself that it failed; nothing of it is stored.
 	E_OPENAI_CHAT_COMPLETIONS_STREAM_ERROR, E_OPENAI_CHAT_COMPLETIONS_INVALID_TOOL_CALL_ARGS,
 	E_INVALID_DELIVERY, E_DELIVERY_CONFLICT, E_SESSION_KEY_ABSENT, E_SESSION_TOO_LARGE, E_SESSION_BUSY, E_SESSION_LEASE_LOST,
 	E_SESSION_STATE_NEWER, E_SESSION_FORMAT, E_SESSION_FULL, E_SESSION_ERASED,

@@ -130,9 +130,11 @@ type DispatchEnd struct {
 	Span
 	// Status is StatusAck, StatusNack or StatusAborted.
 	Status string
-	// Error is one of: the error that the dispatch was nacked with (DSP-6), the error that a stage
-	// returned after an abort (ABT-13), or, if the context given to the dispatch was already done,
-	// the cause of that (ABT-12). Otherwise it is nil.
+	// Error is nil for StatusAck. For StatusNack it is the failure of a stage, or the error that
+	// was given to Nack (DSP-6). For StatusAborted it joins what failed after the abort (ABT-13):
+	// the errors and panics of stages, and the error of a nack. It also has the cause if the
+	// dispatch did not begin its loop, because its context was already done (ABT-12) or its turn
+	// aborted (ABT-7). It is nil if there is no such error.
 	Error error
 	// Iterations is how many iterations were started (DSP-5).
 	Iterations int

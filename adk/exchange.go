@@ -84,7 +84,7 @@ type Exchange struct {
 
 // OpenExchange begins an ask; of names who is asked (WLD-1). request makes the JSON of what is
 // asked. It is called only if somebody gets that JSON; if it fails, the ask goes on without
-// (WLD-2). The Exchange is nil if ctx carries no handle. In an aborted turn the error is the
+// it (WLD-2). The Exchange is nil if ctx carries no handle. In an aborted turn the error is the
 // abort's cause, unless AskOptions.AfterAbort allows the ask. After the seam call of the handle has
 // returned, the error is E_CONTEXT_ENDED. An Exchange has to be ended with Done.
 func OpenExchange(ctx context.Context, of string, request func() (json.RawMessage, error), options ...AskOptions) (*Exchange, error) {

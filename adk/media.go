@@ -236,7 +236,7 @@ func (m *Media) WithReader(reader MediaReader) *Media {
 	return &Media{init: init}
 }
 
-// Open starts reading the bytes, at every call from the first one. The caller has to close the
+// Open starts reading the bytes; every call starts at the first byte. The caller has to close the
 // result. What is read this way is not in a trace: in a turn, use Handle.OpenMedia to read bytes
 // that a replay should give back. A media read from JSON has no bytes (E_NOT_A_MEDIA_READER).
 func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
