@@ -295,7 +295,7 @@ func (c *call) join() {
 	c.run.mu.Unlock()
 	for _, s := range strands {
 		c.awaitEnd(s)
-		<-s.gone // immediate: Park does not block
+		<-s.gone // at once: Park does not block
 	}
 }
 

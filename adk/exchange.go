@@ -155,7 +155,7 @@ func OpenUpload(ctx context.Context, of string, options ...AskOptions) *Exchange
 		return nil
 	}
 	x := newExchange(c, of, options)
-	x.over = true // until Asked is called
+	x.over = true // so far
 	return x.start(ctx, Question{})
 }
 

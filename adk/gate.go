@@ -83,7 +83,7 @@ func (g *TurnGate) Resolve(by string, value any) (settled bool, err error) {
 	if g.schema != nil {
 		if value, err = g.check(value); err != nil {
 			if !g.refuse(by, value, err) {
-				err = nil // the gate has settled already, so the schema does not matter
+				err = nil // it came too late to be refused
 			}
 			return false, err
 		}

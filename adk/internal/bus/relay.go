@@ -40,7 +40,7 @@ func (y *Relay[From, Event]) Next(mu *sync.Mutex) (from From, event *Event) {
 		mu.Unlock()
 		return from, nil
 	}
-	first := &y.waiting[0] // no other goroutine accesses it any more: the list only grows after it
+	first := &y.waiting[0] // nobody else's from here on: the list only grows behind it
 	y.waiting = y.waiting[1:]
 	mu.Unlock()
 	return first.from, &first.event
