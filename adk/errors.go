@@ -14,7 +14,7 @@ import (
 // never change their meaning.
 type Code string
 
-// The codes. Each comment says when the code occurs and, where one person can, who has to fix it.
+// The codes. Each comment says when the code occurs and, in many cases, who has to fix it.
 // fatalCodes and otherCodes list the codes, and a test compares the lists with the constants
 // (ERR-4).
 const (
