@@ -9,21 +9,19 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// Arguments are the arguments of one tool call, read once. Whoever reports a
-// call, executes it and makes its record gives the same Arguments to all three,
-// which then take them as they are and share one checksum (TOL-4). They are
-// immutable and safe for concurrent use.
+// Arguments are the arguments of one tool call, parsed once. The same Arguments can be given to the
+// report, the execution and the record of a call. These then use them as they are and share one
+// checksum (TOL-4). Arguments are immutable and safe for concurrent use.
 type Arguments struct {
-	given any            // the JSON text that they were read from, or data
-	data  map[string]any // JSON data that nobody changes
+	given any            // the JSON text from which they were parsed, or data
+	data  map[string]any // JSON data that is never changed
 
 	mu             sync.Mutex
-	tool, checksum string // what was computed last
+	tool, checksum string // the last checksum that was computed, and for which tool
 }
 
-// NewArguments reads arguments: an object, or JSON text of one as string, []byte
-// or json.RawMessage. Where that fails, the error is what Execute makes
-// E_INVALID_TOOL_ARGS of.
+// NewArguments parses arguments: an object, or JSON text of one as string, []byte or
+// json.RawMessage. Execute reports the same failures as E_INVALID_TOOL_ARGS.
 func NewArguments(raw any) (*Arguments, error) {
 	data, err := toolArguments(raw)
 	if err != nil {
@@ -39,11 +37,11 @@ func NewArguments(raw any) (*Arguments, error) {
 	return a, nil
 }
 
-// Map is a deep copy of the arguments, as JSON data.
+// Map returns a deep copy of the arguments, as JSON data.
 func (a *Arguments) Map() map[string]any { return plain.Copy(a.data).(map[string]any) }
 
-// Checksum is the id of a call of the tool with these arguments (TOL-4). It is
-// kept until another tool's is asked for.
+// Checksum returns the id of a call of the tool with these arguments (TOL-4). It is cached until
+// the checksum for another tool is asked for.
 func (a *Arguments) Checksum(tool string) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,9 +55,8 @@ func (a *Arguments) Checksum(tool string) (string, error) {
 	return a.checksum, nil
 }
 
-// toolArguments is a tool's arguments as one shape: JSON data in a map. They
-// come as an object, as JSON text of one, or as Arguments, and then the map is
-// shared and must not be changed.
+// toolArguments returns a tool's arguments as JSON data in a map. They are given as an object, as
+// JSON text of one, or as Arguments; in the last case the map is shared and must not be changed.
 func toolArguments(raw any) (map[string]any, error) {
 	args, read := raw.(*Arguments)
 	switch {
@@ -69,14 +66,14 @@ func toolArguments(raw any) (map[string]any, error) {
 		return args.data, nil
 	}
 	if gone, ok := raw.(plain.Opaque); ok && !strings.HasPrefix(gone.Type, "func(") && !strings.HasPrefix(gone.Type, "chan ") {
-		return nil, fmt.Errorf("%s is no object", gone.Type) // as what it stands for was told
+		return nil, fmt.Errorf("%s is no object", gone.Type) // the error that was reported for the value that it stands for
 	}
 	return canonical.Object(raw)
 }
 
 var errNoArguments = fmt.Errorf("there are none: an object is needed, {} for a tool without arguments")
 
-// ownArguments is toolArguments in a map that may be handed out.
+// ownArguments is toolArguments, but the caller may hand out the map.
 func ownArguments(raw any) (map[string]any, error) {
 	data, err := toolArguments(raw)
 	if _, shared := raw.(*Arguments); shared && err == nil {
@@ -85,8 +82,8 @@ func ownArguments(raw any) (map[string]any, error) {
 	return data, err
 }
 
-// toolChecksum is the id of a call of the tool (TOL-4). data is what raw was
-// read as; Arguments know their checksum.
+// toolChecksum returns the id of a call of the tool (TOL-4). data is what raw was parsed as;
+// Arguments cache their checksum.
 func toolChecksum(tool string, raw any, data map[string]any) (string, error) {
 	if args, ok := raw.(*Arguments); ok && args != nil {
 		return args.Checksum(tool)
@@ -94,7 +91,7 @@ func toolChecksum(tool string, raw any, data map[string]any) (string, error) {
 	return canonical.Checksum(tool, data)
 }
 
-// givenArguments is what is told of arguments: what user code had.
+// givenArguments returns what is reported of arguments: what user code had.
 func givenArguments(raw any) any {
 	if args, ok := raw.(*Arguments); ok && args != nil {
 		return args.given

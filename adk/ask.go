@@ -14,49 +14,47 @@ import (
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
-// AskOptions is what the engine cannot know of an ask. The zero value says nothing:
-// an unknown effect, and no limits. Of an ask it is said once: two AskOptions are refused,
-// for no rule would join them as whoever added the second one meant.
+// AskOptions holds what the engine cannot know of an ask. The zero value means an unknown effect
+// and no limits. An ask takes at most one AskOptions: two are refused, because no rule could join
+// them as the author of the second one meant.
 type AskOptions struct {
 	// Effect says whether asking changes anything outside the turn, so that a replay
 	// can refuse it (WLD-6).
 	Effect Effect
-	// Limits is how long the answer may take.
+	// Limits says how long the answer may take.
 	Limits AskLimits
-	// Key is the idempotency key that goes with what is asked beside the request, as a
-	// header of HTTP does: who is asked knows a request again by it. Who watches the turn is
-	// told it (Crossing.Key), and no trace holds it: it may be another one in each run.
-	// Empty is none.
+	// Key is the idempotency key that is sent along with the request, for example as an HTTP
+	// header, so that the recipient recognizes a repeated request. Observers get it (Crossing.Key),
+	// but no trace holds it, because it may differ in each run. Empty means none.
 	Key string
-	// AfterAbort asks in an aborted turn too, for what takes back what was done, or has to be
-	// known all the same: with a context that has not ended with the turn, as one of
-	// context.WithoutCancel. With one that has, the turn's refusal stands. Crossings of such
-	// asks say so (Crossing.Flag).
+	// AfterAbort asks in an aborted turn too: to take back what was done, or to learn what has to
+	// be known in any case. The context must not have ended with the turn; context.WithoutCancel
+	// makes such a context. If it has ended, the ask is refused as usual. The crossing of such an
+	// ask says so (Crossing.Flag).
 	AfterAbort bool
 }
 
-// Ask asks the world: do runs outside the engine; what it was asked and what it
-// answered crosses. A replay answers from the recording and does not call do.
+// Ask asks the world. do runs outside the engine; the question and the answer cross. A replay takes
+// the answer from the recording and does not call do.
 //
-// of says who is asked, in the words in which divergences speak of it. With the context
-// of a seam call, or one made from it, the ask is told; with any other Ask only calls do
-// (WLD-1). The caller gets what do gave, as it is; the trace holds its JSON. Refused with
-// E_INVALID_ANSWER are answers of a type whose values JSON does not give back, and requests
-// of one whose values it does not hold (WLD-2). So is, after do was called, an answer that
-// has in an interface anything but nil, a bool, a float64, a string, or a []any or a
-// map[string]any of these: an int64 in an any would come back as a float64. What else JSON
-// cannot hold, such as NaN or a text that is no UTF-8, changes nothing for the caller, and a
-// replay has no answer then (E_UNANSWERED): bytes that may be no text are a []byte.
+// of names who is asked; divergences use that name. With the context of a seam call, or one made
+// from it, the ask is reported; with any other context Ask only calls do (WLD-1). do is called at
+// most once, and a panic in it is a *PanicError (WLD-3). In an aborted turn do is not called and
+// the error is the abort's cause, unless AskOptions.AfterAbort is set; after the seam call has
+// returned the error is E_CONTEXT_ENDED (WLD-5). Two AskOptions are refused.
 //
-// Of an error a replay gives back the text, its causes, and what errors.Is finds: the
-// sentinels and, for errors.As, the types that trace.Options knows or is told. Whoever wants
-// more of it than that reads it within do, and has it as a member of the answer or as a
-// sentinel of its own.
+// The caller gets what do returned, as it is; the trace holds its JSON (WLD-2). An ask is refused
+// with E_INVALID_ANSWER if JSON cannot hold the values of the request's type, or does not give back
+// those of the answer's type. So is, after do was called, an answer that has in an interface
+// anything but nil, a bool, a float64, a string, or a []any or a map[string]any of these: an int64
+// in an any, for example, would come back as a float64. Anything else that JSON cannot hold, such
+// as NaN or a string that is not UTF-8, changes nothing for the caller, but a replay has no answer
+// then (E_UNANSWERED). Use a []byte for bytes that may not be text.
 //
-// do is called at most once; its panic is a *PanicError (WLD-3). In an aborted turn it is
-// not called, unless the options say that it is (AskOptions.AfterAbort), and the error is
-// the abort's cause; after the seam call it is E_CONTEXT_ENDED (WLD-5). Two AskOptions
-// are refused.
+// Of an error, a replay gives back the text, the causes, and what errors.Is finds: the sentinels
+// and, for errors.As, the types that trace.Options knows or is given. A caller that needs more of
+// an error has to read it within do, and return it as a member of the answer or as a sentinel of
+// its own.
 func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(context.Context, Req) (Res, error), options ...AskOptions) (Res, error) {
 	x, err := openAsk[Req, Res](ctx, do != nil, false, of, request, options)
 	switch {
@@ -68,7 +66,7 @@ func Ask[Req, Res any](ctx context.Context, of string, request Req, do func(cont
 	return ask(x, request, do)
 }
 
-// ask is Ask where it is told.
+// ask is Ask for an ask that is reported.
 func ask[Req, Res any](x *Exchange, request Req, do func(context.Context, Req) (Res, error)) (res Res, err error) {
 	defer x.limits.Release()
 	err = errGoexit // stands if do ends the goroutine
@@ -85,7 +83,8 @@ func ask[Req, Res any](x *Exchange, request Req, do func(context.Context, Req) (
 	return res, err
 }
 
-// heldAnswer makes the JSON of an answer; of one that failed, where there is any.
+// heldAnswer makes a function that makes the JSON of an answer; for an ask that failed, only if the
+// answer is not zero.
 func heldAnswer[Res any](x *Exchange, res *Res, err error) func() (json.RawMessage, error) {
 	return func() (json.RawMessage, error) {
 		if x.answer != nil {
@@ -98,7 +97,7 @@ func heldAnswer[Res any](x *Exchange, res *Res, err error) func() (json.RawMessa
 	}
 }
 
-// served gives the answer that is not the world's.
+// served returns the answer that Outside gave.
 func served[Res any](x *Exchange) (res Res, err error) {
 	if err := x.await(x.answer.After); err != nil {
 		return res, err
@@ -114,7 +113,7 @@ func served[Res any](x *Exchange) (res Res, err error) {
 	return res, x.failed()
 }
 
-// decode makes an answer, or a piece of one, of what was recorded.
+// decode decodes an answer from Outside, or a piece of one.
 func (x *Exchange) decode(value json.RawMessage, res any) error {
 	if why := unheld.Within(value); why != "" {
 		return x.errUnheld(why)
@@ -125,8 +124,7 @@ func (x *Exchange) decode(value json.RawMessage, res any) error {
 	return nil
 }
 
-// errUnheld says that the recording lacks the answer, or a part of it, and why where that is
-// known.
+// errUnheld says that the recording lacks the answer, or a part of it, and why, if that is known.
 func (x *Exchange) errUnheld(why string) error {
 	message := "the recording does not hold what " + schema.Clip(x.of) + " answered"
 	if why != "" {
@@ -135,15 +133,15 @@ func (x *Exchange) errUnheld(why string) error {
 	return &Error{Code: E_UNANSWERED, Message: message}
 }
 
-// errMisfit says that what was recorded is no value of today's type.
+// errMisfit says that a recorded answer is no value of today's type.
 func (x *Exchange) errMisfit(err error) error {
 	return &Error{Code: E_INVALID_ANSWER, Message: "what " + schema.Clip(x.of) + " answered does not fit the type that is asked for", Cause: err}
 }
 
-// errLost says what JSON would not give back.
+// errLost says what JSON does not hold or would not give back.
 func errLost(fault string) error { return &Error{Code: E_INVALID_ANSWER, Message: fault} }
 
-// guarded calls user code whose panic is an error.
+// guarded calls user code and turns its panic into an error.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -153,8 +151,9 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// openAsk opens the exchange of an ask. Where it would be told it refuses what JSON does
-// not carry: a request is held against another one and never made again, an answer is.
+// openAsk opens the exchange of an ask. If the ask is reported, openAsk refuses types that JSON
+// does not carry. A request must only be held, because a replay compares it with another one; an
+// answer must also be read back.
 func openAsk[Req, Res any](ctx context.Context, given, stream bool, of string, request Req, options []AskOptions) (*Exchange, error) {
 	if !given {
 		return nil, fmt.Errorf("adk: ask of %s: nobody does the asking: give a function", schema.Clip(of))
@@ -167,12 +166,12 @@ func openAsk[Req, Res any](ctx context.Context, given, stream bool, of string, r
 	return openExchange(ctx, stream, of, func() (json.RawMessage, error) { return unheld.JSON(request) }, options)
 }
 
-// AskStream is Ask for an answer in pieces. do hands out each piece with the function
-// it is given, whose error, E_ASK_STOPPED, says that nobody wants more. Stopping the
-// loop early ends the asking: the context of do ends.
+// AskStream is Ask for an answer in pieces. do passes each piece to the function that it is given.
+// If that function returns an error, E_ASK_STOPPED, nobody wants more pieces. Leaving the loop
+// early ends the ask: the context of do ends.
 //
-// The last round of the loop has the error, if there is one, and no piece. Asking begins
-// with the loop; a stream is ranged over once, and a second loop gets an error (WLD-4).
+// The last round of the loop has the error, if there is one, and no piece. The ask begins with the
+// loop. A stream can be ranged over once; a second loop gets an error (WLD-4).
 func AskStream[Req, Piece any](ctx context.Context, of string, request Req, do func(context.Context, Req, func(Piece) error) error, options ...AskOptions) iter.Seq2[Piece, error] {
 	return pieces.Seq(func(loop *pieces.Loop[Piece]) error {
 		s := askStream[Req, Piece]{loop: loop}
@@ -182,7 +181,7 @@ func AskStream[Req, Piece any](ctx context.Context, of string, request Req, do f
 
 var errRangedTwice = errors.New("adk: AskStream: the stream was ranged over already: ask again for another one")
 
-// errStoppedAsk is what ends an ask whose reader has had enough.
+// errStoppedAsk ends an ask whose reader has stopped.
 var errStoppedAsk = &Error{Code: E_ASK_STOPPED, Message: "nobody reads any more"}
 
 // askStream is one loop over an AskStream.
@@ -192,7 +191,7 @@ type askStream[Req, P any] struct {
 	cancel context.CancelCauseFunc
 }
 
-// run asks, and gives the error that is the loop's to see.
+// run asks, and returns the error for the last round of the loop.
 func (s *askStream[Req, P]) run(ctx context.Context, of string, request Req, do func(context.Context, Req, func(P) error) error, options []AskOptions) (err error) {
 	if s.x, err = openAsk[Req, P](ctx, do != nil, true, of, request, options); err != nil {
 		return err
@@ -216,7 +215,7 @@ func (s *askStream[Req, P]) run(ctx context.Context, of string, request Req, do 
 	return err
 }
 
-// told is the error that the ask is told to have ended with.
+// told returns the error with which the ask is reported to have ended.
 func (s *askStream[Req, P]) told(err error) error {
 	if s.loop.Left() {
 		return errStoppedAsk
@@ -224,8 +223,8 @@ func (s *askStream[Req, P]) told(err error) error {
 	return err
 }
 
-// ask calls do. A panic of it is an error, where anybody is told; one of the loop's
-// body passes through, with all that lies above it.
+// ask calls do. If the ask is reported, a panic of do becomes an error; a panic of the loop's body
+// passes through, together with the stack above it.
 func (s *askStream[Req, P]) ask(ctx context.Context, request Req, do func(context.Context, Req, func(P) error) error) (err error) {
 	if s.x == nil {
 		return do(ctx, request, s.hand)
@@ -241,12 +240,12 @@ func (s *askStream[Req, P]) ask(ctx context.Context, request Req, do func(contex
 	return s.x.Failure(roundtrip.Pieces(do, errLost)(ctx, request, s.hand))
 }
 
-// askInVain calls do, and lets all that it answers be lost.
+// askInVain calls do and discards everything that it answers.
 func (s *askStream[Req, P]) askInVain(ctx context.Context, request Req, do func(context.Context, Req, func(P) error) error) {
 	_ = guarded(func() error { return do(ctx, request, func(P) error { return nil }) })
 }
 
-// hand gives the loop's body a piece, once that is told.
+// hand reports a piece and then gives it to the loop's body.
 func (s *askStream[Req, P]) hand(piece P) error {
 	if s.loop.Left() {
 		return errStoppedAsk
@@ -255,7 +254,7 @@ func (s *askStream[Req, P]) hand(piece P) error {
 	return s.body(piece)
 }
 
-// body runs the loop's body.
+// body runs the loop's body. If the body leaves the loop, it ends the context of do.
 func (s *askStream[Req, P]) body(piece P) error {
 	if !s.loop.Hand(piece) {
 		s.cancel(errStoppedAsk)
@@ -264,7 +263,7 @@ func (s *askStream[Req, P]) body(piece P) error {
 	return nil
 }
 
-// served hands out the pieces that are not the world's.
+// served hands out the pieces that Outside gives.
 func (s *askStream[Req, P]) served() error {
 	for {
 		given, ok, err := s.x.Next()

@@ -8,26 +8,26 @@ import (
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
-// AskLimits is how long an ask may take; zero is no limit. Beside the world they run
-// on real time: a clock of the config's own must not keep a socket waiting. Where
-// Config.Outside answers they race with the answer on the config's clock (WLD-8).
+// AskLimits says how long an ask may take; zero is no limit. When the world is asked, the limits
+// run on real time, because the config's clock must not keep a socket waiting. When Config.Outside
+// answers, they race with the answer on the config's clock (WLD-8).
 type AskLimits struct {
-	// Headers is how long the first piece may take, or the answer of Ask, or all of an answer
-	// that refuses to give one (Exchange.Refused).
+	// Headers is how long the first piece may take, or the answer of Ask. It is also the limit for
+	// all of an answer that turns out to be a refusal (Exchange.Refused).
 	Headers time.Duration
-	// Idle is how long nothing at all may come, once the first piece has.
+	// Idle is how long the world may stay silent after the first piece.
 	Idle time.Duration
 	// Whole is how long everything may take.
 	Whole time.Duration
 }
 
-// errLate is the end of an ask of which a limit has passed.
+// errLate is the error of an ask of which a limit has passed.
 func (x *Exchange) errLate(limit time.Duration, what string) error {
 	return &Error{Code: E_ASK_TIMEOUT, Message: fmt.Sprintf("the answer of %s did not come in time: %s is allowed for %s", schema.Clip(x.of), limit, what)}
 }
 
-// Failure is the error that the caller of the world is given for err: the limit that
-// has passed where one has, caused by what came of it (WLD-8), and else err.
+// Failure returns the error for the caller when asking the world failed with err. If a limit has
+// passed, it is the error of that limit, with err as its cause (WLD-8); otherwise it is err.
 func (x *Exchange) Failure(err error) error {
 	if x == nil || err == nil {
 		return err
@@ -43,9 +43,8 @@ func (x *Exchange) Failure(err error) error {
 	return &timeout
 }
 
-// await lets d pass on the config's clock, as an answer takes it that is not the
-// world's, or as much of it as a limit or ctx allows; the error says which. It parks
-// as Sleep does.
+// await lets d pass on the config's clock, as an answer from Outside takes it, or as much of d as
+// the limits and ctx allow; the error says which of these ended it. It parks as Sleep does.
 func (x *Exchange) await(d time.Duration) error {
 	if d <= 0 {
 		x.limits.Begin()

@@ -9,9 +9,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/handed"
 )
 
-// call is one seam call: user code that the engine has entered and not yet
-// left. The handles that the user code gets are part of it, so that an
-// operation knows whose it is (DET-5), and cost no allocation of their own.
+// call is one seam call: user code that the engine has entered and not yet left. It contains the
+// handles that the user code gets. So an operation knows the seam call it belongs to (DET-5), and
+// handles need no allocation of their own.
 type call struct {
 	run      *run
 	dispatch *dispatch // nil outside a dispatch
@@ -21,22 +21,22 @@ type call struct {
 	strand   int
 	seam     Seam
 
-	ended   bool      // guarded by run.mu: the handles are no longer good
-	joining bool      // guarded by run.mu: no further strand can begin
-	strands []*Strand // guarded by run.mu: what join waits for
+	ended   bool      // guarded by run.mu: the handles have ended
+	joining bool      // guarded by run.mu: no further strand may begin
+	strands []*Strand // guarded by run.mu: the strands that join waits for
 
 	below  downstream     // what a middleware's next leads to
 	handed handed.Context // the context that the user code was given
-	asks   []*Exchange    // guarded by run.mu: those that are not done
+	asks   []*Exchange    // guarded by run.mu: the asks that are not done
 
 	tc      TurnContext
 	dc      DispatchContext
 	helpers Helpers
 }
 
-// hand makes the context that the call's user code is given: the one beneath, with what the
-// observer adds, and the call as its handle (WLD-1). It is a part of the call and costs no
-// allocation.
+// hand makes the context that the call's user code gets: the context beneath, with the values that
+// the observer adds, and with the call as its handle (WLD-1). The context is part of the call and
+// needs no allocation.
 func (c *call) hand(beneath context.Context) context.Context {
 	c.handed = handed.Over(c.run.contextOf(c.id, beneath), c)
 	return &c.handed
@@ -45,22 +45,22 @@ func (c *call) hand(beneath context.Context) context.Context {
 // String names the call where its context is printed.
 func (c *call) String() string { return c.seam.String() }
 
-// errEnded is what an operation on a handle answers after its seam call.
+// errEnded is the error of an operation on a handle whose seam call has returned.
 func (c *call) errEnded(kind Kind) error {
 	return &Error{Code: E_CONTEXT_ENDED, Message: fmt.Sprintf(
 		"%s on a handle of %s, which has returned: a handle ends with the seam call it was handed to; use Fork for work in parallel", kind, c.seam)}
 }
 
-// errNilContext is what an operation answers that was given no context; nothing
-// is told of it.
+// errNilContext is the error of an operation that was given a nil context. Such an operation is not
+// reported to the observer.
 func errNilContext(kind Kind) error {
 	return fmt.Errorf("adk: %s: %s", kind, nilContext)
 }
 
 const nilContext = "the context is nil: context.Background() was meant"
 
-// enter admits an operation: it lets the observer decide when, takes the lock
-// and refuses a handle that has ended. On nil error the caller holds run.mu.
+// enter admits an operation. It lets the observer decide when, takes the lock, and refuses a handle
+// that has ended. If it returns nil, the caller holds run.mu.
 func (c *call) enter(kind Kind) error {
 	if c.run.observed() {
 		phase := Whole
@@ -77,8 +77,8 @@ func (c *call) enter(kind Kind) error {
 	return nil
 }
 
-// step is an operation of one line: do makes its effect at a time, and fills in the line,
-// which is nil where nobody observes.
+// step runs an operation that is reported as one crossing. do makes the effect at the given time
+// and fills in the crossing, which is nil if nobody observes.
 func (c *call) step(kind Kind, do func(at time.Time, x *Crossing)) error {
 	if err := c.enter(kind); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (c *call) step(kind Kind, do func(at time.Time, x *Crossing)) error {
 	return nil
 }
 
-// begin numbers a spanning operation and tells that it has begun: say fills in what the
-// line says beside, and is called where somebody observes. run.mu is held.
+// begin numbers a spanning operation and reports its begin. say fills in the rest of the crossing;
+// it is called only if somebody observes. run.mu is held.
 func (c *call) begin(kind Kind, say func(x *Crossing)) (op int) {
 	at, r := c.now(), c.run
 	op = r.nextOp()
@@ -107,8 +107,8 @@ func (c *call) begin(kind Kind, say func(x *Crossing)) (op int) {
 	return op
 }
 
-// done tells that a spanning operation has had its effect, which it makes in
-// the same step.
+// done makes the effect of a spanning operation, if any, and reports in the same step that the
+// operation is done.
 func (c *call) done(kind Kind, op int, err error, effect func()) {
 	_ = c.conclude(kind, op, func(time.Time) error {
 		if effect != nil {
@@ -118,7 +118,7 @@ func (c *call) done(kind Kind, op int, err error, effect func()) {
 	})
 }
 
-// conclude is done where how the operation ended is decided in that step too.
+// conclude is done for an operation whose error is decided in that step too.
 func (c *call) conclude(kind Kind, op int, decide func(at time.Time) error) error {
 	r := c.run
 	r.before(c, kind, Done)
@@ -134,25 +134,25 @@ func (c *call) conclude(kind Kind, op int, decide func(at time.Time) error) erro
 	return err
 }
 
-// late tells of an operation on an ended handle. run.mu is held.
+// late reports an operation on an ended handle as contained, and returns its error. run.mu is held.
 func (c *call) late(kind Kind) error {
 	err := c.errEnded(kind)
 	c.run.containLocked(c, LatePrefix+kind.String(), err.Error())
 	return err
 }
 
-// opened is what a call line carries beside the seam.
+// opened holds what the crossing of a call carries in addition to the seam.
 type opened struct {
 	args   any
 	record Record
 	key    string
-	// Of a run, or of a standalone dispatch: what its caller handed in.
+	// For a run or a standalone dispatch: what its caller passed in.
 	prompt       string
 	instructions []string
 	stash        map[string]any
 	records      []Record
-	// Of a dispatch called by user code in a turn: the names of its seams, and why
-	// its caller's context had ended before, if it had.
+	// For a dispatch that user code calls in a turn: the names of its seams and, if its caller's
+	// context was already done, the cause of that.
 	seams *RunInfo
 	ended error
 }
@@ -165,13 +165,13 @@ func (with opened) fill(x *Crossing) {
 	}
 }
 
-// open begins a seam call below parent: numbers it and tells it.
+// open begins a seam call below parent: it numbers the call and reports it.
 func (r *run) open(parent *call, seam Seam, strand int, with opened) *call {
 	return r.openIf(func() bool { return true }, parent, seam, strand, with)
 }
 
-// openUnlessAborted is open for what an aborted run does not enter any more; it
-// gives nil then. Looking and telling is one step.
+// openUnlessAborted is open for a seam that an aborted run does not enter any more; it then returns
+// nil. It tests for the abort and reports the call in one step, under run.mu.
 func (r *run) openUnlessAborted(parent *call, seam Seam, with opened) *call {
 	return r.openIf(func() bool { return !r.cancelTold }, parent, seam, parent.strand, with)
 }
@@ -199,8 +199,8 @@ func (r *run) openIf(admitted func() bool, parent *call, seam Seam, strand int, 
 	return c
 }
 
-// newCall numbers a call and makes room for it, and for some more: the smallest
-// useful turn, which loads, answers and stores, has six. mu is held.
+// newCall numbers a call. It allocates calls six at a time, because the smallest useful turn, which
+// loads, answers and stores, has six. mu is held.
 func (r *run) newCall() *call {
 	if len(r.room) == 0 {
 		r.room = make([]call, 6)
@@ -213,8 +213,8 @@ func (r *run) newCall() *call {
 	return c
 }
 
-// callerOf is what the lines of a call and of its return are stamped with: the
-// calling call, and the called strand. The first call of a run has no caller.
+// callerOf is the call with which the crossings of a call and of its return are stamped: the
+// calling call and the called strand. The first call of a run has no caller.
 func callerOf(parent *call, strand int) *call {
 	switch {
 	case parent == nil:
@@ -225,8 +225,7 @@ func callerOf(parent *call, strand int) *call {
 	return &call{id: parent.id, strand: strand}
 }
 
-// result is what a seam call came back with: the outcome is invoke's to say, the
-// rest is the user code's.
+// result is what a seam call came back with. invoke sets the outcome, user code the rest.
 type result struct {
 	outcome Outcome
 	err     error // nil when ok; a *PanicError after a panic
@@ -237,10 +236,9 @@ type result struct {
 // panicked reports whether the call ended in a panic.
 func (res result) panicked() bool { return res.outcome == OutcomePanic }
 
-// invoke calls the user code of c and tells its return, whatever the way it
-// ends: an error, a panic, which becomes an error here, or runtime.Goexit,
-// which goes on when the return has been told (PIP-11). Results travel by value
-// so that none of them is allocated.
+// invoke calls the user code of c and reports its return, however it ends: with an error, with a
+// panic, which becomes an error here, or with runtime.Goexit, which continues when the return has
+// been reported (PIP-11). Results are passed by value so that none of them is allocated.
 func (c *call) invoke(body func() result) (res result) {
 	returned := false
 	defer func() {
@@ -262,13 +260,13 @@ func (c *call) invoke(body func() result) (res result) {
 	return res
 }
 
-// errGoexit stands for runtime.Goexit where an error is asked for.
+// errGoexit stands for runtime.Goexit where an error is needed.
 var errGoexit = errors.New("user code ended its goroutine with runtime.Goexit")
 
-// close waits for the strands of the call and for what its next began, ends its
-// handles and tells the return. A goroutine that ends itself aborts the run
-// first, so that nothing waits for it for ever. Strands come before next, as
-// they are part of the call and may be the ones to go on.
+// close waits for the strands of the call and for what its next began, ends its handles and reports
+// the return. If the user code ended its goroutine, close aborts the run first, so that nothing
+// waits for it for ever. close waits for strands before next, because strands are part of the call
+// and may be what calls next.
 func (c *call) close(res result) {
 	r := c.run
 	if res.outcome == OutcomeGoexit {
@@ -301,8 +299,8 @@ func (c *call) join() {
 	}
 }
 
-// awaitEnd waits for a strand. What c does from here on is not before what that did
-// (EVT-6).
+// awaitEnd waits for a strand. The later times of c's strand are not before those of the strand
+// that ended (EVT-6).
 func (c *call) awaitEnd(s *Strand) {
 	c.waitFor(s.done)
 	defer c.lock()()
@@ -325,16 +323,16 @@ type Strand struct {
 	number int
 	name   string
 	done   chan struct{}
-	gone   chan struct{} // closed when the observer was told that it has ended
+	gone   chan struct{} // closed when the observer has learned that it has ended
 	err    error
 }
 
-// Wait blocks until the strand has finished and gives its error. It is for the
-// seam call that forked the strand: that is the one that waits, and a scheduler
-// takes it to be. A panic of the strand is a *PanicError. The engine waits for
-// every strand before the seam call returns, whether or not Wait is called; an
-// error that nobody waits for is seen in the trace only. When that seam call has
-// returned, Wait is E_CONTEXT_ENDED (DET-5).
+// Wait blocks until the strand has finished and returns its error. A panic of the strand is a
+// *PanicError. Wait is meant for the seam call that forked the strand: it is reported as an
+// operation of that call, and a scheduler assumes that it is the one that waits. The engine waits
+// for every strand before the seam call returns, whether or not Wait is called; the error of a
+// strand for which Wait is not called is seen in the trace only. After the seam call has returned,
+// Wait returns E_CONTEXT_ENDED (DET-5).
 func (s *Strand) Wait() error {
 	c := s.parent
 	if err := c.enter(KindWait); err != nil {
@@ -349,8 +347,7 @@ func (s *Strand) Wait() error {
 
 var errNoStrand = errors.New("adk: Fork: the strand has no function: give it one")
 
-// fork runs body as a strand of c: the only place where the engine starts a
-// goroutine.
+// fork runs body as a strand of c. It is the only place where the engine starts a goroutine.
 func (c *call) fork(ctx context.Context, name string, body func(ctx context.Context, strand *call) error) (*Strand, error) {
 	if name == "" {
 		return nil, errors.New("adk: Fork: the strand has no name: every seam has one")

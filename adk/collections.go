@@ -2,7 +2,7 @@ package adk
 
 import "slices"
 
-// This file has all that there is once for each collection.
+// This file has everything that exists once per collection.
 
 // CollectionName names a set of a context and the storage behind it.
 type CollectionName string
@@ -18,28 +18,28 @@ const (
 	Tools        CollectionName = "tools"
 )
 
-// collectionRow is what the table holds for a collection.
+// collectionRow is the row of one collection in the table.
 type collectionRow struct {
 	name CollectionName
-	// holds is what a record of it is.
+	// holds is the kind of its records.
 	holds RecordKind
-	// reads is the operation that asks the storage for all of it.
+	// reads is the operation that fetches all of it from the storage.
 	reads Kind
-	// mark is zero, but of a collection that is new since traces were written (later).
+	// mark is zero, except for a collection that did not exist in the first traces (later).
 	mark Digest
 }
 
-// row begins a row.
+// row makes a row.
 func row(name CollectionName, holds RecordKind, reads Kind) collectionRow {
 	return collectionRow{name: name, holds: holds, reads: reads}
 }
 
-// later marks a collection that came after traces were released: their digests are of
-// states without it, and so are those of states in which it is empty.
+// later marks a collection that was added after traces were released. The states in old traces do
+// not have it, so a digest leaves it out if it is empty.
 func (r collectionRow) later() collectionRow { r.mark = DigestOf([]byte(r.name)); return r }
 
-// The places of the collections in the table; those before atTools are those of the
-// sets of a context, whose tools are in a registry.
+// The indexes of the collections in the table. Those before atTools are also the indexes of a
+// context's sets; tools are in a registry instead.
 const (
 	atInstructions = iota
 	atMessages
@@ -50,7 +50,7 @@ const (
 	atTools
 )
 
-// collectionTable is the one table of collections, in the order of a state.
+// collectionTable is the one table of collections, in the order in which a state has them.
 var collectionTable = [...]collectionRow{
 	atInstructions: row(Instructions, RecordInstruction, KindRefresh),
 	atMessages:     row(Messages, RecordMessage, KindFetch),
@@ -61,8 +61,8 @@ var collectionTable = [...]collectionRow{
 	atTools:        row(Tools, RecordTool, KindFetch),
 }
 
-// recordSpec is a collection with the type of its records: its place in the table,
-// and the obligations in the config.
+// recordSpec is a collection together with the Go type of its records: its index in the table, and
+// the storage obligations in the config.
 type recordSpec[T record] struct {
 	at      int
 	storage func(*Storage) Collection[T]
@@ -75,7 +75,7 @@ var (
 	retrievableSpec = recordSpec[*Retrievable]{atRetrievables, func(s *Storage) Collection[*Retrievable] { return s.Retrievables }}
 	thoughtSpec     = recordSpec[*Thought]{atThoughts, func(s *Storage) Collection[*Thought] { return s.Thoughts }}
 	toolCallSpec    = recordSpec[*ToolCall]{atToolCalls, func(s *Storage) Collection[*ToolCall] { return s.ToolCalls }}
-	toolSpecs       = recordSpec[*Tool]{at: atTools} // its obligation only reads
+	toolSpecs       = recordSpec[*Tool]{at: atTools} // its obligation is a ToolSource, which only reads
 )
 
 func (s *recordSpec[T]) row() *collectionRow { return &collectionTable[s.at] }
@@ -91,7 +91,7 @@ type Storage struct {
 	Tools        ToolSource
 }
 
-// RawDispatch is all that a standalone dispatch has.
+// RawDispatch is everything that a standalone dispatch has.
 type RawDispatch struct {
 	// SystemPrompt is required, and every field of Storage is.
 	SystemPrompt string
@@ -100,19 +100,19 @@ type RawDispatch struct {
 	Instructions []string
 	// Stash is the nested tree with which the stash begins, as in RawTurn.
 	Stash map[string]any
-	// The records that the sets begin with, in order, each id once.
+	// The records with which the sets and the registry begin, in order; no two of a list have the
+	// same id or, for tools, the same name.
 	Messages     []*Message
 	Memories     []*Memory
 	Retrievables []*Retrievable
 	Thoughts     []*Thought
 	ToolCalls    []*ToolCall
 	Tools        []*Tool
-	// Functional and Observability hear this dispatch; nobody else does
-	// (DSP-8).
+	// Functional and Observability are the only listeners of this dispatch (DSP-8).
 	Functional    Functional
 	Observability Observability
-	// Gates says that somebody is there to settle gates; without it waiting for
-	// one is E_LLM_EXECUTION_GATE_NOT_SUPPORTED (DSP-10).
+	// Gates says that somebody can settle gates. Without it, waiting for a gate fails with
+	// E_LLM_EXECUTION_GATE_NOT_SUPPORTED (DSP-10).
 	Gates bool
 	// Clock, IDs, Probe, WriteBehind and Outside are as in Config.
 	Clock       Clock
@@ -122,7 +122,7 @@ type RawDispatch struct {
 	Outside     Outside
 }
 
-// records are what the sets begin with, the tools before the others.
+// records returns the records with which the sets begin, the tools before the others.
 func (raw *RawDispatch) records() []Record {
 	records := appendRecords(nil, raw.Tools)
 	records = appendRecords(records, raw.Messages)
@@ -132,7 +132,7 @@ func (raw *RawDispatch) records() []Record {
 	return appendRecords(records, raw.ToolCalls)
 }
 
-// lists checks what the sets begin with.
+// lists checks the records with which the sets begin.
 func (f *fieldCheck) lists(raw *RawDispatch) {
 	checkRecords(f, "Messages", sameID, raw.Messages)
 	checkRecords(f, "Memories", sameID, raw.Memories)
@@ -142,8 +142,8 @@ func (f *fieldCheck) lists(raw *RawDispatch) {
 	checkRecords(f, "Tools", sameName, raw.Tools)
 }
 
-// Instructions are the standing instructions, keyed by their text. Their Fetch
-// is what the field calls refresh.
+// Instructions are the standing instructions, keyed by their text. Their Fetch is the operation
+// called refresh.
 func (h Handle) Instructions() Records[*Tokenizable] {
 	return Records[*Tokenizable]{h.call, &instructionSpec}
 }
@@ -151,10 +151,10 @@ func (h Handle) Instructions() Records[*Tokenizable] {
 // Messages are the messages of the conversation.
 func (h Handle) Messages() Records[*Message] { return Records[*Message]{h.call, &messageSpec} }
 
-// Memories are the memories in play.
+// Memories are the memories that the turn uses.
 func (h Handle) Memories() Records[*Memory] { return Records[*Memory]{h.call, &memorySpec} }
 
-// Retrievables are the retrieved pieces of text in play.
+// Retrievables are the retrieved pieces of text that the turn uses.
 func (h Handle) Retrievables() Records[*Retrievable] {
 	return Records[*Retrievable]{h.call, &retrievableSpec}
 }
@@ -165,13 +165,13 @@ func (h Handle) Thoughts() Records[*Thought] { return Records[*Thought]{h.call, 
 // ToolCalls are the tool calls and their results.
 func (h Handle) ToolCalls() Records[*ToolCall] { return Records[*ToolCall]{h.call, &toolCallSpec} }
 
-// Collections lists the collections, in the order of a state (DET-8).
+// Collections lists the collections, in the order in which a state has them (DET-8).
 func Collections() []CollectionName {
 	return each(collectionTable[:], func(row collectionRow) CollectionName { return row.name })
 }
 
-// CollectionOf is the collection that holds records of a kind; found reports whether
-// there is one, as for all kinds but RecordMedia.
+// CollectionOf returns the collection that holds records of a kind. found reports whether there is
+// one; there is for all kinds except RecordMedia.
 func CollectionOf(kind RecordKind) (of CollectionName, found bool) {
 	if at := collectionAt(kind); at >= 0 {
 		return collectionTable[at].name, true
@@ -179,16 +179,15 @@ func CollectionOf(kind RecordKind) (of CollectionName, found bool) {
 	return "", false
 }
 
-// Holds is the kind of the records of the collection; empty where there is none of the
-// name.
+// Holds returns the kind of the collection's records, or "" for an unknown name.
 func (c CollectionName) Holds() RecordKind { return c.row().holds }
 
-// Reads is the kind of the operation that asks the storage for all of the collection; 0
-// where there is none of the name.
+// Reads returns the kind of the operation that fetches all of the collection from the storage, or 0
+// for an unknown name.
 func (c CollectionName) Reads() Kind { return c.row().reads }
 
-// Mark stands before the list of the collection in the digest of a state (DET-8), which
-// leaves an empty one out; zero of those that traces of the first release have.
+// Mark is put before the list of the collection in the digest of a state (DET-8); an empty list
+// with a mark is left out of the digest. Mark is zero for the collections of the first release.
 func (c CollectionName) Mark() Digest { return c.row().mark }
 
 func (c CollectionName) row() (row collectionRow) {
@@ -198,13 +197,13 @@ func (c CollectionName) row() (row collectionRow) {
 	return row
 }
 
-// at is the place of the collection in the table, negative where there is none of the name.
+// at returns the index of the collection in the table, or a negative number for an unknown name.
 func (c CollectionName) at() int {
 	return slices.IndexFunc(collectionTable[:], func(row collectionRow) bool { return row.name == c })
 }
 
-// collectionAt is the place in the table of the collection that holds records of a
-// kind, negative where there is none.
+// collectionAt returns the index in the table of the collection that holds records of a kind, or a
+// negative number if there is none.
 func collectionAt(kind RecordKind) int {
 	return slices.IndexFunc(collectionTable[:], func(row collectionRow) bool { return row.holds == kind })
 }

@@ -7,22 +7,21 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
-// Next runs everything downstream of a middleware, which is the later ones of its
-// own pipeline, and returns when that has finished, however it ended (PIP-2). The
-// executor and the dispatch are not among them: they follow when the whole
-// pipeline has ended (RUN-9, DSP-2), and a ctx that is handed on here does not
-// reach them. The first call counts; later ones do nothing (PIP-3). A nil ctx
-// means the middleware's own.
+// Next runs everything downstream of a middleware, that is the later middlewares of its own
+// pipeline. It returns when they have finished, however they ended (PIP-2). The executor and the
+// dispatch are not downstream: they follow when the whole pipeline has ended (RUN-9, DSP-2), and a
+// ctx passed to Next does not reach them. The first call counts; later ones do nothing (PIP-3). A
+// nil ctx means the middleware's own.
 type Next func(ctx context.Context)
 
 // TurnMiddleware is one entry of a turn pipeline (PIP-1).
 type TurnMiddleware struct {
-	// Name is required and unique in its pipeline: traces, errors and replays
-	// speak of it.
+	// Name is required and unique in its pipeline: traces, errors and replays identify the
+	// middleware by it.
 	Name string
-	// Run is required. What it does before next is the pre-step, what it does
-	// afterwards the post-step, which in the input pipeline comes before the dispatch, too:
-	// what is held for the whole turn goes around Runner.Run.
+	// Run is required. What it does before next is the pre-step, what it does afterwards the
+	// post-step. In the input pipeline the post-step also runs before the dispatch. To hold
+	// something for the whole turn, wrap the call of Runner.Run.
 	Run func(ctx context.Context, tc *TurnContext, next Next) error
 }
 
@@ -30,24 +29,24 @@ type TurnMiddleware struct {
 type DispatchMiddleware struct {
 	// Name is required and unique in its pipeline.
 	Name string
-	// Run is required. Its post-step comes before the executor in the input pipeline: neither
+	// Run is required. In the input pipeline its post-step runs before the executor: neither
 	// pipeline wraps an iteration.
 	Run func(ctx context.Context, dc *DispatchContext, next Next) error
 }
 
-// Executor is the decision maker: it is called once an iteration, asks the
-// model, runs the tools the model wants, and signals when it is done.
+// Executor is the decision maker. It is called once per iteration, asks the model, runs the tools
+// that the model wants, and signals when it is done.
 type Executor struct {
 	// Name is required.
 	Name string
 	// Run is required. Returning nil without a signal starts another iteration.
 	Run func(ctx context.Context, dc *DispatchContext, h *Helpers) error
-	// Made is where the program put the executor together, where Run is a library's: one of
-	// the program counters of runtime.Callers. Reports say it; 0 is nowhere.
+	// Made is where the program created the executor, if Run is a function of a library: one of the
+	// program counters of runtime.Callers. Reports show it; 0 means unknown.
 	Made uintptr
 }
 
-// Config is all that a runner is made of. It is copied by NewRunner.
+// Config is everything that a runner is made of. NewRunner copies it.
 type Config struct {
 	// Executor and every field of Storage are required; nothing is defaulted
 	// for them (RUN-1).
@@ -67,19 +66,19 @@ type Config struct {
 	IDs   IDSource
 	// Probe observes every run; nil observes none (DET-4).
 	Probe Probe
-	// Outside answers Ask, AskStream and transports in the world's place; nil, which
-	// is for production, leaves every answer to the world (WLD-6).
+	// Outside answers Ask, AskStream and transports in place of the world. Nil leaves every answer
+	// to the world, which is what production needs (WLD-6).
 	Outside Outside
-	// FaultPoints has the fault points of user code told, and Outside asked about them; of
-	// an answer nothing more is handed out once its context has ended (Exchange.Broken). It
-	// is for those who break turns on purpose (WLD-9).
+	// FaultPoints enables the fault points of user code: each is reported, and Outside decides
+	// about it. It also stops handing out an answer once its context has ended (Exchange.Broken).
+	// It is for tests that break turns on purpose (WLD-9).
 	FaultPoints bool
-	// WriteBehind puts the calls of the storage obligations off until the
-	// flush (DEL-6). The default is to call them at once (DEL-1).
+	// WriteBehind delays the calls of the storage obligations until the flush (DEL-6). The default
+	// is to call them at once (DEL-1).
 	WriteBehind bool
 }
 
-// RunInfo says what is about to run: the names that people gave to the seams.
+// RunInfo describes what is about to run: the names that people gave to the seams.
 type RunInfo struct {
 	// Standalone is true for a dispatch that is called without a turn.
 	Standalone bool
@@ -87,11 +86,11 @@ type RunInfo struct {
 	Executor string
 	// The names of the middlewares of each pipeline, in order.
 	TurnInput, TurnOutput, DispatchInput, DispatchOutput []string
-	// WriteBehind tells that persistence is put off until the flush (DEL-6).
+	// WriteBehind is true if persistence is delayed until the flush (DEL-6).
 	WriteBehind bool
 }
 
-// info names the seams of a turn.
+// info returns the names of the seams of a turn.
 func (c Config) info() RunInfo {
 	turnName := func(m TurnMiddleware) string { return m.Name }
 	dispatchName := func(m DispatchMiddleware) string { return m.Name }
@@ -105,8 +104,7 @@ func (c Config) info() RunInfo {
 	}
 }
 
-// withDefaults is the config with its optional fields filled and its slices
-// copied.
+// withDefaults returns the config with its optional fields filled in and its slices copied.
 func (c Config) withDefaults() Config {
 	if c.Clock == nil {
 		c.Clock = SystemClock()
@@ -152,7 +150,7 @@ func (f *fieldCheck) storage(s Storage) {
 	f.NoneNil("Storage", s, "a no-op is legal, an omission is not")
 }
 
-// each gives what each of a list is made into.
+// each returns a list with the result of of for each element.
 func each[T, M any](list []T, of func(T) M) []M {
 	all := make([]M, len(list))
 	for i, one := range list {

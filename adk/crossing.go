@@ -5,70 +5,68 @@ import (
 	"time"
 )
 
-// Crossing is one thing that passed between the engine and user code, or came
-// from outside: a seam call or its return, an operation, an event, a fact.
-// Observers are told crossings in the one order in which they happened
-// (DET-4, DET-6); a trace is their written form.
+// Crossing is one thing that passed between the engine and user code, or that came from outside: a
+// seam call or its return, an operation, an event, a fact. Observers get the crossings in the one
+// order in which they happened (DET-4, DET-6). A trace is their written form.
 //
-// It is a union by Kind: the table behind Kind.Fields says which fields a kind
-// uses, at which phase, and what they mean there. All others are zero. Beside the fields
-// stands their usual use; docs/crossings.md has the whole table.
+// Kind decides which fields are used: the table behind Kind.Fields says which fields a kind uses,
+// at which phase, and what they mean there. All other fields are zero. The comments on the fields
+// give their usual use; docs/crossings.md has the whole table.
 type Crossing struct {
 	// Seq numbers the crossings of a run from 1.
 	Seq int
-	// At is the one reading of the config's clock made for this crossing
-	// (DET-1). An event that an operation causes has the operation's time.
+	// At is the one reading of the config's clock for this crossing (DET-1). An event that an
+	// operation causes has the operation's time.
 	At time.Time
 	// Kind says what crossed.
 	Kind Kind
-	// Phase is Begin or Done for the two lines of a spanning operation, and
-	// Whole for everything else.
+	// Phase is Begin or Done for the two crossings of a spanning operation, and Whole for
+	// everything else.
 	Phase Phase
-	// Call is the seam call to which the crossing belongs: whose handle was
-	// used, in which an event arose; for a call, the caller. 0 is no call.
+	// Call is the number of the seam call to which the crossing belongs: the call whose handle was
+	// used, or in which an event arose. For a call or a return it is the caller. 0 is no call.
 	Call int
-	// Strand is the strand in which it happened: 0 is the caller of Run.
+	// Strand is the number of the strand in which it happened; 0 is the caller of Run.
 	Strand int
-	// Op pairs the Begin and the Done of a spanning operation, and the pieces of an
-	// answer with their ask; else 0.
+	// Op is the number that the Begin and the Done of a spanning operation share, and the pieces of
+	// an answer with their ask; otherwise 0.
 	Op int
 
-	ID         int             // a call's number, a strand's, an on-ack handler's
-	Seam       Seam            // where a call goes
-	Name       string          // an id or a name that people gave
+	ID         int             // number of a call, a strand, or an on-ack handler
+	Seam       Seam            // the seam that a call enters
+	Name       string          // an id, or a name that people gave
 	Key        string          // a record's key, a second name, or an ask's idempotency key, which no trace holds
 	Text       string          // a prompt, a delta, a message
 	Texts      []string        // standing instructions, names of pruned tools
 	Collection CollectionName  // the set or storage that an operation is about
 	Record     Record          // the record that an operation is about
-	Records    []Record        // what a fetch gave, what a run was given
+	Records    []Record        // what a fetch returned, what a run was given
 	Value      any             // plain data
 	Args       any             // a tool's arguments: an object, or JSON text of one
-	Result     ToolResult      // what a tool gave
+	Result     ToolResult      // what a tool returned
 	Outcome    Outcome         // how a call ended
 	Status     string          // how a dispatch or a gate ended, or the effect of an ask
-	Err        error           // what an operation or a call answered
+	Err        error           // what an operation or a call returned
 	Cause      error           // a reason that user code gave
 	Flag       bool            // complete, replaced, found, overwrite, after the abort, open
-	IsError    bool            // a tool failed
-	N          int             // an iteration, a number of them, or the operation that a timer wakes
+	IsError    bool            // the tool failed
+	N          int             // an iteration, a number of iterations, or the operation that a timer wakes
 	Duration   time.Duration   // of a sleep, of a gate's timeout
 	Schema     json.RawMessage // of a gate's value
-	JSON       json.RawMessage // what the world was asked and what it answered: compact, or nil where it is not held
+	JSON       json.RawMessage // what the world was asked and what it answered: compact, or nil if it is not held
 	Digest     Digest          // of a state
 	Seams      *RunInfo        // of a dispatch called in a turn
-	// Payload is the whole event as listeners hear it, for events and emits:
-	// a TurnStart, a MessageEvent and so on. A trace holds only what of it no
-	// earlier line gives.
+	// Payload is the whole event as listeners hear it, for events and emits: a TurnStart, a
+	// MessageEvent and so on. A trace holds only the part of it that no earlier crossing gives.
 	Payload any
 }
 
-// Phase tells the two lines of a spanning operation apart.
+// Phase tells the two crossings of a spanning operation apart.
 type Phase uint8
 
 // The phases.
 const (
-	Whole Phase = iota // one line: nothing can lie between begin and done
+	Whole Phase = iota // one crossing: nothing can lie between begin and done
 	Begin              // the operation has begun; what it causes follows
 	Done               // the operation has had its effect
 )
@@ -97,7 +95,7 @@ const (
 // Kind says what crossed.
 type Kind uint8
 
-// The closed list of kinds. What each carries stands in kindTable.
+// The closed list of kinds. kindTable says what each kind carries.
 const (
 	KindCall Kind = iota + 1
 	KindReturn
@@ -168,9 +166,9 @@ type Class uint8
 // The classes of kinds.
 const (
 	ClassCall      Class = iota + 1 // a seam is entered or left
-	ClassOperation                  // user code asked something of the engine
-	ClassEvent                      // the engine told its listeners
-	ClassFact                       // something happened that nobody called
+	ClassOperation                  // user code called the engine
+	ClassEvent                      // the engine called its listeners
+	ClassFact                       // something happened that no code called for
 )
 
 // Field names a field of Crossing that some kinds use.
@@ -221,97 +219,98 @@ func (f Field) String() string {
 	return fieldNames[f]
 }
 
-// FieldUse is one field as a kind uses it.
+// FieldUse describes one field as a kind uses it.
 type FieldUse struct {
 	// Field is the field of Crossing.
 	Field Field
-	// Label is what the field means for this kind; traces write it under this
-	// name and divergences speak of it so.
+	// Label says what the field means for this kind. Traces write the field under this name, and
+	// divergences use it.
 	Label string
-	// Phase is the line of a spanning operation that carries the field; Whole
-	// for kinds of one line.
+	// Phase is the crossing of a spanning operation that carries the field; Whole for kinds of one
+	// crossing.
 	Phase Phase
-	// Input says who decided the value: user code or the outside (true), or
-	// the engine (false).
+	// Input says who decided the value: user code or the outside (true), or the engine (false).
 	Input bool
-	// Names says whose id or name the field is, if it is one.
+	// Names says what the field identifies, if it is an id, a name or a number.
 	Names Naming
-	// Repeats says what the field tends to say again.
+	// Repeats says what earlier value the field tends to repeat.
 	Repeats Repetition
 }
 
-// Repetition says what a field tends to say again, so that who writes it down may say
-// what is new.
+// Repetition says what earlier value a field tends to repeat, so that a writer of traces can write
+// only what is new.
 type Repetition uint8
 
 // The repetitions.
 const (
 	RepeatsNothing Repetition = iota
-	RepeatsRun                // much of what the field said in an earlier crossing of the run
-	RepeatsOp                 // much of what it said in the crossing of its op before
-	RepeatsBytes              // all the bytes that it gave in an earlier crossing of the run
+	RepeatsRun                // much of the field's value in an earlier crossing of the run
+	RepeatsOp                 // much of its value in the previous crossing of the same op
+	RepeatsBytes              // all the bytes of its value in an earlier crossing of the run
 )
 
-// Naming says whose id, name or number a field is.
+// Naming says what kind of thing a field identifies, if the field is an id, a name or a number.
 type Naming uint8
 
-// The names. Ids that are made anew in every run are compared up to their names. A
-// CodeName ties a crossing to the code of a strand or of a handler. Numbers count in the
-// order of a run, and are others in another order.
+// The namings. Ids that are made anew in every run are compared up to renaming. A CodeName ties a
+// crossing to the code of a strand or of a handler. Numbers count in the order of a run, so they
+// differ in a run with another order.
 const (
-	NoName        Naming = iota // it is none, or says so itself, as a record does
-	MadeID                      // of what the run's source of ids makes one for
+	NoName        Naming = iota // it is none of these, or says so itself, as a record does
+	MadeID                      // of something for which the run's source of ids makes one
 	StreamID                    // of a message, a thought or a tool call that is reported
-	RecordID                    // of a record; of a standing instruction, its text
+	RecordID                    // of a record; for a standing instruction, its text
 	GateID                      // of a gate
-	CodeName                    // of a strand, or a handler of the ack
+	CodeName                    // of a strand, or of an on-ack handler
 	CallNumber                  // of a seam call
 	StrandNumber                // of a strand
-	HandlerNumber               // of a handler of the ack, in its call
+	HandlerNumber               // of an on-ack handler, in its call
 	OpNumber                    // of a spanning operation
 	Iteration                   // of a dispatch, from 0
 	StashPath                   // of a value in the stash
-	Checksum                    // of what was told before, and follows from that
+	Checksum                    // a checksum that follows from earlier crossings
 )
 
-// IsID reports whether the field is an id that people or a source of ids made.
+// IsID reports whether the field is an id that people or the id source made.
 func (n Naming) IsID() bool { return n >= MadeID && n <= GateID }
 
-// IsNumber reports whether the field counts in the order of a run.
+// IsNumber reports whether the field is a number that counts in the order of a run.
 func (n Naming) IsNumber() bool { return n >= CallNumber && n <= OpNumber }
 
-// Touch says what of all that the strands of a run share a crossing touches. The order
-// of two strands matters where both touch one thing, or one touches handles.
+// Touch says which of the things that the strands of a run share a crossing reads or changes. The
+// order of two crossings in different strands matters only if both touch the same thing, or if one
+// of them changes what handles read.
 type Touch uint8
 
-// What strands share. What a kind touches that says nothing is taken to be all of it.
+// The things that strands share. A kind for which the table gives nothing has TouchHandles, and so
+// counts as touching all of them.
 const (
 	TouchHandles Touch = iota // what handles read: sets, stash, tools, signal, abort
-	TouchNothing              // it tells, waits, or looks at the clock
-	TouchReading              // a storage, which it reads
-	TouchWriting              // a storage, and once it is done what handles read
-	TouchSeam                 // what it calls, which may remember
+	TouchNothing              // it reports, waits, or reads the clock
+	TouchReading              // a storage, which it only reads
+	TouchWriting              // a storage and, when it is done, what handles read
+	TouchSeam                 // the code that it calls, which may keep state
 	TouchGates                // the gates, which close in the order in which they were opened
-	TouchStream               // the stream of its Name
+	TouchStream               // the stream with its Name
 	TouchIDs                  // the source of ids
 	TouchStrands              // the numbers of strands
 	TouchMedia                // the media, whose reader is user code
 )
 
-// kindRow is what the table holds for a kind.
+// kindRow is the row of one kind in the table.
 type kindRow struct {
 	name     string
 	class    Class
 	spanning bool
 	fields   []FieldUse
 	touches  Touch
-	leadsTo  string // a label
+	leadsTo  string // the label of a seam
 	causes   []Kind
-	says     Kind // the event that it causes, where that says the same
+	says     Kind // the event that it causes and that says the same
 	lastWord bool
 	payload  any    // of an event
-	makes    string // the method
-	past     string // how code does the same past the context
+	makes    string // the name of a method
+	past     string // how code does the same without the context
 }
 
 func in(f Field, label string) FieldUse       { return FieldUse{Field: f, Label: label, Input: true} }
@@ -325,7 +324,6 @@ func (u FieldUse) at(line Phase) FieldUse             { u.Phase = line; return u
 func (u FieldUse) of(what Naming) FieldUse            { u.Names = what; return u }
 func (u FieldUse) repeating(what Repetition) FieldUse { u.Repeats = what; return u }
 
-// rowOf begins a row.
 func rowOf(class Class, name string, fields []FieldUse) kindRow {
 	return kindRow{name: name, class: class, fields: fields}
 }
@@ -335,7 +333,7 @@ func stepRow(name string, fields ...FieldUse) kindRow { return rowOf(ClassOperat
 func spanRow(name string, fields ...FieldUse) kindRow { return stepRow(name, fields...).spans() }
 func factRow(name string, fields ...FieldUse) kindRow { return rowOf(ClassFact, name, fields) }
 
-// eventRow begins the row of an event, with what listeners hear of it, as yet empty.
+// eventRow makes the row of an event; heard is the zero value of its payload.
 func eventRow(name string, heard any, fields ...FieldUse) kindRow {
 	return kindRow{name: name, class: ClassEvent, fields: fields, payload: heard}
 }
@@ -356,20 +354,20 @@ var (
 	emitFields   = []FieldUse{inBegin(FieldPayload, "payload"), errDone()}
 )
 
-// kindTable is the one table of kinds: name, class, whether other crossings can
-// lie between begin and done, what it touches, leads to and causes, and the fields.
-// Tests hold it against the kinds and the fields.
+// kindTable is the one table of kinds: for each its name, its class, whether other crossings can
+// lie between its begin and its done, what it touches, leads to and causes, and its fields. Tests
+// compare it with the constants of Kind and Field.
 var kindTable = [kindEnd]kindRow{
-	// A seam call begins: its number, where it goes, and what is handed in. The
-	// prompt, instructions, stash, tools and records of a run or of a dispatch
-	// called alone; the names of the seams of a dispatch called in a turn, and why
-	// its caller's context had ended, if it had; a tool's validated arguments; an
-	// obligation's record or key.
+	// A seam call begins: its number, where it goes, and what is passed in. A run or a dispatch
+	// called alone has the prompt, the instructions, the stash, the tools and the records. A
+	// dispatch called in a turn has the names of its seams and, if its caller's context was already
+	// done, the cause of that. A tool has its validated arguments. A storage obligation has its
+	// record or key.
 	KindCall: callRow("call",
 		out(FieldID, "id").of(CallNumber), out(FieldSeam, "seam"), in(FieldText, "prompt"), in(FieldTexts, "instructions"),
 		in(FieldValue, "stash"), in(FieldRecords, "records"), in(FieldSeams, "seams"), in(FieldCause, "ended"),
 		out(FieldArgs, "args"), out(FieldRecord, "record"), out(FieldKey, "key").of(RecordID)).touching(TouchSeam),
-	// A seam call has returned, with all its strands: how, and with what.
+	// A seam call and all its strands have returned: how, and with what.
 	KindReturn: callRow("return",
 		out(FieldID, "id").of(CallNumber), in(FieldOutcome, "outcome"), in(FieldErr, "err"), in(FieldRecords, "records"), in(FieldResult, "result")).touching(TouchNothing),
 
@@ -414,22 +412,22 @@ var kindTable = [kindEnd]kindRow{
 		inBegin(FieldDuration, "timeout"), errDone()).touching(TouchGates).causing(KindTurnGateOpen, KindTurnGateClosed),
 	KindFork: stepRow("fork", in(FieldName, "name").of(CodeName), out(FieldID, "id").of(StrandNumber), out(FieldErr, "err")).
 		touching(TouchStrands).calling(LabelStrand).pastBy("a go statement"),
-	// Waiting for a strand until it has ended, by its number and its name.
+	// Waiting for a strand to end: its name and its number.
 	KindWait:      spanRow("wait", inBegin(FieldName, "name").of(CodeName), outBegin(FieldID, "id").of(StrandNumber), errDone()).touching(TouchNothing),
 	KindNow:       stepRow("now").touching(TouchNothing).making("Now").pastBy("time.Now"),
 	KindNewID:     stepRow("new-id", in(FieldName, "id").of(MadeID)).touching(TouchIDs).making("NewID").pastBy("a package such as uuid"),
 	KindSleep:     spanRow("sleep", inBegin(FieldDuration, "for"), errDone()).touching(TouchNothing).pastBy("time.Sleep"),
 	KindOpenMedia: spanRow("open-media", inBegin(FieldRecord, "media"), inDone(FieldValue, "bytes").repeating(RepeatsBytes), inDone(FieldErr, "err")).touching(TouchMedia),
 
-	// User code asks the world: whom, what, whether that changes anything, and whether
-	// the run was aborted before, which refuses what is not asked all the same (WLD-5); then
-	// what was answered, unless it came in pieces.
+	// User code asks the world. The begin says who is asked, what, whether asking changes anything,
+	// and whether it is asked though the run was aborted before, which refuses all other asks
+	// (WLD-5). The done has the answer, unless it came in pieces.
 	KindAsk: spanRow("ask", inBegin(FieldName, "of"), inBegin(FieldJSON, "request").repeating(RepeatsRun), inBegin(FieldStatus, "effect"), inBegin(FieldFlag, "afterAbort"),
 		inDone(FieldJSON, "answer"), inDone(FieldErr, "err")).touching(TouchSeam),
 
-	// Events: what no earlier line gives. The rest of a payload follows from
-	// the operation, the call and the times of its start. Those that are told at last
-	// come also where the goroutine ends.
+	// Events have only what no earlier crossing gives. The rest of a payload follows from the
+	// operation, the call and the time of its start. Events marked atLast are also emitted when
+	// user code ends its goroutine.
 	KindMessageEvent:       eventRow("message", MessageEvent{}).touching(TouchNothing),
 	KindThoughtEvent:       eventRow("thought", ThoughtEvent{}).touching(TouchNothing),
 	KindToolCallEvent:      eventRow("toolCall", ToolCallEvent{}, out(FieldKey, "checksum").of(Checksum)).touching(TouchNothing),
@@ -446,20 +444,20 @@ var kindTable = [kindEnd]kindRow{
 	KindLogEvent:           eventRow("log", LogEvent{}).touching(TouchNothing),
 	KindErrorEvent:         eventRow("error", ErrorEvent{}, out(FieldErr, "err")).touching(TouchNothing).atLast(),
 
-	// The run's context is done; told before the first crossing that finds it so.
+	// The run's context is done; reported before the first crossing that finds it done.
 	KindCancel: factRow("cancel", in(FieldKey, "by"), in(FieldCause, "cause"), in(FieldErr, "err")),
-	// Somebody settled a gate, or offered a value that its schema refused
-	// (result refused): by whom and with what.
+	// A gate was settled, or offered a value that its schema refused (result refused): by whom and
+	// with what.
 	KindSettle: factRow("settle", in(FieldName, "gate").of(GateID), in(FieldKey, "by"), in(FieldStatus, "result"), in(FieldValue, "value"), in(FieldErr, "err")),
 	// A timer fired: the sleep or the wait of that operation is over.
 	KindTimer: factRow("timer", out(FieldN, "wakes").of(OpNumber)).touching(TouchNothing),
-	// One digest of all that is visible at this point (DET-8).
+	// One digest of everything that is visible at this point (DET-8).
 	KindState: factRow("state", out(FieldDigest, "digest").of(Checksum)).touching(TouchNothing),
-	// A failure that was kept from the turn: a panic of a listener or an on-ack
-	// handler, a late call, a second next.
+	// A failure that was kept from the turn: a panic of a listener or an on-ack handler, a late
+	// call, a second next.
 	KindContained: factRow("contained", out(FieldName, "what"), in(FieldText, "text")).touching(TouchNothing),
-	// User code was handed a piece of an answer, or the last one as far as it came
-	// (open). Its op is the ask's.
+	// User code was given a piece of an answer, or as much of the last piece as came (open). Its Op
+	// is that of the ask.
 	KindPiece: factRow("piece", in(FieldJSON, "piece").repeating(RepeatsOp), in(FieldFlag, "open")).touching(TouchNothing),
 }
 
@@ -471,65 +469,67 @@ func (k Kind) String() string {
 	return kindTable[k].name
 }
 
-// Class tells which group the kind belongs to.
+// Class returns the class to which the kind belongs.
 func (k Kind) Class() Class { return kindTable[k].class }
 
-// Spanning reports whether the kind is an operation told in two lines, Begin and
-// Done, because other crossings can lie between them.
+// Spanning reports whether the kind is an operation reported as two crossings, Begin and Done,
+// because other crossings can lie between them.
 func (k Kind) Spanning() bool { return kindTable[k].spanning }
 
-// Touches says what of all that strands share the kind touches.
+// Touches returns what the kind touches of the things that strands share.
 func (k Kind) Touches() Touch { return kindTable[k].touches }
 
-// LeadsTo is the label of the seam that an operation of the kind calls for user code;
-// empty where it calls none. What follows a middleware's next is called by nobody.
+// LeadsTo returns the label of the seam that an operation of the kind calls on behalf of user code,
+// or "" if it calls none. For KindNext it is empty: what follows a middleware's next has no one
+// label.
 func (k Kind) LeadsTo() string { return kindTable[k].leadsTo }
 
-// Causes lists the kinds of the events that an operation of the kind causes: one that
-// says the same, or two that stand around what lies between. The slice must not be
+// Causes lists the kinds of the events that an operation of the kind causes: one event that says
+// the same as the operation, or two events around what lies between them. The slice must not be
 // changed.
 func (k Kind) Causes() []Kind { return kindTable[k].causes }
 
-// Event is the kind of the event that says the same as an operation of the kind, and
-// stands behind it; 0 where there is none. One that follows from an operation says
-// something else.
+// Event returns the kind of the event that says the same as an operation of this kind and follows
+// its crossing: KindMessageEvent for KindReportMessage, for example. It is 0 if there is none. The
+// events around an execution or a wait say something else.
 func (k Kind) Event() Kind { return kindTable[k].says }
 
-// Payload is what listeners hear of an event of the kind, as yet empty: a TurnStart, a
-// MessageEvent and so on. It is nil for all that is no event.
+// Payload returns a zero value of what listeners hear of an event of the kind: a TurnStart, a
+// MessageEvent and so on. It is nil for a kind that is no event.
 func (k Kind) Payload() any { return kindTable[k].payload }
 
-// Reports reports whether the kind is an operation of one line that says something to
-// listeners: a report of a piece or a log. An emit says an event, and spans it.
+// Reports reports whether the kind is an operation of one crossing that listeners hear: a report of
+// a message, a thought or a tool call, or a log. An emit (Emits) has two crossings, around its
+// event.
 func (k Kind) Reports() bool { return k.Event() != 0 && !kindTable[k].spanning }
 
 // Emits reports whether the kind is an operation that is given the event that it causes.
 func (k Kind) Emits() bool { return k.Event() != 0 && kindTable[k].spanning }
 
-// IsLastWord reports whether an event of the kind comes also where the goroutine ends: it
-// closes what was open, or says what went wrong.
+// IsLastWord reports whether an event of the kind is emitted also if user code ends its goroutine:
+// it closes something that was open, or says what went wrong.
 func (k Kind) IsLastWord() bool { return kindTable[k].lastWord }
 
-// Makes is the method by which user code has an id or a time made, for what it does next with
-// that; empty of all other kinds.
+// Makes returns the name of the method with which user code obtains an id or a time, or "" for all
+// other kinds.
 func (k Kind) Makes() string { return kindTable[k].makes }
 
-// PastBy is how user code does the same past the context, where nobody is told of it, as
-// with time.Now; empty where there is no usual way.
+// PastBy returns how user code usually does the same without the context and so unobserved, such as
+// time.Now, or "" if there is no usual way.
 func (k Kind) PastBy() string { return kindTable[k].past }
 
-// Uses reports whether the kind uses a field, on any of its lines.
+// Uses reports whether the kind uses a field, at any phase.
 func (k Kind) Uses(f Field) bool { return usedFields[k]&(1<<f) != 0 }
 
-// Answers reports whether the engine decides what stands in a field of the kind: of an
-// operation, what it is answered with.
+// Answers reports whether the engine decides the value of field f for the kind. For an operation,
+// these are the fields of its answer.
 func (k Kind) Answers(f Field) bool { return givenFields[k]&(1<<f) != 0 }
 
-// Names reports whether a field of the kind is an id, a name or a number of a sort.
+// Names reports whether some field of the kind has the naming what.
 func (k Kind) Names(what Naming) bool { return usedNames[k]&(1<<what) != 0 }
 
-// Fields lists the fields that the kind uses at a phase, in the order in which
-// they are written. The slice must not be changed.
+// Fields lists the fields that the kind uses at a phase, in the order in which traces write them.
+// The slice must not be changed.
 func (k Kind) Fields(p Phase) []FieldUse { return fieldsByPhase[k][p] }
 
 // Kinds lists all kinds, in the order of the table.
@@ -541,14 +541,13 @@ func Kinds() []Kind {
 	return all
 }
 
-// KindByName finds a kind by the name that String gives, or 0.
+// KindByName returns the kind with the name that String gives, or 0.
 func KindByName(name string) Kind { return kindsByName[name] }
 
 var fieldsByPhase, kindsByName, usedFields, givenFields, usedNames = indexTable()
 
-// indexTable has the fields of each kind by their phase, the kinds by their names, and for
-// each kind a bit for every field that it uses, for every one that the engine gives, and for
-// every sort of name.
+// indexTable returns the fields of each kind by phase, the kinds by name, and for each kind three
+// bit sets: of the fields that it uses, of those that the engine decides, and of its namings.
 func indexTable() (byPhase [kindEnd][3][]FieldUse, byName map[string]Kind, fields, given, names [kindEnd]uint64) {
 	byName = make(map[string]Kind, kindEnd)
 	for k := Kind(1); k < kindEnd; k++ {

@@ -9,16 +9,16 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/tally"
 )
 
-// dispatch is one run of the dispatch loop: the model is asked, its tools are
-// run, and it is asked again, until somebody signals (DSP-2).
+// dispatch is one run of the dispatch loop: the model is asked, its tools are run, and it is asked
+// again, until user code signals (DSP-2).
 type dispatch struct {
 	run  *run
 	name string // empty for the turn's own
-	// What the queue is flushed to: the dispatch that this one was called from, or
-	// else the turn's sets; both are nil when it was called alone.
+	// The queue is flushed to above, the dispatch from which this one was called, or else to
+	// parent, the turn's sets. Both are nil in a dispatch that was called alone.
 	above    *dispatch
 	parent   *visible
-	refused  error // why the context that it was given had ended before (ABT-12)
+	refused  error // why the context given to the dispatch had ended before, or nil (ABT-12)
 	visible  *visible
 	executor Executor
 	input    []step
@@ -38,30 +38,30 @@ type dispatch struct {
 	thoughts streams
 	reported map[string]*toolCallStream
 
-	failure   *Error  // the stage failure that nacks the dispatch (DSP-6, PIP-6)
+	failure   *Error  // the failure of a stage that nacks the dispatch (DSP-6, PIP-6)
 	inAbort   bool    // failure is a panic after the abort (ABT-13)
-	tolerated []error // what stages returned once the run was aborted
-	flushed   bool    // the ack's flush was made: an abort comes too late (ABT-8)
+	tolerated []error // the errors that stages returned after the run was aborted
+	flushed   bool    // the flush of the ack was made: a later abort changes nothing (ABT-8)
 	ended     DispatchEnd
 }
 
-// delta is one change that waits for the flush (DEL-2); unkept tells that its
-// storage obligation waits too (DEL-6).
+// delta is one change that waits for the flush (DEL-2). unkept is set while its storage obligation
+// still has to be called (DEL-6).
 type delta struct {
 	change
 	unkept bool
 }
 
-// change is what store, mutate and delete do: to a set, to the storage, and to
-// what a dispatch counts.
+// change is what store, mutate and delete do to a set (apply), to the storage (persist), and to the
+// tool calls that a dispatch counts (countIn).
 type change interface {
 	apply(v *visible)
 	persist(ctx context.Context, at *call) error
 	countIn(d *dispatch)
 }
 
-// serve runs the dispatch in its seam call, which has been opened, and gives its
-// end and the error of a nack (DSP-8).
+// serve runs the dispatch in its seam call, which is already open. It returns the dispatch's end
+// and the error of a nack (DSP-8).
 func (d *dispatch) serve(ctx context.Context) (DispatchEnd, error) {
 	for record := range d.visible.sets[atToolCalls].Values() {
 		call := record.(*ToolCall)
@@ -80,8 +80,8 @@ func (d *dispatch) serve(ctx context.Context) (DispatchEnd, error) {
 	return d.ended, nil
 }
 
-// loop runs iterations until one is left (DSP-2, DSP-3). It has no bound of its
-// own (DSP-4).
+// loop runs iterations until one leaves the loop (DSP-2, DSP-3). It has no bound of its own
+// (DSP-4).
 func (d *dispatch) loop(ctx context.Context) {
 	for going := true; going && !d.stopped(); {
 		going = d.iterate(ctx)
@@ -89,8 +89,8 @@ func (d *dispatch) loop(ctx context.Context) {
 	d.persist(ctx)
 }
 
-// stopped reports whether the loop has to be left: an abort, a signal, a failure; or
-// not to be begun, where its own context is done (ABT-12).
+// stopped reports whether the loop has to be left because of an abort, a signal or a failure. It is
+// also true if the loop must not begin, because the dispatch's own context is done (ABT-12).
 func (d *dispatch) stopped() bool {
 	return d.refused != nil || d.failure != nil || d.run.aborted() || d.signalled()
 }
@@ -159,8 +159,7 @@ func (d *dispatch) execute(ctx context.Context) {
 	}
 }
 
-// fail keeps the failure of a stage; the error of an earlier nack is joined to
-// it (DSP-11).
+// fail keeps the failure of a stage. The error of an earlier nack is joined to it (DSP-11).
 func (d *dispatch) fail(failure *Error, inAbort bool) {
 	if failure == nil {
 		return
@@ -173,12 +172,12 @@ func (d *dispatch) fail(failure *Error, inAbort bool) {
 	d.failure, d.inAbort = failure, inAbort
 }
 
-// persist calls the obligations that were put off, in order, where the queue is
-// to be flushed: all of them before the flush, so that the parent never holds
-// part of what the storage refused (DEL-6). A dispatch that was called from
-// another leaves them to that one, whose nack has to drop them too. An abort that
-// comes meanwhile ends it, as nothing new is started (ABT-7); an error is then
-// part of the abort, but for a panic (ABT-13).
+// persist calls the storage obligations that write-behind put off, in order, if the queue is going
+// to be flushed. It calls all of them before the flush, so that the parent never holds part of what
+// the storage refused (DEL-6). A dispatch that was called from another one leaves its obligations
+// to that one, because a nack there has to drop them too. If the run is aborted meanwhile, persist
+// calls nothing more, because an aborted run starts nothing new (ABT-7); an error, but not a panic,
+// is then part of the abort (ABT-13).
 func (d *dispatch) persist(ctx context.Context) {
 	if d.above != nil || d.stopped() && !d.acked() {
 		return
@@ -201,8 +200,8 @@ func (d *dispatch) persist(ctx context.Context) {
 	}
 }
 
-// putOff is the first change whose obligation has not been called; it is the
-// caller's to call now. nil ends them.
+// putOff returns the first change whose obligation has not been called, and marks it as called: the
+// caller has to call it now. It returns nil if there is none.
 func (d *dispatch) putOff() change {
 	d.run.mu.Lock()
 	defer d.run.mu.Unlock()
@@ -215,16 +214,16 @@ func (d *dispatch) putOff() change {
 	return nil
 }
 
-// acked reports whether the dispatch was acked and nothing went wrong since.
+// acked reports whether the dispatch was acked and has neither failed nor been aborted since.
 func (d *dispatch) acked() bool {
 	d.run.mu.Lock()
 	defer d.run.mu.Unlock()
 	return d.failure == nil && d.signal.acked && !d.run.cancelTold
 }
 
-// flush applies the queue to the parent, in order (DEL-2), or discards it where
-// the dispatch was nacked or the run aborted (DEL-3). It runs in the step that
-// tells the end of an iteration or of the dispatch. run.mu is held.
+// flush applies the queue to the parent, in order (DEL-2), or discards it if the dispatch failed or
+// was nacked, or the run was aborted (DEL-3). It runs in the step that reports the end of an
+// iteration or of the dispatch. run.mu is held.
 func (d *dispatch) flush() {
 	queue := d.queue
 	d.queue = nil
@@ -244,17 +243,16 @@ func (d *dispatch) flush() {
 	}
 }
 
-// take makes a change in the dispatch's own set and queues it for what is above
-// (DEL-1): one of its own, or one that a dispatch called from it flushes.
-// run.mu is held.
+// take makes a change in the dispatch's own set and queues it for the flush (DEL-1). The change is
+// the dispatch's own, or one that a dispatch called from it flushes. run.mu is held.
 func (d *dispatch) take(change delta) {
 	change.apply(d.visible)
 	change.countIn(d)
 	d.queue = append(d.queue, change)
 }
 
-// end tells how the dispatch ended (SIG-5, DSP-7): the error first (EVT-7), and
-// the end also when a listener of the error ends the goroutine (PIP-11).
+// end emits the error event, if any, and then the end of the dispatch (SIG-5, DSP-7, EVT-7). The
+// end is emitted even if a listener of the error ends the goroutine (PIP-11).
 func (d *dispatch) end() {
 	defer d.emitDispatchEnd()
 	if failure := d.reportable(); failure != nil {
@@ -262,9 +260,9 @@ func (d *dispatch) end() {
 	}
 }
 
-// reportable is the one failure that is told as an error event (DSP-6, DSP-7):
-// a stage's, or what user code nacked with. An abort error that it nacked with is
-// told under the nack's own code, so that no abort is told as an error.
+// reportable returns the one failure to emit as an error event (DSP-6, DSP-7): that of a stage, or
+// the error with which user code nacked. If that is an abort error, it is wrapped in the nack's own
+// code, so that no abort appears as an error event.
 func (d *dispatch) reportable() *Error {
 	if d.failure != nil {
 		return d.failure
@@ -280,9 +278,9 @@ func (d *dispatch) reportable() *Error {
 	return &Error{Code: E_LLM_EXECUTION_NACKED, Message: "the dispatch was nacked", Cause: d.signal.nackErr}
 }
 
-// conclude flushes what is to be flushed and gives the status and the error of the
-// dispatch. A failure, and a nack that came before the abort, stay a nack
-// (ABT-8); a panic after the abort does not undo it (ABT-13). run.mu is held.
+// conclude flushes or drops the queue and returns the status and the error of the dispatch. A
+// failure, and a nack before the abort, stay a nack (ABT-8). A panic after the abort leaves the
+// status aborted (ABT-13). run.mu is held.
 func (d *dispatch) conclude() (string, error) {
 	if d.signal.acked {
 		d.flush()
@@ -309,7 +307,7 @@ func (d *dispatch) conclude() (string, error) {
 	return StatusAborted, joined(after)
 }
 
-// joined is no error, the one error, or all of them joined.
+// joined returns nil for no error, the error itself for one, and all of them joined for more.
 func joined(all []error) error {
 	if len(all) == 1 {
 		return all[0]

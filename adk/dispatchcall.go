@@ -6,34 +6,33 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
-// DispatchInput is a dispatch that user code calls: a summariser, a planner, a
+// DispatchInput describes a dispatch that user code calls, such as a summariser, a planner or a
 // second opinion. It has either a Source or a Raw context (DSP-1).
 type DispatchInput struct {
-	// Name is required: traces and errors speak of the dispatch by it.
+	// Name is required: traces and errors identify the dispatch by it.
 	Name string
 	// Executor is required.
 	Executor Executor
 	// Input and Output are the dispatch pipelines, empty by default.
 	Input, Output []DispatchMiddleware
-	// Source makes the dispatch part of a turn: it begins with copies of what the
-	// source sees, works with the turn's storage, clock, ids, listeners and gates,
-	// its crossings nest under the seam call whose context this is, and it flushes
-	// to the source.
+	// Source makes the dispatch part of a turn. It begins with copies of what the source sees; it
+	// works with the turn's storage, clock, ids, listeners and gates; its crossings nest under the
+	// seam call to which the source belongs; and it flushes to the source.
 	Source Source
-	// Raw makes it a run of its own, with nothing but what is given here; it
-	// flushes to nowhere (DEL-5).
+	// Raw makes the dispatch a run of its own, with nothing but what is given here. It flushes to
+	// nowhere (DEL-5).
 	Raw *RawDispatch
 }
 
-// Source is the context that a dispatch is called from: a *TurnContext, or a
-// *DispatchContext, which makes a sub-agent of it. There is no other: a type that
-// embeds one of them is refused.
+// Source is the context from which a dispatch is called: a *TurnContext, or a *DispatchContext,
+// which makes the dispatch a sub-agent. There is no other Source: a type that embeds one of them is
+// refused.
 type Source interface{ isSource() }
 
 func (*TurnContext) isSource()     {}
 func (*DispatchContext) isSource() {}
 
-// sourceCall is the seam call that a source belongs to, nil where it is none.
+// sourceCall returns the seam call that a source belongs to, or nil if source is not a valid one.
 func sourceCall(source Source) *call {
 	switch given := source.(type) {
 	case *TurnContext:
@@ -48,19 +47,18 @@ func sourceCall(source Source) *call {
 	return nil
 }
 
-// Dispatch runs a dispatch and gives its end. The error is that of a nack, with
-// which the end then agrees; ack and abort give none (DSP-8): look at the status
-// before using what the dispatch left. An invalid input is
-// E_INVALID_LLM_DISPATCH_INPUT and an invalid raw context
-// E_INVALID_LLM_EXECUTION_CONTEXT; nothing has happened then, and no event fired
-// (DSP-12). A source whose seam call has returned is E_CONTEXT_ENDED. In a turn that
-// is aborted nothing begins and nothing is told: the status is StatusAborted, and the
-// error is the abort's cause (ABT-7).
+// Dispatch runs a dispatch and returns how it ended. The error is that of a nack, and then equals
+// DispatchEnd.Error; an ack or an abort returns no error (DSP-8). So look at the status before
+// using what the dispatch left.
 //
-// What runs in the dispatch is given ctx. Where that is done already nothing runs:
-// no iteration is started, and the status is StatusAborted, with the cause in
-// DispatchEnd.Error (ABT-12). Where it ends later, the stage that fails of it
-// fails the dispatch, and the turn goes on (ABT-11).
+// If nothing begins, the error says why, and no event fires. An invalid input is
+// E_INVALID_LLM_DISPATCH_INPUT, and an invalid raw context E_INVALID_LLM_EXECUTION_CONTEXT
+// (DSP-12). A source whose seam call has returned is E_CONTEXT_ENDED. In a turn that is already
+// aborted, the status is StatusAborted and the error is the abort's cause (ABT-7).
+//
+// What runs in the dispatch is given ctx. If ctx is already done, no iteration is started: the
+// status is StatusAborted, with the cause in DispatchEnd.Error (ABT-12). If ctx ends later, a stage
+// that fails because of that fails the dispatch, and the turn goes on (ABT-11).
 func Dispatch(ctx context.Context, in DispatchInput) (DispatchEnd, error) {
 	f := in.faults()
 	f.Want(ctx != nil, "", nilContext)
@@ -109,13 +107,13 @@ func (raw *RawDispatch) faults() fieldCheck {
 	return f
 }
 
-// What is wrong with a record that has the key of an earlier one.
+// What is wrong with a record that has the key of an earlier one in its list.
 const (
 	sameID   = "has the id %[1]q of %[2]s[%[3]d]"
 	sameName = "has the name %[1]q of %[2]s[%[3]d]"
 )
 
-// checkRecords checks that each record of a list is one, and that no two have one key.
+// checkRecords checks that each record of a list is valid, and that no two have the same key.
 func checkRecords[T record](f *fieldCheck, field, same string, list []T) {
 	fields.EachOnce(&f.Check, field, list, func(one T) (key, fault string) {
 		if fault = recordFault(one); fault == "" {
@@ -131,16 +129,15 @@ func (in DispatchInput) info() RunInfo {
 	return RunInfo{Executor: in.Executor.Name, DispatchInput: each(in.Input, name), DispatchOutput: each(in.Output, name)}
 }
 
-// dispatch is the dispatch that the input describes.
+// dispatch makes the dispatch that the input describes.
 func (in DispatchInput) dispatch(r *run, visible *visible) *dispatch {
 	return &dispatch{run: r, name: in.Name, visible: visible,
 		executor: in.Executor, input: dispatchSteps(in.Input), output: dispatchSteps(in.Output)}
 }
 
-// inTurn runs the dispatch as part of the source's turn. It takes its copies in the
-// step that tells its call: a strand beside it may change what it copies (DSP-9,
-// DET-6). Whether its own context has ended is looked at once, and told with the
-// call, as no other crossing shows it.
+// inTurn runs the dispatch as part of the source's turn. It copies what the source sees in the step
+// that reports the call, because a concurrent strand may change it (DSP-9, DET-6). It tests once
+// whether ctx has ended, and reports that with the call, because no other crossing shows it.
 func (in DispatchInput) inTurn(ctx context.Context) (end DispatchEnd, err error) {
 	c := sourceCall(in.Source)
 	d := in.dispatch(c.run, nil)
@@ -165,8 +162,8 @@ func (in DispatchInput) inTurn(ctx context.Context) (end DispatchEnd, err error)
 	return d.serve(ctx)
 }
 
-// endedAlone is why a context has ended although the run's own has not: where that
-// has too, the run is aborted.
+// endedAlone returns why a context has ended although the run's own context has not. It returns nil
+// if both have ended, because the run is then aborted.
 func (r *run) endedAlone(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if r.ctx.Err() != nil {
@@ -205,7 +202,8 @@ func appendRecords[T Record](all []Record, list []T) []Record {
 	return all
 }
 
-// visible is what a standalone dispatch begins with: given is what is told of it.
+// visible makes the sets, tools and stash with which a standalone dispatch begins. given is what is
+// reported of them.
 func (raw *RawDispatch) visible(given opened) *visible {
 	v := beginning(raw.SystemPrompt, raw.Instructions, raw.Stash, raw.Tools)
 	for _, record := range given.records[len(raw.Tools):] {

@@ -5,17 +5,19 @@ import (
 	"time"
 )
 
-// This file tells events: each first to the observer, then to the listeners (EVT-2).
+// This file emits events. Each event is reported to the observer first, then to the listeners
+// (EVT-2).
 
-// event tells the observer of an event, or of a state, with a time of its own. complete puts
-// the time into the event, and the event into its crossing, which is nil where
-// nobody observes.
+// event reports an event, or a state, to the observer, with a reading of the clock of its own.
+// complete puts the time into the event and fills in the event's crossing, which is nil if nobody
+// observes.
 func (c *call) event(kind Kind, complete func(at time.Time, x *Crossing)) {
 	c.eventIf(func() bool { return true }, kind, complete)
 }
 
-// eventUnlessAborted is event for what an aborted run does not begin any more;
-// it reports whether there was one. Looking and telling is one step.
+// eventUnlessAborted is event for something that an aborted run does not begin any more. It reports
+// whether the event happened. It tests for the abort and reports the event in one step, under
+// run.mu.
 func (c *call) eventUnlessAborted(kind Kind, complete func(at time.Time, x *Crossing)) bool {
 	return c.eventIf(func() bool { return !c.run.cancelTold }, kind, complete)
 }
@@ -38,9 +40,9 @@ func (c *call) eventIf(admitted func() bool, kind Kind, complete func(at time.Ti
 	return true
 }
 
-// emit tells the observer of an event of the engine's own, with a time of its own, which
-// complete puts into it, and lets the listeners hear it. fill puts into its line what no
-// earlier one says; nil is nothing.
+// emit reports an event of the engine itself to the observer, with a reading of the clock of its
+// own that complete puts into the event, and then calls the listeners. fill sets the fields of the
+// crossing whose values no earlier crossing gives; it may be nil.
 func emit[E any](c *call, kind Kind, e *E, complete func(at time.Time), fill func(*Crossing), pick func(*Observability) func(E)) {
 	c.event(kind, func(at time.Time, x *Crossing) {
 		complete(at)
@@ -54,9 +56,8 @@ func emit[E any](c *call, kind Kind, e *E, complete func(at time.Time), fill fun
 	publishObservability(c, kind, e, pick)
 }
 
-// follow tells the observer of an event that an operation caused: it has the
-// operation's time, and so has its line, whatever time other strands have come to
-// meanwhile (EVT-6).
+// follow reports to the observer an event that an operation caused. Event and crossing have the
+// time of the operation, even if other strands have read later times meanwhile (EVT-6).
 func follow[E any](c *call, kind Kind, e *E, fill func(*Crossing)) {
 	r := c.run
 	if !r.observed() {
@@ -73,8 +74,8 @@ func follow[E any](c *call, kind Kind, e *E, fill func(*Crossing)) {
 	}
 }
 
-// emitCaused is emit for an event that an operation caused, which has the operation's time
-// already.
+// emitCaused is emit for an event that an operation caused and that already has the operation's
+// time.
 func emitCaused[E any](c *call, kind Kind, e *E, fill func(*Crossing), pick func(*Observability) func(E)) {
 	follow(c, kind, e, fill)
 	publishObservability(c, kind, e, pick)
@@ -123,8 +124,8 @@ func (d *dispatch) emitDispatchStart() {
 	}, func(x *Crossing) { x.Name = e.DispatchID }, func(l *Observability) func(DispatchStart) { return l.DispatchStart })
 }
 
-// emitDispatchEnd judges the dispatch in the step that tells its end, so that an
-// abort comes before both or after both.
+// emitDispatchEnd decides how the dispatch ended in the step that reports the end. So an abort
+// comes either before both or after both.
 func (d *dispatch) emitDispatchEnd() {
 	e := DispatchEnd{TurnID: d.run.turnID, DispatchID: d.id, Name: d.name, Span: Span{StartedAt: d.startedAt}, Iterations: d.started}
 	emit(d.call, KindDispatchEnd, &e, func(at time.Time) {
@@ -134,9 +135,9 @@ func (d *dispatch) emitDispatchEnd() {
 	}, func(x *Crossing) { x.Status, x.Err, x.N = e.Status, e.Error, e.Iterations }, func(l *Observability) func(DispatchEnd) { return l.DispatchEnd })
 }
 
-// emitIterationStart reports whether the iteration has begun. It is numbered and
-// counted in the step that tells it: a listener may end the goroutine, and what
-// fails behind the last iteration is still of that one (DSP-5).
+// emitIterationStart reports whether the iteration has begun. The iteration is numbered and counted
+// in the step that reports it, because a listener of the event may end the goroutine; whatever
+// fails after the start of the last iteration belongs to that iteration (DSP-5).
 func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {
 	e := IterationStart{}
 	begun = d.call.eventUnlessAborted(KindIterationStart, func(at time.Time, x *Crossing) {
@@ -153,8 +154,8 @@ func (d *dispatch) emitIterationStart() (startedAt time.Time, begun bool) {
 	return e.StartedAt, begun
 }
 
-// emitIterationEnd flushes in the step that tells the end, so that an abort comes
-// before both or after both.
+// emitIterationEnd flushes in the step that reports the end. So an abort comes either before both
+// or after both.
 func (d *dispatch) emitIterationEnd(startedAt time.Time) {
 	e := IterationEnd{Origin: d.call.origin(), Span: Span{StartedAt: startedAt}}
 	emit(d.call, KindIterationEnd, &e, func(at time.Time) {
@@ -189,18 +190,18 @@ func (r *run) emitError(c *call, failure *Error) {
 	emit(c, KindErrorEvent, &e, func(at time.Time) { e.At = at }, func(x *Crossing) { x.Err = failure }, func(l *Observability) func(ErrorEvent) { return l.Error })
 }
 
-// EmitMessage emits a message event as it is given (EVT-10): keeping the
-// additive rule of deltas is then the caller's own duty.
+// EmitMessage emits a message event exactly as given (EVT-10). The caller has to see to it that
+// each Delta adds to Full, as it does in events from ReportMessage.
 func (h Handle) EmitMessage(e MessageEvent) error {
 	return h.call.emitGiven(KindEmitMessage, func() any { return e }, func(c *call) { c.emitMessage(&e) })
 }
 
-// EmitThought emits a thought event as it is given (EVT-10).
+// EmitThought emits a thought event exactly as given (EVT-10).
 func (h Handle) EmitThought(e ThoughtEvent) error {
 	return h.call.emitGiven(KindEmitThought, func() any { return e }, func(c *call) { c.emitThought(&e) })
 }
 
-// EmitToolCall emits a toolCall event as it is given (EVT-10).
+// EmitToolCall emits a toolCall event exactly as given (EVT-10).
 func (h Handle) EmitToolCall(e ToolCallEvent) error {
 	var err error
 	if e.Results, err = checkedResult(e.Results); err != nil {
@@ -209,8 +210,8 @@ func (h Handle) EmitToolCall(e ToolCallEvent) error {
 	return h.call.emitGiven(KindEmitToolCall, func() any { return e }, func(c *call) { c.emitToolCall(&e) })
 }
 
-// emitGiven tells an emit operation around the event that it causes. The payload
-// is asked for where somebody observes, as making it an any allocates.
+// emitGiven reports the begin and the end of an emit operation around the event that it causes.
+// payload is called only if somebody observes, because converting the event to an any allocates.
 func (c *call) emitGiven(kind Kind, payload func() any, emit func(*call)) error {
 	if err := c.enter(kind); err != nil {
 		return err

@@ -2,22 +2,20 @@ package adk
 
 import "time"
 
-// This file has what listeners hear. A field of a payload has in its tag the field of a
-// crossing that says it, if one does: of the event's own line or, where that has none, of
-// the operation that causes it.
+// This file declares what listeners hear. The crossing tag of a payload's field names the field of
+// a Crossing that holds the same value, if there is one: a field of the event's own crossing or,
+// where that has none, of the crossing of the operation that causes the event.
 
-// Functional is a set of listeners on the functional bus (EVT-1): the events
-// that a product is made of. Nil fields do not listen. Listeners run
-// synchronously on the goroutine that emits (EVT-2).
+// Functional is a set of listeners on the functional bus (EVT-1): the events that a product is made
+// of. A nil field does not listen. Listeners run synchronously on the goroutine that emits (EVT-2).
 type Functional struct {
 	Message  func(MessageEvent)
 	Thought  func(ThoughtEvent)
 	ToolCall func(ToolCallEvent)
 }
 
-// Observability is a set of listeners on the observability bus (EVT-1): what
-// happened around the product. Nil fields do not listen. Nothing that these
-// listeners do is read back by the engine (EVT-4).
+// Observability is a set of listeners on the observability bus (EVT-1): the events around the
+// product. A nil field does not listen. The engine reads nothing back from these listeners (EVT-4).
 type Observability struct {
 	TurnStart          func(TurnStart)
 	TurnEnd            func(TurnEnd)
@@ -33,43 +31,41 @@ type Observability struct {
 	Error              func(ErrorEvent)
 }
 
-// Origin says where an event comes from (EVT-5). Payloads carry it, but for the start and the
-// end of a turn and of a dispatch, which have fields of their own for their ids.
+// Origin says where an event comes from (EVT-5). All payloads carry it except those of the start
+// and the end of a turn and of a dispatch, which have their own fields for these ids.
 type Origin struct {
 	// TurnID is the turn's id, empty in a standalone dispatch.
 	TurnID string
 	// DispatchID is the dispatch's id, empty outside a dispatch.
 	DispatchID string
-	// DispatchName is the name of a dispatch that user code called, a sub-agent
-	// for one; empty in the turn's own and outside a dispatch. It tells the answer
-	// from what was said on the way to it; DispatchID tells two of one name apart.
+	// DispatchName is the name of a dispatch that user code called, such as a sub-agent. It is
+	// empty in the turn's own dispatch and outside a dispatch, so it separates the answer from what
+	// was said on the way to it. DispatchID tells two dispatches of one name apart.
 	DispatchName string
 	// Iteration is the 0-based iteration within the dispatch.
 	Iteration int
 }
 
-// Span is when something began and ended, by the runner's clock (EVT-6).
+// Span holds the times at which something began and ended, by the runner's clock (EVT-6).
 type Span struct {
 	StartedAt time.Time
 	EndedAt   time.Time
 }
 
-// Duration is never negative.
+// Duration returns the time between the two. It is never negative.
 func (s Span) Duration() time.Duration { return s.EndedAt.Sub(s.StartedAt) }
 
-// StreamUpdate is what a message or a thought event says about its stream
-// (HLP-1).
+// StreamUpdate is the state of a stream as a message or a thought event carries it (HLP-1).
 type StreamUpdate struct {
 	Origin
 	// ID is the stream's id.
 	ID string
 	// CreatedAt is when the stream began, UpdatedAt when this delta came.
 	CreatedAt, UpdatedAt time.Time
-	// Delta is the text that this event adds, Full the whole text so far. Full
-	// shares its memory with the stream; keeping it costs no copy.
+	// Delta is the text that this event adds, Full the whole text so far. Full shares its memory
+	// with the stream, so keeping it costs no copy.
 	Delta, Full string
-	// Complete is true on the last event of the stream; CompletedAt is zero
-	// before it.
+	// Complete is true on the last event of the stream. CompletedAt is zero on all earlier ones.
 	Complete    bool
 	CompletedAt time.Time
 }
@@ -80,12 +76,12 @@ type MessageEvent StreamUpdate
 // ThoughtEvent is a delta of a thought.
 type ThoughtEvent StreamUpdate
 
-// ToolCallEvent is what is known of a tool call after a report (HLP-3).
+// ToolCallEvent is everything known of a tool call after a report (HLP-3).
 type ToolCallEvent struct {
 	Origin
 	ID string
-	// Tool and Args are empty and nil until they are reported, and Checksum is
-	// empty until both are. Args must not be changed.
+	// Tool is empty and Args nil until they are reported. Checksum is empty until both are known.
+	// Args must not be changed.
 	Tool                 string
 	Args                 map[string]any
 	Checksum             string
@@ -111,15 +107,15 @@ type TurnEnd struct {
 // DispatchStart says that the dispatch loop begins.
 type DispatchStart struct {
 	TurnID, DispatchID string
-	// Name is that of a dispatch that user code called; empty for the turn's own.
+	// Name is the name of a dispatch that user code called; empty for the turn's own dispatch.
 	Name string
-	// ParentID is the id of the dispatch that this one was called from; empty where
-	// it was called from a turn's context, or is the turn's own.
+	// ParentID is the id of the dispatch from which this one was called. It is empty for the turn's
+	// own dispatch and for one called from a turn context.
 	ParentID  string
 	StartedAt time.Time
 }
 
-// The states in which a dispatch ends (SIG-5).
+// The statuses with which a dispatch ends (SIG-5).
 const (
 	StatusAck     = "ack"
 	StatusNack    = "nack"
@@ -129,14 +125,16 @@ const (
 // DispatchEnd says how the dispatch loop ended.
 type DispatchEnd struct {
 	TurnID, DispatchID string
-	// Name is that of a dispatch that user code called; empty for the turn's own.
+	// Name is the name of a dispatch that user code called; empty for the turn's own dispatch.
 	Name string
 	Span
 	// Status is StatusAck, StatusNack or StatusAborted.
 	Status string
-	// Error is what the dispatch was nacked with (DSP-6), what a stage returned
-	// after an abort (ABT-13), or the cause for which the context that the dispatch
-	// was given was done already (ABT-12); nil otherwise.
+	// Error is nil for StatusAck. For StatusNack it is the failure of a stage, or the error that
+	// was given to Nack (DSP-6). For StatusAborted it joins what failed after the abort (ABT-13):
+	// the errors and panics of stages, and the error of a nack. It also has the cause if the
+	// dispatch did not begin its loop, because its context was already done (ABT-12) or its turn
+	// aborted (ABT-7). It is nil if there is no such error.
 	Error error
 	// Iterations is how many iterations were started (DSP-5).
 	Iterations int
@@ -154,8 +152,8 @@ type IterationEnd struct {
 	Span
 }
 
-// TurnGateOpen says that somebody waits for a gate (GAT-4). The gate is live: a
-// listener may settle it.
+// TurnGateOpen says that the turn waits for a gate (GAT-4). The gate is live: a listener may settle
+// it.
 type TurnGateOpen struct {
 	Origin
 	Gate     *TurnGate
@@ -168,7 +166,7 @@ type TurnGateClosed struct {
 	GateID string
 	// Result is GateResolved, GateRejected, GateAborted or GateTimeout.
 	Result string
-	// By is the name that the settler gave, or empty.
+	// By is the name that the settler gave; it may be empty.
 	By        string
 	SettledAt time.Time
 }
@@ -193,7 +191,7 @@ type ToolExecutionEnd struct {
 	Span
 }
 
-// Level is how loud a log event is.
+// Level is the severity of a log event.
 type Level string
 
 // The levels (HLP-6).
@@ -216,7 +214,7 @@ type LogEvent struct {
 	Payload any `crossing:"Value"`
 }
 
-// ErrorEvent is a failure of the turn: once per failure and never for an abort
+// ErrorEvent is a failure of the turn. It is emitted once per failure and never for an abort
 // (EVT-8).
 type ErrorEvent struct {
 	Origin

@@ -14,45 +14,46 @@ import (
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
-// Outside answers in the world's place, for replays and for those who break what the
-// world says. It is asked once for each ask, on the goroutine that asks and outside
-// every lock of the engine, and gives the answer; nil leaves it to the world. It must
-// be safe for concurrent use. The context is the one that would have been asked with.
+// Outside answers asks in place of the world. It is for replays, and for tests that change what the
+// world says. It is called once for each ask, on the goroutine that asks and outside every lock of
+// the engine. It returns the answer, or nil to let the world be asked. It must be safe for
+// concurrent use. The context is the one with which the world would be asked.
 type Outside func(context.Context, Question) *Answer
 
-// Question is what Outside is told of an ask.
+// Question describes an ask to Outside.
 type Question struct {
-	// Of is who is asked.
+	// Of names who is asked.
 	Of string
-	// Request is what is asked, as compact JSON; nil where that could not be made.
+	// Request is what is asked, as compact JSON. It is nil if there is no request, and an object
+	// made by Unheld if its JSON could not be made.
 	Request json.RawMessage
 	// Effect is what asking changes, as far as the caller said.
 	Effect Effect
-	// Stream says that the answer is wanted in pieces.
+	// Stream is true if the answer is wanted in pieces.
 	Stream bool
-	// Op, Call and Strand are the numbers that crossings give to the ask.
+	// Op, Call and Strand are the numbers that crossings give to the ask, its seam call and its
+	// strand.
 	Op, Call, Strand int
 }
 
-// Answer is what Outside gives.
+// Answer is an answer that Outside gives.
 type Answer struct {
-	// Value is the answer of Ask, as JSON; nil is one that is not known.
+	// Value is the answer of Ask, as JSON; nil means that it is not known.
 	Value json.RawMessage
-	// Err is the error with which the asking ends, with the type that the world's had;
-	// nil is none.
+	// Err is the error with which the ask ends, with the type that the world's error had, or nil.
 	Err error
-	// After is how long the end takes, on the config's clock, after the last piece where
-	// there are pieces.
+	// After is how long the end takes to come, on the config's clock: after the last piece if there
+	// are pieces, otherwise after the ask.
 	After time.Duration
-	// Asked has the world asked as well, and what it answers lost: what was asked for is
-	// done, and this is the answer. Of a transport's ask it says nothing.
+	// Asked makes the engine ask the world too and discard what the world answers: the effect of
+	// the ask happens, and this is the answer. It has no effect on the asks of a transport.
 	Asked bool
-	// Final says that who asked did not ask the same again: nobody came back when an answer
-	// told them to, and a deadline that passed was the caller's own, which passes again
-	// before Err is given.
+	// Final says that the same was not asked again after this answer. So there was no retry, even
+	// if the answer called for one; and if Err is a passed deadline, it was the deadline of the
+	// caller's own context, which then passes again before Err is returned.
 	Final bool
-	// Next gives the pieces of an AskStream one after the other; ok is false behind the
-	// last. Without it there are none.
+	// Next returns the pieces of an AskStream one after the other; ok is false after the last. If
+	// Next is nil there are no pieces.
 	Next func() (piece Piece, ok bool)
 }
 
@@ -60,17 +61,16 @@ type Answer struct {
 type Piece struct {
 	// Value is the piece as JSON.
 	Value json.RawMessage
-	// Open says that the piece was cut off.
+	// Open is true if the piece was cut off.
 	Open bool
-	// After is how long it takes to come after the one before it, or after the ask,
-	// on the config's clock.
+	// After is how long the piece takes to come after the one before it, or after the ask, on the
+	// config's clock.
 	After time.Duration
 }
 
-// Exchange is one ask while it lasts. Ask and AskStream are made of it; it is there
-// for transports, whose answers are read at the pace of somebody else: package
-// adkhttp is one. A nil Exchange is one of which nothing is told. Methods may be
-// called from any goroutine.
+// Exchange is one ask while it lasts. Ask and AskStream are built on it. It is exported for
+// transports such as package adkhttp, whose answers are read at the pace of their caller. A nil
+// Exchange is an ask that is not reported. Methods may be called from any goroutine.
 type Exchange struct {
 	call   *call
 	op     int
@@ -79,15 +79,14 @@ type Exchange struct {
 	with   AskOptions
 	answer *Answer
 	limits timelimit.Limiter
-	over   bool // guarded by run.mu: it is done, or is an upload that is not told yet
+	over   bool // guarded by run.mu: it is done, or is an upload that is not reported yet
 }
 
-// OpenExchange begins an ask of whom it names (WLD-1). request makes the JSON of what
-// is asked, and is called only where somebody is told it; where it fails, the ask goes
-// on without (WLD-2). The Exchange is nil where ctx carries no handle. In a turn that
-// is aborted the error is the abort's cause, but for AskOptions.AfterAbort; after the seam
-// call whose handle it is has returned it is E_CONTEXT_ENDED. An Exchange has to be ended
-// with Done.
+// OpenExchange begins an ask; of names who is asked (WLD-1). request makes the JSON of what is
+// asked. It is called only if somebody gets that JSON; if it fails, the ask goes on without
+// it (WLD-2). The Exchange is nil if ctx carries no handle. In an aborted turn the error is the
+// abort's cause, unless AskOptions.AfterAbort allows the ask. After the seam call of the handle has
+// returned, the error is E_CONTEXT_ENDED. An Exchange has to be ended with Done.
 func OpenExchange(ctx context.Context, of string, request func() (json.RawMessage, error), options ...AskOptions) (*Exchange, error) {
 	return openExchange(ctx, true, of, request, options)
 }
@@ -129,8 +128,8 @@ func (x *Exchange) question(stream bool) Question {
 	return Question{Of: x.of, Effect: x.with.Effect, Stream: stream, Call: x.call.id, Strand: x.call.strand}
 }
 
-// start asks who may answer in the world's place, and lets the limits run where the
-// world is asked.
+// start calls Config.Outside, if any. If that gives no answer, it starts the limits, because the
+// world is going to be asked.
 func (x *Exchange) start(ctx context.Context, asked Question) *Exchange {
 	x.ctx = x.limits.Context(handed.Without(ctx))
 	if outside := x.call.run.config.Outside; outside != nil {
@@ -142,12 +141,14 @@ func (x *Exchange) start(ctx context.Context, asked Question) *Exchange {
 	return x
 }
 
-// OpenUpload begins an ask whose request is sent while it is still being written (WLD-3):
-// the world is asked at once, and Asked tells the ask as soon as the request is known;
-// nothing of it is told before. The Exchange is nil where nothing is gained by that: ctx
-// carries no handle, nobody is told, the turn is aborted or the seam call has returned, or
-// somebody answers in the world's place and has to know the request; and where OpenExchange
-// refuses the options. That begins it then.
+// OpenUpload begins an ask whose request is sent while it is still being written (WLD-3). The world
+// is asked at once; Asked reports the ask as soon as the request is known, and nothing is reported
+// before.
+//
+// OpenUpload returns nil if it gains nothing over OpenExchange, which the caller then has to use
+// instead: if ctx carries no handle, nobody observes, the turn is aborted or the seam call has
+// returned; if Config.Outside is set, because it has to know the request; and if there is more than
+// one AskOptions, which OpenExchange refuses.
 func OpenUpload(ctx context.Context, of string, options ...AskOptions) *Exchange {
 	c := handed.In[*call](ctx)
 	if c == nil || c.run.config.Outside != nil || !c.run.observed() || c.over() || len(options) > 1 {
@@ -158,9 +159,9 @@ func OpenUpload(ctx context.Context, of string, options ...AskOptions) *Exchange
 	return x.start(ctx, Question{})
 }
 
-// Asked tells the ask of an upload, with the JSON of its request or why there is none.
-// Only the first call counts. Where the turn was aborted or the seam call has returned
-// meanwhile, it is told as OpenExchange would, and nothing of its answer.
+// Asked reports the ask of an upload, with the JSON of its request or the reason why there is none.
+// Only the first call counts. If the turn was aborted or the seam call has returned meanwhile, the
+// ask is reported as OpenExchange would report it, and nothing of its answer is.
 func (x *Exchange) Asked(request json.RawMessage, err error) {
 	if x == nil {
 		return
@@ -170,8 +171,8 @@ func (x *Exchange) Asked(request json.RawMessage, err error) {
 	_ = x.begin(x.ctx, &asked)
 }
 
-// begin tells the ask, unless the turn is over. In an aborted turn it is refused (ABT-7), but
-// where it may be asked then, and ctx goes on.
+// begin reports the ask, unless the seam call has returned. In an aborted turn the ask is refused
+// (ABT-7), unless its options allow it there and ctx has not ended.
 func (x *Exchange) begin(ctx context.Context, asked *Question) error {
 	c := x.call
 	if err := c.enter(KindAsk); err != nil {
@@ -185,7 +186,7 @@ func (x *Exchange) begin(ctx context.Context, asked *Question) error {
 	at := c.now()
 	x.op, x.over = r.nextOp(), false
 	asked.Op = x.op
-	line, refused := r.crossing(c, KindAsk, Begin, at), r.refusal() // in this order: a crossing finds the abort
+	line, refused := r.crossing(c, KindAsk, Begin, at), r.refusal() // in this order: making a crossing notices the abort
 	late := x.with.AfterAbort && refused != nil && ctx.Err() == nil
 	if line != nil {
 		line.Op, line.Name, line.JSON, line.Status, line.Key, line.Flag = x.op, asked.Of, asked.Request, string(asked.Effect), x.with.Key, late
@@ -201,21 +202,19 @@ func (x *Exchange) begin(ctx context.Context, asked *Question) error {
 
 // The names of contained crossings.
 const (
-	// PassedBy says that the world was asked something of which nothing else is told
-	// (PassBy).
+	// PassedBy is an ask of the world of which nothing else is reported (PassBy).
 	PassedBy = "passed by"
-	// SecondNext says that a middleware called next once more (PIP-10).
+	// SecondNext is a second call of next by the same middleware (PIP-10).
 	SecondNext = "second next"
-	// LatePrefix begins the name of what was done with a handle that had ended, or with
-	// next behind its middleware; the name of the operation's kind follows.
+	// LatePrefix begins the name of an operation on a handle that had ended, or of a next after its
+	// middleware had returned. The name of the operation's kind follows.
 	LatePrefix = "late "
-	// ListenerPrefix begins the name of a listener's panic; the name of the event's kind
-	// follows.
+	// ListenerPrefix begins the name of a listener's panic. The name of the event's kind follows.
 	ListenerPrefix = "listener of "
 )
 
-// Context is what the world is asked with: the caller's context, without the handle,
-// which ends when a limit passes (WLD-8). Of a nil Exchange it is nil.
+// Context returns the context with which the world is asked: the caller's context without the
+// handle, which also ends when a limit passes (WLD-8). For a nil Exchange it is nil.
 func (x *Exchange) Context() context.Context {
 	if x == nil {
 		return nil
@@ -223,10 +222,10 @@ func (x *Exchange) Context() context.Context {
 	return x.ctx
 }
 
-// Broken is why nothing more of an answer is to be handed out, or nil. In a run that is
-// broken on purpose (Config.FaultPoints) it is the cause of the end of Context: how much of
-// an answer was on its way by then is the network's choice, and another one each time. In
-// all other runs the world decides (WLD-5, WLD-9).
+// Broken returns why nothing more of an answer may be handed out, or nil. In a run with
+// Config.FaultPoints it is the cause of the end of Context, because how much of an answer has
+// arrived by then depends on the network and differs from run to run. In all other runs it is nil,
+// and the world decides (WLD-5, WLD-9).
 func (x *Exchange) Broken() error {
 	if x == nil || !x.call.run.config.FaultPoints {
 		return nil
@@ -234,13 +233,13 @@ func (x *Exchange) Broken() error {
 	return context.Cause(x.ctx)
 }
 
-// Answered reports whether somebody answers in the world's place: Next has the answer
-// then, and the world is not asked.
+// Answered reports whether Config.Outside has answered. Next then returns the answer, and the world
+// is not asked.
 func (x *Exchange) Answered() bool { return x != nil && x.answer != nil }
 
-// Next gives the next piece of an answer that is not the world's when its time has
-// come; ok is false behind the last, or where a limit passes first, and err is then what
-// the asking ends with. Piece tells that it is handed out.
+// Next waits until the next piece of an answer from Outside is due, and returns it. ok is false
+// after the last piece, or if a limit passes first; err is then the error with which the ask ends.
+// The caller reports with Piece that it hands the piece out.
 func (x *Exchange) Next() (given Piece, ok bool, err error) {
 	if !x.Answered() {
 		return Piece{}, false, nil
@@ -263,27 +262,25 @@ func (x *Exchange) Next() (given Piece, ok bool, err error) {
 	return given, true, nil
 }
 
-// failed is the error of an answer that is not the world's. The caller's own deadline, where
-// it passed and nothing was asked again, passes before (WLD-8).
+// failed returns the error of an answer from Outside. If that is the passed deadline of the
+// caller's own context and nothing was asked again, failed waits for that deadline first (WLD-8).
 func (x *Exchange) failed() error { return timelimit.Outlast(x.ctx, x.answer.Err, x.answer.Final) }
 
-// Final is that of the answer: whether nothing was asked again because of it.
+// Final returns Answer.Final of the answer from Outside, if any.
 func (x *Exchange) Final() bool { return x.Answered() && x.answer.Final }
 
-// Told reports whether anybody is told of the ask, so that its pieces are worth
-// making.
+// Told reports whether the ask is observed, so that it is worth making the JSON of its pieces.
 func (x *Exchange) Told() bool { return x != nil && x.call.run.observed() }
 
-// Touch says that something of the answer has come, which lets the limit of silence
-// begin anew.
+// Touch says that something of the answer has arrived. It restarts the limit of silence.
 func (x *Exchange) Touch() {
 	if x != nil {
 		x.limits.Touch()
 	}
 }
 
-// Refused says that what comes is not what was asked for, such as a page that says why: the
-// limit of the beginning holds for all of it, as nobody waits for more (WLD-8). It is called
+// Refused says that what arrives is not what was asked for, such as an error page. The Headers
+// limit then holds for all of it, because the caller waits for nothing else (WLD-8). It is called
 // before the first Piece.
 func (x *Exchange) Refused() {
 	if x != nil {
@@ -291,12 +288,12 @@ func (x *Exchange) Refused() {
 	}
 }
 
-// Piece tells that a piece of the answer is handed out, or with open as much of it as
-// came; the caller hands it out afterwards (WLD-4). piece is JSON. After Done, and
-// after the seam call, nothing is told any more.
+// Piece reports that a piece of the answer is handed out or, if open, as much of it as arrived. The
+// caller hands it out afterwards (WLD-4). piece is JSON. After Done, and after the seam call has
+// returned, nothing is reported any more.
 func (x *Exchange) Piece(piece json.RawMessage, open bool) { x.piece(given(piece), open) }
 
-// piece is Piece, which makes the JSON only where somebody is told it.
+// piece is Piece, but makes the JSON only if somebody observes.
 func (x *Exchange) piece(make func() (json.RawMessage, error), open bool) {
 	if x == nil {
 		return
@@ -313,7 +310,7 @@ func (x *Exchange) piece(make func() (json.RawMessage, error), open bool) {
 	}
 }
 
-// line is what is told of a JSON; nil where nobody is told.
+// line returns a JSON as it is reported, or nil if nobody observes.
 func (x *Exchange) line(make func() (json.RawMessage, error)) json.RawMessage {
 	if !x.Told() {
 		return nil
@@ -321,26 +318,26 @@ func (x *Exchange) line(make func() (json.RawMessage, error)) json.RawMessage {
 	return unheld.Line(make())
 }
 
-// Done tells that the asking has ended: with err, or well where that is nil, or with
-// E_ASK_STOPPED where the reader had enough. answer is the JSON of an answer that did not
-// come in pieces, and else nil. Only the first call counts.
+// Done reports that the ask has ended: with err, successfully if err is nil, or with E_ASK_STOPPED
+// if the reader stopped early. answer is the JSON of an answer that did not come in pieces,
+// otherwise nil. Only the first call counts.
 func (x *Exchange) Done(answer json.RawMessage, err error) { x.conclude(given(answer), err) }
 
-// Release lets go of Context, which an Exchange with limits keeps until the turn ends: what was
-// asked with it has ended, and nothing of an answer is read any more. Done does not, as bytes may
-// still come of which nothing is told.
+// Release releases Context, which an Exchange with limits otherwise keeps until the turn ends. Call
+// it when nothing of the answer is read any more. Done does not release it, because bytes that are
+// not reported may still arrive.
 func (x *Exchange) Release() {
 	if x != nil {
 		x.limits.Release()
 	}
 }
 
-// given makes a JSON that there is.
+// given makes a function that returns a JSON that already exists.
 func given(told json.RawMessage) func() (json.RawMessage, error) {
 	return func() (json.RawMessage, error) { return told, nil }
 }
 
-// conclude is Done, which makes the JSON only where somebody is told it.
+// conclude is Done, but makes the JSON only if somebody observes.
 func (x *Exchange) conclude(answer func() (json.RawMessage, error), err error) {
 	if x == nil {
 		return
@@ -356,7 +353,7 @@ func (x *Exchange) conclude(answer func() (json.RawMessage, error), err error) {
 	x.tellDone(c.now(), told, err)
 }
 
-// tellDone tells the end. run.mu is held.
+// tellDone reports the end. run.mu is held.
 func (x *Exchange) tellDone(at time.Time, answer json.RawMessage, err error) {
 	x.over = true
 	if line := x.call.run.crossing(x.call, KindAsk, Done, at); line != nil {
@@ -365,8 +362,8 @@ func (x *Exchange) tellDone(at time.Time, answer json.RawMessage, err error) {
 	}
 }
 
-// endAsks tells the end of the asks that nobody has ended, as the handle they were
-// made with ends (WLD-5). run.mu is held.
+// endAsks reports the end of the asks that were not ended, because the handle with which they were
+// made ends (WLD-5). run.mu is held.
 func (c *call) endAsks(at time.Time) {
 	for _, open := range c.asks {
 		open.tellDone(at, nil, c.errEnded(KindAsk))
@@ -374,10 +371,10 @@ func (c *call) endAsks(at time.Time) {
 	c.asks = nil
 }
 
-// PassBy says that the world is to be asked in a way that no trace can hold: it is told
-// as contained, with whom and why. The error is nil where the asking may go on, and
-// E_UNANSWERED where Config.Outside answers in the world's place: nothing may be asked
-// then. A context without a handle tells nothing.
+// PassBy reports, as contained, that the world is about to be asked in a way that no trace can
+// hold: of names who is asked, and why says why. The error is nil if the caller may go on. It is
+// E_UNANSWERED if Config.Outside answers in place of the world; then the caller must not ask. With
+// a context without a handle PassBy does nothing.
 func PassBy(ctx context.Context, of, why string) error {
 	c := handed.In[*call](ctx)
 	if c == nil {
@@ -391,24 +388,23 @@ func PassBy(ctx context.Context, of, why string) error {
 	return nil
 }
 
-// FaultPoints is who a fault point is told to ask: what stands behind it is the name of
-// the point.
+// FaultPoints begins the Of of a fault point's ask; the name of the point follows.
 const FaultPoints = "fault point "
 
-// FaultPoint is a place, within user code, at which something can go wrong that the
-// engine cannot see: between two rows of one write, say. It does nothing, and gives nil,
-// but for a run whose config says FaultPoints, which is for those who break turns on
-// purpose. There the point is told, as an ask of FaultPoints and its name, and the error
-// is what Config.Outside gives. A caller returns it as any other error.
+// FaultPoint marks a place within user code at which something can go wrong that the engine cannot
+// see, for example between two rows of one write. It does nothing and returns nil, except in a run
+// whose config sets FaultPoints, which is for tests that break turns on purpose. There it is
+// reported as an ask of FaultPoints and its name, and it returns the error that Config.Outside
+// gives. The caller treats that like any other error.
 //
 //	if err := adk.FaultPoint(ctx, "between the rows"); err != nil {
 //		return err
 //	}
 //
-// The context is one that carries the handle of a seam call (WLD-1). With any other it does
-// nothing, and so with the one that an ask's function is given (WLD-3): within a transaction
-// that is one ask, give it the context around the ask. An aborted run has no fault points: the
-// error is never that of the abort (WLD-9).
+// The context has to carry the handle of a seam call (WLD-1). With any other context FaultPoint
+// does nothing. That includes the context given to the function of an ask (WLD-3): inside a
+// transaction that is one ask, pass the context from around the ask. In an aborted run FaultPoint
+// does nothing, so its error is never that of the abort (WLD-9).
 func FaultPoint(ctx context.Context, name string) error {
 	if ctx == nil {
 		return nil
@@ -428,20 +424,20 @@ func FaultPoint(ctx context.Context, name string) error {
 	return err
 }
 
-// over reports whether nothing of the call can be told any more but that it comes late:
-// it has returned, or the run's context has ended.
+// over reports whether all that can still be reported of the call is that something comes late: the
+// call has returned, or the run's context has ended.
 func (c *call) over() bool {
 	defer c.lock()()
 	return c.ended || c.run.ctx.Err() != nil
 }
 
-// HasHandle reports whether a context carries the handle of a seam call, so that what
-// is asked with it crosses (WLD-1).
+// HasHandle reports whether a context carries the handle of a seam call, so that an ask with it is
+// reported (WLD-1).
 func HasHandle(ctx context.Context) bool { return handed.In[*call](ctx) != nil }
 
-// Unheld is what is told in the place of a request, of an answer, or of a part of one,
-// that a trace cannot hold or is not to: an object that says why.
+// Unheld makes the object that stands in a trace for a request, an answer, or a part of one that
+// the trace cannot or must not hold. The object says why.
 func Unheld(why string) json.RawMessage { return unheld.Because(why) }
 
-// IsUnheld reports whether raw is what Unheld makes.
+// IsUnheld reports whether raw was made by Unheld.
 func IsUnheld(raw json.RawMessage) bool { return unheld.Is(raw) }

@@ -6,15 +6,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
-// fieldCheck gathers what is wrong with the fields of a record, a config or an input.
+// fieldCheck collects what is wrong with the fields of a record, a config or an input.
 type fieldCheck struct{ fields.Check }
 
-// err is the error for all faults of what a record is made from, or nil where there are
-// none.
+// err returns the error for all faults of the values that a record is made from, or nil if there
+// are none.
 func (c fieldCheck) err(code Code) error { return c.errJoined(code, ": ") }
 
-// inputErr is err for a config or an input, whose messages go on where the name of the
-// field ends; an empty field is none.
+// inputErr is err for a config or an input. Its messages continue after the name of the field
+// without a colon; a fault of no single field has an empty name.
 func (c fieldCheck) inputErr(code Code) error { return c.errJoined(code, " ") }
 
 func (c fieldCheck) errJoined(code Code, between string) error {

@@ -8,12 +8,14 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/handed"
 )
 
-// What follows is for code that is given a context and no handle, far below an agent's or not
-// of one at all: a cache, a limiter, a client. With a context that carries a handle (WLD-1) it
-// is that handle's operation, told and given back by a replay (DET-1). With another one it is
-// the machine's, and so it is on a handle that has ended, which is told as contained.
+// The functions in this file are for code that has a context but no handle, such as a cache, a
+// limiter or a client, deep below an agent or independent of one. With a context that carries a
+// handle (WLD-1) they are operations of that handle: they are reported, and a replay returns the
+// same results (DET-1). With any other context, and on a handle that has ended, they use the
+// machine's clock and ids; the latter case is reported as contained.
 
-// Now is the present: Handle.Now of the handle that ctx carries, else that of SystemClock.
+// Now returns the present time: Handle.Now of the handle that ctx carries, otherwise the time of
+// SystemClock.
 func Now(ctx context.Context) (now time.Time) {
 	if c := handleIn(ctx); c != nil {
 		now = c.tc.Now()
@@ -24,7 +26,7 @@ func Now(ctx context.Context) (now time.Time) {
 	return now
 }
 
-// NewID is a new id: Handle.NewID of the handle that ctx carries, else one of UUIDs.
+// NewID returns a new id: Handle.NewID of the handle that ctx carries, otherwise an id of UUIDs.
 func NewID(ctx context.Context) (id string) {
 	if c := handleIn(ctx); c != nil {
 		id = c.tc.NewID()
@@ -35,8 +37,9 @@ func NewID(ctx context.Context) (id string) {
 	return id
 }
 
-// Sleep waits until d has passed: Handle.Sleep of the handle that ctx carries, else by
-// SystemClock. Where ctx ends first it returns the cause of that. d of zero or less only yields.
+// Sleep waits until d has passed: with Handle.Sleep of the handle that ctx carries, otherwise by
+// SystemClock. If ctx ends first, it returns the cause of that. If d is zero or less, Sleep only
+// yields.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errNilContext(KindSleep)
@@ -55,7 +58,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// handleIn is the call whose handle a context carries; nil where there is none.
+// handleIn returns the call whose handle ctx carries, or nil.
 func handleIn(ctx context.Context) *call {
 	if ctx == nil {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
-// Gate is what a turn waits for: the raw form that WaitFor is given.
+// Gate describes what a turn waits for; WaitFor opens a gate from it.
 type Gate struct {
-	// ID and Reason are required; no two gates open at once have one ID.
+	// ID and Reason are required. No two gates that are open at once have the same ID.
 	ID, Reason string
-	// Payload is plain data for whoever settles the gate; optional. It is handed
-	// over as it is, not copied.
+	// Payload is plain data for the settler of the gate; optional. It is passed on as it is, not
+	// copied.
 	Payload any
-	// Schema is the JSON Schema of the value that resolves it; optional.
+	// Schema is the JSON Schema of the value that resolves the gate; optional.
 	Schema json.RawMessage
 	// Timeout runs on the config's clock; zero waits for ever.
 	Timeout time.Duration
@@ -31,26 +31,26 @@ const (
 	GateRejected = "rejected"
 	GateAborted  = "aborted"
 	GateTimeout  = "timeout"
-	// GateRefused is the result of an offer that the schema refused: told as a
-	// fact, and the gate stays open (GAT-3).
+	// GateRefused is the result of an offer that the schema refused. It is reported as a fact, and
+	// the gate stays open (GAT-3).
 	GateRefused = "refused"
 )
 
-// TurnGate is an open gate, for whoever settles it. Only the engine makes
-// gates (GAT-6). It is safe for concurrent use, and settles once (GAT-2).
+// TurnGate is an open gate, for the settler. Only the engine makes gates (GAT-6). A TurnGate is
+// safe for concurrent use, and settles once (GAT-2).
 type TurnGate struct {
 	raw    Gate
 	schema *schema.Schema
-	call   *call           // who waits
+	call   *call           // the call that waits
 	ctx    context.Context // the waiter's own
-	op     int             // the waiting operation
+	op     int             // the number of the waiting operation
 
 	expired <-chan struct{} // closed when the timeout has passed; nil without one
 	settled chan struct{}   // closed when the gate settles
 	closed  chan struct{}   // closed when turnGateClosed was emitted
 	after   *TurnGate       // the gate that one abort closes before this one (GAT-4)
 
-	opened bool // the listeners of its opening have run; guarded by run.mu
+	opened bool // guarded by run.mu: the listeners of its opening have run
 
 	// Guarded by run.mu, and final once settled is closed.
 	result, by string
@@ -61,25 +61,24 @@ type TurnGate struct {
 // gateList is the open gates of a run, in the order they were opened.
 type gateList []*TurnGate
 
-// ID is the gate's id.
+// ID returns the gate's id.
 func (g *TurnGate) ID() string { return g.raw.ID }
 
-// TurnID is the id of the turn that waits.
+// TurnID returns the id of the turn that waits.
 func (g *TurnGate) TurnID() string { return g.call.run.turnID }
 
 // Reason says what the turn waits for.
 func (g *TurnGate) Reason() string { return g.raw.Reason }
 
-// Payload is what the waiter gave for the settler.
+// Payload returns what the waiter gave for the settler.
 func (g *TurnGate) Payload() any { return g.raw.Payload }
 
 // IsSettled reports whether the gate has settled.
 func (g *TurnGate) IsSettled() bool { return isClosed(g.settled) }
 
-// Resolve gives the waiter a value. by names the settler and may be empty. A
-// value that the gate's schema refuses is E_INVALID_TURN_GATE_RESOLUTION and
-// leaves the gate open (GAT-3); settled is false, too, when another settlement
-// came first (GAT-2).
+// Resolve settles the gate with a value for the waiter. by names the settler and may be empty. If
+// the gate's schema refuses the value, the error is E_INVALID_TURN_GATE_RESOLUTION and the gate
+// stays open (GAT-3). settled is false then, and also if another settlement came first (GAT-2).
 func (g *TurnGate) Resolve(by string, value any) (settled bool, err error) {
 	if g.schema != nil {
 		if value, err = g.check(value); err != nil {
@@ -92,7 +91,8 @@ func (g *TurnGate) Resolve(by string, value any) (settled bool, err error) {
 	return g.settle(GateResolved, by, value, nil), nil
 }
 
-// Reject makes WaitFor return err, or an error that says so where err is nil.
+// Reject makes WaitFor return err. If err is nil, WaitFor returns an error that says that the gate
+// was rejected.
 func (g *TurnGate) Reject(by string, err error) (settled bool) {
 	if err == nil {
 		err = fmt.Errorf("gate %q was rejected", g.raw.ID)
@@ -100,8 +100,7 @@ func (g *TurnGate) Reject(by string, err error) (settled bool) {
 	return g.settle(GateRejected, by, nil, err)
 }
 
-// Abort makes WaitFor return E_TURN_GATE_ABORTED; the turn is not aborted by
-// it.
+// Abort makes WaitFor return E_TURN_GATE_ABORTED. It does not abort the turn.
 func (g *TurnGate) Abort(by string) (settled bool) {
 	return g.settle(GateAborted, by, nil, g.errAborted(nil))
 }
@@ -110,7 +109,7 @@ func (g *TurnGate) errAborted(cause error) error {
 	return &Error{Code: E_TURN_GATE_ABORTED, Message: fmt.Sprintf("gate %q was aborted", g.raw.ID), Cause: cause}
 }
 
-// check validates a value by the gate's schema and applies its defaults.
+// check validates a value by the gate's schema and applies the schema's defaults.
 func (g *TurnGate) check(value any) (any, error) {
 	data, err := canonical.Normalize(value)
 	if err != nil {
@@ -124,7 +123,7 @@ func (g *TurnGate) check(value any) (any, error) {
 	return checked, nil
 }
 
-// refuse tells that an offer was refused, if the gate is still open.
+// refuse reports that an offer was refused, if the gate is still open.
 func (g *TurnGate) refuse(by string, value any, err error) (open bool) {
 	defer g.call.lock()()
 	at := g.lapse()
@@ -135,9 +134,8 @@ func (g *TurnGate) refuse(by string, value any, err error) (open bool) {
 	return true
 }
 
-// settle is what a settler asks for. It comes too late when the gate has lapsed
-// before, also while its waiter has not woken yet: nothing depends on how soon a
-// goroutine wakes.
+// settle settles the gate on behalf of a settler. It comes too late if the gate has lapsed before,
+// even if the waiter has not woken yet: nothing depends on how soon a goroutine wakes.
 func (g *TurnGate) settle(result, by string, value any, err error) bool {
 	defer g.call.lock()()
 	return g.settleLocked(g.lapse(), result, by, value, err)
@@ -155,7 +153,7 @@ func (g *TurnGate) settleLocked(at time.Time, result, by string, value any, err 
 	return true
 }
 
-// tell is the fact of a settlement or of a refused offer. run.mu is held.
+// tell reports the fact of a settlement or of a refused offer. run.mu is held.
 func (g *TurnGate) tell(at time.Time, result, by string, value any, err error) {
 	r := g.call.run
 	if x := r.line(g.call, KindSettle, Whole, at); x != nil {
@@ -164,12 +162,13 @@ func (g *TurnGate) tell(at time.Time, result, by string, value any, err error) {
 	}
 }
 
-// WaitFor opens a gate and waits until somebody settles it: the value it was
-// resolved with, or the rejection's error, E_TURN_GATE_ABORTED or
-// E_TURN_GATE_TIMEOUT (GAT-1). A malformed gate is
-// E_INVALID_INITIAL_TURN_GATE_VALUE, and no event fires (GAT-5); so is one whose ID an
-// open gate has, told as a wait that failed. In an aborted turn no gate opens: the
-// answer is E_TURN_GATE_ABORTED, which wraps the abort's cause (ABT-7).
+// WaitFor opens a gate and waits until it settles. It returns the value with which the gate was
+// resolved, or the error with which it was rejected, or E_TURN_GATE_ABORTED or E_TURN_GATE_TIMEOUT
+// (GAT-1).
+//
+// A malformed gate is E_INVALID_INITIAL_TURN_GATE_VALUE, and no event fires (GAT-5). A gate whose
+// ID another open gate has is the same error, but is reported as a wait that failed. In an aborted
+// turn no gate opens, and the error is E_TURN_GATE_ABORTED, which wraps the abort's cause (ABT-7).
 func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	c := h.call
 	compiled, err := gate.compile(ctx)
@@ -195,10 +194,9 @@ func (h Handle) WaitFor(ctx context.Context, gate Gate) (any, error) {
 	return g.value, g.err
 }
 
-// WaitFor opens a gate and waits for its value as a T; h is a turn context or a
-// dispatch context. A gate without a schema has that of T, so that whoever settles
-// it is told what does not fit. It fails as Handle.WaitFor does, and where the value
-// is no T though the gate's own schema took it.
+// WaitFor opens a gate and waits for its value as a T; h is a turn context or a dispatch context. A
+// gate without a schema gets that of T, so that a settler learns what does not fit. WaitFor fails
+// as Handle.WaitFor does, and also if the gate's own schema accepted a value that is not a T.
 func WaitFor[T any](ctx context.Context, h interface {
 	WaitFor(ctx context.Context, gate Gate) (any, error)
 }, gate Gate) (value T, err error) {
@@ -217,8 +215,8 @@ func WaitFor[T any](ctx context.Context, h interface {
 	return value, nil
 }
 
-// begin tells that the gate is waited for and opens it, unless it is refused: then no
-// gate opens, and the answer is there. run.mu is held.
+// begin reports the wait and opens the gate, unless it is refused: then no gate opens, and g.err is
+// set. run.mu is held.
 func (g *TurnGate) begin() (at time.Time, stop func() bool, opened bool) {
 	c, r := g.call, g.call.run
 	at, g.op, stop = c.now(), r.nextOp(), func() bool { return true }
@@ -236,8 +234,8 @@ func (g *TurnGate) begin() (at time.Time, stop func() bool, opened bool) {
 	return at, stop, g.err == nil
 }
 
-// refusal is why the gate does not open: the run is aborted (ABT-7), or a gate of its
-// ID is open (GAT-5). run.mu is held.
+// refusal returns why the gate does not open, or nil: the run is aborted (ABT-7), or a gate with
+// its ID is open (GAT-5). run.mu is held.
 func (g *TurnGate) refusal() error {
 	r := g.call.run
 	if cause := r.refusal(); cause != nil {
@@ -263,9 +261,9 @@ func (gate Gate) compile(ctx context.Context) (compiled *schema.Schema, err erro
 	return compiled, f.inputErr(E_INVALID_INITIAL_TURN_GATE_VALUE)
 }
 
-// stay is the life of an open gate, from the event of its opening to that of its
-// closing, which comes also when a listener of the first ends the goroutine:
-// gates that one abort closes wait for one another.
+// stay runs an open gate from the event of its opening to the event of its closing. The latter is
+// emitted even if a listener of the opening ends the goroutine, because gates that one abort closes
+// wait for one another.
 func (g *TurnGate) stay(openedAt time.Time, stop func() bool) {
 	settled := false
 	defer func() {
@@ -300,12 +298,12 @@ func (g *TurnGate) wait() {
 	g.lapse()
 }
 
-// lapse settles the gate when the turn was aborted, the waiter's context has
-// ended or the time has passed, and gives the time of that look. run.mu is held.
+// lapse settles the gate if the turn was aborted, the waiter's context has ended or the timeout has
+// passed. It returns the clock reading of this check. run.mu is held.
 func (g *TurnGate) lapse() (at time.Time) {
 	r := g.call.run
 	at = g.call.now()
-	if g.IsSettled() { // whoever settled it has looked
+	if g.IsSettled() { // its settlement has checked for the abort
 		return at
 	}
 	r.latchCancel(at)
@@ -322,9 +320,9 @@ func (g *TurnGate) lapse() (at time.Time) {
 	return at
 }
 
-// abortGates settles every open gate, in the order they were opened, and chains
-// them so that they close in that order too (GAT-4); one that a listener waits
-// for while another opens has to close before it. run.mu is held.
+// abortGates settles every open gate, in the order in which they were opened, and chains them so
+// that they close in that order too (GAT-4). There is one exception: if a listener of the opening
+// of a gate waits for another gate, the latter has to close before the former. run.mu is held.
 func (r *run) abortGates(at time.Time) {
 	var before *TurnGate
 	for _, g := range slices.Clone(r.gates) {
@@ -337,8 +335,8 @@ func (r *run) abortGates(at time.Time) {
 	}
 }
 
-// encloses reports whether g is waited for by a listener of the opening of outer,
-// which so cannot wake before g has closed. run.mu is held.
+// encloses reports whether a listener of the opening of outer waits for g, so that outer cannot
+// wake before g has closed. run.mu is held.
 func (outer *TurnGate) encloses(g *TurnGate) bool {
 	return !outer.opened && outer.call.strand == g.call.strand
 }

@@ -2,17 +2,16 @@ package adk
 
 import "github.com/adkreplay/adkreplay/adk/internal/fields"
 
-// Identity is who speaks, seen from two sides (PRM-2): the identifier is what
-// the application finds the participant by, the representation what a model
-// reads. The zero Identity stands for the usual one of a record.
+// Identity says who speaks, for two readers (PRM-2): the application finds the participant by the
+// identifier, and a model reads the representation. The zero Identity stands for a record's default
+// identity.
 type Identity struct {
 	identifier     any // string or int64
 	representation *Tokenizable
 }
 
-// NewIdentity makes an identity of an identifier, which is a non-empty string
-// or an integer of any kind, and a non-empty representation. Anything else is
-// E_INVALID_INITIAL_IDENTITY_VALUE.
+// NewIdentity makes an identity from an identifier, which is a non-empty string or an integer of
+// any type, and a non-empty representation. Anything else is E_INVALID_INITIAL_IDENTITY_VALUE.
 func NewIdentity(identifier any, representation string) (Identity, error) {
 	var c fieldCheck
 	key, err := fields.TextOrInteger(identifier)
@@ -28,8 +27,7 @@ func NewIdentity(identifier any, representation string) (Identity, error) {
 	return Identity{identifier: key, representation: NewTokenizable(representation)}, nil
 }
 
-// IdentityOf makes an identity of one name for both sides. An empty name gives
-// the zero Identity.
+// IdentityOf makes an identity that uses one name for both. An empty name gives the zero Identity.
 func IdentityOf(name string) Identity {
 	if name == "" {
 		return Identity{}
@@ -37,8 +35,8 @@ func IdentityOf(name string) Identity {
 	return Identity{identifier: name, representation: NewTokenizable(name)}
 }
 
-// identity is who speaks where a record says nothing else. The known roles have
-// one each, which all records share.
+// identity returns the default identity of a record with this role. Each known role has one
+// identity that all records share.
 func (r Role) identity() Identity {
 	switch r {
 	case RoleUser:
@@ -54,15 +52,14 @@ var theUser, theAssistant = IdentityOf(string(RoleUser)), IdentityOf(string(Role
 // IsZero reports whether this is the zero Identity.
 func (i Identity) IsZero() bool { return i.representation == nil }
 
-// Identifier is what the application finds the participant by: a string or an
-// int64, nil for the zero Identity.
+// Identifier returns what the application finds the participant by: a string or an int64, or nil
+// for the zero Identity.
 func (i Identity) Identifier() any { return i.identifier }
 
-// Representation is what a model reads, nil for the zero Identity.
+// Representation returns what a model reads, or nil for the zero Identity.
 func (i Identity) Representation() *Tokenizable { return i.representation }
 
-// MarshalJSON is {"identifier": …, "representation": …}, and null for the zero
-// Identity.
+// MarshalJSON returns {"identifier": …, "representation": …}, or null for the zero Identity.
 func (i Identity) MarshalJSON() ([]byte, error) { return i.appendJSON(nil), nil }
 
 func (i Identity) appendJSON(dst []byte) []byte {
@@ -83,13 +80,12 @@ func (i Identity) equal(other Identity) bool {
 	return i.identifier == other.identifier && i.representation.String() == other.representation.String()
 }
 
-// identity checks a given identity and gives it, or the usual one for the zero
-// Identity.
+// identity checks an identity and returns it, or usual if it is the zero Identity.
 func (c *fieldCheck) identity(given, usual Identity) Identity {
 	if given.IsZero() {
 		return usual
 	}
-	// IdentityOf takes any text, so this is where it is looked at.
+	// IdentityOf accepts any text, so the text is checked here.
 	if name, ok := given.identifier.(string); ok {
 		c.Optional("identity.identifier", name)
 	}

@@ -10,16 +10,16 @@ type buses struct {
 	observability bus.Bus[Observability]
 }
 
-// heard are the listeners of one run, which never change: they need no bus.
+// heard are the listeners of one run. They never change, so they need no bus.
 type heard struct {
 	functional    bus.Entry[Functional]
 	observability bus.Entry[Observability]
 }
 
-// publishFunctional lets every listener hear an event that the probe was told: those of the
-// runner in the order of their registration, then those of the run. pick chooses the
-// listener for the event from a registration. The event is large and goes by reference;
-// each listener gets a copy.
+// publishFunctional calls the listeners with an event that was reported to the observer: first
+// those of the runner in the order of their registration, then those of the run. pick selects the
+// listener for the event from a registration. The event is large and passed by reference; each
+// listener gets a copy.
 func publishFunctional[E any](c *call, kind Kind, event *E, pick func(*Functional) func(E)) {
 	publish(c, kind, event, pick, &c.run.shared.functional, &c.run.own.functional)
 }
@@ -40,8 +40,7 @@ func publish[L, E any](c *call, kind Kind, event *E, pick func(*L) func(E), shar
 	}
 }
 
-// unheard tells that nobody is there for functional events, neither a listener
-// nor an observer.
+// unheard reports whether nobody gets functional events, neither a listener nor an observer.
 func (r *run) unheard() bool {
 	own := &r.own.functional.Listeners
 	return !r.observed() && len(r.shared.functional.All()) == 0 &&
@@ -56,7 +55,7 @@ func hear[L, E any](c *call, kind Kind, e *bus.Entry[L], listener func(E), event
 	returned := false
 	defer func() {
 		if returned {
-			return // most do, and recover takes longer to say so
+			return // the usual case; calling recover is slower
 		}
 		if r := recover(); r != nil {
 			c.run.before(c, KindContained, Whole)

@@ -16,7 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/reread"
 )
 
-// MediaKind is what a media is to a model.
+// MediaKind says how a model perceives a media.
 type MediaKind string
 
 // The kinds of media.
@@ -27,28 +27,28 @@ const (
 	MediaDocument MediaKind = "document"
 )
 
-// ModalityHazard is what a model may find in the bytes by decoding them, which
-// is another question than where they came from.
+// ModalityHazard says what a model may find in the bytes by decoding them. That is independent of
+// where the bytes came from (TrustTier).
 type ModalityHazard string
 
 // The hazards.
 const (
 	// HazardInert is for bytes that no model decodes.
 	HazardInert ModalityHazard = "inert"
-	// HazardExtractableInstructions is for media that bear text, seen or hidden.
+	// HazardExtractableInstructions is for media that contain text, visible or hidden.
 	HazardExtractableInstructions ModalityHazard = "extractable-instructions"
-	// HazardOpaquePerceptual is for images, sound and video, where what a model
-	// perceives is text nowhere before.
+	// HazardOpaquePerceptual is for images, sound and video: what a model perceives in them exists
+	// nowhere as text beforehand.
 	HazardOpaquePerceptual ModalityHazard = "opaque-perceptual"
 )
 
-// MediaStashEntry is what somebody found out about a media, such as a caption,
-// with a trust tier of its own.
+// MediaStashEntry is something that was found out about a media, such as a caption, with a trust
+// tier of its own.
 type MediaStashEntry struct {
 	// Value is the finding: plain data.
 	Value any
-	// TrustTier is where the finding came from; required. Text taken from
-	// hostile bytes is no better than they are.
+	// TrustTier says where the finding came from; required. Text extracted from hostile bytes
+	// deserves no more trust than the bytes.
 	TrustTier TrustTier
 	// DerivedFrom is the id of the media it was derived from; optional.
 	DerivedFrom string
@@ -58,38 +58,37 @@ type MediaStashEntry struct {
 type MediaInit struct {
 	// ID is the caller's id of the media; required.
 	ID string
-	// Kind is what the media is to a model; required.
+	// Kind says how a model perceives the media; required.
 	Kind MediaKind
 	// MIMEType is the type of the bytes, such as image/png; required.
 	MIMEType string
 	// Filename is the name to show; required.
 	Filename string
-	// Reader reaches the bytes; required.
+	// Reader opens the bytes; required.
 	Reader MediaReader
-	// TrustTier is where the bytes came from; required, without default.
+	// TrustTier says where the bytes came from; required, without default.
 	TrustTier TrustTier
-	// ModalityHazard is what a model may find in them; required, without default.
+	// ModalityHazard says what a model may find in them; required, without default.
 	ModalityHazard ModalityHazard
 	// Source is where the media was found, such as a URL; optional.
 	Source string
-	// Size is the length of the bytes, where it is known and the reader does not tell it;
-	// optional. Nil leaves it to a SizedMediaReader, whose word counts for more.
+	// Size is the length of the bytes, for a reader that does not know it; optional. The length
+	// that a SizedMediaReader reports takes precedence.
 	Size *int64
-	// Stash is what is known of the media, by keys that are not empty.
+	// Stash is what is known of the media, by non-empty keys.
 	Stash map[string]MediaStashEntry
 }
 
-// Media is a handle to an image, a sound, a video or a document (PRM-8). The
-// bytes are read only when asked for. A media is immutable, its stash included:
-// who finds something out makes another media with Init and NewMedia, which
-// shares the reader.
+// Media is a handle to an image, a sound, a video or a document (PRM-8). The bytes are read only
+// when asked for. A media is immutable, including its stash: to add a finding, make another media
+// with Init and NewMedia, which shares the reader.
 type Media struct {
-	init MediaInit // with a stash of its own
+	init MediaInit // with its own copy of the stash
 	digestOnce
 }
 
-// NewMedia makes a media. E_INVALID_INITIAL_MEDIA_VALUE names every field that
-// is wrong; where one of them is the reader, its cause is E_NOT_A_MEDIA_READER.
+// NewMedia makes a media. E_INVALID_INITIAL_MEDIA_VALUE names every field that is wrong; if one of
+// them is the reader, its cause is E_NOT_A_MEDIA_READER.
 func NewMedia(init MediaInit) (*Media, error) {
 	var c fieldCheck
 	c.Required("id", init.ID, "the id that the caller gives the media")
@@ -115,7 +114,7 @@ func NewMedia(init MediaInit) (*Media, error) {
 	return &Media{init: init}, nil
 }
 
-// toldSize is the size that the reader of a media tells, or that somebody told beside it.
+// toldSize returns the size that the reader of a media knows, or else the size given in init.
 func toldSize(init MediaInit) *int64 {
 	if sized, ok := init.Reader.(SizedMediaReader); ok {
 		if n, known := sized.Size(); known && n >= 0 {
@@ -144,20 +143,20 @@ func copyMediaStash(stash map[string]MediaStashEntry) map[string]MediaStashEntry
 	return copied
 }
 
-// NewUserAttachment makes a media that a user handed in: third-party-private.
-// Like the other three, it sets both labels, which must be empty in init: the
-// hazard is extractable-instructions for a document and opaque-perceptual for
-// everything else. Use NewMedia for any other pair.
+// NewUserAttachment makes a media from a user's attachment: third-party-private. Like the other
+// three factories it sets both labels, which must be empty in init. It sets the hazard to
+// extractable-instructions for a document and to opaque-perceptual for everything else. Use
+// NewMedia for any other pair.
 func NewUserAttachment(init MediaInit) (*Media, error) {
 	return newLabelledMedia(init, TrustThirdPartyPrivate)
 }
 
-// NewToolGenerated makes a media that a tool of ours made: first-party.
+// NewToolGenerated makes a media that one of the application's own tools made: first-party.
 func NewToolGenerated(init MediaInit) (*Media, error) {
 	return newLabelledMedia(init, TrustFirstParty)
 }
 
-// NewRetrievedPublic makes a media found in the open: third-party-public.
+// NewRetrievedPublic makes a media found in a public place: third-party-public.
 func NewRetrievedPublic(init MediaInit) (*Media, error) {
 	return newLabelledMedia(init, TrustThirdPartyPublic)
 }
@@ -187,7 +186,7 @@ func newLabelledMedia(init MediaInit, tier TrustTier) (*Media, error) {
 // ID is the caller's id of the media.
 func (m *Media) ID() string { return m.init.ID }
 
-// Kind is what the media is to a model.
+// Kind says how a model perceives the media.
 func (m *Media) Kind() MediaKind { return m.init.Kind }
 
 // MIMEType is the type of the bytes.
@@ -196,28 +195,27 @@ func (m *Media) MIMEType() string { return m.init.MIMEType }
 // Filename is the name to show.
 func (m *Media) Filename() string { return m.init.Filename }
 
-// TrustTier is where the bytes came from.
+// TrustTier says where the bytes came from.
 func (m *Media) TrustTier() TrustTier { return m.init.TrustTier }
 
-// ModalityHazard is what a model may find in the bytes.
+// ModalityHazard says what a model may find in the bytes.
 func (m *Media) ModalityHazard() ModalityHazard { return m.init.ModalityHazard }
 
-// Source is where the media was found; empty if nobody said.
+// Source is where the media was found, or "" if that was not given.
 func (m *Media) Source() string { return m.init.Source }
 
 // Stash is a copy of what is known of the media; never nil.
 func (m *Media) Stash() map[string]MediaStashEntry { return copyMediaStash(m.init.Stash) }
 
-// Stashed is a copy of what is known of the media under key, and whether
-// anything is.
+// Stashed returns a copy of what is known of the media under key, and whether there is anything.
 func (m *Media) Stashed(key string) (entry MediaStashEntry, found bool) {
 	entry, found = m.init.Stash[key]
 	entry.Value = plain.Copy(entry.Value)
 	return entry, found
 }
 
-// Init is what a media like this one is made from, with the same reader; change
-// what should differ and give it to NewMedia.
+// Init returns what a media like this one is made from, with the same reader. Change what should
+// differ and pass it to NewMedia.
 func (m *Media) Init() MediaInit {
 	init := m.init
 	init.Size, init.Stash = nil, m.Stash()
@@ -227,9 +225,8 @@ func (m *Media) Init() MediaInit {
 	return init
 }
 
-// WithReader gives the same media with another reader, as fakes and replays need
-// it; what is known of it, and so the digest, stay. Opening one with a nil reader
-// is E_NOT_A_MEDIA_READER.
+// WithReader returns the same media with another reader, for fakes and replays. The metadata, and
+// so the digest, stay the same. Opening a media whose reader is nil returns E_NOT_A_MEDIA_READER.
 func (m *Media) WithReader(reader MediaReader) *Media {
 	init := m.init
 	init.Reader = reader
@@ -239,10 +236,9 @@ func (m *Media) WithReader(reader MediaReader) *Media {
 	return &Media{init: init}
 }
 
-// Open starts reading the bytes, from the first on at every call. The caller
-// closes what it gives. What is read so stands in no trace: in a turn,
-// Handle.OpenMedia reads what a replay shall give back. A media read from JSON
-// has no bytes to give (E_NOT_A_MEDIA_READER).
+// Open starts reading the bytes; every call starts at the first byte. The caller has to close the
+// result. What is read this way is not in a trace: in a turn, use Handle.OpenMedia to read bytes
+// that a replay should give back. A media read from JSON has no bytes (E_NOT_A_MEDIA_READER).
 func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
 	if ctx == nil {
 		return nil, errNilContext(KindOpenMedia)
@@ -260,9 +256,9 @@ func (m *Media) Open(ctx context.Context) (io.ReadCloser, error) {
 	return reread.Opened(ctx, stream)
 }
 
-// Size is the length of the bytes, as it was told when the media was made: by a reader
-// that knows it without reading (SizedMediaReader), or by MediaInit. It is a part of what
-// is known of the media, and stands in the trace with that.
+// Size returns the length of the bytes as it was known when the media was made: from a reader that
+// knows it without reading (SizedMediaReader), or from MediaInit. It is part of the media's
+// metadata, and in the trace with it.
 func (m *Media) Size() (n int64, known bool) {
 	if !made(m) || m.init.Size == nil {
 		return 0, false
@@ -270,7 +266,7 @@ func (m *Media) Size() (n int64, known bool) {
 	return *m.init.Size, true
 }
 
-// Bytes reads all the bytes anew.
+// Bytes reads all the bytes, anew at each call.
 func (m *Media) Bytes(ctx context.Context) ([]byte, error) {
 	stream, err := m.Open(ctx)
 	if err != nil {
@@ -283,7 +279,7 @@ func (m *Media) Bytes(ctx context.Context) ([]byte, error) {
 	return data, nil
 }
 
-// Base64 reads all the bytes anew, in standard base64 with padding.
+// Base64 reads all the bytes, anew at each call, and returns them in standard base64 with padding.
 func (m *Media) Base64(ctx context.Context) (string, error) {
 	data, err := m.Bytes(ctx)
 	if err != nil {
@@ -295,21 +291,20 @@ func (m *Media) Base64(ctx context.Context) (string, error) {
 // RecordKind is RecordMedia.
 func (m *Media) RecordKind() RecordKind { return RecordMedia }
 
-// PlainTag marks a media inside plain data.
+// PlainTag is the tag that marks a media inside plain data.
 func (m *Media) PlainTag() string { return string(RecordMedia) }
 
 // Key is the id.
 func (m *Media) Key() string { return m.init.ID }
 
-// Digest is the digest of the media's JSON, and so not of its bytes, computed
-// once.
+// Digest is the digest of the media's JSON, and so not of its bytes. It is computed once.
 func (m *Media) Digest() Digest { return m.of(m) }
 
-// MarshalJSON is what is known of the media, without its bytes; the reader is
-// not touched.
+// MarshalJSON returns the media's metadata. It does not touch the reader, and the bytes are not in
+// it.
 func (m *Media) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 
-// AppendJSON appends what MarshalJSON gives.
+// AppendJSON appends what MarshalJSON returns.
 func (m *Media) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.Text("id", m.init.ID)

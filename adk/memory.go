@@ -11,8 +11,8 @@ type MemoryInit struct {
 	// Confidence is how likely the memory is to matter now, within [0,1];
 	// required, without default: new(0.7).
 	Confidence *float64
-	// Importance is how much it weighs if it does, within [0,1]; required,
-	// without default.
+	// Importance is how much the memory weighs if it matters, within [0,1]; required, without
+	// default.
 	Importance *float64
 	// CreatedAt is when the memory came to be; required.
 	CreatedAt time.Time
@@ -22,7 +22,7 @@ type MemoryInit struct {
 
 // Memory is a lasting fact from earlier conversations (PRM-4). It is immutable.
 type Memory struct {
-	init                   MemoryInit // with times of its own, and without the scores
+	init                   MemoryInit // with normalized times, and without the scores
 	content                *Tokenizable
 	confidence, importance float64
 	digestOnce
@@ -52,7 +52,7 @@ func (m *Memory) Content() *Tokenizable { return m.content }
 // Confidence is how likely the memory is to matter now, within [0,1].
 func (m *Memory) Confidence() float64 { return m.confidence }
 
-// Importance is how much it weighs if it does, within [0,1].
+// Importance is how much the memory weighs if it matters, within [0,1].
 func (m *Memory) Importance() float64 { return m.importance }
 
 // CreatedAt is when the memory came to be, in UTC.
@@ -61,8 +61,8 @@ func (m *Memory) CreatedAt() time.Time { return m.init.CreatedAt }
 // UpdatedAt is when it last changed, in UTC.
 func (m *Memory) UpdatedAt() time.Time { return m.init.UpdatedAt }
 
-// Init is what a memory like this one is made from; change what should differ
-// and give it to NewMemory.
+// Init returns what a memory like this one is made from. Change what should differ and pass it to
+// NewMemory.
 func (m *Memory) Init() MemoryInit {
 	init := m.init
 	init.Confidence, init.Importance = new(m.confidence), new(m.importance)
@@ -72,7 +72,7 @@ func (m *Memory) Init() MemoryInit {
 // RecordKind is RecordMemory.
 func (m *Memory) RecordKind() RecordKind { return RecordMemory }
 
-// PlainTag marks a memory inside plain data.
+// PlainTag is the tag that marks a memory inside plain data.
 func (m *Memory) PlainTag() string { return string(RecordMemory) }
 
 // Key is the id.
@@ -81,10 +81,10 @@ func (m *Memory) Key() string { return m.init.ID }
 // Digest is the digest of the memory's JSON, computed once.
 func (m *Memory) Digest() Digest { return m.of(m) }
 
-// MarshalJSON is the memory as ParseRecord reads it back.
+// MarshalJSON returns the memory in the form that ParseRecord reads.
 func (m *Memory) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 
-// AppendJSON appends what MarshalJSON gives.
+// AppendJSON appends what MarshalJSON returns.
 func (m *Memory) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.Text("id", m.init.ID)

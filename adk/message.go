@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
-// Role is who a message is by. There is no role for the system or for tools:
-// what they say has records of its own.
+// Role says who a message is from. There is no role for the system or for tools: standing
+// instructions and tool calls are records of their own.
 type Role string
 
 // The roles.
@@ -26,10 +26,9 @@ type MessageInit struct {
 	Role Role
 	// Content is the text. It may be empty where there are attachments.
 	Content string
-	// Attachments are the media that go with it. They may be none where there
-	// is content.
+	// Attachments are the media that go with the text. They are optional if there is content.
 	Attachments []*Media
-	// Identity is who speaks; the zero Identity means the role.
+	// Identity says who speaks; the zero Identity means the identity of the role.
 	Identity Identity
 	// CreatedAt is when the message came to be; required.
 	CreatedAt time.Time
@@ -39,7 +38,7 @@ type MessageInit struct {
 
 // Message is one unit of dialogue (PRM-3). It is immutable.
 type Message struct {
-	init    MessageInit // with the identity and the times that it has, and a list of its own
+	init    MessageInit // with the default identity filled in, normalized times, and its own list
 	content *Tokenizable
 	digestOnce
 }
@@ -66,7 +65,7 @@ func NewMessage(init MessageInit) (*Message, error) {
 	return m, nil
 }
 
-// medias checks that each media of a list is one.
+// medias checks that each media of a list is valid.
 func (c *fieldCheck) medias(field string, list []*Media) {
 	for i, media := range list {
 		if fault := recordFault(media); fault != "" {
@@ -78,16 +77,16 @@ func (c *fieldCheck) medias(field string, list []*Media) {
 // ID is the caller's id of the message.
 func (m *Message) ID() string { return m.init.ID }
 
-// Role is who the message is by.
+// Role says who the message is from.
 func (m *Message) Role() Role { return m.init.Role }
 
 // Content is the text, nil where there are only attachments.
 func (m *Message) Content() *Tokenizable { return m.content }
 
-// Attachments are the media that go with it, in a slice that is the caller's.
+// Attachments returns the media that go with the text, in a slice that the caller may change.
 func (m *Message) Attachments() []*Media { return slices.Clone(m.init.Attachments) }
 
-// Identity is who speaks.
+// Identity says who speaks.
 func (m *Message) Identity() Identity { return m.init.Identity }
 
 // CreatedAt is when the message came to be, in UTC.
@@ -96,8 +95,8 @@ func (m *Message) CreatedAt() time.Time { return m.init.CreatedAt }
 // UpdatedAt is when it last changed, in UTC.
 func (m *Message) UpdatedAt() time.Time { return m.init.UpdatedAt }
 
-// Init is what a message like this one is made from; change what should differ
-// and give it to NewMessage.
+// Init returns what a message like this one is made from. Change what should differ and pass it to
+// NewMessage.
 func (m *Message) Init() MessageInit {
 	init := m.init
 	init.Attachments = m.Attachments()
@@ -107,7 +106,7 @@ func (m *Message) Init() MessageInit {
 // RecordKind is RecordMessage.
 func (m *Message) RecordKind() RecordKind { return RecordMessage }
 
-// PlainTag marks a message inside plain data.
+// PlainTag is the tag that marks a message inside plain data.
 func (m *Message) PlainTag() string { return string(RecordMessage) }
 
 // Key is the id.
@@ -116,10 +115,10 @@ func (m *Message) Key() string { return m.init.ID }
 // Digest is the digest of the message's JSON, computed once.
 func (m *Message) Digest() Digest { return m.of(m) }
 
-// MarshalJSON is the message as ParseRecord reads it back.
+// MarshalJSON returns the message in the form that ParseRecord reads.
 func (m *Message) MarshalJSON() ([]byte, error) { return recordJSONOf(m) }
 
-// AppendJSON appends what MarshalJSON gives.
+// AppendJSON appends what MarshalJSON returns.
 func (m *Message) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.Text("id", m.init.ID)

@@ -7,16 +7,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/handed"
 )
 
-// OpenMedia reads all the bytes of a media through the context: a trace then
-// holds them, and a replay gives them back without the reader. What Media.Open
-// and its like read beside a context, no trace has (PRM-8). The slice is the
-// caller's. As memory and trace hold the bytes whole, this is for what a model
-// could be given, and not for films.
+// OpenMedia reads all the bytes of a media through the context, so that a trace holds them and a
+// replay gives them back without the reader. Bytes read with Media.Open and the like are in no
+// trace (PRM-8). The slice is the caller's. Memory and trace hold all the bytes, so this is for
+// media that a model could be given, not for long films.
 //
-// The reader is given ctx, without the handle (WLD-3); when to give up, also in a turn that
-// is aborted meanwhile, is its to decide. Its error is given as it is, and its panic as a
-// *PanicError. In a turn that was aborted before it is not asked: the answer is the abort's
-// cause (ABT-7).
+// The reader gets ctx without the handle (WLD-3). It decides itself when to give up, even if the
+// turn is aborted meanwhile. Its error is returned as it is, and its panic as a *PanicError. In a
+// turn that is already aborted the reader is not called, and the error is the abort's cause
+// (ABT-7).
 func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err error) {
 	if !made(media) {
 		return nil, errors.New("adk: open of a nil media or a zero one: give it one that NewMedia made")
@@ -46,7 +45,7 @@ func (h Handle) OpenMedia(ctx context.Context, media *Media) (data []byte, err e
 	return data, err
 }
 
-// tellOpened tells that the bytes were read, or why they were not.
+// tellOpened reports that the bytes were read, or why they were not.
 func (c *call) tellOpened(op int, data []byte, err error) {
 	r := c.run
 	r.before(c, KindOpenMedia, Done)

@@ -10,10 +10,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// PlainTag marks a standing instruction inside plain data.
+// PlainTag is the tag that marks a standing instruction inside plain data.
 func (t *Tokenizable) PlainTag() string { return string(RecordInstruction) }
 
-// asRecord keeps a nil pointer from becoming a record that is not nil.
+// asRecord keeps a nil pointer from becoming a non-nil Record.
 func asRecord[R Record](record R, err error) (Record, error) {
 	if err != nil {
 		return nil, err
@@ -21,14 +21,14 @@ func asRecord[R Record](record R, err error) (Record, error) {
 	return record, nil
 }
 
-// marked reads the records inside plain data by their marks.
+// marked parses a record inside plain data by its tag.
 func (p RecordParser) marked(tag string, raw []byte) (any, error) {
 	return p.Parse(RecordKind(tag), raw)
 }
 
-// decodeRecord reads JSON into the shape of a record: what its constructor is given, but
-// for the fields in whose place it has what JSON holds of them. JSON tells no large letters
-// from small ones, so id is ID.
+// decodeRecord decodes JSON into the shape of a record: what its constructor takes, except that
+// some fields hold the raw JSON instead. Field names match because encoding/json ignores case: id
+// is ID.
 func decodeRecord(code Code, data []byte, shape any) error {
 	if err := json.Unmarshal(data, shape); err != nil {
 		return &Error{Code: code, Message: "the JSON is not that of such a record", Cause: jsonfault.Of(err)}
@@ -36,7 +36,7 @@ func decodeRecord(code Code, data []byte, shape any) error {
 	return nil
 }
 
-// parseInit reads a record of whose fields JSON holds what its constructor is given.
+// parseInit parses a record whose JSON decodes directly into what its constructor takes.
 func parseInit[Init any, R Record](code Code, data []byte, construct func(Init) (R, error)) (Record, error) {
 	var init Init
 	if err := decodeRecord(code, data, &init); err != nil {
@@ -45,7 +45,7 @@ func parseInit[Init any, R Record](code Code, data []byte, construct func(Init) 
 	return asRecord(construct(init))
 }
 
-// plain reads the plain data of a field; no text is nil.
+// plain parses the plain data of a field; a nil raw gives nil.
 func (p RecordParser) plain(code Code, field string, raw json.RawMessage) (any, error) {
 	if raw == nil {
 		return nil, nil
@@ -57,7 +57,7 @@ func (p RecordParser) plain(code Code, field string, raw json.RawMessage) (any, 
 	return v, nil
 }
 
-// parsedIdentity is an identity as a record's JSON holds it.
+// parsedIdentity decodes an identity from a record's JSON.
 type parsedIdentity struct{ Identity }
 
 func (p *parsedIdentity) UnmarshalJSON(data []byte) error {
@@ -95,7 +95,7 @@ func (p RecordParser) media(data []byte) (*Media, error) {
 	const code = E_INVALID_INITIAL_MEDIA_VALUE
 	var shape struct {
 		MediaInit
-		Reader json.RawMessage // no JSON has one
+		Reader json.RawMessage // hides MediaInit.Reader from the decoder; the JSON has no such field
 		Stash  map[string]struct {
 			MediaStashEntry
 			Value json.RawMessage

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// step is one middleware of a pipeline, whichever context it takes.
+// step is one middleware of a pipeline, whichever kind of context it takes.
 type step struct {
 	name string
 	run  func(ctx context.Context, c *call, next Next) error
@@ -27,27 +27,25 @@ func dispatchSteps(list []DispatchMiddleware) []step {
 	return steps
 }
 
-// pass is one walk through a pipeline. It never fails towards the middlewares
-// (PIP-2): what went wrong is collected here and judged when all post-steps
-// have run.
+// pass is one walk through a pipeline. A failure is never returned to the middlewares (PIP-2). It
+// is collected here and judged when all post-steps have run.
 type pass struct {
 	run   *run
-	label string // the pipeline's, the Stage of its errors
+	label string // the pipeline's label, which is the Stage of its errors
 	code  Code
 	steps []step
-	// dispatch and its iteration are those of a dispatch pipeline.
+	// dispatch and iteration are set for a dispatch pipeline only.
 	dispatch  *dispatch
 	iteration int
 
 	// Guarded by run.mu, as strands may fail at the same time.
 	failure   *Error // the first failure, wrapped
 	others    []error
-	tolerated []error // what stages returned once the run was aborted (ABT-13)
-	inAbort   bool    // the first failure came after the abort: a panic
+	tolerated []error // the errors that stages returned after the run was aborted (ABT-13)
+	inAbort   bool    // the first failure is a panic after the abort
 }
 
-// walk runs the pipeline below a call and gives the failure to report, nil if
-// there is none (PIP-5).
+// walk runs the pipeline below a call and returns the failure to report, or nil (PIP-5).
 func (p *pass) walk(ctx context.Context, owner *call) *Error {
 	p.enter(ctx, owner, 0)
 	if p.failure != nil && len(p.others) > 0 {
@@ -56,8 +54,8 @@ func (p *pass) walk(ctx context.Context, owner *call) *Error {
 	return p.failure
 }
 
-// enter runs the i-th middleware and, through its next, those after it. Once
-// the run is aborted no further body is entered (PIP-9).
+// enter runs the i-th middleware and, through its next, those after it. Once the run is aborted, no
+// further middleware is entered (PIP-9).
 func (p *pass) enter(ctx context.Context, parent *call, i int) {
 	if i == len(p.steps) {
 		return
@@ -72,7 +70,8 @@ func (p *pass) enter(ctx context.Context, parent *call, i int) {
 	p.classify(m, res, c.below.used)
 }
 
-// classify classifies how a middleware ended.
+// classify decides what the end of a middleware means: a failure, an abort, an error that is part
+// of an abort, a short circuit, or nothing.
 func (p *pass) classify(m step, res result, wentOn bool) {
 	aborted := p.run.aborted()
 	switch {
@@ -107,22 +106,22 @@ func (p *pass) tolerate(err error) {
 	p.tolerated = append(p.tolerated, err)
 }
 
-// downstream is what next of one middleware leads to; the calls of other seams
-// have a zero one.
+// downstream is what the next of one middleware leads to. It is zero in the calls of all other
+// seams.
 type downstream struct {
 	pass  *pass
 	ctx   context.Context
 	index int
 
 	// Guarded by run.mu.
-	used     bool          // next was called in time
+	used     bool          // next was called before the middleware had returned
 	finished bool          // everything downstream has finished
 	closed   bool          // the middleware and its strands have returned
-	awaited  chan struct{} // what settle waits for, closed by finish; nil unless it has to
+	awaited  chan struct{} // settle waits for it, finish closes it; nil unless settle has to wait
 }
 
-// next is the Next that the middleware gets. The first call counts, from
-// whatever goroutine; others are told as contained misuse (PIP-10).
+// next is the Next that the middleware gets. The first call counts, from whatever goroutine;
+// further calls are reported as contained misuse (PIP-10).
 func (c *call) next(ctx context.Context) {
 	n, r := &c.below, c.run
 	r.before(c, KindNext, Begin)
@@ -146,7 +145,7 @@ func (c *call) next(ctx context.Context) {
 	n.pass.enter(ctx, c, n.index)
 }
 
-// finish is the effect of everything downstream being over. run.mu is held.
+// finish records that everything downstream is over. run.mu is held.
 func (n *downstream) finish() {
 	n.finished = true
 	if n.awaited != nil {
@@ -154,8 +153,8 @@ func (n *downstream) finish() {
 	}
 }
 
-// settle runs when a seam call's body and its strands are over: next cannot be
-// called any more, and what another goroutine began through it is waited for
+// settle runs when the body of a seam call and its strands are over. From then on next does
+// nothing. If another goroutine has called next before, settle waits for everything downstream
 // (PIP-10).
 func (c *call) settle() {
 	n, r := &c.below, c.run

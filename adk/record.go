@@ -8,7 +8,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/digest"
 )
 
-// RecordKind names the kinds of immutable records that cross seams whole.
+// RecordKind names a kind of record. Records are immutable and cross seams as a whole.
 type RecordKind string
 
 // The kinds of records. RecordInstruction is a standing instruction: a
@@ -29,25 +29,25 @@ const (
 // *Tokenizable (a standing instruction), *Tool and *Media. Records are
 // immutable once made.
 type Record interface {
-	// RecordKind tells which of the types it is.
+	// RecordKind returns which of the types the record is.
 	RecordKind() RecordKind
-	// Key is what sets tell records apart by: the id, a standing instruction's
-	// text, a tool's name.
+	// Key identifies the record within a set: the id, a standing instruction's text, or a tool's
+	// name.
 	Key() string
 	// Digest is the digest of the record's JSON, computed once (DET-8).
 	Digest() Digest
-	// MarshalJSON is the record as a trace and a state see it: the same bytes
-	// for equal records, on every machine.
+	// MarshalJSON returns the record as traces and states use it: the same bytes for equal records,
+	// on every machine.
 	MarshalJSON() ([]byte, error)
-	// AppendJSON appends what MarshalJSON gives.
+	// AppendJSON appends what MarshalJSON returns.
 	AppendJSON(dst []byte) []byte
 
 	isRecord()
 }
 
-// made reports whether a record is one that its constructor made: nil, a zero
-// value and a type of somebody's own that embeds a record are none. It is the one
-// gate of the union, whose unexported method embedding passes on.
+// made reports whether a record was made by its constructor. That is false for nil, for a zero
+// value, and for a foreign type that embeds a record: embedding passes on the unexported method of
+// Record, so this check is what closes the union.
 func made(record Record) bool {
 	switch r := record.(type) {
 	case *Message:
@@ -70,25 +70,24 @@ func made(record Record) bool {
 	return false
 }
 
-// ParseRecord reads a record of a kind from the JSON that its MarshalJSON wrote,
-// and checks it as the constructor of the kind does, with the same error code.
-// The record has the same JSON and the same digest again. Fields that are not
-// known are passed over. A media has no bytes: opening it is
+// ParseRecord parses a record of a kind from the JSON that its MarshalJSON wrote, and checks it as
+// the constructor of the kind does, with the same error code. The record has the same JSON and the
+// same digest again. Unknown fields are ignored. A media has no bytes: opening it returns
 // E_NOT_A_MEDIA_READER.
 func ParseRecord(kind RecordKind, data []byte) (Record, error) {
 	return RecordParser{}.Parse(kind, data)
 }
 
-// RecordParser reads records from JSON, for those who know where the bytes of
-// their media are. The zero RecordParser is ParseRecord.
+// RecordParser parses records from JSON, for callers that know where the bytes of their media are.
+// The zero RecordParser works like ParseRecord.
 type RecordParser struct {
-	// MediaReader gives a reader to each media that is read: to a record, an
-	// attachment, a result of a tool and a media inside plain data alike. A nil
-	// reader, like a nil function, leaves the media without bytes.
+	// MediaReader returns the reader for each media that is parsed, whether it is a record, an
+	// attachment, a result of a tool or part of plain data. If it is nil or returns nil, the media
+	// has no bytes.
 	MediaReader func(*Media) MediaReader
 }
 
-// Parse is ParseRecord, where a media gets its reader.
+// Parse is ParseRecord, but gives each media its reader.
 func (p RecordParser) Parse(kind RecordKind, data []byte) (Record, error) {
 	switch kind {
 	case RecordMessage:
@@ -111,8 +110,8 @@ func (p RecordParser) Parse(kind RecordKind, data []byte) (Record, error) {
 	return nil, fmt.Errorf("adk: %.40q is no kind of record", string(kind))
 }
 
-// recordFault says what keeps a record from being taken into a set, a registry
-// or a storage; it is empty for one that can be.
+// recordFault says why a record must not go into a set, a registry or a storage, or returns "" if
+// it may.
 func recordFault[T record](record T) string {
 	var none T
 	if record == none {
@@ -127,8 +126,8 @@ func recordFault[T record](record T) string {
 	return ""
 }
 
-// recordJSONOf is what MarshalJSON of a record gives: one that no constructor made
-// has no JSON, as nobody could read it back.
+// recordJSONOf implements MarshalJSON of a record. A record that no constructor made has no JSON,
+// because the JSON could not be read back.
 func recordJSONOf(record Record) ([]byte, error) {
 	if !made(record) {
 		return nil, fmt.Errorf("adk: a %T that no constructor made has no JSON", record)
@@ -136,8 +135,8 @@ func recordJSONOf(record Record) ([]byte, error) {
 	return record.AppendJSON(nil), nil
 }
 
-// Digest is the first 16 bytes of a SHA-256: enough to tell any two values of
-// one turn apart, short enough to read. The zero Digest stands for nothing.
+// Digest is the first 16 bytes of a SHA-256: enough to tell any two values of one turn apart, and
+// short enough to read. The zero Digest means that there is nothing.
 type Digest [16]byte
 
 // DigestOf is the digest of data.

@@ -8,20 +8,18 @@ import (
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
-// record is what the sets of a context hold.
+// record is a type of record that the sets of a context hold.
 type record interface {
 	comparable
 	Record
 }
 
-// Records is one of the sets of a context, and the storage behind it,
-// through a handle. The set keeps insertion order and is keyed by id, standing
-// instructions by text (RUN-12).
+// Records is one of the sets of a context and the storage behind it, used through a handle. The set
+// keeps insertion order and is keyed by id; standing instructions are keyed by text (RUN-12).
 //
-// Add and Remove change the set alone. On a turn context Store, Mutate, Delete
-// and Fetch call the storage obligation alone (RUN-13); on a dispatch context
-// Store, Mutate and Delete then also change the dispatch's set and queue the
-// change for the turn's (DEL-1, DEL-2).
+// Add and Remove change only the set. On a turn context Store, Mutate, Delete and Fetch only call
+// the storage obligation (RUN-13). On a dispatch context Store, Mutate and Delete also change the
+// dispatch's set and queue the change for the turn's set (DEL-1, DEL-2).
 type Records[T record] struct {
 	call *call
 	spec *recordSpec[T]
@@ -29,7 +27,7 @@ type Records[T record] struct {
 
 func (r Records[T]) set() *ordered.Set[string, Record] { return &r.call.visible.sets[r.spec.at] }
 
-// All are the records in order, in a slice of the caller's own.
+// All returns the records in order, in a slice that the caller may change.
 func (r Records[T]) All() []T {
 	defer r.call.lock()()
 	all := make([]T, 0, r.set().Len())
@@ -39,7 +37,7 @@ func (r Records[T]) All() []T {
 	return all
 }
 
-// Get is the record with the key.
+// Get returns the record with the key.
 func (r Records[T]) Get(key string) (record T, found bool) {
 	defer r.call.lock()()
 	held, found := r.set().Get(key)
@@ -55,15 +53,15 @@ func (r Records[T]) Has(key string) bool {
 	return r.set().Has(key)
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (r Records[T]) Len() int {
 	defer r.call.lock()()
 	return r.set().Len()
 }
 
-// Add puts a record into the set. One with the same key is replaced in its
-// place, and replaced tells so (RUN-12). A record that no constructor made is
-// refused, and so is a standing instruction without a text of valid UTF-8.
+// Add puts a record into the set. A record with the same key is replaced in its place; replaced
+// reports that (RUN-12). A record that no constructor made is refused, and so is a standing
+// instruction whose text is empty or not valid UTF-8.
 func (r Records[T]) Add(record T) (replaced bool, err error) {
 	if err := r.refuse(KindAdd, record); err != nil {
 		return false, err
@@ -71,7 +69,7 @@ func (r Records[T]) Add(record T) (replaced bool, err error) {
 	err = r.call.step(KindAdd, func(_ time.Time, x *Crossing) {
 		replaced = r.set().Add(record.Key(), record)
 		if call, ok := any(record).(*ToolCall); ok && r.call.dispatch != nil {
-			r.call.dispatch.counted.Changes(call.ID(), call.Checksum()) // no other counts that comes by Add
+			r.call.dispatch.counted.Changes(call.ID(), call.Checksum()) // a record that is not counted yet does not become so by Add
 		}
 		if x != nil {
 			x.Collection, x.Record, x.Flag = r.spec.row().name, record, replaced
@@ -80,8 +78,7 @@ func (r Records[T]) Add(record T) (replaced bool, err error) {
 	return replaced, err
 }
 
-// Remove takes the record with the key out of the set; found reports whether
-// there was one.
+// Remove removes the record with the key from the set; found reports whether there was one.
 func (r Records[T]) Remove(key string) (found bool, err error) {
 	err = r.call.step(KindRemove, func(_ time.Time, x *Crossing) {
 		if _, found = r.set().Remove(key); x != nil {
@@ -91,8 +88,8 @@ func (r Records[T]) Remove(key string) (found bool, err error) {
 	return found, err
 }
 
-// Fetch asks the storage for the records. It fills no set: that is the
-// caller's to do (RUN-7).
+// Fetch gets the records from the storage. It does not put them into the set; the caller does that,
+// if it wants to (RUN-7).
 func (r Records[T]) Fetch(ctx context.Context) ([]T, error) {
 	var fetched []T
 	err := r.span(ctx, r.spec.row().reads, nil, "", func(at *call) error {
@@ -103,18 +100,18 @@ func (r Records[T]) Fetch(ctx context.Context) ([]T, error) {
 	return fetched, err
 }
 
-// Store keeps a record. If the storage fails, nothing has happened (DEL-1).
+// Store stores a record. If the storage fails, nothing has happened (DEL-1).
 func (r Records[T]) Store(ctx context.Context, record T) error { return r.put(ctx, KindStore, record) }
 
-// Mutate puts a record in the place of the one with its key (DEL-4). If the
-// storage fails, nothing has happened (DEL-1).
+// Mutate replaces the record with the same key (DEL-4). If the storage fails, nothing has happened
+// (DEL-1).
 func (r Records[T]) Mutate(ctx context.Context, record T) error {
 	return r.put(ctx, KindMutate, record)
 }
 
-// Keep stores a record and has it in the set, by one call on a turn context as on a
-// dispatch context: Store first, and where that succeeded what Add does. If the
-// storage fails, nothing has happened.
+// Keep stores a record and also puts it into the set, on a turn context as well as on a dispatch
+// context: it calls Store and, if that succeeded, does what Add does. If the storage fails, nothing
+// has happened.
 func (r Records[T]) Keep(ctx context.Context, record T) error {
 	if err := r.Store(ctx, record); err != nil {
 		return err
@@ -139,10 +136,10 @@ func (r Records[T]) Delete(ctx context.Context, key string) error {
 	return r.write(ctx, &recordChange[T]{spec: r.spec, kind: KindDelete, key: key}, nil)
 }
 
-// write is store, mutate and delete: it calls the obligation and, on a dispatch
-// context, applies the change to the dispatch's set and queues it in one step
-// (DEL-1, DEL-2). With write-behind the obligation waits for the flush (DEL-6).
-// rec is the change's record, nil where that has none.
+// write implements store, mutate and delete. It calls the obligation and, on a dispatch context,
+// applies the change to the dispatch's set and queues it, in one step (DEL-1, DEL-2). With
+// write-behind the obligation waits for the flush (DEL-6). rec is the change's record, nil if it
+// has none.
 func (r Records[T]) write(ctx context.Context, change *recordChange[T], rec Record) error {
 	d := r.call.dispatch
 	later := d != nil && r.call.run.config.WriteBehind
@@ -181,7 +178,7 @@ func (w *recordChange[T]) countIn(d *dispatch) {
 	}
 }
 
-// persist is the seam call of the storage obligation.
+// persist calls the storage obligation, in a seam call of its own.
 func (w *recordChange[T]) persist(ctx context.Context, parent *call) error {
 	with := opened{record: w.record}
 	if w.kind == KindDelete {
@@ -203,8 +200,8 @@ func (w *recordChange[T]) call(ctx context.Context, storage Collection[T], scope
 	}
 }
 
-// span tells an operation at its begin, calls body, and when that succeeded
-// makes the effect and tells that it is done in one step.
+// span reports the begin of an operation and calls body. If body succeeded, it makes the effect,
+// and it reports in the same step that the operation is done.
 func (r Records[T]) span(ctx context.Context, kind Kind, rec Record, key string, body func(at *call) error, effect func()) error {
 	c := r.call
 	if ctx == nil {
@@ -229,7 +226,7 @@ func (r Records[T]) span(ctx context.Context, kind Kind, rec Record, key string,
 	return err
 }
 
-// refuse is the error of a record that cannot be taken, or nil.
+// refuse returns the error for a record that must not be taken, or nil.
 func (r Records[T]) refuse(kind Kind, record T) error {
 	if fault := recordFault(record); fault != "" {
 		return fmt.Errorf("adk: %s into %s: the record %s", kind, r.spec.row().name, fault)
@@ -237,7 +234,7 @@ func (r Records[T]) refuse(kind Kind, record T) error {
 	return nil
 }
 
-// storageSeam is the seam of an obligation, as in messages.store.
+// storageSeam returns the seam of an obligation, with a name such as messages.store.
 func storageSeam(of CollectionName, verb Kind) Seam {
 	return Seam{Label: LabelStorage, Name: obligationNames[obligation{of, verb}]}
 }
@@ -248,7 +245,7 @@ type obligation struct {
 	verb Kind
 }
 
-// obligationNames are made once, so that no call makes them.
+// obligationNames are made once, so that calls do not allocate them.
 var obligationNames = nameObligations()
 
 func nameObligations() map[obligation]string {
@@ -261,7 +258,7 @@ func nameObligations() map[obligation]string {
 	return names
 }
 
-// callFetch is the seam call of an obligation that reads.
+// callFetch calls an obligation that reads, in a seam call of its own, and checks what it returns.
 func callFetch[T record](ctx context.Context, parent *call, of *collectionRow, body func(context.Context, Scope) ([]T, error)) (fetched []T, err error) {
 	c := parent.run.open(parent, storageSeam(of.name, of.reads), parent.strand, opened{})
 	err = c.invoke(func() (res result) {

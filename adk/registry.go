@@ -12,13 +12,12 @@ import (
 	"github.com/adkreplay/adkreplay/internal/schema"
 )
 
-// Registry holds tools by name, in the order they were registered (TOL-6). The
-// zero Registry is empty and ready to use; a Registry must not be copied. Safe
-// for concurrent use.
+// Registry holds tools by name, in the order in which they were registered (TOL-6). The zero
+// Registry is empty and ready to use. A Registry must not be copied. It is safe for concurrent use.
 type Registry struct{ tools ordered.Shared[string, *Tool] }
 
-// NewRegistry makes a registry of the tools, in their order. Two of one name
-// are E_TOOL_ALREADY_REGISTERED, one that NewTool did not make is E_INVALID_INITIAL_TOOL_VALUE.
+// NewRegistry makes a registry of the tools, in their order. Two tools of the same name are
+// E_TOOL_ALREADY_REGISTERED; a tool that NewTool did not make is E_INVALID_INITIAL_TOOL_VALUE.
 func NewRegistry(tools ...*Tool) (*Registry, error) {
 	r := &Registry{}
 	for _, tool := range tools {
@@ -29,9 +28,8 @@ func NewRegistry(tools ...*Tool) (*Registry, error) {
 	return r, nil
 }
 
-// Register adds a tool at the end. A name that is taken is
-// E_TOOL_ALREADY_REGISTERED, whatever the tool's own policy says: that policy
-// is for merging (TOL-6, TOL-7).
+// Register adds a tool at the end. A name that is taken is E_TOOL_ALREADY_REGISTERED, whatever the
+// tool's collision policy says: that policy is for merging (TOL-6, TOL-7).
 func (r *Registry) Register(tool *Tool) error {
 	if !made(tool) {
 		return errNoTool()
@@ -42,9 +40,8 @@ func (r *Registry) Register(tool *Tool) error {
 	return nil
 }
 
-// Replace registers a tool over one of its name, which keeps its place in the
-// order; with no such tool it adds it at the end (TOL-6). Only a tool that NewTool did not
-// make fails.
+// Replace registers a tool in the place of the one with its name, or at the end if there is none
+// (TOL-6). It fails only for a tool that NewTool did not make.
 func (r *Registry) Replace(tool *Tool) error {
 	if !made(tool) {
 		return errNoTool()
@@ -56,29 +53,28 @@ func (r *Registry) Replace(tool *Tool) error {
 // Unregister removes the tool of that name and reports whether there was one.
 func (r *Registry) Unregister(name string) bool { return r.tools.Remove(name) }
 
-// Get gives the tool of that name and whether there is one.
+// Get returns the tool of that name, and whether there is one.
 func (r *Registry) Get(name string) (*Tool, bool) { return r.tools.Get(name) }
 
 // Has reports whether there is a tool of that name.
 func (r *Registry) Has(name string) bool { _, ok := r.Get(name); return ok }
 
-// Len is the number of tools.
+// Len returns the number of tools.
 func (r *Registry) Len() int { return r.tools.Len() }
 
-// All gives the tools in registration order, as a slice of the caller's own.
+// All returns the tools in registration order, in a slice that the caller may change.
 func (r *Registry) All() []*Tool { return r.tools.All() }
 
-// PruneEphemeral removes the ephemeral tools in one step and gives their names
-// in registration order (TOL-6).
+// PruneEphemeral removes the ephemeral tools in one step and returns their names in registration
+// order (TOL-6).
 func (r *Registry) PruneEphemeral() []string {
 	return r.tools.Prune((*Tool).Name, (*Tool).Ephemeral)
 }
 
-// Bind prunes the registry's ephemeral tools when the dispatch is acked, and only
-// then (TOL-8). It returns what undoes the binding, or the error of
-// DispatchContext.OnAck. It is for a registry of the caller's own, one that
-// outlives the dispatch for instance: no crossing tells what becomes of its tools.
-// Those of a context are bound by ToolSet.Bind.
+// Bind makes the registry prune its ephemeral tools when the dispatch is acked, and only then
+// (TOL-8). It returns a function that undoes the binding, or the error of DispatchContext.OnAck. It
+// is for a registry of the caller's own, for instance one that outlives the dispatch: no crossing
+// shows what happens to its tools. To bind the tools of a context, use ToolSet.Bind.
 func (r *Registry) Bind(dc *DispatchContext) (unbind func(), err error) {
 	if dc == nil || dc.call == nil {
 		return nil, errors.New("adk: Bind to a context of no dispatch: give the one that a seam call was given")
@@ -86,13 +82,11 @@ func (r *Registry) Bind(dc *DispatchContext) (unbind func(), err error) {
 	return dc.OnAck("prune-registry", func(context.Context, *DispatchContext) { r.PruneEphemeral() })
 }
 
-// MergeRegistries makes a new registry of the tools of all, left to right, and
-// changes none of them; a nil registry is an empty one (TOL-7). Where a name
-// comes a second time, the incoming tool's own policy decides; where that is
-// CollisionThrow, onClash does, and where that is neither CollisionReplace nor
-// CollisionKeep, the merge fails with E_TOOL_ALREADY_REGISTERED naming every
-// name that clashed so. A tool that replaces takes the other's place in the
-// order.
+// MergeRegistries makes a new registry of all the tools, from left to right. It changes none of its
+// arguments; a nil registry counts as empty (TOL-7). If a name occurs again, the incoming tool's
+// own policy decides. If that is CollisionThrow, onClash decides. If that is neither
+// CollisionReplace nor CollisionKeep, the merge fails with E_TOOL_ALREADY_REGISTERED, which names
+// every name that clashed in this way. A tool that replaces another takes its place in the order.
 func MergeRegistries(onClash Collision, registries ...*Registry) (*Registry, error) {
 	merged := &Registry{}
 	var clashes []string
@@ -113,8 +107,7 @@ func MergeRegistries(onClash Collision, registries ...*Registry) (*Registry, err
 	return merged, nil
 }
 
-// admit takes an incoming tool into a merge and reports whether the policies
-// allowed a decision.
+// admit takes an incoming tool into a merge. It reports whether the policies decided the case.
 func (r *Registry) admit(tool *Tool, onClash Collision) bool {
 	policy := tool.OnCollision()
 	if policy == CollisionThrow {

@@ -9,48 +9,47 @@ import (
 	"github.com/adkreplay/adkreplay/internal/ordered"
 )
 
-// Helpers is what the executor streams and logs with (HLP). Reporting emits;
-// it touches no set and no storage (HLP-4).
+// Helpers is what the executor streams and logs with (HLP). Reporting only emits: it changes no set
+// and no storage (HLP-4).
 type Helpers struct{ call *call }
 
-// streams are the message or the thought streams of a dispatch, by id. There are
-// few at a time, which a set finds faster than a map does, and most deltas are of
-// the stream that the last one was of.
+// streams are the message streams, or the thought streams, of a dispatch, by id. There are few at a
+// time, and a set finds one of few faster than a map does. last caches the stream of the last
+// delta, because most deltas belong to the same stream as the one before.
 type streams struct {
 	byID ordered.Set[string, *stream]
 	last *stream
 }
 
-// stream is a text that grows by deltas. full is never copied: a string of
-// what is there stays valid while more is appended behind it (HLP-5).
+// stream is a text that grows by deltas. full is never copied: a string of what it holds stays
+// valid while more is appended (HLP-5).
 type stream struct {
 	id        string
-	strand    int // in which it began
+	strand    int // the strand in which it began
 	createdAt time.Time
 	full      strings.Builder
 	sealed    bool
 	relay     bus.Relay[*call, StreamUpdate]
 }
 
-// ReportMessage appends delta to the message of that id and emits a message
-// event; complete seals the message (HLP-1). The update says what was emitted:
-// once complete, all that a record of the message needs. A sealed id is
-// E_LLM_EXECUTION_STREAM_SEALED (HLP-2).
+// ReportMessage appends delta to the message of that id and emits a message event; complete seals
+// the message (HLP-1). The returned event is what was emitted; once complete, it has all that a
+// record of the message needs. A sealed id is E_LLM_EXECUTION_STREAM_SEALED (HLP-2).
 func (h *Helpers) ReportMessage(id, delta string, complete bool) (event MessageEvent, err error) {
 	d := h.call.dispatch
 	err = h.report(KindReportMessage, &d.messages, id, delta, complete, (*StreamUpdate)(&event))
 	return event, err
 }
 
-// ReportThought is ReportMessage for thoughts, whose ids are a space of their
-// own (HLP-1).
+// ReportThought is ReportMessage for thoughts, whose ids are a separate space (HLP-1).
 func (h *Helpers) ReportThought(id, delta string, complete bool) (event ThoughtEvent, err error) {
 	d := h.call.dispatch
 	err = h.report(KindReportThought, &d.thoughts, id, delta, complete, (*StreamUpdate)(&event))
 	return event, err
 }
 
-// report fills in the update, which is large and not copied from call to call.
+// report implements ReportMessage and ReportThought. It fills in update instead of returning it,
+// because the struct is large.
 func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete bool, update *StreamUpdate) error {
 	c := h.call
 	if err := c.enter(kind); err != nil {
@@ -60,7 +59,7 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 	at := c.now()
 	s, err := all.open(id, c.strand, at)
 	if err == nil {
-		if s.strand != c.strand { // whose times may be behind those of the first one
+		if s.strand != c.strand { // this strand's times may be behind those of the strand that began the stream
 			at = r.times.NotBefore(c.strand, s.createdAt, at)
 		}
 		s.append(update, c, delta, complete, at)
@@ -79,15 +78,15 @@ func (h *Helpers) report(kind Kind, all *streams, id, delta string, complete boo
 	return nil
 }
 
-// emit lets the listeners hear the update, and those that come while they do.
+// emit passes the update to the listeners, and then those that other goroutines report meanwhile.
 func (s *stream) emit(kind Kind, c *call, u *StreamUpdate) {
 	r, emitted := c.run, false
 	defer func() {
 		if emitted {
 			return
 		}
-		// A listener ended the goroutine. What came meanwhile is still heard, and
-		// before all that is to come.
+		// A listener ended the goroutine. The updates that waited are still emitted, before any
+		// later ones.
 		if c, u := s.relay.Next(&r.mu); u != nil {
 			s.emit(kind, c, u)
 		}
@@ -105,7 +104,7 @@ func (s *stream) emit(kind Kind, c *call, u *StreamUpdate) {
 	}
 }
 
-// open finds the stream of an id, or begins it in a strand.
+// open finds the stream of an id, or begins it in the given strand.
 func (all *streams) open(id string, strand int, at time.Time) (*stream, error) {
 	if id == "" {
 		return nil, fmt.Errorf("adk: report without an id: give the stream one")
@@ -128,7 +127,7 @@ func errSealed(id string) error {
 	return &Error{Code: E_LLM_EXECUTION_STREAM_SEALED, Message: fmt.Sprintf("%q was reported complete: a new stream needs a new id", id)}
 }
 
-// append adds a delta and fills in the update, which is empty.
+// append adds a delta and fills in u, which is empty.
 func (s *stream) append(u *StreamUpdate, from *call, delta string, complete bool, at time.Time) {
 	s.full.WriteString(delta)
 	s.sealed = complete
@@ -140,14 +139,14 @@ func (s *stream) append(u *StreamUpdate, from *call, delta string, complete bool
 	}
 }
 
-// ToolCallReport is what is new about a tool call; zero fields leave what is
-// known as it is (HLP-3).
+// ToolCallReport is what is new about a tool call. Zero fields leave what is already known as it is
+// (HLP-3).
 type ToolCallReport struct {
 	Tool string
 	// Args is an object, JSON text of one, or *Arguments.
 	Args    any
 	Results ToolResult
-	// IsError marks the call as failed; it is never taken back.
+	// IsError marks the call as failed; a later report cannot take that back.
 	IsError bool
 	// Complete seals the call.
 	Complete bool
@@ -159,9 +158,9 @@ type toolCallStream struct {
 	relay bus.Relay[*call, ToolCallEvent]
 }
 
-// ReportToolCall merges the report into what the id has and emits a toolCall
-// event. Once tool and arguments are known the event has their checksum
-// (HLP-3). A sealed id is E_LLM_EXECUTION_STREAM_SEALED (HLP-2).
+// ReportToolCall merges the report into what is known of the id and emits a toolCall event. Once
+// tool and arguments are known, the event has their checksum (HLP-3). A sealed id is
+// E_LLM_EXECUTION_STREAM_SEALED (HLP-2).
 func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEvent, error) {
 	c := h.call
 	var err error
@@ -191,14 +190,14 @@ func (h *Helpers) ReportToolCall(id string, report ToolCallReport) (ToolCallEven
 	return event, nil
 }
 
-// emit lets the listeners hear the event, and those that come while they do.
+// emit passes the event to the listeners, and then those that other goroutines report meanwhile.
 func (s *toolCallStream) emit(c *call, e *ToolCallEvent) {
 	r, emitted := c.run, false
 	defer func() {
 		if emitted {
 			return
 		}
-		if c, e := s.relay.Next(&r.mu); e != nil { // as for a stream
+		if c, e := s.relay.Next(&r.mu); e != nil { // as in stream.emit
 			s.emit(c, e)
 		}
 	}()
@@ -211,7 +210,7 @@ func (s *toolCallStream) emit(c *call, e *ToolCallEvent) {
 	}
 }
 
-// mergeToolCall makes the next state of a reported tool call. run.mu is held.
+// mergeToolCall computes the next state of a reported tool call. run.mu is held.
 func (d *dispatch) mergeToolCall(from Origin, id string, report ToolCallReport, at time.Time) (ToolCallEvent, error) {
 	if id == "" {
 		return ToolCallEvent{}, fmt.Errorf("adk: report without an id: give the tool call one")
@@ -260,7 +259,7 @@ func (d *dispatch) mergeToolCall(from Origin, id string, report ToolCallReport, 
 func (h *Helpers) Log(level Level, kind, message string, payload any) {
 	c := h.call
 	if c.enter(KindReportLog) != nil {
-		return // told as contained: a log line has nobody to answer to
+		return // reported as contained; Log has no error to return
 	}
 	at := c.now()
 	event := LogEvent{Origin: c.origin(), EmittedAt: at, Level: level, Kind: kind, Message: message, Payload: payload}

@@ -6,8 +6,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/fields"
 )
 
-// TrustTier is where content came from, and so how far a model should trust it.
-// There is no default and no "unknown".
+// TrustTier says where content came from, and so how far a model should trust it. There is no
+// default and no "unknown".
 type TrustTier string
 
 // The trust tiers.
@@ -27,13 +27,13 @@ type RetrievableInit struct {
 	ID string
 	// Content is the text; required.
 	Content string
-	// TrustTier is where the content came from; required, without default.
+	// TrustTier says where the content came from; required, without default.
 	TrustTier TrustTier
-	// Source is where it was found, such as a URL; optional.
+	// Source is where the content was found, such as a URL; optional.
 	Source string
-	// Kind is what it is in the words of the retriever; optional.
+	// Kind is what the retriever calls this kind of content; optional.
 	Kind string
-	// Score is how relevant it is, within [0,1]; optional.
+	// Score is how relevant the content is, within [0,1]; optional.
 	Score *float64
 	// CreatedAt is when the retrievable came to be; required.
 	CreatedAt time.Time
@@ -41,9 +41,9 @@ type RetrievableInit struct {
 	UpdatedAt time.Time
 }
 
-// Retrievable is content brought in for this turn (PRM-5). It is immutable.
+// Retrievable is content that was retrieved for this turn (PRM-5). It is immutable.
 type Retrievable struct {
-	init    RetrievableInit // with a score and times of its own
+	init    RetrievableInit // with its own copy of the score, and normalized times
 	content *Tokenizable
 	digestOnce
 }
@@ -66,7 +66,7 @@ func NewRetrievable(init RetrievableInit) (*Retrievable, error) {
 	return &Retrievable{init: init, content: NewTokenizable(init.Content)}, nil
 }
 
-// copyOf is a pointer to a copy of what p points at.
+// copyOf returns a pointer to a copy of *p, or nil.
 func copyOf[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -80,16 +80,16 @@ func (r *Retrievable) ID() string { return r.init.ID }
 // Content is the text.
 func (r *Retrievable) Content() *Tokenizable { return r.content }
 
-// TrustTier is where the content came from.
+// TrustTier says where the content came from.
 func (r *Retrievable) TrustTier() TrustTier { return r.init.TrustTier }
 
-// Source is where it was found; empty if nobody said.
+// Source is where the content was found, or "" if that was not given.
 func (r *Retrievable) Source() string { return r.init.Source }
 
-// Kind is what it is in the words of the retriever; empty if nobody said.
+// Kind is what the retriever calls this kind of content, or "" if that was not given.
 func (r *Retrievable) Kind() string { return r.init.Kind }
 
-// Score is how relevant it is, within [0,1], and whether anybody said.
+// Score returns how relevant the content is, within [0,1], and whether that was given.
 func (r *Retrievable) Score() (score float64, given bool) {
 	if r.init.Score == nil {
 		return 0, false
@@ -103,8 +103,8 @@ func (r *Retrievable) CreatedAt() time.Time { return r.init.CreatedAt }
 // UpdatedAt is when it last changed, in UTC.
 func (r *Retrievable) UpdatedAt() time.Time { return r.init.UpdatedAt }
 
-// Init is what a retrievable like this one is made from; change what should
-// differ and give it to NewRetrievable.
+// Init returns what a retrievable like this one is made from. Change what should differ and pass it
+// to NewRetrievable.
 func (r *Retrievable) Init() RetrievableInit {
 	init := r.init
 	init.Score = copyOf(init.Score)
@@ -114,7 +114,7 @@ func (r *Retrievable) Init() RetrievableInit {
 // RecordKind is RecordRetrievable.
 func (r *Retrievable) RecordKind() RecordKind { return RecordRetrievable }
 
-// PlainTag marks a retrievable inside plain data.
+// PlainTag is the tag that marks a retrievable inside plain data.
 func (r *Retrievable) PlainTag() string { return string(RecordRetrievable) }
 
 // Key is the id.
@@ -123,10 +123,10 @@ func (r *Retrievable) Key() string { return r.init.ID }
 // Digest is the digest of the retrievable's JSON, computed once.
 func (r *Retrievable) Digest() Digest { return r.of(r) }
 
-// MarshalJSON is the retrievable as ParseRecord reads it back.
+// MarshalJSON returns the retrievable in the form that ParseRecord reads.
 func (r *Retrievable) MarshalJSON() ([]byte, error) { return recordJSONOf(r) }
 
-// AppendJSON appends what MarshalJSON gives.
+// AppendJSON appends what MarshalJSON returns.
 func (r *Retrievable) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.Text("id", r.init.ID)

@@ -11,39 +11,38 @@ import (
 	"github.com/adkreplay/adkreplay/internal/callers"
 )
 
-// run is what one run of a turn, or of a standalone dispatch, shares among
-// all its contexts: the lock, the telling of crossings, the clock, the
-// listeners, the cancelling. Everything below it that can change is guarded by
-// mu; user code is never called while mu is held, but for the clock and the
-// observer's Tell.
+// run is the state of one run of a turn, or of a standalone dispatch, that all its contexts share:
+// the lock, the reporting of crossings, the clock, the listeners and the cancellation. mu guards
+// everything in the run that can change. User code is never called while mu is held, except for the
+// clock, the id source and the observer's Tell.
 type run struct {
 	config *Config
 	shared *buses // the runner's listeners
-	own    heard  // those of this run alone (RUN-4)
+	own    heard  // the listeners of this run alone (RUN-4)
 	turnID string // empty in a standalone dispatch
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	observer Observer    // nil when unobserved
-	dropped  atomic.Bool // the observer panicked: nothing is told any more
-	over     atomic.Bool // the run has returned: nothing is told any more
+	dropped  atomic.Bool // the observer panicked: nothing is reported any more
+	over     atomic.Bool // the run has returned: nothing is reported any more
 
 	mu      sync.Mutex
-	scratch Crossing         // the one Crossing that observers are told with
-	times   strandtime.Times // the readings of the clock
+	scratch Crossing         // the one Crossing that is passed to the observer each time
+	times   strandtime.Times // the clock readings of each strand
 	seq     int
 	calls   int
-	room    []call // for the calls to come
+	room    []call // preallocated calls
 	ops     int
 
 	gatesRefused bool // a standalone dispatch without support for gates
 	cancelTold   bool
-	cancelBy     string // who cancelled; empty while nobody inside has
+	cancelBy     string // one of the constants below; empty unless the engine itself cancelled
 	gates        gateList
 }
 
-// The sources of a cancel, as the fact of it says.
+// The sources of a cancel, as KindCancel has them in Key.
 const (
 	cancelOutside = "outside" // the context given to Run
 	cancelAbort   = "abort"   // the abort operation
@@ -51,7 +50,7 @@ const (
 	cancelGoexit  = "goexit"  // user code ended its goroutine (PIP-11)
 )
 
-// newRun prepares a run. The observer is asked for here, so that it sees the
+// newRun prepares a run. It asks the probe for an observer here, so that the observer sees the
 // first crossing.
 func newRun(ctx context.Context, config *Config, shared *buses, info RunInfo) *run {
 	r := &run{config: config, shared: shared}
@@ -62,29 +61,30 @@ func newRun(ctx context.Context, config *Config, shared *buses, info RunInfo) *r
 	return r
 }
 
-// askProbe asks for an observer; a probe that panics observes nothing (DET-4).
+// askProbe asks a probe for an observer. If the probe panics, nobody observes the run (DET-4).
 func askProbe(p Probe, info RunInfo) (o Observer) {
 	_ = guarded(func() error { o = p.Observe(info); return nil })
 	return o
 }
 
-// now reads the clock, the one time for a crossing (DET-1); UTC leaves out the
-// monotonic reading. Time never goes back within a strand, from a fork to its
-// strand, and from a strand to who waited for it, so that no duration is negative
-// (EVT-6). Between strands that run side by side a clock may say what it wants: a
-// replay gives each the times that it had, whichever is faster. mu is held.
+// now reads the clock once for a crossing (DET-1), in UTC and so without the monotonic reading.
+// Time never goes back within a strand, from a fork to its strand, or from an ended strand to the
+// strand that waited for it, so that no duration is negative (EVT-6). Between concurrent strands a
+// clock may say what it wants: a replay gives each strand the times that it had in the recorded
+// run, whichever strand is faster now. mu is held.
 func (r *run) now(strand int) time.Time { return r.times.Read(strand, r.clock()) }
 
 // now is run.now for the strand of the call.
 func (c *call) now() time.Time { return c.run.now(c.strand) }
 
-// clock is what the clock says. Where it panics, time stands still: the lock is
-// held here, and half of the steps that ask are the engine's own. mu is held.
+// clock calls the config's clock. If the clock panics, the time stays at the latest reading and the
+// panic is reported as contained: it must not reach the caller, because the lock is held and half
+// of the steps that read the clock are the engine's own. mu is held.
 func (r *run) clock() (at time.Time) {
 	said := false
 	defer func() {
 		if said {
-			return // it does, and recover takes longer to say so
+			return // the usual case; calling recover is slower
 		}
 		if value := recover(); value != nil {
 			at = r.times.Latest()
@@ -96,8 +96,7 @@ func (r *run) clock() (at time.Time) {
 	return at
 }
 
-// newID is an id for the engine's own use; a source that panics has none to
-// give. mu is held.
+// newID makes an id for the engine's own use. If the id source panics, the id is empty. mu is held.
 func (r *run) newID() (id string) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -107,15 +106,14 @@ func (r *run) newID() (id string) {
 	return r.config.IDs.NewID()
 }
 
-// crossing prepares the crossing to be told, stamped with the call, its strand
-// and the time; nil when nobody observes. The caller fills it in and calls
-// tell. mu is held from here to tell.
+// crossing prepares a crossing, stamped with the call, its strand and the time. It returns nil if
+// nobody observes. The caller fills the crossing in and calls tell; mu is held from here to tell.
 func (r *run) crossing(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
 	r.latchCancel(at)
 	return r.line(c, kind, phase, at)
 }
 
-// line is crossing where the cancel was looked for in this step already.
+// line is crossing for a step that has already called latchCancel.
 func (r *run) line(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
 	if !r.observed() {
 		return nil
@@ -126,7 +124,7 @@ func (r *run) line(c *call, kind Kind, phase Phase, at time.Time) *Crossing {
 	return x
 }
 
-// tell numbers the crossing and tells the observer. mu is held.
+// tell numbers the crossing and passes it to the observer. mu is held.
 func (r *run) tell(x *Crossing) {
 	r.seq++
 	x.Seq = r.seq
@@ -134,11 +132,11 @@ func (r *run) tell(x *Crossing) {
 	r.observer.Tell(x)
 }
 
-// observed reports whether anybody is told anything.
+// observed reports whether there is an observer that still gets crossings.
 func (r *run) observed() bool { return r.observer != nil && !r.dropped.Load() && !r.over.Load() }
 
-// dropIfPanicked ends the observation when the observer panicked (DET-4). One that is
-// staged is made in the place of user code, and goes on as that.
+// dropIfPanicked drops the observer for the rest of the run if it panicked (DET-4). A staged panic
+// (callers.Staged) is raised in place of one of user code, and is passed on as such.
 func (r *run) dropIfPanicked() {
 	value := recover()
 	if callers.IsStaged(value) {
@@ -149,18 +147,17 @@ func (r *run) dropIfPanicked() {
 	}
 }
 
-// latchCancel looks whether the run's context is done, and tells it once, before
-// the first crossing that finds it so. Between two crossings nothing looks: what
-// the engine decides there it decides by what has been told, so that a replay
-// that ends the context at that line decides alike. It makes no difference
-// whether anybody observes. mu is held.
+// latchCancel checks whether the run's context is done and, if so, reports that once, before the
+// first crossing that finds it done. Between two crossings the engine does not look at the context.
+// It decides by what was reported, so that a replay that ends the context at the same crossing
+// decides the same. It does so whether or not anybody observes. mu is held.
 func (r *run) latchCancel(at time.Time) {
 	if !r.cancelTold && r.ctx.Err() != nil {
 		r.tellCancel(at)
 	}
 }
 
-// tellCancel tells that the run's context is done. mu is held.
+// tellCancel records that the run's context is done, and reports it. mu is held.
 func (r *run) tellCancel(at time.Time) {
 	r.cancelTold = true
 	if !r.observed() {
@@ -170,16 +167,15 @@ func (r *run) tellCancel(at time.Time) {
 	r.tell(&r.scratch)
 }
 
-// aborted reports whether the run is aborted, as far as that has been told.
+// aborted reports whether the run is aborted, as far as latchCancel has seen it.
 func (r *run) aborted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.cancelTold
 }
 
-// refusal is what an aborted run answers who would begin something: the abort's
-// cause, nil while there is none. It goes by what was told, as aborted does. mu is
-// held.
+// refusal is the error for an operation that would begin something in an aborted run: the abort's
+// cause. It is nil while the run is not aborted, as far as latchCancel has seen it. mu is held.
 func (r *run) refusal() error {
 	if !r.cancelTold {
 		return nil
@@ -187,8 +183,8 @@ func (r *run) refusal() error {
 	return context.Cause(r.ctx)
 }
 
-// abort cancels the run's context on the engine's own decision, and tells it at
-// once. The first reason stays (ABT-5).
+// abort cancels the run's context by the engine's own decision, and reports it at once. The first
+// reason stays (ABT-5).
 func (r *run) abort(by string, reason error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,21 +200,22 @@ func (r *run) abortLocked(by string, reason error) {
 	r.cancel(reason)
 }
 
-// before lets the observer hold a step back (DET-6). It takes no lock.
+// before calls the observer's Begin, which may block to hold the step back (DET-6). It takes no
+// lock.
 func (r *run) before(c *call, kind Kind, phase Phase) {
 	r.observing(func(o Observer) { o.Begin(Step{Kind: kind, Phase: phase, Call: c.id, Strand: c.strand}) })
 }
 
-// park and resume bracket every wait inside the engine, for schedulers. A nil
-// ready says that the strand has ended.
+// park and resume surround every wait inside the engine, for schedulers. A nil ready means that the
+// strand has ended.
 func (r *run) park(n int, ready func() bool) { r.observing(func(o Observer) { o.Park(n, ready) }) }
 
-// wake tells whom it concerns that the time of a timer has passed that a strand may wait for.
+// wake tells a SleepObserver that the time of a timer has passed for which a strand may wait.
 func (r *run) wake(strand int) { r.observing(func(o Observer) { tellWake(o, strand) }) }
 
 func (r *run) resume(strand int) { r.observing(func(o Observer) { o.Resume(strand) }) }
 
-// observing lets the observer do something, if anybody is told anything. It takes no lock.
+// observing calls do with the observer if there is one that still gets crossings. It takes no lock.
 func (r *run) observing(do func(Observer)) {
 	if r.observed() {
 		defer r.dropIfPanicked()
@@ -226,8 +223,8 @@ func (r *run) observing(do func(Observer)) {
 	}
 }
 
-// handlerOf is what does a tool's work: the tool's own handler, but where the
-// observer names another.
+// handlerOf returns the handler to run for a tool: the tool's own, unless the observer (a
+// ToolServer) gives another.
 func (r *run) handlerOf(tool *Tool) (h ToolHandler) {
 	h = tool.handler
 	if server, serves := r.observer.(ToolServer); serves {
@@ -240,7 +237,8 @@ func (r *run) handlerOf(tool *Tool) (h ToolHandler) {
 	return h
 }
 
-// contextOf is the context beneath a call, with what the observer adds to it.
+// contextOf returns the context beneath a call, with the values that the observer (a
+// ContextObserver) adds to it.
 func (r *run) contextOf(call int, beneath context.Context) context.Context {
 	if adding, adds := r.observer.(ContextObserver); adds {
 		r.observing(func(Observer) { beneath = cmp.Or(adding.Context(call, beneath), beneath) })
@@ -248,7 +246,7 @@ func (r *run) contextOf(call int, beneath context.Context) context.Context {
 	return beneath
 }
 
-// contain tells the observer of a failure that is kept from the run.
+// contain reports to the observer a failure that is kept from the run.
 func (r *run) contain(c *call, what, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -262,8 +260,8 @@ func (r *run) containLocked(c *call, what, text string) {
 	}
 }
 
-// containConfig tells of a panic of the clock or the id source. They are asked
-// while a crossing is being made, and so this takes one of its own. mu is held.
+// containConfig reports a panic of the clock or the id source. They may be called while the shared
+// crossing is being filled in, so this one uses a Crossing of its own. mu is held.
 func (r *run) containConfig(what string, value any) {
 	if r.observed() {
 		r.tell(&Crossing{At: r.times.Latest(), Kind: KindContained, Call: min(r.calls, 1), Name: what, Text: PanicText(value)})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// signal is how a dispatch was ended by user code (SIG). Guarded by run.mu.
+// signal holds how user code ended a dispatch, if it did (SIG). It is guarded by run.mu.
 type signal struct {
 	acked         bool
 	nackErr       error
@@ -31,7 +31,7 @@ func (d *dispatch) signalled() bool {
 	return d.signal.given()
 }
 
-// errSignalled is what a second signal answers (SIG-1).
+// errSignalled is the error of a second signal (SIG-1).
 func (s *signal) errSignalled() error {
 	first := "acked"
 	if !s.acked {
@@ -41,9 +41,9 @@ func (s *signal) errSignalled() error {
 		Message: "the dispatch was " + first + " already and the first signal stands: ask IsSignalled first"}
 }
 
-// Ack ends the dispatch well: the on-ack handlers run, and when the stage
-// returns the loop is left and the changes are flushed. A dispatch that was
-// signalled before is E_LLM_EXECUTION_ALREADY_SIGNALLED (SIG-1).
+// Ack ends the dispatch successfully: it runs the on-ack handlers, and when the stage returns, the
+// loop is left and the changes are flushed. If the dispatch was signalled before, the error is
+// E_LLM_EXECUTION_ALREADY_SIGNALLED (SIG-1).
 func (dc *DispatchContext) Ack() error {
 	c := dc.call
 	if err := c.enter(KindAck); err != nil {
@@ -67,13 +67,13 @@ func (dc *DispatchContext) Ack() error {
 	return err
 }
 
-// runAckHandler calls one handler with a handle of its own; its panic disturbs
-// nobody (SIG-3).
+// runAckHandler calls one handler with a handle of its own. A panic of it is contained: it affects
+// neither the other handlers nor the ack (SIG-3).
 func (c *call) runAckHandler(h *ackHandler) {
 	c.run.mu.Lock()
 	registered := slices.Contains(c.dispatch.signal.handlers, h)
 	c.run.mu.Unlock()
-	if !registered { // an earlier handler took it away
+	if !registered { // an earlier handler removed it
 		return
 	}
 	handling := c.run.open(c, Seam{Label: LabelOnAck, Name: h.name}, c.strand, opened{})
@@ -83,9 +83,9 @@ func (c *call) runAckHandler(h *ackHandler) {
 	}
 }
 
-// Nack ends the dispatch as failed with cause, or with E_LLM_EXECUTION_NACKED if
-// cause is nil (DSP-6). A dispatch that was signalled before is
-// E_LLM_EXECUTION_ALREADY_SIGNALLED (SIG-1).
+// Nack ends the dispatch as failed with cause, or with E_LLM_EXECUTION_NACKED if cause is nil
+// (DSP-6). If the dispatch was signalled before, the error is E_LLM_EXECUTION_ALREADY_SIGNALLED
+// (SIG-1).
 func (dc *DispatchContext) Nack(cause error) error {
 	c := dc.call
 	if err := c.enter(KindNack); err != nil {
@@ -97,7 +97,7 @@ func (dc *DispatchContext) Nack(cause error) error {
 	r, d := c.run, c.dispatch
 	defer r.mu.Unlock()
 	at := c.now()
-	x := r.crossing(c, KindNack, Whole, at) // latches an abort that came before
+	x := r.crossing(c, KindNack, Whole, at) // notices an abort that came before
 	var err error
 	if d.signal.given() {
 		err = d.signal.errSignalled()
@@ -123,17 +123,16 @@ func (dc *DispatchContext) IsAcked() bool {
 	return dc.call.dispatch.signal.acked
 }
 
-// NackError is what the dispatch was nacked with, or nil (SIG-2).
+// NackError returns the error with which the dispatch was nacked, or nil (SIG-2).
 func (dc *DispatchContext) NackError() error {
 	defer dc.call.lock()()
 	return dc.call.dispatch.signal.nackErr
 }
 
-// OnAck registers a handler that runs inside the first Ack, after those
-// registered before it, and never on a nack (SIG-3). One that is registered when
-// the dispatch has been signalled, or by a handler, never runs. The name is
-// required. off takes the handler away again, also after the seam call that
-// registered it. The handler is given the context that the stage was given which acks.
+// OnAck registers a handler that runs inside the first Ack, after those registered before it, and
+// never on a nack (SIG-3). A handler registered after the signal, or by another handler, never
+// runs. The name is required. off removes the handler, also after the seam call that registered it
+// has returned. The handler gets the context that was given to the stage that acks.
 func (dc *DispatchContext) OnAck(name string, handler func(context.Context, *DispatchContext)) (off func(), err error) {
 	if name == "" || handler == nil {
 		return nil, errors.New("adk: OnAck needs a name and a handler")
@@ -152,8 +151,8 @@ func (dc *DispatchContext) OnAck(name string, handler func(context.Context, *Dis
 	return off, err
 }
 
-// offAck removes a handler. It works on behalf of the call that registered it,
-// also after that has returned: the registration outlives it, and so must this.
+// offAck removes a handler. It acts for the call that registered the handler, even after that call
+// has returned: the registration outlives the call, and so must its removal.
 func (c *call) offAck(h *ackHandler) {
 	c.run.before(c, KindOffAck, Whole)
 	defer c.lock()()
@@ -169,10 +168,9 @@ func (c *call) offAck(h *ackHandler) {
 	}
 }
 
-// ToolCallCount is how many tool calls bear this checksum: of those that were
-// stored or mutated in this dispatch, and those that it began with. Each id counts
-// once, under the checksum of its latest record, also when that was deleted
-// (SIG-4).
+// ToolCallCount returns how many tool calls have this checksum, of those that were stored or
+// mutated in this dispatch and those that it began with. Each id counts once, under the checksum of
+// its latest record, even if that was deleted (SIG-4).
 func (dc *DispatchContext) ToolCallCount(checksum string) int {
 	defer dc.call.lock()()
 	return dc.call.dispatch.counted.Of(checksum)

@@ -9,24 +9,22 @@ import (
 
 // StashReader reads a stash.
 type StashReader interface {
-	// Get is a copy of the value at a dot-path, or fallback if it has none.
+	// Get returns a copy of the value at a dot-path, or fallback if there is none.
 	Get(path string, fallback any) any
-	// Has is true exactly when Get without a fallback would give a value.
+	// Has reports whether Get without a fallback would return a value.
 	Has(path string) bool
-	// Keys are the paths of the leaves, sorted.
+	// Keys returns the paths of the leaves, sorted.
 	Keys() []string
-	// All is a copy of the nested tree.
+	// All returns a copy of the nested tree.
 	All() map[string]any
 }
 
-// Stash is a context's stash, through a handle (STA). It is safe for
-// concurrent use.
+// Stash is a context's stash, used through a handle (STA). It is safe for concurrent use.
 type Stash struct{ call *call }
 
 var _ StashReader = Stash{}
 
-// Get is a copy of the value at a dot-path, or fallback if it has none (STA-1,
-// STA-3).
+// Get returns a copy of the value at a dot-path, or fallback if there is none (STA-1, STA-3).
 func (s Stash) Get(path string, fallback any) any {
 	defer s.call.lock()()
 	if value, ok := s.call.visible.stash.Find(path); ok {
@@ -35,20 +33,20 @@ func (s Stash) Get(path string, fallback any) any {
 	return fallback
 }
 
-// Has is true exactly when Get without a fallback would give a value (STA-2).
+// Has reports whether Get without a fallback would return a value (STA-2).
 func (s Stash) Has(path string) bool {
 	defer s.call.lock()()
 	_, ok := s.call.visible.stash.Find(path)
 	return ok
 }
 
-// Keys are the dot-paths of the leaves, sorted (STA-1).
+// Keys returns the dot-paths of the leaves, sorted (STA-1).
 func (s Stash) Keys() []string {
 	defer s.call.lock()()
 	return s.call.visible.stash.Keys()
 }
 
-// All is a copy of the nested tree, empty and not nil if there is nothing.
+// All returns a copy of the nested tree. An empty stash gives an empty map, not nil.
 func (s Stash) All() map[string]any {
 	defer s.call.lock()()
 	root := s.call.visible.stash.Root()
@@ -58,12 +56,11 @@ func (s Stash) All() map[string]any {
 	return plain.Copy(root).(map[string]any)
 }
 
-// Set puts a copy of value at a dot-path, building the maps on the way; nil
-// removes the path. A path over a subtree replaces it. Only a map[string]any is
-// a subtree: any other value is a leaf, a slice and a map of another type too,
-// and no path leads into it. A path with an empty segment, below a leaf or into
-// a slice is E_INVALID_STASH_PATH, and so is a dotted or empty key in a subtree
-// (STA-2 to STA-5, STA-7).
+// Set puts a copy of value at a dot-path and creates the maps on the way; nil removes the path. A
+// path that leads to a subtree replaces it. Only a map[string]any is a subtree. Any other value is
+// a leaf, including a slice and a map of another type, and no path leads into it. A path that has
+// an empty segment, or leads below a leaf or into a slice, is E_INVALID_STASH_PATH, and so is a
+// dotted or empty key in a subtree (STA-2 to STA-5, STA-7).
 func (s Stash) Set(path string, value any) (err error) {
 	ended := s.call.step(KindStash, func(_ time.Time, x *Crossing) {
 		fault := s.call.visible.stash.Set(path, value)

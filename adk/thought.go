@@ -11,16 +11,15 @@ import (
 type ThoughtInit struct {
 	// ID is the caller's id of the thought; required.
 	ID string
-	// Content is the reasoning as text; required unless there is a payload, as where
-	// a provider redacts what its model thought.
+	// Content is the reasoning as text; required unless there is a payload, for example if a
+	// provider redacts what its model thought.
 	Content string
-	// Identity is who thinks; the zero Identity means "assistant".
+	// Identity says who thinks; the zero Identity means "assistant".
 	Identity Identity
-	// Payload is what a provider wants back word for word: plain data; nil
-	// means none.
+	// Payload is data that a provider wants to get back verbatim: plain data, or nil for none.
 	Payload any
-	// ReplayCompatibility names the form of the payload, for whoever is to send
-	// it back; required with a payload.
+	// ReplayCompatibility names the format of the payload, for the code that sends it back;
+	// required with a payload.
 	ReplayCompatibility string
 	// CreatedAt is when the thought came to be; required.
 	CreatedAt time.Time
@@ -30,7 +29,7 @@ type ThoughtInit struct {
 
 // Thought is reasoning, kept apart from dialogue (PRM-6). It is immutable.
 type Thought struct {
-	init    ThoughtInit // with the identity and the times that it has, and a payload of its own
+	init    ThoughtInit // with the default identity filled in, normalized times, and its own copy of the payload
 	content *Tokenizable
 	digestOnce
 }
@@ -61,17 +60,17 @@ func NewThought(init ThoughtInit) (*Thought, error) {
 // ID is the caller's id of the thought.
 func (t *Thought) ID() string { return t.init.ID }
 
-// Content is the reasoning as text, nil where there is only a payload.
+// Content is the reasoning as text, or nil if there is only a payload.
 func (t *Thought) Content() *Tokenizable { return t.content }
 
-// Identity is who thinks.
+// Identity says who thinks.
 func (t *Thought) Identity() Identity { return t.init.Identity }
 
-// Payload is a copy of what a provider wants back, nil where there is none.
+// Payload returns a copy of what a provider wants back, or nil if there is none.
 func (t *Thought) Payload() any { return plain.Copy(t.init.Payload) }
 
-// ReplayCompatibility names the form of the payload; it may be given without
-// one, and is empty if nobody said.
+// ReplayCompatibility names the format of the payload, or is "" if that was not given. It may be
+// given without a payload.
 func (t *Thought) ReplayCompatibility() string { return t.init.ReplayCompatibility }
 
 // CreatedAt is when the thought came to be, in UTC.
@@ -80,8 +79,8 @@ func (t *Thought) CreatedAt() time.Time { return t.init.CreatedAt }
 // UpdatedAt is when it last changed, in UTC.
 func (t *Thought) UpdatedAt() time.Time { return t.init.UpdatedAt }
 
-// Init is what a thought like this one is made from; change what should differ
-// and give it to NewThought.
+// Init returns what a thought like this one is made from. Change what should differ and pass it to
+// NewThought.
 func (t *Thought) Init() ThoughtInit {
 	init := t.init
 	init.Payload = t.Payload()
@@ -91,7 +90,7 @@ func (t *Thought) Init() ThoughtInit {
 // RecordKind is RecordThought.
 func (t *Thought) RecordKind() RecordKind { return RecordThought }
 
-// PlainTag marks a thought inside plain data.
+// PlainTag is the tag that marks a thought inside plain data.
 func (t *Thought) PlainTag() string { return string(RecordThought) }
 
 // Key is the id.
@@ -100,10 +99,10 @@ func (t *Thought) Key() string { return t.init.ID }
 // Digest is the digest of the thought's JSON, computed once.
 func (t *Thought) Digest() Digest { return t.of(t) }
 
-// MarshalJSON is the thought as ParseRecord reads it back.
+// MarshalJSON returns the thought in the form that ParseRecord reads.
 func (t *Thought) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 
-// AppendJSON appends what MarshalJSON gives.
+// AppendJSON appends what MarshalJSON returns.
 func (t *Thought) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.Text("id", t.init.ID)

@@ -9,39 +9,35 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// ToolCallInit is what a tool call is made from. There is no checksum: the
-// constructor computes it.
+// ToolCallInit is what a tool call is made from. It has no checksum: the constructor computes that.
 type ToolCallInit struct {
 	// ID is the id under which the model asked for the call; required.
 	ID string
 	// Tool is the name of the tool; required.
 	Tool string
-	// Args are the arguments: a map[string]any, the JSON text of an object as
-	// string, []byte or json.RawMessage, or *Arguments; required, an empty object
-	// for none.
+	// Args are the arguments: a map[string]any, the JSON text of an object as string, []byte or
+	// json.RawMessage, or *Arguments. They are required; use an empty object for none.
 	Args any
-	// Results is what the call gave: *Tokenizable, *Media or a MediaList that
-	// is not empty; required.
+	// Results is what the call returned: *Tokenizable, *Media or a non-empty MediaList; required.
 	Results ToolResult
-	// Inline reports whether the results go into the prompt as they are; nil
-	// means true.
+	// Inline says whether the results go into the prompt as they are; nil means true.
 	Inline *bool
-	// IsError tells that the results say what failed.
+	// IsError says that the results describe a failure.
 	IsError bool
-	// FromArtifactTool tells that the tool works on an artifact of another call.
+	// FromArtifactTool says that the tool works on an artifact of another call.
 	FromArtifactTool bool
 	// CreatedAt is when the call came to be; required.
 	CreatedAt time.Time
 	// UpdatedAt is when it last changed; required, not before CreatedAt.
 	UpdatedAt time.Time
-	// CompletedAt is when it was done; required, because a record is only made
-	// of a call that is.
+	// CompletedAt is when the call was done; required, because a record is made only of a call that
+	// is done.
 	CompletedAt time.Time
 }
 
-// ToolCall is one call of a tool that is done (PRM-7). It is immutable.
+// ToolCall is one completed call of a tool (PRM-7). It is immutable.
 type ToolCall struct {
-	init     ToolCallInit   // with results and times of its own, and without arguments
+	init     ToolCallInit   // with its own list of results, normalized times, and without the arguments
 	args     map[string]any // pure JSON data, as canonical.Normalize gives it
 	checksum string
 	inline   bool
@@ -70,7 +66,7 @@ func NewToolCall(init ToolCallInit) (*ToolCall, error) {
 	return &ToolCall{init: init, args: args, checksum: checksum, inline: inline}, nil
 }
 
-// args checks arguments and gives them as pure JSON data of their own.
+// args checks arguments and returns them as JSON data that the tool call owns.
 func (c *fieldCheck) args(field string, args any) map[string]any {
 	read, ok := args.(*Arguments)
 	switch {
@@ -89,16 +85,16 @@ func (t *ToolCall) ID() string { return t.init.ID }
 // Tool is the name of the tool.
 func (t *ToolCall) Tool() string { return t.init.Tool }
 
-// Args is a deep copy of the arguments, as JSON data: nil, bool, string,
-// float64, []any and map[string]any.
+// Args returns a deep copy of the arguments, as JSON data: nil, bool, string, float64, []any and
+// map[string]any.
 func (t *ToolCall) Args() map[string]any { return plain.Copy(t.args).(map[string]any) }
 
 // Checksum is the lowercase hexadecimal SHA-256 of the canonical JSON of tool
 // and arguments (TOL-4): equal calls have equal checksums.
 func (t *ToolCall) Checksum() string { return t.checksum }
 
-// Results is what the call gave: *Tokenizable, *Media or MediaList, the list
-// being the caller's.
+// Results returns what the call returned: *Tokenizable, *Media or MediaList. The caller may change
+// the list.
 func (t *ToolCall) Results() ToolResult {
 	if list, ok := t.init.Results.(MediaList); ok {
 		return slices.Clone(list)
@@ -109,10 +105,10 @@ func (t *ToolCall) Results() ToolResult {
 // Inline reports whether the results go into the prompt as they are.
 func (t *ToolCall) Inline() bool { return t.inline }
 
-// IsError tells that the results say what failed.
+// IsError reports whether the results describe a failure.
 func (t *ToolCall) IsError() bool { return t.init.IsError }
 
-// FromArtifactTool tells that the tool works on an artifact of another call.
+// FromArtifactTool reports whether the tool works on an artifact of another call.
 func (t *ToolCall) FromArtifactTool() bool { return t.init.FromArtifactTool }
 
 // CreatedAt is when the call came to be, in UTC.
@@ -121,11 +117,11 @@ func (t *ToolCall) CreatedAt() time.Time { return t.init.CreatedAt }
 // UpdatedAt is when it last changed, in UTC.
 func (t *ToolCall) UpdatedAt() time.Time { return t.init.UpdatedAt }
 
-// CompletedAt is when it was done, in UTC.
+// CompletedAt is when the call was done, in UTC.
 func (t *ToolCall) CompletedAt() time.Time { return t.init.CompletedAt }
 
-// Init is what a tool call like this one is made from; change what should
-// differ and give it to NewToolCall.
+// Init returns what a tool call like this one is made from. Change what should differ and pass it
+// to NewToolCall.
 func (t *ToolCall) Init() ToolCallInit {
 	init := t.init
 	init.Args, init.Results, init.Inline = t.Args(), t.Results(), new(t.inline)
@@ -135,7 +131,7 @@ func (t *ToolCall) Init() ToolCallInit {
 // RecordKind is RecordToolCall.
 func (t *ToolCall) RecordKind() RecordKind { return RecordToolCall }
 
-// PlainTag marks a tool call inside plain data.
+// PlainTag is the tag that marks a tool call inside plain data.
 func (t *ToolCall) PlainTag() string { return string(RecordToolCall) }
 
 // Key is the id.
@@ -144,11 +140,11 @@ func (t *ToolCall) Key() string { return t.init.ID }
 // Digest is the digest of the tool call's JSON, computed once.
 func (t *ToolCall) Digest() Digest { return t.of(t) }
 
-// MarshalJSON is the tool call as ParseRecord reads it back. The checksum is
-// left out: it follows from tool and arguments.
+// MarshalJSON returns the tool call in the form that ParseRecord reads. It leaves out the checksum,
+// which follows from tool and arguments.
 func (t *ToolCall) MarshalJSON() ([]byte, error) { return recordJSONOf(t) }
 
-// AppendJSON appends what MarshalJSON gives.
+// AppendJSON appends what MarshalJSON returns.
 func (t *ToolCall) AppendJSON(dst []byte) []byte {
 	j := openRecord(dst)
 	j.Text("id", t.init.ID)
@@ -175,7 +171,7 @@ func (t *ToolCall) AppendJSON(dst []byte) []byte {
 	return j.Close()
 }
 
-// appendResults writes an object whose one field says what the results are.
+// appendResults writes an object with one field, whose name says which type the results have.
 func appendResults(dst []byte, r ToolResult) []byte {
 	j := openRecord(dst)
 	switch r := r.(type) {
@@ -209,7 +205,7 @@ func (p RecordParser) toolCall(data []byte) (*ToolCall, error) {
 	return NewToolCall(shape.ToolCallInit)
 }
 
-// parsedResults is what appendResults wrote: one of the fields is there.
+// parsedResults decodes what appendResults wrote: one of the fields is present.
 type parsedResults struct {
 	Text      *string
 	Media     json.RawMessage

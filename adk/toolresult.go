@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// ToolResult is what a tool's handler returns (TOL-5) and what a tool call
-// holds (PRM-7). It is one of
+// ToolResult is what a tool's handler returns (TOL-5) and what a tool call holds (PRM-7). It is one
+// of
 //
 //   - *Tokenizable, text
 //   - Bytes, which only a handler returns
 //   - *Media
 //   - MediaList
 //
-// and nothing else: what embeds one of these is none of them.
+// and nothing else: a type that embeds one of these is refused.
 type ToolResult interface{ isToolResult() }
 
-// Bytes are raw bytes that a tool returned. They are no record: whoever makes
-// the tool call turns them into text, a media or an artifact first.
+// Bytes are raw bytes that a tool returned. A tool call cannot hold them: the code that makes the
+// tool call first turns them into text, a media or an artifact.
 type Bytes []byte
 
-// MediaList are several media that one tool call returned.
+// MediaList is several media that one tool call returned.
 type MediaList []*Media
 
 func (t *Tokenizable) isToolResult() {}
@@ -29,11 +29,11 @@ func (b Bytes) isToolResult()        {}
 func (m *Media) isToolResult()       {}
 func (l MediaList) isToolResult()    {}
 
-// checkedResult gives a result that is one of the union, nil for one that is none
-// at all (TOL-5): nil, a nil pointer, or a list without media or with one that is nil.
-// A text without characters is a result, and so are no bytes: a buffer that nobody has
-// written to has nil ones. It is the one gate of the union, whose unexported method embedding
-// passes on: a stranger is an error, and so is a zero media.
+// checkedResult returns the result if it is a valid one of the union. It returns nil for an empty
+// result (TOL-5): nil, a nil pointer, or a list that has no media or a nil one. An empty text is a
+// result, and so are empty Bytes, even nil ones, because an unused buffer has nil bytes. A foreign
+// type that embeds a result is an error, and so is a zero media: embedding passes on the unexported
+// method of ToolResult, so this check is what closes the union.
 func checkedResult(r ToolResult) (ToolResult, error) {
 	if b, ok := r.(Bytes); ok && b == nil {
 		return Bytes{}, nil
@@ -62,10 +62,10 @@ func checkedResult(r ToolResult) (ToolResult, error) {
 
 var errZeroMedia = errors.New("the result holds a zero media, want media that NewMedia made")
 
-// results checks what a tool call is to hold, and gives it as the call's own.
+// results checks the results for a tool call and returns them with a list of the call's own.
 func (c *fieldCheck) results(field string, r ToolResult) ToolResult {
 	if list, ok := r.(MediaList); ok && len(list) > 0 {
-		c.medias(field, list) // which names the one that is none
+		c.medias(field, list) // names the media that is invalid
 		return slices.Clone(list)
 	}
 	r, err := checkedResult(r)

@@ -9,27 +9,27 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// ToolSet is a context's registry of tools, through a handle (TOL-6). The
-// registry is the turn's or the dispatch's own: nothing reaches the baseline
-// (TOL-9), and what a dispatch registers does not reach its turn (DSP-13).
+// ToolSet is a context's registry of tools, used through a handle (TOL-6). The registry belongs to
+// the turn or the dispatch: nothing reaches the baseline tools (TOL-9), and what a dispatch
+// registers does not reach its turn (DSP-13).
 type ToolSet struct{ call *call }
 
 func (t ToolSet) registry() *Registry { return &t.call.visible.tools }
 
-// All are the tools in the order of their registration, in a fresh slice.
+// All returns the tools in the order of their registration, in a new slice.
 func (t ToolSet) All() []*Tool { return t.registry().All() }
 
-// Get is the tool of that name.
+// Get returns the tool of that name, and whether there is one.
 func (t ToolSet) Get(name string) (*Tool, bool) { return t.registry().Get(name) }
 
 // Has reports whether there is a tool of that name.
 func (t ToolSet) Has(name string) bool { return t.registry().Has(name) }
 
-// Register adds a tool; a name that is there is E_TOOL_ALREADY_REGISTERED, a tool
-// that NewTool did not make E_INVALID_INITIAL_TOOL_VALUE.
+// Register adds a tool. A name that is taken is E_TOOL_ALREADY_REGISTERED; a tool that NewTool did
+// not make is E_INVALID_INITIAL_TOOL_VALUE.
 func (t ToolSet) Register(tool *Tool) error { return t.register(tool, false) }
 
-// Replace adds a tool, in the place of one with its name if there is one.
+// Replace adds a tool, or puts it in the place of the one with its name.
 func (t ToolSet) Replace(tool *Tool) error { return t.register(tool, true) }
 
 func (t ToolSet) register(tool *Tool, overwrite bool) (err error) {
@@ -58,7 +58,7 @@ func (t ToolSet) Unregister(name string) (found bool, err error) {
 	return found, err
 }
 
-// PruneEphemeral removes the ephemeral tools and gives their names, in order.
+// PruneEphemeral removes the ephemeral tools and returns their names, in order.
 func (t ToolSet) PruneEphemeral() (pruned []string, err error) {
 	err = t.call.step(KindPrune, func(_ time.Time, x *Crossing) {
 		if pruned = t.registry().PruneEphemeral(); x != nil {
@@ -68,10 +68,9 @@ func (t ToolSet) PruneEphemeral() (pruned []string, err error) {
 	return pruned, err
 }
 
-// Merge makes a registry of the context's tools and those of the others, as
-// MergeRegistries does, and changes none of them (TOL-7). It is the caller's own:
-// the context does not get its tools. What a model is offered comes from its All,
-// what is executed from its Get.
+// Merge makes a registry from the context's tools and those of the others, as MergeRegistries does,
+// and changes none of them (TOL-7). The new registry is the caller's: the context does not get its
+// tools. Offer a model what its All returns, and execute what its Get returns.
 func (t ToolSet) Merge(onClash Collision, others ...*Registry) (*Registry, error) {
 	return MergeRegistries(onClash, append([]*Registry{t.registry()}, others...)...)
 }
@@ -79,8 +78,8 @@ func (t ToolSet) Merge(onClash Collision, others ...*Registry) (*Registry, error
 // PruneHandler is the name of the on-ack handler that ToolSet.Bind registers.
 const PruneHandler = "prune-ephemeral"
 
-// Bind prunes the ephemeral tools when the dispatch is acked, and only then
-// (TOL-8). It returns what undoes the binding.
+// Bind makes the context prune its ephemeral tools when the dispatch is acked, and only then
+// (TOL-8). It returns a function that undoes the binding.
 func (t ToolSet) Bind() (unbind func(), err error) {
 	if t.call.dispatch == nil {
 		return nil, fmt.Errorf("adk: Bind on the tools of a turn context: only a dispatch can be acked")
@@ -90,7 +89,7 @@ func (t ToolSet) Bind() (unbind func(), err error) {
 	})
 }
 
-// Fetch asks the storage for tools. It registers none.
+// Fetch gets tools from the storage. It does not register them.
 func (t ToolSet) Fetch(ctx context.Context) ([]*Tool, error) {
 	var fetched []*Tool
 	tools := Records[*Tool]{t.call, &toolSpecs}
@@ -102,13 +101,12 @@ func (t ToolSet) Fetch(ctx context.Context) ([]*Tool, error) {
 	return fetched, err
 }
 
-// Execute runs a tool: it computes the call id from the arguments as they are
-// given (TOL-4), validates them, and runs the handler between the two tool
-// execution events (TOL-3). args is an object, JSON text of one, or *Arguments;
-// a tool without arguments is given {}, not nil.
-// Bad arguments are E_INVALID_TOOL_ARGS and run nothing; a handler's failure is
-// E_TOOL_DOWNSTREAM_ERROR. In an aborted turn the answer is the abort's cause, and
-// no handler begins (ABT-7).
+// Execute runs a tool. It computes the call id from the arguments as they are given (TOL-4),
+// validates them, and runs the handler between the two tool execution events (TOL-3). args is an
+// object, JSON text of one, or *Arguments; for a tool without arguments it is {}, not nil. Invalid
+// arguments are E_INVALID_TOOL_ARGS, and the handler does not run. A failure of the handler is
+// E_TOOL_DOWNSTREAM_ERROR. In an aborted turn no handler begins, and the error is the abort's cause
+// (ABT-7).
 func (dc *DispatchContext) Execute(ctx context.Context, tool *Tool, args any) (ToolResult, error) {
 	if !made(tool) {
 		return nil, fmt.Errorf("adk: execute of a nil tool or a zero one: give it one that NewTool made")
@@ -148,7 +146,7 @@ func (c *call) executeTool(ctx context.Context, tool *Tool, raw any) (ToolResult
 	}
 	var started time.Time
 	finished := false
-	// A handler or a listener that ends its goroutine leaves no execution open
+	// If a handler or a listener ends its goroutine, the execution is still reported as ended
 	// (PIP-11).
 	defer func() {
 		if !finished {

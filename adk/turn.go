@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// This is the map of one turn for who reads the code; doc.go has the one for who uses it.
+// This is the map of one turn for readers of the code; doc.go has the map for users.
 //
-//  1. Runner.Run validates the raw turn and opens the run: newRun asks the
-//     probe for an observer, run.open tells the first crossing.
-//  2. turn.start announces turnStart. Whatever happens from here on,
-//     turn.end tells the last state and turnEnd.
-//  3. turn.pipeline walks the turn input pipeline. pass.enter runs one
-//     middleware, and through its next those after it; pass.classify says how it
-//     ended. A failure is reported when all post-steps have run, and ends the
-//     turn.
-//  4. turn.dispatch copies what is visible (visible.copyOf) and serves the
-//     loop: dispatch.loop runs iterations until dispatch.stopped.
-//  5. dispatch.iterate is one iteration: the dispatch input pipeline, the state,
-//     the executor (dispatch.execute), the dispatch output pipeline, and
-//     iterationEnd, with dispatch.flush in the same step. Between any two of
-//     them a signal, a failure or an abort leaves the loop.
-//  6. The executor streams with Helpers, runs tools with
-//     DispatchContext.Execute (call.executeTool), and keeps records with
-//     Records.Store (Records.write).
-//  7. dispatch.conclude flushes the queue to the turn on an ack, drops it otherwise,
-//     and gives the status, in the step that tells dispatchEnd.
-//  8. After an ack, the turn output pipeline runs like the input pipeline.
+// 1. Runner.Run validates the raw turn and opens the run: newRun asks the
+//    probe for an observer, run.open reports the first crossing.
+// 2. turn.start emits turnStart. Whatever happens from here on, turn.end
+//    reports the last state and emits turnEnd.
+// 3. turn.pipeline walks the turn input pipeline. pass.enter runs one
+//    middleware, and through its next those after it; pass.classify decides how it
+//    ended. A failure is reported when all post-steps have run, and ends the
+//    turn.
+// 4. turn.dispatch copies what is visible (visible.copyOf) and serves the
+//    loop: dispatch.loop runs iterations until dispatch.stopped.
+// 5. dispatch.iterate is one iteration: the dispatch input pipeline, the state,
+//    the executor (dispatch.execute), the dispatch output pipeline, and
+//    iterationEnd, with dispatch.flush in the same step. Between any two of
+//    them a signal, a failure or an abort leaves the loop.
+// 6. The executor streams with Helpers, runs tools with
+//    DispatchContext.Execute (call.executeTool), and keeps records with
+//    Records.Store (Records.write).
+// 7. dispatch.conclude flushes the queue to the turn after an ack, drops it otherwise,
+//    and returns the status, in the step that reports dispatchEnd.
+// 8. After an ack, the turn output pipeline runs like the input pipeline.
 //
-// Every seam call passes through call.invoke, which makes a panic an error, lets
-// runtime.Goexit pass, waits for the strands and ends the handles. Every crossing passes
-// through run.tell, in the step that makes its effect. call.fork holds the only go statement
-// of the package; run.mu guards all state of a run.
+// Every seam call passes through call.invoke, which turns a panic into an error, lets
+// runtime.Goexit pass, waits for the strands and ends the handles. Every crossing passes through
+// run.tell, in the step that makes its effect. call.fork holds the only go statement of the
+// package. run.mu guards all state of a run.
 
 // RawTurn is what a caller hands to Run (RUN-4).
 type RawTurn struct {
@@ -39,11 +39,11 @@ type RawTurn struct {
 	SystemPrompt string
 	// Instructions are the standing instructions, in order, each text once.
 	Instructions []string
-	// Stash is the nested tree with which the turn's stash begins; optional. A
-	// dotted key at any level of it is an error (STA-7); what is a leaf, as
-	// Stash.Set says, is not looked into.
+	// Stash is the nested tree with which the turn's stash begins; optional. A dotted key at any
+	// level of it is an error (STA-7). Values that are leaves, as Stash.Set defines them, are not
+	// searched for such keys.
 	Stash map[string]any
-	// Functional and Observability hear this run alone; optional.
+	// Functional and Observability listen to this run alone; optional.
 	Functional    Functional
 	Observability Observability
 }
@@ -57,8 +57,7 @@ func (raw RawTurn) faults() fieldCheck {
 	return f
 }
 
-// Runner runs turns. It holds no state between them and may run several at
-// once (RUN-8).
+// Runner runs turns. It holds no state between turns and may run several concurrently (RUN-8).
 type Runner struct {
 	config         Config
 	info           RunInfo
@@ -69,7 +68,7 @@ type Runner struct {
 	dispatchOutput []step
 }
 
-// NewRunner validates a config and makes its runner. The error is
+// NewRunner validates a config and makes a runner from it. The error is
 // E_INVALID_TURN_RUNNER_CONFIG and names every fault (RUN-1).
 func NewRunner(config Config) (*Runner, error) {
 	if err := config.faults().inputErr(E_INVALID_TURN_RUNNER_CONFIG); err != nil {
@@ -86,11 +85,11 @@ func NewRunner(config Config) (*Runner, error) {
 	}, nil
 }
 
-// On registers listeners on the functional bus, for every turn of the runner
-// (EVT-5). off removes them.
+// On registers listeners on the functional bus, for every turn of the runner (EVT-5). off removes
+// them.
 func (r *Runner) On(l Functional) (off func()) { return r.listeners.functional.Add(l, false) }
 
-// Once is On for the next event of each kind only.
+// Once is On for only the next event of each kind.
 func (r *Runner) Once(l Functional) (off func()) { return r.listeners.functional.Add(l, true) }
 
 // Observe registers listeners on the observability bus, for every turn of the
@@ -99,15 +98,15 @@ func (r *Runner) Observe(l Observability) (off func()) {
 	return r.listeners.observability.Add(l, false)
 }
 
-// ObserveOnce is Observe for the next event of each kind only.
+// ObserveOnce is Observe for only the next event of each kind.
 func (r *Runner) ObserveOnce(l Observability) (off func()) {
 	return r.listeners.observability.Add(l, true)
 }
 
-// Run runs one turn: turn input pipeline, dispatch, turn output pipeline
-// (RUN-9). An invalid raw turn is E_INVALID_TURN_CONTEXT and nothing has
-// happened; in every other case the error is nil, and what went wrong is on the
-// observability bus (RUN-5).
+// Run runs one turn: turn input pipeline, dispatch, turn output pipeline (RUN-9). If the raw turn
+// is invalid or ctx is nil, the error is E_INVALID_TURN_CONTEXT and nothing has happened. In every
+// other case the error is nil, and whatever went wrong is reported on the observability bus
+// (RUN-5).
 func (r *Runner) Run(ctx context.Context, raw RawTurn) error {
 	f := raw.faults()
 	f.Want(ctx != nil, "", nilContext)
@@ -127,12 +126,11 @@ type turn struct {
 	runner    *Runner
 	raw       RawTurn
 	visible   *visible
-	call      *call // the run itself
+	call      *call // the seam call of the run itself
 	startedAt time.Time
 }
 
-// start opens the turn, runs its stages and closes it, whatever happens
-// between (RUN-6).
+// start opens the turn, runs its stages and closes it, whatever happens in between (RUN-6).
 func (t *turn) start() {
 	t.visible = t.fresh()
 	t.call = t.open(nil, Seam{Label: LabelRun}, 0, opened{prompt: t.raw.SystemPrompt,
@@ -147,18 +145,18 @@ func (t *turn) start() {
 	})
 }
 
-// close ends the telling: what user code does from here on is nobody's turn.
+// close ends the reporting: whatever user code still does afterwards belongs to no turn.
 func (t *turn) close() {
 	t.over.Store(true)
 }
 
-// fresh is what a turn begins with (RUN-7).
+// fresh makes the sets, tools and stash with which a turn begins (RUN-7).
 func (t *turn) fresh() *visible {
 	return beginning(t.raw.SystemPrompt, t.raw.Instructions, t.raw.Stash, t.config.Tools)
 }
 
-// stages are the three major stages of a turn, each only if the one before it
-// lets it (RUN-9, RUN-10).
+// stages runs the three major stages of a turn. Each runs only if the one before it allows it
+// (RUN-9, RUN-10).
 func (t *turn) stages() {
 	if !t.pipeline(LabelTurnInput, E_INPUT_PIPELINE_ERROR, t.runner.turnInput) {
 		return
@@ -169,8 +167,8 @@ func (t *turn) stages() {
 	t.pipeline(LabelTurnOutput, E_OUTPUT_PIPELINE_ERROR, t.runner.turnOutput)
 }
 
-// pipeline walks a turn pipeline and reports its failure. It reports whether the
-// turn goes on.
+// pipeline walks a turn pipeline and emits its failure, if any. It reports whether the turn goes
+// on.
 func (t *turn) pipeline(label string, code Code, steps []step) bool {
 	if len(steps) == 0 {
 		return !t.aborted()
@@ -183,8 +181,7 @@ func (t *turn) pipeline(label string, code Code, steps []step) bool {
 	return failure == nil && !t.aborted()
 }
 
-// dispatch is the turn's own dispatch (DSP-1). An aborted turn does not begin it
-// (ABT-7).
+// dispatch runs the turn's own dispatch (DSP-1). An aborted turn does not begin it (ABT-7).
 func (t *turn) dispatch() (status string) {
 	d := &dispatch{
 		run:      t.run,
@@ -197,21 +194,21 @@ func (t *turn) dispatch() (status string) {
 	if d.call = t.openUnlessAborted(t.call, Seam{Label: LabelDispatch}, opened{}); d.call == nil {
 		return StatusAborted
 	}
-	end, _ := d.serve(t.ctx) // its error has been told
+	end, _ := d.serve(t.ctx) // the error was emitted by serve
 	return end.Status
 }
 
-// end tells the last state and the last event of the turn.
+// end reports the last state and emits the last event of the turn.
 func (t *turn) end() {
 	t.tellState(t.call)
 	t.emitTurnEnd()
 }
 
-// tellState tells the digest of what a call's handles see (DET-8).
+// tellState reports the digest of what a call's handles see (DET-8).
 func (r *run) tellState(c *call) { c.event(KindState, c.fillState) }
 
-// tellStateUnlessAborted is tellState for a stage that an aborted run does not enter any
-// more; it reports whether the stage is entered.
+// tellStateUnlessAborted is tellState before a stage that an aborted run does not enter any more.
+// It reports whether the stage is entered.
 func (r *run) tellStateUnlessAborted(c *call) bool {
 	return c.eventUnlessAborted(KindState, c.fillState)
 }

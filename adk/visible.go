@@ -6,32 +6,31 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
-// visible is all that can be seen through a turn or a dispatch context: what a
-// state is the digest of (DET-8). It is guarded by the run's lock.
+// visible is everything that can be seen through a turn or a dispatch context; a state is the
+// digest of it (DET-8). It is guarded by the run's lock.
 type visible struct {
 	prompt *Tokenizable
-	// sets are those of the records, each at the place of its collection.
+	// sets are the sets of records, each at the index of its collection.
 	sets   [atTools]ordered.Set[string, Record]
 	tools  Registry
 	stash  stash.Kept
 	chains [len(collectionTable)]digest.Chain[Digest] // of the sets and the tools
 }
 
-// beginning is what a run begins with (RUN-7). The texts of the instructions and
-// the names of the tools are unique.
+// beginning makes what a run begins with (RUN-7). The texts of the instructions and the names of
+// the tools are unique.
 func beginning(prompt string, instructions []string, tree map[string]any, tools []*Tool) *visible {
 	v := &visible{prompt: NewTokenizable(prompt), stash: stash.Kept{Tree: stash.New(tree)}}
 	for _, text := range instructions {
 		v.sets[atInstructions].Add(text, NewTokenizable(text))
 	}
 	for _, tool := range tools {
-		v.tools.tools.Add(tool.Name(), tool) // nobody else has it yet
+		v.tools.tools.Add(tool.Name(), tool) // cannot clash: the registry is new and the names are unique
 	}
 	return v
 }
 
-// copyOf is what a dispatch begins with: its own copies of everything (DSP-9,
-// STA-6).
+// copyOf makes what a dispatch begins with: its own copies of everything (DSP-9, STA-6).
 func (v *visible) copyOf() *visible {
 	c := &visible{prompt: v.prompt, stash: v.stash.Copy()}
 	c.tools.tools.CopyFrom(&v.tools.tools)
@@ -44,7 +43,7 @@ func (v *visible) copyOf() *visible {
 	return c
 }
 
-// digest is the state's digest.
+// digest returns the digest of the state.
 func (v *visible) digest() Digest {
 	lists := digest.Begin(v.prompt.Digest())
 	for i := range v.sets {
@@ -54,9 +53,9 @@ func (v *visible) digest() Digest {
 	return lists.End(v.stash.Sum().Digest())
 }
 
-// StateDigest is the digests of all that is visible at one point of a run, in order
-// (DET-8), the lists as Collections has them. Whoever folds the crossings before it arrives
-// at the same one.
+// StateDigest holds the digests of everything that is visible at one point of a run (DET-8), with
+// the lists in the order of Collections. Folding the crossings up to that point gives the same
+// StateDigest.
 type StateDigest struct {
 	Prompt Digest
 	// Lists are the digests of the records of each collection.
@@ -65,8 +64,7 @@ type StateDigest struct {
 	Stash Digest
 }
 
-// Of is the list of a collection, to be read and to be set; nil where there is none of
-// the name.
+// Of returns the list of a collection, for reading and writing, or nil for an unknown name.
 func (s *StateDigest) Of(name CollectionName) *[]Digest {
 	if at := name.at(); at >= 0 {
 		return &s.Lists[at]
@@ -74,7 +72,7 @@ func (s *StateDigest) Of(name CollectionName) *[]Digest {
 	return nil
 }
 
-// Digest is the one digest that an observer is told.
+// Digest returns the one digest that a KindState crossing carries.
 func (s StateDigest) Digest() Digest {
 	lists := digest.Begin(s.Prompt)
 	for i, list := range s.Lists {
@@ -83,6 +81,5 @@ func (s StateDigest) Digest() Digest {
 	return lists.End(s.Stash)
 }
 
-// StashDigest is the digest of a stash's nested tree. An empty tree has the
-// zero Digest.
+// StashDigest returns the digest of a stash's nested tree. An empty tree has the zero Digest.
 func StashDigest(tree map[string]any) Digest { return stash.SumOf(tree).Digest() }

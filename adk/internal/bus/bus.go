@@ -1,6 +1,5 @@
-// Package bus brings events to listeners: a Bus is the list of them, which may change
-// while they are called, and a Relay keeps the order in which events are heard that
-// several goroutines emit.
+// Package bus delivers events to listeners. A Bus is a list of listeners that may change while they
+// are called. A Relay makes listeners hear the events that several goroutines emit in one order.
 package bus
 
 import (
@@ -9,24 +8,23 @@ import (
 	"sync/atomic"
 )
 
-// Bus is a list of listeners. Reading it takes a snapshot, so a listener may register
-// and unsubscribe while it runs. The zero Bus has none.
+// Bus is a list of listeners. Reading it takes a snapshot, so a listener may register and
+// unsubscribe others while it runs. The zero Bus is empty.
 type Bus[L any] struct {
 	mu      sync.Mutex
 	entries atomic.Pointer[[]*Entry[L]]
 }
 
-// Entry is one registration. The zero Entry hears each kind of event as often as it
-// comes.
+// Entry is one registration. The zero Entry takes every event.
 type Entry[L any] struct {
 	Listeners L
 
-	once  bool          // each kind is heard once
-	spent atomic.Uint64 // a bit for each kind that was heard
+	once  bool          // the entry takes only one event of each kind
+	spent atomic.Uint64 // a bit for each kind that a once entry has taken
 }
 
-// Takes reports whether the entry still hears events of a kind, which is below 64, and
-// for a once entry uses that up.
+// Takes reports whether the entry takes an event of a kind, which must be below 64. For a once
+// entry, only the first call for each kind returns true.
 func (e *Entry[L]) Takes(kind uint8) bool {
 	if !e.once {
 		return true
@@ -35,8 +33,8 @@ func (e *Entry[L]) Takes(kind uint8) bool {
 	return e.spent.Or(bit)&bit == 0
 }
 
-// Add registers listeners behind the others, with once for one event of each kind, and
-// gives what removes them again.
+// Add registers listeners after the others, with once for only one event of each kind. off removes
+// them again.
 func (b *Bus[L]) Add(listeners L, once bool) (off func()) {
 	added := &Entry[L]{Listeners: listeners, once: once}
 	b.replace(func(old []*Entry[L]) []*Entry[L] { return append(old, added) })
@@ -47,7 +45,7 @@ func (b *Bus[L]) Add(listeners L, once bool) (off func()) {
 	}
 }
 
-// replace puts an edited copy in the place of the list.
+// replace replaces the list by an edited copy.
 func (b *Bus[L]) replace(edit func([]*Entry[L]) []*Entry[L]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +53,7 @@ func (b *Bus[L]) replace(edit func([]*Entry[L]) []*Entry[L]) {
 	b.entries.Store(&fresh)
 }
 
-// All is the present list; it must not be changed.
+// All returns the current list; it must not be changed.
 func (b *Bus[L]) All() []*Entry[L] {
 	if list := b.entries.Load(); list != nil {
 		return *list

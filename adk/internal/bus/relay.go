@@ -2,11 +2,11 @@ package bus
 
 import "sync"
 
-// Relay lets one goroutine at a time emit the events of a stream, so that listeners hear
-// them in their order; those that come meanwhile wait here and are emitted by the one
-// that is at it. It is guarded by the lock that its methods are given, always the same.
-// Events are large and go by reference; nothing here calls what it is given, so that one
-// that need not wait stays on the stack.
+// Relay lets only one goroutine at a time emit the events of a stream, so that listeners hear them
+// in order. Events that other goroutines report meanwhile wait here, and the emitting goroutine
+// emits them too. A Relay is guarded by the lock that is passed to its methods, which must always
+// be the same one. Events are large, so they are passed by pointer; the Relay calls no function
+// with them, so an event that need not wait stays on the stack.
 type Relay[From, Event any] struct {
 	emitting bool
 	waiting  []pending[From, Event]
@@ -17,8 +17,9 @@ type pending[From, Event any] struct {
 	event Event
 }
 
-// UnlockToEmit releases mu, which is held, and reports whether the event is the caller's
-// to emit, and what Next gives after it. Otherwise somebody is at it.
+// UnlockToEmit releases mu, which must be held. If mine is true, the caller has to emit the event,
+// and then every event that Next returns. Otherwise another goroutine is emitting and will emit the
+// event.
 func (y *Relay[From, Event]) UnlockToEmit(mu *sync.Mutex, from From, event *Event) (mine bool) {
 	mine = !y.emitting
 	if mine {
@@ -30,8 +31,8 @@ func (y *Relay[From, Event]) UnlockToEmit(mu *sync.Mutex, from From, event *Even
 	return mine
 }
 
-// Next gives what came while the last event was emitted, and from whom; a nil event ends
-// the emitting. It takes mu.
+// Next returns the next event that was reported while the previous one was emitted, and from whom.
+// If event is nil, there is none, and the caller has finished emitting. Next locks mu.
 func (y *Relay[From, Event]) Next(mu *sync.Mutex) (from From, event *Event) {
 	mu.Lock()
 	if len(y.waiting) == 0 {

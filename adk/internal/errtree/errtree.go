@@ -1,12 +1,12 @@
-// Package errtree goes through what an error wraps, down every branch of it.
+// Package errtree walks the tree of errors that an error wraps.
 package errtree
 
 import "errors"
 
-// Every reports whether all that an error leads to is what is looked for. It asks decide of
-// the error, and of what that wraps until decide has decided; of errors that are joined all
-// have to be it. What wraps nothing, and is not decided on, is not. Nor is an error whose
-// own methods panic, as those of a nil pointer that came back as an error do.
+// Every reports whether an error is of the kind that decide looks for, in all of its branches. It
+// calls decide with the error and then with what that wraps, until decide has decided. Of errors
+// that are joined, all have to be of that kind. An error on which decide never decides is not of
+// that kind, nor is one whose own methods panic, such as a nil pointer returned as an error.
 func Every(err error, decide func(error) (ok, decided bool)) (ok bool) {
 	defer func() {
 		if recover() != nil {

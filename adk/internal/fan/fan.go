@@ -1,16 +1,15 @@
-// Package fan tells several observers one thing after the other, and goes on without one that
-// panics.
+// Package fan calls several observers one after the other, and drops one that panics.
 package fan
 
 import "sync/atomic"
 
-// One is one of several observers, dropped when it panics.
+// One is one of several observers. It is dropped when it panics.
 type One[O any] struct {
 	Observer O
 	dropped  atomic.Bool
 }
 
-// Tell has the observer told what it is called with, unless it was dropped.
+// Tell calls what with the observer, unless it was dropped.
 func (o *One[O]) Tell(what func(O)) {
 	if o.dropped.Load() {
 		return
@@ -23,13 +22,13 @@ func (o *One[O]) Tell(what func(O)) {
 	what(o.Observer)
 }
 
-// All are the observers, in the order in which they are told.
+// All is a list of observers, in the order in which they are called.
 type All[O any] []*One[O]
 
-// Add puts an observer behind the others.
+// Add appends an observer.
 func (a *All[O]) Add(observer O) { *a = append(*a, &One[O]{Observer: observer}) }
 
-// Each tells all of them.
+// Each calls what with each of them.
 func (a All[O]) Each(what func(O)) {
 	for _, o := range a {
 		o.Tell(what)

@@ -1,6 +1,6 @@
-// Package fields checks the fields that a value is made from, and gathers what is wrong
-// with them. It is asked field by field in the order they are declared, so that one error
-// names every bad field and always in the same order.
+// Package fields checks the fields that a value is made from, and collects what is wrong with them.
+// The caller checks field by field in the order of declaration, so that one error names every bad
+// field, and always in the same order.
 package fields
 
 import (
@@ -16,18 +16,18 @@ import (
 // Fault is what is wrong with a field. Its Message must never hold a payload (ERR-3).
 type Fault struct{ Path, Message string }
 
-// Check gathers the faults of a value. The zero Check has found none.
+// Check collects the faults of a value. The zero Check has found none.
 type Check struct{ faults []Fault }
 
-// Fault notes that a field is wrong: what it is and what would be right.
+// Fault records that a field is wrong. The message says what it is and what would be right.
 func (c *Check) Fault(field, format string, args ...any) {
 	c.faults = append(c.faults, Fault{Path: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// Faults are what was found, nil where nothing is wrong.
+// Faults returns what was found, or nil if nothing is wrong.
 func (c *Check) Faults() []Fault { return c.faults }
 
-// Required checks a text that must be there.
+// Required checks a text that must not be empty.
 func (c *Check) Required(field, text, want string) {
 	if text == "" {
 		c.Fault(field, "is missing, want %s", want)
@@ -43,8 +43,8 @@ func (c *Check) Optional(field, text string) {
 	}
 }
 
-// textFault says what is wrong with a text. One that is not valid UTF-8 is
-// refused: JSON cannot hold it, so a trace could not give it back.
+// textFault says what is wrong with a text, or returns "". A text that is not valid UTF-8 is
+// refused, because JSON cannot hold it and so a trace could not give it back.
 func textFault(text string) string {
 	if utf8.ValidString(text) {
 		return ""
@@ -60,7 +60,7 @@ func textFault(text string) string {
 	return fmt.Sprintf("is not valid UTF-8 from byte %d on, want valid UTF-8", at)
 }
 
-// OneOf checks a word of a closed list.
+// OneOf checks that word is one of the allowed ones.
 func OneOf[T ~string](c *Check, field string, word T, allowed ...T) {
 	if slices.Contains(allowed, word) {
 		return
@@ -77,7 +77,7 @@ func OneOf[T ~string](c *Check, field string, word T, allowed ...T) {
 	c.Fault(field, "is %.32q, want %s", string(word), want)
 }
 
-// RequiredScore checks a score that must be there and gives it.
+// RequiredScore checks a score that must not be nil, and returns it.
 func (c *Check) RequiredScore(field string, score *float64) float64 {
 	if score == nil {
 		c.Fault(field, "is missing, want a number within [0,1]")
@@ -97,8 +97,8 @@ func (c *Check) Score(field string, score *float64) {
 	}
 }
 
-// Moment checks a time that must be there and gives it as records keep times:
-// in UTC, without the reading of the monotonic clock.
+// Moment checks a time that must not be zero. It returns the time as records keep it: in UTC,
+// without the monotonic clock reading.
 func (c *Check) Moment(field string, t time.Time) time.Time {
 	if t.IsZero() {
 		c.Fault(field, "is missing, want a time")
@@ -120,7 +120,7 @@ func (c *Check) Moments(created, updated time.Time) (time.Time, time.Time) {
 	return created, updated
 }
 
-// MIMEType checks the name of a type of bytes, which must be there.
+// MIMEType checks a MIME type, which must not be empty.
 func (c *Check) MIMEType(field, text string) {
 	c.Required(field, text, "a MIME type such as image/png")
 	if text == "" {

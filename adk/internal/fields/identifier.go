@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// TextOrInteger gives a string, or an integer of any kind, as string or int64. The error
-// says what is wrong with anything else.
+// TextOrInteger converts a string type, or any integer type, to string or int64. For anything else
+// the error says what is wrong.
 func TextOrInteger(v any) (any, error) {
 	switch value := reflect.ValueOf(v); {
 	case v == nil:
@@ -30,7 +30,7 @@ func TextOrInteger(v any) (any, error) {
 	}
 }
 
-// readTextOrInteger reads what TextOrInteger gives from JSON.
+// readTextOrInteger reads the JSON that AppendTextOrInteger wrote.
 func readTextOrInteger(raw []byte) (any, error) {
 	var name string
 	var number int64
@@ -43,7 +43,7 @@ func readTextOrInteger(raw []byte) (any, error) {
 	return nil, errors.New("the identifier is neither a text nor an integer")
 }
 
-// AppendTextOrInteger appends the JSON of what TextOrInteger gives.
+// AppendTextOrInteger appends the JSON of a result of TextOrInteger.
 func AppendTextOrInteger(dst []byte, v any) []byte {
 	if number, ok := v.(int64); ok {
 		return strconv.AppendInt(dst, number, 10)
@@ -51,8 +51,8 @@ func AppendTextOrInteger(dst []byte, v any) []byte {
 	return canonical.AppendString(dst, v.(string))
 }
 
-// ReadIdentity reads the two sides of an identity from its JSON: an identifier, as
-// TextOrInteger gives it, and what a model reads.
+// ReadIdentity reads an identity from its JSON: the identifier, as TextOrInteger returns it, and
+// the representation.
 func ReadIdentity(data []byte) (identifier any, representation string, err error) {
 	var shape struct {
 		Identifier     json.RawMessage `json:"identifier"`

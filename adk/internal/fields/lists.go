@@ -2,14 +2,15 @@ package fields
 
 import "fmt"
 
-// FaultAt is Fault for an entry of a list; it spells the entry only for a fault.
+// FaultAt is Fault for an entry of a list. It formats the name of the entry only if there is a
+// fault.
 func (c *Check) FaultAt(field string, i int, format string, args ...any) {
 	c.Fault(fmt.Sprintf("%s[%d]", field, i), format, args...)
 }
 
-// EachOnce checks the entries of a list, of which no two may have one key. look gives
-// the key of an entry, or what is wrong with it. again is the message of the second one:
-// a format of the key, the field and the place of the first.
+// EachOnce checks the entries of a list, no two of which may have the same key. look returns the
+// key of an entry, or what is wrong with it. again is the message for a repeated key: a format of
+// the key, the field and the index of the first entry with that key.
 func EachOnce[T any](c *Check, field string, list []T, look func(T) (key, fault string), again string) {
 	first := map[string]int{}
 	for i, one := range list {
@@ -26,8 +27,8 @@ func EachOnce[T any](c *Check, field string, list []T, look func(T) (key, fault 
 	}
 }
 
-// Steps checks the entries of a pipeline: each has a name of its own, and something to
-// run. look gives the name, and reports whether there is nothing to run.
+// Steps checks the entries of a pipeline: each needs a unique name and a function. look returns the
+// name, and whether the function is missing.
 func Steps[T any](c *Check, field string, list []T, look func(T) (name string, missing bool)) {
 	seen := map[string]int{}
 	for i, one := range list {

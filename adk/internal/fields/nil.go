@@ -2,15 +2,15 @@ package fields
 
 import "reflect"
 
-// TypedNil refuses a non-nil interface that holds a nil pointer; a nil interface means
-// the default.
+// TypedNil refuses a non-nil interface that holds a nil pointer. A nil interface is accepted; it
+// means the default.
 func (c *Check) TypedNil(field string, value any) {
 	if value != nil && IsNil(reflect.ValueOf(value)) {
 		c.Fault(field, "is a nil %T", value)
 	}
 }
 
-// NoneNil checks that each field of a struct holds something.
+// NoneNil checks that no field of a struct is nil.
 func (c *Check) NoneNil(field string, value any, want string) {
 	v := reflect.ValueOf(value)
 	for i := range v.NumField() {

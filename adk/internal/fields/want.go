@@ -8,34 +8,35 @@ import (
 	"github.com/adkreplay/adkreplay/internal/stash"
 )
 
-// Want notes a fault unless ok: what is wrong and what would be right, without a value.
+// Want records a fault unless ok. message says what is wrong and what would be right, without a
+// value.
 func (c *Check) Want(ok bool, field, message string) {
 	if !ok {
 		c.Fault(field, "%s", message)
 	}
 }
 
-// Failed notes what could not be done with a field, in a format of the error; nil is no fault.
+// Failed records a fault if err is not nil; format formats err.
 func (c *Check) Failed(field, format string, err error) {
 	if err != nil {
 		c.Fault(field, format, err)
 	}
 }
 
-// Plain checks that a value is plain data, and names the places where not.
+// Plain checks that a value is plain data. The fault names the places that are not.
 func (c *Check) Plain(field string, v any) {
 	if fault := plain.Fault(v); fault != "" {
 		c.Fault(field, "%s, want plain data", fault)
 	}
 }
 
-// Tree checks a nested tree that a stash begins with.
+// Tree checks the nested tree with which a stash begins.
 func (c *Check) Tree(field string, tree map[string]any) {
 	c.Failed(field, "is no tree: %s", stash.Check(tree))
 }
 
-// Object checks arguments that are no *Arguments of package adk, which its message names too:
-// an object, or the JSON text of one. It gives them as pure JSON data of their own.
+// Object checks arguments: an object, or the JSON text of one. It returns them as JSON data that
+// the caller owns. The caller handles *Arguments of package adk itself; the message names them too.
 func (c *Check) Object(field string, args any) map[string]any {
 	switch args := args.(type) {
 	case nil:
@@ -79,7 +80,7 @@ func (c *Check) Instructions(field string, texts []string) {
 		"is the text of %[2]s[%[3]d] again: each text once")
 }
 
-// InstructionFault says what is wrong with the text of a standing instruction.
+// InstructionFault says what is wrong with the text of a standing instruction, or returns "".
 func InstructionFault(text string) string {
 	if text == "" {
 		return "is empty"

@@ -1,5 +1,4 @@
-// Package handed has contexts that carry the handle of whom they were handed to, and
-// contexts from which it is hidden.
+// Package handed makes contexts that carry the handle of a seam call, and contexts that hide it.
 package handed
 
 import (
@@ -8,20 +7,20 @@ import (
 	"time"
 )
 
-// Context is the context beneath it, and a handle. What Done gives is the lower one's own,
-// so that contexts made from this one need no goroutine to follow it.
+// Context is a context with a handle. Done returns the channel of the context beneath, so that
+// contexts derived from this one need no goroutine to follow it.
 type Context struct {
 	context.Context
-	// Handle is what In gives; its text names the context.
+	// Handle is what In returns; its text names the context.
 	Handle fmt.Stringer
 
-	// ends is the nearest context beneath that may end by itself. Agents call agents, each
-	// with a context above its caller's: to ask each of them in turn whether it has ended
-	// would take as long as the square of how deep they are.
+	// ends is the nearest context beneath that is not a *Context, and so may end by itself. Agents
+	// call agents, each with a context above its caller's. Asking every one of n nested contexts in
+	// turn whether it has ended would take time in n² in total.
 	ends context.Context
 }
 
-// Over is a context over the one beneath, with a handle.
+// Over makes a context with a handle over the one beneath.
 func Over(beneath context.Context, handle fmt.Stringer) Context {
 	ends := beneath
 	if inner, ok := beneath.(*Context); ok {
@@ -30,19 +29,19 @@ func Over(beneath context.Context, handle fmt.Stringer) Context {
 	return Context{Context: beneath, Handle: handle, ends: ends}
 }
 
-// Deadline is the lower context's.
+// Deadline returns that of the context beneath.
 func (c *Context) Deadline() (deadline time.Time, ok bool) { return c.ends.Deadline() }
 
-// Done is the lower context's.
+// Done returns that of the context beneath.
 func (c *Context) Done() <-chan struct{} { return c.ends.Done() }
 
-// Err is the lower context's.
+// Err returns that of the context beneath.
 func (c *Context) Err() error { return c.ends.Err() }
 
-// key is what a context is asked for its handle with.
+// key is the key of the handle.
 type key struct{}
 
-// Value is the handle for who asks for it, and else the lower context's.
+// Value returns the handle for its key, and otherwise the value of the context beneath.
 func (c *Context) Value(asked any) any {
 	if asked == (key{}) {
 		return c.Handle
@@ -50,15 +49,14 @@ func (c *Context) Value(asked any) any {
 	return c.Context.Value(asked)
 }
 
-// String names the context as those of package context do. Printing it by reflection
-// would read what other goroutines write.
+// String names the context in the way of package context. Printing it by reflection instead would
+// race with other goroutines.
 func (c *Context) String() string { return name(c.Context) + ".WithSeam(" + c.Handle.String() + ")" }
 
-// GoString is String, for the verb that asks for it.
+// GoString is String, for the verb %#v.
 func (c *Context) GoString() string { return c.String() }
 
-// In is the handle that a context carries, of the type that it has; the zero value where
-// it carries none.
+// In returns the handle that a context carries, if it is an H, and otherwise the zero H.
 func In[H any](ctx context.Context) H {
 	h, _ := ctx.Value(key{}).(H)
 	return h
@@ -67,7 +65,7 @@ func In[H any](ctx context.Context) H {
 // bare hides the handle.
 type bare struct{ context.Context }
 
-// Without is ctx, whose handle nobody finds.
+// Without returns ctx with its handle hidden.
 func Without(ctx context.Context) context.Context {
 	if ctx.Value(key{}) == nil {
 		return ctx
@@ -85,10 +83,10 @@ func (b bare) Value(asked any) any {
 	return b.Context.Value(asked)
 }
 
-// hidden is what a context is asked with whether its handle is.
+// hidden is the key that tells whether the handle was hidden.
 type hidden struct{}
 
-// IsHidden reports whether the handle of a context, or of one beneath it, was hidden.
+// IsHidden reports whether the handle of ctx was hidden by Without.
 func IsHidden(ctx context.Context) bool { return ctx.Value(hidden{}) != nil }
 
 func (b bare) String() string { return name(b.Context) + ".WithoutSeam" }

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// What JSON5 has beyond JSON: comments, more white space, keys without quotes,
+// This file reads what JSON5 has beyond JSON: comments, more white space, keys without quotes,
 // single quotes, more escapes and more numbers.
 
-// looseSpace takes one more kind of white space, or a comment.
+// looseSpace takes one more kind of white space, or a comment. It reports whether there was one.
 func (r *reader) looseSpace() bool {
 	rest := r.text[r.at:]
 	switch {
@@ -80,12 +80,12 @@ func beginsName(c rune) bool {
 	return c == '$' || c == '_' || unicode.In(c, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Lm, unicode.Lo, unicode.Nl)
 }
 
-// inName reports whether a letter may stand in a name behind its first.
+// inName reports whether a character may occur in a name after its first.
 func inName(c rune) bool {
 	return beginsName(c) || c == '\u200C' || c == '\u200D' || unicode.In(c, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc)
 }
 
-// looseEscape takes what stands behind a backslash and is no escape of JSON.
+// looseEscape takes what follows a backslash and is not an escape of JSON.
 func (r *reader) looseEscape(text *strings.Builder) {
 	c, size := utf8.DecodeRuneInString(r.text[r.at:])
 	if size == 0 {
@@ -105,7 +105,7 @@ func (r *reader) looseEscape(text *strings.Builder) {
 		text.WriteByte(0)
 	case 'x':
 		text.WriteRune(r.hex(2))
-	case '\r': // a line that goes on
+	case '\r': // a line continuation
 		r.take('\n')
 	case '\n', '\u2028', '\u2029':
 	default:
@@ -144,8 +144,7 @@ func (r *reader) looseNumber() any {
 	return NumberOf(strictNumber(r.text[start:r.at]))
 }
 
-// strictNumber is a number of JSON5 in JSON's form: with digits on both sides of
-// its point.
+// strictNumber converts a number of JSON5 to JSON's form, with digits on both sides of its point.
 func strictNumber(text string) string {
 	text, negative := strings.CutPrefix(text, "-")
 	if strings.HasPrefix(text, ".") {
@@ -160,8 +159,8 @@ func strictNumber(text string) string {
 	return text
 }
 
-// mostHex is how many digits a hexadecimal number has at most: more would cost time
-// beyond their number.
+// mostHex is how many digits a hexadecimal number may have. Converting more would take more than
+// linear time.
 const mostHex = 256
 
 func (r *reader) hexNumber(negative bool) any {

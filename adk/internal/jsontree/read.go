@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says where a text is not what was to be read. It holds no piece of
-// the text but the character at that place.
+// SyntaxError says where a text violates the syntax. Of the text it holds only the character at
+// that place.
 type SyntaxError struct {
 	// Line and Column count from 1, the column in characters.
 	Line, Column int
@@ -22,26 +22,25 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.What)
 }
 
-// Parse reads a text that is one value of strict JSON (RFC 8259) and nothing else,
-// nested at most maxDepth deep. The text must be valid UTF-8. Of a repeated key the
-// last value counts, at the first one's place; half of a surrogate pair is U+FFFD.
-// The error is a *SyntaxError.
+// Parse reads a text that is one value of strict JSON (RFC 8259) and nothing else, nested at most
+// maxDepth deep. The text must be valid UTF-8. If a key is repeated, its last value counts, at the
+// place of the first. Half of a surrogate pair becomes U+FFFD. The error is a *SyntaxError.
 func Parse(text string, maxDepth int) (any, error) {
 	return (&reader{text: text, maxDepth: maxDepth}).whole()
 }
 
-// Check gives the error that Parse would have, and makes nothing of the text.
+// Check returns the error that Parse would return, without making a value.
 func Check(text string, maxDepth int) error {
 	_, err := (&reader{text: text, maxDepth: maxDepth, blind: true}).whole()
 	return err
 }
 
-// Unquote is what a string of strict JSON stands for, given with its quotes; it must be
-// one. Without escapes it is a piece of the text.
+// Unquote returns what a string of strict JSON stands for. The argument is the string with its
+// quotes and must be valid. The result shares the memory of the argument if there are no escapes.
 func Unquote(quoted string) string { return (&reader{text: quoted}).quoted() }
 
-// reader goes through a text once. It stops by panicking with a *SyntaxError, which
-// whole turns into an error: every step would else have to hand it on.
+// reader reads a text once. It stops by panicking with a *SyntaxError, which whole turns into an
+// error; otherwise every step would have to pass an error on.
 type reader struct {
 	text     string
 	at       int
@@ -49,7 +48,7 @@ type reader struct {
 	maxDepth int
 	loose    bool     // JSON5
 	blind    bool     // no value is made
-	strict   *rewrite // where it is written as strict JSON, if anywhere
+	strict   *rewrite // receives the text as strict JSON; nil for none
 }
 
 func (r *reader) whole() (value any, err error) {
@@ -73,7 +72,7 @@ func (r *reader) whole() (value any, err error) {
 	return value, nil
 }
 
-// fail stops at the place where the reader is.
+// fail stops with an error at the reader's place.
 func (r *reader) fail(format string, args ...any) {
 	before := r.text[:min(r.at, len(r.text))]
 	line := strings.Count(before, "\n") + 1
@@ -89,7 +88,8 @@ func (r *reader) unexpected(want string) {
 	r.fail("found %q, want %s", c, want)
 }
 
-// peek is the byte at the place, 0 at the end. A NUL in the text fits no rule either.
+// peek returns the byte at the reader's place, or 0 at the end. A NUL in the text matches no rule
+// either.
 func (r *reader) peek() byte {
 	if r.at < len(r.text) {
 		return r.text[r.at]
@@ -126,7 +126,7 @@ func (r *reader) value() any {
 		return r.nested(r.list)
 	case c == '"', c == '\'' && r.loose:
 		text := r.quoted()
-		if r.blind { // an interface would take memory
+		if r.blind { // boxing the text would allocate
 			r.strict.text(text)
 			return nil
 		}
@@ -146,7 +146,7 @@ func (r *reader) value() any {
 	return nil
 }
 
-// word takes a name that stands alone.
+// word takes a name if it is not the beginning of a longer one.
 func (r *reader) word(name string) bool {
 	if !strings.HasPrefix(r.text[r.at:], name) {
 		return false
@@ -218,7 +218,7 @@ func (r *reader) object() any {
 	return o
 }
 
-// more stands behind a comma, which JSON5 may end with.
+// more reads what follows a comma; JSON5 allows a comma at the end.
 func (r *reader) more(end byte, want string) {
 	if r.space(); r.peek() != end {
 		r.strict.sign(',')
@@ -238,7 +238,7 @@ func (r *reader) key() string {
 	return ""
 }
 
-// quoted takes a string. One without escapes is a piece of the text.
+// quoted takes a string. Without escapes it shares the memory of the text.
 func (r *reader) quoted() string {
 	quote := r.peek()
 	r.at++
@@ -263,7 +263,7 @@ func (r *reader) quoted() string {
 	return ""
 }
 
-// escaped goes on with a string that has escapes.
+// escaped continues a string that has escapes.
 func (r *reader) escaped(quote byte, start int) string {
 	var text strings.Builder
 	text.WriteString(r.text[start:r.at])
@@ -309,7 +309,7 @@ func (r *reader) escape(text *strings.Builder) {
 	r.looseEscape(text)
 }
 
-// skipEscape is escape where nobody wants the text.
+// skipEscape is escape if the text is not needed.
 func (r *reader) skipEscape() {
 	if r.take('u') {
 		r.unicode()
@@ -321,7 +321,7 @@ func (r *reader) skipEscape() {
 	r.at++
 }
 
-// unicode takes the digits of a \u escape, and of the next one where both make a
+// unicode takes the digits of a \u escape, and the next \u escape too if both form a surrogate
 // pair.
 func (r *reader) unicode() rune {
 	unit := r.hex(4)

@@ -7,12 +7,12 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// Strict is a text of JSON5 (json5.org) in strict JSON, without the white space between values.
-// The numbers that JSON lacks keep their words: NaN, Infinity and -Infinity. The error is that
-// of Parse.
+// Strict converts a text of JSON5 (json5.org) to strict JSON, without the white space between
+// values. The numbers that JSON lacks keep their words: NaN, Infinity and -Infinity. The error is
+// that of Parse.
 func Strict(text string, maxDepth int) (string, error) {
 	w := &rewrite{}
-	for range 2 { // to count, and then to write into what is long enough
+	for range 2 { // first to count, then to write into a slice of that length
 		w.out, w.size = make([]byte, 0, w.size), 0
 		if _, err := (&reader{text: text, maxDepth: maxDepth, loose: true, blind: true, strict: w}).whole(); err != nil {
 			return "", err
@@ -21,14 +21,14 @@ func Strict(text string, maxDepth int) (string, error) {
 	return AsText(w.out), nil
 }
 
-// AsText are bytes as a text, without a copy: nobody may change them any more.
+// AsText returns bytes as a string without copying them; they must not be changed any more.
 func AsText(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
-// rewrite is what Strict writes. A nil one takes nothing.
+// rewrite collects what Strict writes. A nil rewrite ignores everything.
 type rewrite struct {
 	out     []byte
-	size    int    // of all, also of what out has no room for
-	scratch []byte // a scalar
+	size    int    // of everything, including what did not fit into out
+	scratch []byte // for one scalar
 }
 
 func (w *rewrite) put(piece []byte) {
@@ -50,7 +50,7 @@ func (w *rewrite) text(text string) {
 	}
 }
 
-// value writes a scalar that is no text, and gives it back.
+// value writes a scalar that is not a string, and returns it.
 func (w *rewrite) value(v any) any {
 	if w == nil {
 		return v
@@ -73,8 +73,8 @@ func wordOf(f float64) string {
 	return "NaN"
 }
 
-// Scalar is the value of a text that is no list and no object, in strict JSON with the
-// words of Strict; it must be one.
+// Scalar returns the value of a text that is a scalar in strict JSON, including the words of
+// Strict. The text must be valid.
 func Scalar(text string) any {
 	switch text[0] {
 	case '"':

@@ -1,10 +1,9 @@
-// Package jsontree holds JSON as trees that remember what the standard library
-// forgets: the order of an object's keys, and the digits of a number that no
-// float64 holds. It reads strict JSON and JSON5, and writes as ECMAScript does.
+// Package jsontree holds JSON as trees that keep what the standard library loses: the order of an
+// object's keys, and the digits of a number that no float64 holds. It reads strict JSON and JSON5,
+// and writes as ECMAScript does.
 //
-// A value is one of nil, bool, float64, Digits, string, []any and *Object. Trees
-// are read and not changed, but for objects that are still being made with
-// [Object.Set].
+// A value is one of nil, bool, float64, Digits, string, []any and *Object. Trees must not be
+// changed, except for objects that are still being built with [Object.Set].
 package jsontree
 
 import (
@@ -20,13 +19,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// Digits is a number, as it was written, that no float64 holds exactly:
-// 9007199254740993, or 0.1 with thirty digits more.
+// Digits is a number, as it was written, that no float64 holds exactly, such as 9007199254740993,
+// or 0.1 followed by thirty more digits.
 type Digits string
 
-// Float is the nearest float64; an infinity where the number is beyond.
+// Float returns the nearest float64, which is an infinity if the number is too large.
 func (d Digits) Float() float64 {
-	f, _ := strconv.ParseFloat(string(d), 64) // what cannot be parsed is beyond
+	f, _ := strconv.ParseFloat(string(d), 64) // it fails only for a number out of range
 	return f
 }
 
@@ -39,13 +38,13 @@ type Member struct {
 // Object is a JSON object in the order of its keys. The zero Object is empty.
 type Object struct {
 	members []Member
-	index   map[string]int // made when there are many
+	index   map[string]int // made when there are many members
 }
 
-// indexedFrom is the number of members from which on a map finds them quicker.
+// indexedFrom is the number of members from which on a map finds a member faster than a search.
 const indexedFrom = 9
 
-// NewObject makes an object of the members, as by Set.
+// NewObject makes an object from the members, in the way of Set.
 func NewObject(members ...Member) *Object {
 	o := &Object{}
 	for _, m := range members {
@@ -54,10 +53,10 @@ func NewObject(members ...Member) *Object {
 	return o
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (o *Object) Len() int { return len(o.members) }
 
-// Get gives the value of a key and whether there is one.
+// Get returns the value of a key, and whether there is one.
 func (o *Object) Get(name string) (any, bool) {
 	if at := o.find(name); at >= 0 {
 		return o.members[at].Value, true
@@ -65,7 +64,7 @@ func (o *Object) Get(name string) (any, bool) {
 	return nil, false
 }
 
-// Set gives a key its value: at the end, or in the place that the key has.
+// Set sets the value of a key. A new key is added at the end; an existing one keeps its place.
 func (o *Object) Set(name string, value any) {
 	if at := o.find(name); at >= 0 {
 		o.members[at].Value = value
@@ -92,7 +91,7 @@ func (o *Object) find(name string) int {
 	return slices.IndexFunc(o.members, func(m Member) bool { return m.Name == name })
 }
 
-// All are the keys and values in order.
+// All iterates over the keys and values in order.
 func (o *Object) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, m := range o.members {
@@ -103,7 +102,7 @@ func (o *Object) All() iter.Seq2[string, any] {
 	}
 }
 
-// Keys are the keys in order.
+// Keys returns the keys in order.
 func (o *Object) Keys() []string {
 	keys := make([]string, len(o.members))
 	for i, m := range o.members {
@@ -112,10 +111,9 @@ func (o *Object) Keys() []string {
 	return keys
 }
 
-// Plain is the value as a tree of this package, where v is JSON data in the
-// types that Go has for it: maps become objects with sorted keys, a number a
-// float64, or its Digits where that is not its worth. A value of any other type is
-// refused (ok is false).
+// Plain converts JSON data in Go's usual types to a tree of this package. Maps become objects with
+// sorted keys. A number becomes a float64, or Digits if no float64 holds it. ok is false if v
+// contains a value of any other type.
 func Plain(v any) (value any, ok bool) {
 	switch v := v.(type) {
 	case nil, bool, float64, Digits, string, *Object:
@@ -144,9 +142,9 @@ func Plain(v any) (value any, ok bool) {
 	return nil, false
 }
 
-// integer is a whole number as it is read of JSON.
+// integer converts a whole number to what reading it from JSON would give.
 func integer(n int64) any {
-	const all = 1 << 53 // up to it a float64 holds them
+	const all = 1 << 53 // up to here a float64 holds every integer
 	if -all <= n && n <= all {
 		return float64(n)
 	}
@@ -165,7 +163,7 @@ func plainObject(m map[string]any) (any, bool) {
 	return o, true
 }
 
-// Number is the float64 nearest to a number, and whether v is one.
+// Number returns the float64 nearest to a number, and whether v is one.
 func Number(v any) (f float64, ok bool) {
 	switch v := v.(type) {
 	case float64:
@@ -176,8 +174,8 @@ func Number(v any) (f float64, ok bool) {
 	return 0, false
 }
 
-// Equal reports whether two values are the same JSON: objects whatever the order
-// of their keys, numbers by their worth and to the last digit.
+// Equal reports whether two values are the same JSON: objects in whatever order of their keys, and
+// numbers by their exact numerical value.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case float64, Digits:
@@ -190,7 +188,7 @@ func Equal(a, b any) bool {
 		return ok && equalObjects(a, object)
 	}
 	switch b.(type) {
-	case []any, *Object: // which cannot be compared with ==, or mean another thing by it
+	case []any, *Object: // a slice cannot be compared with ==, and a pointer would compare identity
 		return false
 	}
 	return a == b
@@ -217,8 +215,8 @@ func equalObjects(a, b *Object) bool {
 	return true
 }
 
-// CompareNumbers orders two numbers of a tree by their worth, as cmp.Compare does.
-// A float64 stands for the decimal that ECMAScript writes for it.
+// CompareNumbers compares two numbers of a tree by their numerical value, as cmp.Compare does. A
+// float64 stands for the decimal that ECMAScript writes for it.
 func CompareNumbers(a, b any) int {
 	x, _ := Number(a)
 	y, _ := Number(b)
@@ -246,8 +244,8 @@ func compareFloats(x, y float64) int {
 	return 1
 }
 
-// decimal is a number by its digits: ±0.digits × 10^exponent, without zeros at
-// either end; no digits are zero.
+// decimal is a number in decimal: ±0.digits × 10^exponent, without zeros at either end of the
+// digits. Zero has no digits.
 type decimal struct {
 	negative bool
 	digits   string
@@ -264,7 +262,7 @@ func decimalOf(number any) decimal {
 	return decimal{}
 }
 
-// decimalText reads a number in one of the forms that JSON, JSON5 or strconv have.
+// decimalText parses a number in one of the forms of JSON, JSON5 or strconv.
 func decimalText(text string) (d decimal) {
 	text, d.negative = strings.CutPrefix(text, "-")
 	text = strings.TrimPrefix(text, "+")
@@ -286,8 +284,8 @@ func decimalText(text string) (d decimal) {
 	return d
 }
 
-// mostExponent is further from zero than any text of ours has digits to make up
-// for: what lies beyond compares as it does.
+// mostExponent is the largest exponent that is kept. No text is so long that its digits could make
+// up for it, so clamping larger exponents does not change a comparison.
 const mostExponent = 1 << 40
 
 func exponentOf(text string) int64 {
@@ -324,8 +322,8 @@ func (d decimal) compare(other decimal) int {
 	return size
 }
 
-// NumberOf is the number that a text in JSON's form stands for: a float64 where
-// that holds it, and Digits where not.
+// NumberOf returns the number that a text in JSON's form stands for: a float64 if that holds it,
+// and Digits otherwise.
 func NumberOf(text string) any {
 	f, err := strconv.ParseFloat(text, 64)
 	if err == nil && (len(text) <= 15 && !strings.ContainsAny(text, "eE") || decimalText(text) == decimalOf(f)) {
@@ -334,11 +332,11 @@ func NumberOf(text string) any {
 	return Digits(text)
 }
 
-// jsonNumber is how JSON writes a number.
+// jsonNumber matches a number as JSON writes it.
 var jsonNumber = regexp.MustCompile(`\A-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\z`)
 
-// ReadNumber is NumberOf of a text from elsewhere; ok is false where JSON writes no number
-// so.
+// ReadNumber is NumberOf for a text from elsewhere. ok is false if the text is not a number in
+// JSON's form.
 func ReadNumber(text string) (number any, ok bool) {
 	if !jsonNumber.MatchString(text) {
 		return nil, false
@@ -346,7 +344,7 @@ func ReadNumber(text string) (number any, ok bool) {
 	return NumberOf(text), true
 }
 
-// Key is a text that two values share exactly when they are Equal.
+// Key returns a text that is the same for two values exactly if they are Equal.
 func Key(v any) string { return string(appendKey(nil, v)) }
 
 func appendKey(dst []byte, v any) []byte {

@@ -9,26 +9,26 @@ import (
 	"github.com/adkreplay/adkreplay/internal/canonical"
 )
 
-// Append appends a value on one line, as JSON.stringify writes it. It panics for
-// what is no value of a tree.
+// Append appends a value on one line, as JSON.stringify writes it. It panics if v is not a value of
+// a tree.
 func Append(dst []byte, v any) []byte { return writer{most: math.MaxInt}.value(dst, v, 0) }
 
-// AppendIndent appends a value over several lines, each level set off by indent
-// blanks; 0 writes it on one line, as JSON.stringify does.
+// AppendIndent appends a value over several lines, indenting each level by indent blanks; 0 writes
+// it on one line, as JSON.stringify does.
 func AppendIndent(dst []byte, v any, indent int) []byte {
 	return AppendIndentUpTo(dst, v, indent, math.MaxInt)
 }
 
-// AppendIndentUpTo is AppendIndent that gives up soon after dst is longer than most: what it
-// gives then is too long, and no whole value.
+// AppendIndentUpTo is AppendIndent, but gives up soon after dst is longer than most. The result is
+// then longer than most, and not a whole value.
 func AppendIndentUpTo(dst []byte, v any, indent, most int) []byte {
 	return writer{strings.Repeat(" ", indent), most}.value(dst, v, 0)
 }
 
-// Text is the value on one line.
+// Text returns the value on one line.
 func Text(v any) string { return string(Append(nil, v)) }
 
-// Bare is the text that a value is, and of any other one its JSON on one line.
+// Bare returns a string as it is, and the JSON of any other value on one line.
 func Bare(v any) string {
 	if text, ok := v.(string); ok {
 		return text
@@ -36,11 +36,11 @@ func Bare(v any) string {
 	return Text(v)
 }
 
-// Indented is the value with two blanks a level.
+// Indented returns the value over several lines, with two blanks per level.
 func Indented(v any) string { return string(AppendIndent(nil, v, 2)) }
 
-// writer writes values with an indent a level; without one, on a line. It gives up behind so
-// many bytes.
+// writer writes values with an indent per level, or on one line if the indent is empty. It gives up
+// after most bytes.
 type writer struct {
 	indent string
 	most   int
@@ -98,7 +98,7 @@ func (w writer) object(dst []byte, o *Object, depth int) []byte {
 	return append(w.line(dst, depth), '}')
 }
 
-// line begins a line at a depth, where there are lines.
+// line begins a line at a depth, unless everything is on one line.
 func (w writer) line(dst []byte, depth int) []byte {
 	if w.indent == "" {
 		return dst

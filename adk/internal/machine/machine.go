@@ -1,4 +1,4 @@
-// Package machine is where time and ids come from when nobody says otherwise.
+// Package machine is the default source of time and ids.
 package machine
 
 import (
@@ -11,7 +11,7 @@ import (
 // Clock is the machine's clock.
 type Clock struct{}
 
-// Now is the present.
+// Now returns the present time.
 func (Clock) Now() time.Time { return time.Now() }
 
 // AfterFunc is time.AfterFunc.
@@ -22,7 +22,7 @@ func (Clock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
 // UUIDs makes ids.
 type UUIDs struct{}
 
-// NewID makes a UUID version 7. It takes time and sequence from the library, which under
-// a lock never gives the same pair twice. The random bits come from here, as the library's
-// source of them is the host program's to exchange.
+// NewID makes a UUID version 7. The library provides time and sequence; it holds a lock, so that no
+// two UUIDs have the same pair. The random bits are read from crypto/rand directly, because the
+// host program could replace the library's source of them.
 func (UUIDs) NewID() string { return uuid.Must(uuid.NewV7FromReader(rand.Reader)).String() }

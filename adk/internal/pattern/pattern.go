@@ -1,6 +1,7 @@
-// Package pattern compiles regular expressions of RE2 that a model or a document wrote. A
-// program of package regexp goes through a text in linear time, but for each character it
-// may look at every one of its instructions, and a short expression can have millions.
+// Package pattern compiles regular expressions (RE2) that a model or a document wrote, and bounds
+// their cost. Package regexp matches a text in linear time, but for each character it may visit
+// every instruction of the compiled program, and a short expression can have millions of
+// instructions.
 package pattern
 
 import (
@@ -15,12 +16,12 @@ const (
 	maxInstructions = 10_000
 )
 
-// MaxSteps is how much an expression may cost in one text: its Size for each byte. That is
-// some seconds.
+// MaxSteps is how much matching one text may cost: the expression's Size times the text's bytes. It
+// corresponds to some seconds.
 const MaxSteps = 1_000_000_000
 
-// Compile is regexp.Compile for expressions of a bounded length and size; size is about how
-// many instructions the program has.
+// Compile is regexp.Compile for expressions of a bounded length and size. size is roughly the
+// number of instructions of the program.
 func Compile(expr string) (re *regexp.Regexp, size int, err error) {
 	if len(expr) > maxLength {
 		return nil, 0, fmt.Errorf("the expression has %d bytes, want at most %d", len(expr), maxLength)
@@ -36,10 +37,10 @@ func Compile(expr string) (re *regexp.Regexp, size int, err error) {
 	return re, size, err
 }
 
-// Size is the size of an expression that was compiled elsewhere.
+// Size returns the size of an expression that was compiled elsewhere.
 func Size(re *regexp.Regexp) int {
 	parsed, err := syntax.Parse(re.String(), syntax.Perl)
-	if err != nil { // only POSIX has what is repeated twice
+	if err != nil { // only POSIX syntax allows a repetition of a repetition
 		parsed, err = syntax.Parse(re.String(), syntax.POSIX)
 	}
 	if err != nil {
@@ -48,9 +49,9 @@ func Size(re *regexp.Regexp) int {
 	return sizeOf(parsed)
 }
 
-// sizeOf counts without writing repetitions out, which is what takes the memory.
+// sizeOf computes the size without expanding repetitions, because that is what takes memory.
 func sizeOf(re *syntax.Regexp) int {
-	const ranges = 32 // of a class, for the price of an instruction
+	const ranges = 32 // this many entries of a character class count as one instruction
 	size := 1 + len(re.Rune)
 	if re.Op == syntax.OpCharClass {
 		size = 1 + len(re.Rune)/ranges

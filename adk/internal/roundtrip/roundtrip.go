@@ -1,5 +1,5 @@
-// Package roundtrip says of a Go type whether JSON holds its values, and whether it
-// gives them back: whether what encoding/json writes of one is read again as an equal one.
+// Package roundtrip decides for a Go type whether JSON can hold its values, and whether JSON gives
+// them back: whether encoding/json reads what it wrote of a value as an equal value.
 package roundtrip
 
 import (
@@ -11,18 +11,18 @@ import (
 	"sync"
 )
 
-// Fault says why JSON does not give values of a type back, naming the member, as in
-// "choices[].logProbs is a channel"; it is empty where it does. What it goes by is
-// the type alone, and so it answers alike for all values: a float may still be no
-// number, and what an any holds comes back as JSON's own kinds.
+// Fault says why JSON does not give the values of a type back, naming the member, as in
+// "choices[].logProbs is a channel". It returns "" if JSON does. It looks only at the type, so the
+// answer is the same for all values: a float may still be NaN, and what an any holds comes back as
+// one of JSON's own types.
 func Fault(t reflect.Type) string { return faultOf(question{t, true}) }
 
-// Unheld says why JSON does not hold all of the values of a type, as Fault does. Nobody
-// reads them again: what writes itself, and a value behind an interface, is held.
+// Unheld says why JSON cannot hold all values of a type, in the same form as Fault. The values are
+// not read back, so a type that only marshals itself is held, and so is a value in an interface.
 func Unheld(t reflect.Type) string { return faultOf(question{t, false}) }
 
-// FaultOfAsk says what is wrong with the types of a request, which is held, and of its
-// answer, which is given back; it is empty where nothing is.
+// FaultOfAsk says what is wrong with the types of a request, which must be held, and of its answer,
+// which must be given back. It returns "" if nothing is.
 func FaultOfAsk(asked, answered reflect.Type) string {
 	var all []string
 	if fault := Unheld(asked); fault != "" {
@@ -34,8 +34,8 @@ func FaultOfAsk(asked, answered reflect.Type) string {
 	return strings.Join(all, "; ")
 }
 
-// question is what is asked of a type: whether JSON gives its values back or, if not,
-// whether it holds them.
+// question is a type and what is asked of it: whether JSON gives its values back or, if back is
+// false, whether JSON holds them.
 type question struct {
 	of   reflect.Type
 	back bool
@@ -51,16 +51,16 @@ func faultOf(q question) string {
 	return fault
 }
 
-// faults are the answers: a program has few types, and asks often.
+// faults caches the answers: a program has few types, and asks often.
 var faults sync.Map
 
-// walk goes through a type once.
+// walk visits each type once.
 type walk struct {
 	back bool
 	seen map[reflect.Type]bool
 }
 
-// fault is what is wrong at a path with a type, or below it.
+// fault returns what is wrong with the type at a path, or with a type below it.
 func (w *walk) fault(t reflect.Type, path string) string {
 	if t == nil {
 		return says(path, "has no type")
@@ -137,7 +137,7 @@ var (
 	textReader = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// hasForm reports whether values of the type write and read themselves.
+// hasForm reports whether values of the type marshal and unmarshal themselves.
 func hasForm(t reflect.Type) (writes, reads bool) {
 	p := reflect.PointerTo(t)
 	writes = t.Implements(jsonWriter) || t.Implements(textWriter)

@@ -5,12 +5,12 @@ import (
 	"reflect"
 )
 
-// readsSample reports whether a type that only writes its JSON itself does so in the form
-// that encoding/json reads: many types leave members out that way, or keep an older
-// spelling. What a sample with every member set comes back as decides.
+// readsSample reports whether a type that marshals itself, but does not unmarshal itself, writes
+// JSON that encoding/json reads back. Many types have such a method to leave members out or to keep
+// an older spelling. readsSample decides by a sample with every member set.
 func readsSample(t reflect.Type) (equal bool) {
 	defer func() {
-		if recover() != nil { // the type's own code is not made for the sample
+		if recover() != nil { // the type's own code could not handle the sample
 			equal = false
 		}
 	}()
@@ -26,11 +26,11 @@ func readsSample(t reflect.Type) (equal bool) {
 	return json.Unmarshal(text, back.Interface()) == nil && reflect.DeepEqual(sample.Interface(), back.Interface())
 }
 
-// deepest is how deep a sample of a type that holds itself goes.
+// deepest is how deep a sample of a recursive type goes.
 const deepest = 4
 
-// fill sets all that a value can hold, and reports whether it could. What has a form of
-// its own, as a time, stays as it is.
+// fill sets everything that a value can hold, and reports whether it could. A type that unmarshals
+// itself, such as a time, is left as it is.
 func fill(v reflect.Value, depth int) bool {
 	if raw, ok := v.Addr().Interface().(*json.RawMessage); ok {
 		*raw = json.RawMessage("1")

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// Answer is do, but for an answer with a value in an interface that JSON gives back as
-// another one: the error is then what refuse makes of the fault, and the answer is none.
-// What failed has its own error, with whatever is beside it. Of types that hold no
-// interface it is do itself.
+// Answer wraps do so that it refuses an answer that has a value in an interface that JSON would
+// give back as a value of another type. The result is then zero, and the error is what refuse makes
+// of the fault. If do fails, its results are returned unchanged. If the type holds no interface,
+// Answer returns do itself.
 func Answer[Req, Res any](do func(context.Context, Req) (Res, error), refuse func(fault string) error) func(context.Context, Req) (Res, error) {
 	if !holdsAny(reflect.TypeFor[Res]()) {
 		return do
@@ -29,8 +29,8 @@ func Answer[Req, Res any](do func(context.Context, Req) (Res, error), refuse fun
 	}
 }
 
-// Pieces is Answer for an answer in pieces. The first that is refused ends the context of
-// do, and is what it ends with; neither it nor what comes behind it is handed out.
+// Pieces is Answer for an answer in pieces. The first piece that is refused ends the context of do,
+// and its error becomes the result. Neither that piece nor a later one is handed out.
 func Pieces[Req, P any](do func(context.Context, Req, func(P) error) error, refuse func(fault string) error) func(context.Context, Req, func(P) error) error {
 	if !holdsAny(reflect.TypeFor[P]()) {
 		return do
@@ -58,9 +58,9 @@ func Pieces[Req, P any](do func(context.Context, Req, func(P) error) error, refu
 	}
 }
 
-// FaultOfValue says which value in an interface, of all that an answer holds, JSON gives
-// back as one of another type, and as which; it is empty where there is none. The type is
-// held to Fault before.
+// FaultOfValue says which value in an interface, anywhere in an answer, JSON gives back as a value
+// of another type, and as which. It returns "" if there is none. The type must have passed Fault
+// before.
 func FaultOfValue[Res any](res *Res) string {
 	path, what := (&valueWalk{}).fault(reflect.ValueOf(res).Elem(), 0)
 	if what == "" {
@@ -69,7 +69,7 @@ func FaultOfValue[Res any](res *Res) string {
 	return "answer" + path + " is an any with " + what + ": want a struct with fields of such types"
 }
 
-// As is a value as a T: itself, or what of its JSON is a T.
+// As converts a value to a T: the value itself if it is a T, or else its JSON decoded into a T.
 func As[T any](given any) (value T, err error) {
 	if same, ok := given.(T); ok {
 		return same, nil
@@ -81,11 +81,11 @@ func As[T any](given any) (value T, err error) {
 	return value, err
 }
 
-// holding are the types of which it is known whether they hold an interface.
+// holding caches the results of holdsAny.
 var holding sync.Map
 
-// holdsAny reports whether values of a type can hold one in an interface that
-// encoding/json itself reads: what reads itself knows what it wrote.
+// holdsAny reports whether values of a type can contain an interface that encoding/json itself
+// decodes. A type that unmarshals itself is not searched: it knows what it wrote.
 func holdsAny(t reflect.Type) bool {
 	if known, ok := holding.Load(t); ok {
 		return known.(bool)
@@ -115,17 +115,18 @@ func leadsToAny(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// deepestValue is how deep JSON is read. What lies deeper, or leads back to itself, is no
-// matter of types.
+// deepestValue is the depth up to which encoding/json reads JSON. A value that is deeper, or
+// contains itself, fails for that reason and not because of its types.
 const deepestValue = 10_000
 
-// valueWalk goes through a value.
+// valueWalk visits the parts of a value.
 type valueWalk struct {
 	tooDeep bool
 }
 
-// fault is what is wrong in a value, and the path to it; the path is made on the way back,
-// as nearly all values have none. Of several in a map the first one by its path counts.
+// fault returns what is wrong in a value, and the path to it. The path is built on the way back,
+// because nearly all values have no fault. Of several faults in a map it returns the first one by
+// path.
 func (w *valueWalk) fault(v reflect.Value, depth int) (path, what string) {
 	if w.tooDeep = w.tooDeep || depth > deepestValue; w.tooDeep || !holdsAny(v.Type()) {
 		return "", ""
@@ -171,7 +172,7 @@ func (w *valueWalk) memberFault(v reflect.Value, depth int) (path, what string) 
 	return "", ""
 }
 
-// keyPath is the step of a path to a value of a map. Keys are the world's: they may be long.
+// keyPath is the step of a path to a value of a map. Keys come from the world, so they may be long.
 func keyPath(key reflect.Value) string {
 	if key.Kind() == reflect.String {
 		return fmt.Sprintf("[%.40q]", key.String())
@@ -184,8 +185,8 @@ var (
 	anyMap  = reflect.TypeFor[map[string]any]()
 )
 
-// inAny is what is wrong with what an interface holds: encoding/json makes float64, string,
-// bool, []any and map[string]any of whatever it reads there, and nil.
+// inAny returns what is wrong with what an interface holds. encoding/json decodes into an interface
+// only nil and the types float64, string, bool, []any and map[string]any.
 func (w *valueWalk) inAny(v reflect.Value, depth int) (path, what string) {
 	if !v.IsValid() {
 		return "", ""
@@ -208,7 +209,7 @@ func typeName(t reflect.Type) string { return strings.ReplaceAll(t.String(), "in
 // comesBackAs says what JSON makes of a value.
 func comesBackAs(v reflect.Value) (says string) {
 	says = "which JSON does not have"
-	defer func() { _ = recover() }() // its own code writes it
+	defer func() { _ = recover() }() // the value's own code marshals it and may panic
 	text, err := json.Marshal(v.Interface())
 	var back any
 	if err != nil || json.Unmarshal(text, &back) != nil {

@@ -1,4 +1,4 @@
-// Package seampath writes and reads the paths of seams: label, name and iteration, as in
+// Package seampath formats and parses the paths of seams: label, name and iteration, as in
 // dispatch-input/cap#2.
 package seampath
 
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Form is what stands behind a label.
+// Form says what follows a label in a path.
 type Form uint8
 
-// The forms. A label of which nobody knows has none.
+// The forms. Unknown is the form of a label that is not known.
 const (
 	Unknown  Form = iota
 	Bare          // nothing
@@ -19,9 +19,9 @@ const (
 	Numbered      // a name and an iteration
 )
 
-// Of is the path of a seam. The name is left out where it is empty.
+// Of returns the path of a seam. An empty name is left out.
 func Of(label, name string, iteration int, form Form) string {
-	var slash, mark, number string // put together at once, which allocates once
+	var slash, mark, number string // put together in one expression, which allocates once
 	if name != "" {
 		slash = "/"
 	}
@@ -31,7 +31,7 @@ func Of(label, name string, iteration int, form Form) string {
 	return label + slash + name + mark + number
 }
 
-// Parse reads a path that Of wrote. form says of a label what stands behind it.
+// Parse parses a path that Of made. form returns what follows a label.
 func Parse(path string, form func(label string) Form) (label, name string, iteration int, err error) {
 	label, name, _ = strings.Cut(path, "/")
 	switch form(label) {

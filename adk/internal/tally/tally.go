@@ -1,14 +1,14 @@
-// Package tally counts things by a mark that each of them bears: one each, under the
-// mark that it bore last.
+// Package tally counts things by a mark that each of them has. Each thing counts once, under its
+// latest mark.
 package tally
 
-// Count is a count. The zero Count has counted nothing.
+// Count is a count of things by mark. The zero Count is empty.
 type Count struct {
 	marks  map[string]string // by thing
 	things map[string]int    // by mark
 }
 
-// Bears takes in the mark that a thing bears now.
+// Bears sets the mark of a thing.
 func (n *Count) Bears(thing, mark string) {
 	if n.marks == nil {
 		n.marks, n.things = map[string]string{}, map[string]int{}
@@ -20,12 +20,12 @@ func (n *Count) Bears(thing, mark string) {
 	n.things[mark]++
 }
 
-// Changes is Bears for a thing that counts already, and nothing for another.
+// Changes is Bears for a thing that is counted already; it ignores any other thing.
 func (n *Count) Changes(thing, mark string) {
 	if _, counts := n.marks[thing]; counts {
 		n.Bears(thing, mark)
 	}
 }
 
-// Of is how many things bear the mark.
+// Of returns how many things have the mark.
 func (n *Count) Of(mark string) int { return n.things[mark] }

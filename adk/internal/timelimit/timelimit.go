@@ -1,5 +1,5 @@
-// Package timelimit ends a context when an answer keeps somebody waiting for too long:
-// until it begins, while it is silent, or for all of it.
+// Package timelimit ends a context when an answer takes too long: to begin, between two pieces, or
+// as a whole.
 package timelimit
 
 import (
@@ -8,45 +8,45 @@ import (
 	"time"
 )
 
-// Limits is how long an answer may take; zero is no limit.
+// Limits says how long an answer may take; zero is no limit.
 type Limits struct {
-	// Headers is how long the beginning may take.
+	// Headers is how long the answer may take to begin.
 	Headers time.Duration
-	// Idle is how long nothing at all may come, once something has.
+	// Idle is how long the answer may be silent after it has begun.
 	Idle time.Duration
-	// Whole is how long everything may take.
+	// Whole is how long all of it may take.
 	Whole time.Duration
 }
 
-// Limiter holds one answer to its limits: on real time from Start on, or on the time that
-// Allow is told of. The zero Limiter has no limits. Its methods may be called from any
-// goroutine, but for Allow and Begin, which are for the one that waits.
+// Limiter holds one answer to its limits: either on real time from Start on, or on the time that is
+// passed to Allow. The zero Limiter has no limits. Its methods may be called from any goroutine,
+// except Allow and Begin, which only the goroutine that waits may call.
 type Limiter struct {
-	// Limits are what may not pass. They are not changed once Context was asked for, but by Bound.
+	// Limits are the limits of the answer. After Context was called only Bound changes them.
 	Limits Limits
-	// Late makes the error of a limit that has passed: how long it was, and what it was
-	// for. It is needed where there are limits.
+	// Late makes the error for a limit that has passed, from its length and from what it limits. It
+	// is required if there are limits.
 	Late func(limit time.Duration, what string) error
 
 	cancel context.CancelCauseFunc // nil without limits
 
 	mu      sync.Mutex
-	passed  error       // the limit that has
-	begun   bool        // something has come
-	pause   func() bool // ends the limit of silence, or of the beginning
-	all     func() bool // ends that of everything
+	passed  error       // the error of the limit that has passed, if one has
+	begun   bool        // something of the answer has arrived
+	pause   func() bool // stops the timer of Headers or Idle
+	all     func() bool // stops the timer of Whole
 	stopped bool
-	used    time.Duration // of Whole, on the time that Allow is told of
+	used    time.Duration // how much of Whole was used, on the time that is passed to Allow
 }
 
-// What the limits are for.
+// What a limit limits, as passed to Late.
 const (
 	beginning = "its beginning"
 	silence   = "silence"
 	whole     = "all of it"
 )
 
-// Context is ctx, which ends when a limit passes: its cause is what Late made.
+// Context returns ctx, made to end when a limit passes; its cause is then the error that Late made.
 func (l *Limiter) Context(ctx context.Context) context.Context {
 	if l.Limits == (Limits{}) {
 		return ctx
@@ -55,7 +55,7 @@ func (l *Limiter) Context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Start lets the limits run.
+// Start starts the limits on real time.
 func (l *Limiter) Start() {
 	if l.cancel == nil {
 		return
@@ -73,7 +73,7 @@ func (l *Limiter) after(d time.Duration, what string) (stop func() bool) {
 	return time.AfterFunc(d, func() { l.pass(d, what) }).Stop
 }
 
-// pass ends the context, as a limit has passed.
+// pass ends the context because a limit has passed.
 func (l *Limiter) pass(d time.Duration, what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +84,7 @@ func (l *Limiter) pass(d time.Duration, what string) {
 	l.cancel(l.passed)
 }
 
-// Touch lets the limit of silence begin anew, as something has come.
+// Touch says that something of the answer has arrived. It restarts the limit of silence.
 func (l *Limiter) Touch() {
 	if l.cancel == nil {
 		return
@@ -96,14 +96,14 @@ func (l *Limiter) Touch() {
 	}
 	l.begun = true
 	if l.pause == nil {
-		return // nothing runs on real time
+		return // the limits do not run on real time
 	}
 	l.pause()
 	l.pause = l.after(l.Limits.Idle, silence)
 }
 
-// Bound has the limit of the beginning be one of everything, as what has begun is not what
-// was waited for. It comes before Touch says that something has.
+// Bound makes the limit of the beginning a limit of everything, because what has arrived is not the
+// answer that was waited for. It must be called before Touch.
 func (l *Limiter) Bound() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,12 +113,12 @@ func (l *Limiter) Bound() {
 	}
 	l.Limits.Whole = most
 	if l.pause != nil {
-		l.all() // which ends later
+		l.all() // the timer of Whole, which would fire later
 		l.all, l.pause = l.pause, func() bool { return false }
 	}
 }
 
-// Stop ends the limits: what passes from here on is late no more.
+// Stop stops the limits: nothing passes a limit any more.
 func (l *Limiter) Stop() {
 	if l.cancel == nil {
 		return
@@ -132,24 +132,25 @@ func (l *Limiter) Stop() {
 	}
 }
 
-// Release lets go of the context, which nobody asks with any more.
+// Release releases the context when it is no longer used.
 func (l *Limiter) Release() {
 	if l.cancel != nil {
 		l.cancel(context.Canceled)
 	}
 }
 
-// Passed is what Late made of the limit that has passed; nil while none has.
+// Passed returns the error that Late made for the limit that has passed, or nil if none has.
 func (l *Limiter) Passed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.passed
 }
 
-// Begin says that something has come without any delay.
+// Begin says that something of the answer has arrived without any delay.
 func (l *Limiter) Begin() { l.begun = true }
 
-// Allow is how much of d the limits leave, and why not more.
+// Allow returns how much of d the limits leave and, if that is less than d, the error of the limit
+// that passes first.
 func (l *Limiter) Allow(d time.Duration) (time.Duration, error) {
 	var late error
 	limit := func(most time.Duration, what string) {

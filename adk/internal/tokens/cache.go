@@ -2,11 +2,11 @@ package tokens
 
 import "sync/atomic"
 
-// Cache keeps what one text is worth, counted once for each encoding. The zero Cache is
+// Cache keeps the number of tokens of one text, counted once for each encoding. The zero Cache is
 // empty. It is safe for concurrent use.
 type Cache struct{ counts atomic.Pointer[cached] }
 
-// cached is one count. A list serves: there are no more countings than countedAs has
+// cached is one count in a list. A list suffices: it has at most as many entries as countedAs has
 // names.
 type cached struct {
 	name   string
@@ -14,15 +14,15 @@ type cached struct {
 	next   *cached
 }
 
-// Estimate is the function Estimate for the text, which must always be the same.
+// Estimate is the function Estimate for the text, which must be the same in every call.
 func (c *Cache) Estimate(text, encoding string) int {
 	name := countedAs(encoding)
 	if count := c.find(name); count != nil {
 		return count.tokens
 	}
 	count := Estimate(text, name)
-	// Of two goroutines that count the same, the second finds the first's entry and
-	// leaves it, so the list stays short.
+	// If two goroutines count the same, the second one finds the first one's entry and adds none,
+	// so the list stays short.
 	for c.find(name) == nil {
 		head := c.counts.Load()
 		if head.find(name) == nil {

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// A splitter gives the end of the piece that begins at a byte offset of a text
-// in valid UTF-8. The offset is before the text's end, and the piece is never
-// empty, so that pieces follow each other until the text is used up.
+// A splitter returns the end of the piece that begins at a byte offset of a text in valid UTF-8.
+// The offset is before the text's end, and the piece is never empty, so that pieces follow each
+// other until the end of the text.
 //
-// Each splitter is a regular expression of tiktoken-go written out by hand, for
-// those look ahead and the standard library's cannot. Where a pattern would
-// backtrack, the code says where it ends up. The patterns are part of an
-// encoding's definition, as its ranks are.
+// Each splitter is a regular expression of tiktoken-go written out by hand, because those
+// expressions look ahead, which the standard library's cannot. Where a pattern would backtrack, the
+// code goes directly to where that ends. The patterns are part of an encoding's definition, as its
+// ranks are.
 //
-// The split of a whole text takes linear time: a splitter looks a few times at
-// one run, and what it saw of that run but did not take, the next piece takes,
-// all but perhaps its last rune.
+// The split of a whole text takes linear time. A splitter looks at one run only a few times, and
+// the part of the run that it looked at but did not take is taken by the next piece, except perhaps
+// for its last rune.
 type splitter func(text string, at int) int
 
 // splitGPT2 is the pattern of gpt2, r50k_base, p50k_base and p50k_edit:
@@ -69,12 +69,12 @@ func splitO200k(text string, at int) int {
 	}
 	end := lowerWord(text, start)
 	if end == start && class == mark {
-		// Of all leads, a mark alone can also be the word's own first rune. It
-		// is in W, so this always matches, and U+W* gets no chance.
+		// Only a mark can be both a lead and the word's first rune. It is in W, so this always
+		// matches, and U+W* is never tried.
 		start, end = at, lowerWord(text, at)
 	}
 	if end == start {
-		// What U*W+ does not match, no W follows: U+W* ends where its U+ does.
+		// If U*W+ does not match, no W follows, so U+W* ends where its U+ does.
 		end = runOf(text, start, inU)
 	}
 	if end > start {
@@ -83,10 +83,10 @@ func splitO200k(text string, at int) int {
 	return splitWordless(text, at, "\r\n/")
 }
 
-// lowerWord is U*W+ of splitO200k: its end, or at if it does not match.
+// lowerWord is U*W+ of splitO200k. It returns the end of the match, or at if there is none.
 //
-// U* takes what it can. If a W follows, W+ takes the rest; if not, U* gives back
-// up to its last rune that is a W too, and W+ takes that one rune.
+// U* takes what it can. If a W follows, W+ takes the rest. If not, U* gives back up to its last
+// rune that is a W too, and W+ takes that one rune.
 func lowerWord(text string, at int) int {
 	end, lastW := at, at
 	for {
@@ -105,8 +105,8 @@ func lowerWord(text string, at int) int {
 	return lastW
 }
 
-// splitWordless is how cl100k_base and o200k_base split where no word begins;
-// tail are the ASCII bytes that a run of symbols may draw after it:
+// splitWordless is how cl100k_base and o200k_base split where no word begins. tail are the ASCII
+// bytes that a run of symbols may include at its end:
 //
 //	\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[tail]*|\s*[\r\n]+|\s+(?!\S)|\s+
 func splitWordless(text string, at int, tail string) int {
@@ -128,7 +128,7 @@ func splitWordless(text string, at int, tail string) int {
 	return splitBlanks(text, at)
 }
 
-// upToThreeNumbers is \p{N}{1,3}: its end, or at if it does not match.
+// upToThreeNumbers is \p{N}{1,3}. It returns the end of the match, or at if there is none.
 func upToThreeNumbers(text string, at int) int {
 	for range 3 {
 		class, size := classAt(text, at)
@@ -140,9 +140,8 @@ func upToThreeNumbers(text string, at int) int {
 	return at
 }
 
-// splitBlanks is \s+(?!\S)|\s+ where a blank is: all blanks at the text's end,
-// elsewhere all but the last, for that one goes with what follows. A single
-// blank is a piece by itself.
+// splitBlanks is \s+(?!\S)|\s+ at a blank. At the text's end it takes all blanks, elsewhere all
+// except the last, which goes with what follows. A single blank is a piece by itself.
 func splitBlanks(text string, at int) int {
 	end := runOf(text, at, blanks)
 	if end == len(text) {
@@ -155,8 +154,8 @@ func splitBlanks(text string, at int) int {
 	return end
 }
 
-// afterSpace is the " ?" before a run that holds no space: should the run not
-// match after the space, it does not match before it.
+// afterSpace is the " ?" before a run that contains no space: if the run does not match after the
+// space, it does not match from the space either.
 func afterSpace(text string, at int) int {
 	if text[at] == ' ' {
 		return at + 1
@@ -164,16 +163,16 @@ func afterSpace(text string, at int) int {
 	return at
 }
 
-// How the letters of a contraction are compared: as they are, or with the bit
-// set that tells a small ASCII letter from its capital. That is enough, since
-// tiktoken-go compares without case by unicode.ToLower, which makes none of these
-// letters of a rune beyond ASCII: ſ (U+017F) folds to s but is a small letter.
+// How the letters of a contraction are compared: as they are, or with the bit set that
+// distinguishes a small ASCII letter from its capital. That is enough, because tiktoken-go ignores
+// case by unicode.ToLower, which maps no rune beyond ASCII to one of these letters: ſ (U+017F)
+// folds to s, but is already a small letter.
 const (
 	sameCase byte = 0
 	anyCase  byte = 'a' - 'A'
 )
 
-// contraction is 's|'t|'re|'ve|'m|'ll|'d: its end, or at if it does not match.
+// contraction is 's|'t|'re|'ve|'m|'ll|'d. It returns the end of the match, or at if there is none.
 func contraction(text string, at int, fold byte) int {
 	rest := text[at:]
 	if len(rest) < 2 || rest[0] != '\'' {
@@ -193,7 +192,7 @@ func contraction(text string, at int, fold byte) int {
 	return at
 }
 
-// runOf is the end of the longest run of runes of a set, which may be empty.
+// runOf returns the end of the longest run of runes of a set; the run may be empty.
 func runOf(text string, at int, set runeClass) int {
 	for {
 		class, size := classAt(text, at)
@@ -204,12 +203,12 @@ func runOf(text string, at int, set runeClass) int {
 	}
 }
 
-// A runeClass is all that the patterns tell of a rune, and, with several bits
-// set, a set of such classes.
+// A runeClass is everything that the patterns distinguish about a rune. With several bits set it is
+// a set of such classes.
 type runeClass uint8
 
 const (
-	symbol     runeClass = 1 << iota // what is nothing else, as [^\s\p{L}\p{M}\p{N}]
+	symbol     runeClass = 1 << iota // anything else, as [^\s\p{L}\p{M}\p{N}]
 	blank                            // \s, but neither CR nor LF
 	breaksLine                       // CR, LF
 	number                           // \p{N}
@@ -228,8 +227,8 @@ const (
 	inW     = lower | caseless | mark  // [\p{Ll}\p{Lm}\p{Lo}\p{M}]
 )
 
-// classAt gives the class of the rune at an offset and its size in bytes. At
-// the text's end it gives no class, which is in no set.
+// classAt returns the class of the rune at an offset, and its size in bytes. At the text's end the
+// class is 0, which is in no set.
 func classAt(text string, at int) (runeClass, int) {
 	if at >= len(text) {
 		return 0, 0

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Estimate is how many tokens text is worth in an encoding, exactly or by a
-// heuristic. A name that is none of the encodings counts as unknown. The exact
-// count takes time in n log n for the longest unbroken run of n bytes, whatever
-// the text is; a run of more than 256 KiB is counted in pieces of that. Safe for concurrent use.
+// Estimate returns the number of tokens of text in an encoding, exactly or by a heuristic. Any
+// other name counts as an unknown encoding. The exact count takes O(n log n) time for the longest
+// unbroken run of n bytes, whatever the text is; a run of more than 256 KiB is counted in pieces of
+// that size. Estimate is safe for concurrent use.
 func Estimate(text, encoding string) int {
 	if text == "" {
 		return 0
@@ -40,11 +40,11 @@ func utf16Units(text string) int {
 	return n
 }
 
-// maxRun is how many bytes of an unbroken run are counted together: merging takes many
-// times their memory, and one token more or less in so many is nothing.
+// maxRun is how many bytes of an unbroken run are counted together. Merging needs many times their
+// memory, and a token more or less in so many does not matter.
 const maxRun = 256 << 10
 
-// count splits the text and sums up what its pieces are worth.
+// count splits the text and adds up the tokens of its pieces.
 func (p *bytePairs) count(text string) int {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text)) // U+FFFD for each byte that is not UTF-8
@@ -64,16 +64,16 @@ func (p *bytePairs) count(text string) int {
 	return total
 }
 
-// bytePairMerge counts the tokens of one piece: beginning with single bytes, it
-// merges the pair of neighbours that ranks lowest, the leftmost of equals, until
-// no pair has a rank. The pairs wait in a heap and the parts form a linked list,
-// so that a piece of n bytes takes n log n steps, where looking for the lowest
-// pair afresh each time takes n². Its slices are kept for the next piece.
+// bytePairMerge counts the tokens of one piece. Beginning with single bytes, it merges the pair of
+// neighbours with the lowest rank, the leftmost of equals, until no pair has a rank. The pairs wait
+// in a heap and the parts form a linked list, so that a piece of n bytes takes O(n log n) steps; a
+// new search for the lowest pair each time would take O(n²). Its slices are reused for the next
+// piece.
 type bytePairMerge struct {
 	heap []mergePair
-	// next and prev link the parts, each known by the offset of its first byte;
-	// next of the last part is the piece's length. A part that was merged into
-	// the one before it has next 0.
+	// next and prev link the parts; a part is identified by the offset of its first byte. next of
+	// the last part is the piece's length. A part that was merged into the one before it has next
+	// 0.
 	next, prev []int32
 }
 

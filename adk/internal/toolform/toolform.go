@@ -1,4 +1,4 @@
-// Package toolform is the JSON of a tool as described, without its handler.
+// Package toolform marshals and unmarshals tools as described, without their handlers.
 package toolform
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// Tool is what is said of a tool; its fields are in the order they are written, and what has
-// its zero value is left out.
+// Tool is the description of a tool. Its fields are in the order in which they are written; zero
+// values are left out.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -24,10 +24,10 @@ type Tool struct {
 	Meta        map[string]any  `json:"meta,omitempty"`
 }
 
-// JSON writes a tool.
+// JSON marshals a tool.
 func (t Tool) JSON() ([]byte, error) { return unescaped.Marshal(t) }
 
-// Read reads back what JSON wrote, with the numbers of the metadata as they are there.
+// Read unmarshals what JSON wrote. Numbers in the metadata keep all their digits.
 func Read(data []byte) (t Tool, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

@@ -16,19 +16,19 @@ import (
 	"github.com/adkreplay/adkreplay/internal/unescaped"
 )
 
-// noText begins what is said of a text that is no UTF-8, of which JSON holds none.
+// noText begins the reason for a string that is not UTF-8, which JSON cannot hold.
 const noText = "no UTF-8: "
 
-// longest is how much of such a text is told as it is.
+// longest is how many bytes of such a string are quoted.
 const longest = 4 << 10
 
-// replaced is what encoding/json writes for each byte that is no UTF-8. It writes it for
-// nothing else, but for what writes its JSON itself.
+// replaced is what encoding/json writes for each byte that is not UTF-8. encoding/json writes this
+// escape for nothing else; only values that marshal themselves may contain it too.
 var replaced = []byte(`\ufffd`)
 
-// JSON is a value as JSON with the characters that it has. In the place of a text that is no
-// UTF-8, which encoding/json writes as another one, stands the object that says it in Go's
-// escapes; a name in an object that is none stands for all of the value.
+// JSON marshals a value and keeps strings as they are. encoding/json would change a string that is
+// not UTF-8; in its place stands an object (Because) that has the string in Go's escapes. If the
+// name of an object's member is not UTF-8, the object stands for the whole value.
 func JSON(value any) (json.RawMessage, error) {
 	line, err := unescaped.Marshal(value)
 	if err != nil {
@@ -40,21 +40,23 @@ func JSON(value any) (json.RawMessage, error) {
 	return line, nil
 }
 
-// Holds reports whether what encoding/json has made of a value holds the texts of it: all are UTF-8.
+// Holds reports whether the JSON that encoding/json made of a value holds its strings unchanged,
+// that is whether all of them are UTF-8.
 func Holds(line json.RawMessage, value any) bool { return len(textsOf(value, line)) == 0 }
 
-// textsOf are the texts that are no UTF-8 of a value that encoding/json made a line of.
+// textsOf returns the strings in a value that are not UTF-8; line is what encoding/json made of the
+// value.
 func textsOf(value any, line []byte) texts {
 	if !bytes.Contains(line, replaced) {
 		return nil
 	}
-	found := texts{} // and none where the value says U+FFFD itself
+	found := texts{} // stays empty if only a MarshalJSON method wrote the escape
 	found.in(reflect.ValueOf(value))
 	return found
 }
 
-// texts are those of a value that are no UTF-8, in their order, by what encoding/json makes
-// of them: two that are not equal may become one.
+// texts holds the strings of a value that are not UTF-8, in order, keyed by the JSON that
+// encoding/json makes of them: different strings may have the same JSON.
 type texts map[string][]string
 
 func (t texts) add(text string, quoted bool) {
@@ -69,11 +71,11 @@ func (t texts) add(text string, quoted bool) {
 }
 
 func jsonOf(text string) string {
-	said, _ := unescaped.Marshal(text) // texts always have a JSON
+	said, _ := unescaped.Marshal(text) // marshalling a string never fails
 	return string(said)
 }
 
-// take is the next of those that became said.
+// take removes and returns the next string whose JSON is said.
 func (t texts) take(said []byte) (text string, ok bool) {
 	of := t[string(said)]
 	if len(of) == 0 {
@@ -83,8 +85,8 @@ func (t texts) take(said []byte) (text string, ok bool) {
 	return of[0], true
 }
 
-// in goes through a value in the order in which encoding/json writes it. It has written it:
-// nothing in it leads back to itself.
+// in walks a value in the order in which encoding/json writes it. encoding/json has written the
+// value before, so the value has no cycles.
 func (t texts) in(v reflect.Value) {
 	if !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
 		return
@@ -136,8 +138,9 @@ func (t texts) inMap(v reflect.Value) {
 	}
 }
 
-// ownForm reports whether a value writes itself. What is JSON then is its own matter; where
-// it is a text, encoding/json puts that into JSON as any other.
+// ownForm reports whether a value marshals itself. If it does so as text, ownForm returns that
+// text, because encoding/json puts it into JSON like any other string. JSON from a Marshaler is not
+// examined.
 func ownForm(v reflect.Value) (text string, own bool) {
 	if v.CanAddr() && v.Kind() != reflect.Pointer {
 		v = v.Addr()
@@ -149,13 +152,13 @@ func ownForm(v reflect.Value) (text string, own bool) {
 	case json.Marshaler:
 		return "", true
 	case encoding.TextMarshaler:
-		said, _ := of.MarshalText() // encoding/json has called it, without an error
+		said, _ := of.MarshalText() // encoding/json has already called it without an error
 		return string(said), true
 	}
 	return "", false
 }
 
-// told is the JSON of the value with what is said of the texts in their places.
+// told returns the JSON of the value with the objects in the places of the strings.
 func (t texts) told(line []byte) json.RawMessage {
 	var out []byte
 	for from := 0; ; {
@@ -192,8 +195,8 @@ func saidOf(text string) string {
 	return fmt.Sprintf("%s%q and more, %d bytes with the SHA-256 %x", noText, text[:longest], len(text), sha256.Sum256([]byte(text)))
 }
 
-// Within says what of a line is not held, with the path to it, and why; it is empty where all
-// is.
+// Within says which part of a line is not held, with the path to it, and why. It returns "" if all
+// of it is held.
 func Within(line json.RawMessage) string {
 	if !bytes.Contains(line, []byte(`{"`+member+`":`)) {
 		return ""
@@ -203,7 +206,7 @@ func Within(line json.RawMessage) string {
 		return ""
 	}
 	path, why := within(tree)
-	if strings.Contains(why, noText) { // it may be long
+	if strings.Contains(why, noText) { // the reason may be long
 		why = "it is no UTF-8: want a []byte, or what strings.ToValidUTF8 makes of it"
 	}
 	if path == "" {

@@ -1,5 +1,5 @@
-// Package unheld puts JSON into the form in which a line holds it, and has the object
-// that stands in the place of what no line can hold or is to.
+// Package unheld puts JSON into the form in which a trace holds it, and makes the object that
+// stands for data that a trace cannot or must not hold.
 package unheld
 
 import (
@@ -11,25 +11,25 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonscan"
 )
 
-// member is the one member of the object.
+// member is the name of the object's only member.
 const member = "$unheld"
 
-// Because is the object that stands for what is not held, and says why.
+// Because makes the object that stands for what is not held; it says why.
 func Because(why string) json.RawMessage {
 	o := canonical.Open(nil)
 	o.Text(member, why)
 	return o.Close()
 }
 
-// Is reports whether raw is what Because makes.
+// Is reports whether raw was made by Because.
 func Is(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte(`{"`+member+`":`)) }
 
-// ErrIsLine is no fault: with it in the place of one raw is what Line would give, as who
-// made it has seen to, and nobody reads it once more.
+// ErrIsLine is not a failure. Passed to Line as its error, it says that raw is already what Line
+// would return, as its maker guarantees, so that Line need not read it again.
 var ErrIsLine = errors.New("unheld: it is a line")
 
-// Line is JSON without the white space that carries nothing, or what says why there is
-// none: because of err, or as raw is no JSON. nil stays nil. What is given may be raw
+// Line returns JSON without insignificant white space. If err is not nil or raw is not JSON, it
+// returns the object that says why there is none. A nil raw stays nil. The result may be raw
 // itself.
 func Line(raw json.RawMessage, err error) json.RawMessage {
 	switch {

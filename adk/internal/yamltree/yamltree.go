@@ -12,15 +12,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk/internal/jsontree"
 )
 
-// maxNodes is how many values a document may have, those that aliases repeat counted
-// each time.
+// maxNodes is how many values a document may have. A value that an alias repeats counts each time.
 const maxNodes = 200_000
 
-// Read reads one document of YAML, nested at most maxDepth deep, as a tree of package
-// jsontree with its keys in order; an empty text is null. Times stay texts, and keys
-// that are no texts get theirs. A key that a map has twice, a second document, and more than
-// 200,000 values with those that aliases repeat counted each time, are errors; each names its
-// line.
+// Read reads one document of YAML, nested at most maxDepth deep, as a tree of package jsontree with
+// its keys in order. An empty text is null. Times stay texts, and a key that is not a text becomes
+// one. The following are errors, which name their line: a key that occurs twice in a map, a second
+// document, and more than 200,000 values, where values that aliases repeat count each time.
 func Read(text string, maxDepth int) (value any, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -46,7 +44,7 @@ func Read(text string, maxDepth int) (value any, err error) {
 	return (&reader{left: maxNodes, maxDepth: maxDepth}).value(&document, 0)
 }
 
-// located is an error with its line, which the library leaves out where it is the first.
+// located returns an error with its line. The library leaves the line out if it is the first.
 func located(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if !strings.HasPrefix(text, "line ") {
@@ -55,12 +53,12 @@ func located(err error) error {
 	return errors.New(text)
 }
 
-// maxSigns is how many signs of values a text may have: the library makes all of them before
-// they can be counted, and takes some 230 bytes for each.
+// maxSigns is how many signs of values a text may have. The library makes all values before they
+// can be counted, and uses about 230 bytes for each.
 const maxSigns = 250_000
 
-// signs is about how many values a text has: the marks of lists and maps, of which those of
-// a key, and between a key and a value, tell of two. Marks within texts count too.
+// signs estimates the number of values of a text by the marks of lists and maps. A mark of a key,
+// or one between a key and a value, counts as two values. Marks within texts count too.
 func signs(text string) (n int) {
 	for i := range len(text) {
 		last := i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' || text[i+1] == '\r' || text[i+1] == '\t'
@@ -74,7 +72,7 @@ func signs(text string) (n int) {
 	return n
 }
 
-// reader makes a tree of nodes and counts them.
+// reader makes a tree from nodes and counts them.
 type reader struct{ left, maxDepth int }
 
 func (r *reader) value(n *yaml.Node, depth int) (any, error) {
@@ -105,7 +103,7 @@ func (r *reader) value(n *yaml.Node, depth int) (any, error) {
 	return scalar(n)
 }
 
-// mapping reads the pairs of a map. What it merges stands behind what it has itself.
+// mapping reads the pairs of a map. The pairs that it merges come after its own.
 func (r *reader) mapping(o *jsontree.Object, n *yaml.Node, depth int) error {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -186,5 +184,5 @@ func scalar(n *yaml.Node) (any, error) {
 		}
 		return f, nil
 	}
-	return n.Value, nil // times among them
+	return n.Value, nil // including times
 }
