@@ -74,7 +74,7 @@ func (c *Clock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
 		if t.due.After(due) {
 			return 1
 		}
-		return -1 // timers with equal times keep the order in which they were started
+		return -1 // equals keep the order in which they were started
 	})
 	c.timers = slices.Insert(c.timers, at, t)
 	return func() bool { return c.stop(t) }

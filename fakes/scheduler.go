@@ -88,7 +88,6 @@ const nobody = -1
 //  1. At most one strand has the turn, and only its goroutine passes hooks.
 //  2. If nobody has the turn, then time is being moved, or no strand can go on
 //  3. mu is never held while timers fire: what they call may emit crossings.
-//  3. mu is never held while timers fire: what they call may tell crossings.
 type turns struct {
 	clock *Clock
 	order func(Choice) int

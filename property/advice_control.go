@@ -181,7 +181,6 @@ func resultDigest(result adk.ToolResult) (digest adk.Digest, ok bool) {
 // middleware below it failed, other than by an abort. It gives no hint about changes of the stash
 // and the sets, because those are how a middleware cleans up. Whether the middleware checked for
 // the failure cannot be seen.
-// the middleware found out by itself is not to be seen.
 type blindPostStep struct{ failed map[*seamCall]int }
 
 func (w *blindPostStep) see(s *history, x *adk.Crossing) {
