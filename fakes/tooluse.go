@@ -60,8 +60,8 @@ func (u ToolUse) play(p player) error {
 
 // Parallel runs calls concurrently, each in a strand named after the call's id; in a Parallel that
 // is step 2 of iteration 0 the ids are c0.2.0, c0.2.1 and so on. It first reports all calls. Each
-// strand then executes its tool and stores its record, in an order that the scheduler chooses. At
-// last it reports all calls complete, in the order of the script.
+// strand then executes its tool and stores its record, in an order that the scheduler chooses.
+// Finally it reports all calls complete, in the order of the script.
 func Parallel(calls ...ToolUse) Step {
 	return act(func(p player) error {
 		begun := make([]*toolCall, len(calls))

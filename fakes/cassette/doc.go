@@ -6,8 +6,8 @@
 //
 // [Read] recognises the form of a recording by its content:
 //
-//   - go-vcr, of all its versions, VCR.py, and VCR, whose form betamax has too: YAML or JSON
-//     with interactions
+//   - go-vcr (all versions), VCR.py, and VCR, whose form betamax uses too: YAML or JSON with
+//     interactions
 //   - httprr: "httprr trace v1", then requests and responses as they went over the wire
 //   - HAR: what browsers and proxies save
 //   - the JSON of fakes.ReadConversation

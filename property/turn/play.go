@@ -13,15 +13,17 @@ import (
 )
 
 // Run runs the turn once, observed by the probes, with a clock, ids and strands that make every run
-// the same. The error is what Run of the engine returned, or says that the turn could not be made.
+// the same. The error says why the turn could not be made or why the engine refused it. A standalone
+// dispatch that runs and is nacked is not refused: Run returns nil.
 func (t Turn) Run(probes ...adk.Probe) error { return t.Subject().Run(probes...) }
 
 // Trace runs the turn once and returns its trace, as the recorder writes it. refused is the error
-// that Run returned.
+// that Run returns.
 func (t Turn) Trace() (trace []byte, refused, err error) { return t.Subject().Trace() }
 
 // Run runs the subject once, with a clock, ids and strands that make every run the same. It keeps
-// those of the subject's config that are deterministic (fakes.Deterministic).
+// those of the subject's config that are deterministic (fakes.Deterministic). The error is that of
+// Turn.Run.
 func (s Subject) Run(probes ...adk.Probe) error {
 	return s.run(probes...).refused()
 }
@@ -41,7 +43,7 @@ func (s Subject) judged(judge func(Instance) error, probes ...adk.Probe) answer 
 	return got
 }
 
-// Trace runs the subject once and returns its trace. refused is the error that Run returned.
+// Trace runs the subject once and returns its trace. refused is the error that Run returns.
 func (s Subject) Trace() (trace []byte, refused, err error) {
 	trace, got, err := s.recorded()
 	return trace, got.refused(), err
