@@ -7,7 +7,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// history loads the conversation: nothing else fills a turn's sets.
+// history loads the conversation. The engine does not fill a turn's sets by itself.
 func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	messages, err := tc.Messages().Fetch(ctx)
 	if err != nil {
@@ -22,7 +22,7 @@ func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// profile loads what is known of the user, and puts the units where the tools find
+// profile loads what is known of the user, and puts the units into the stash, where the tools find
 // them.
 func profile(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	memories, err := tc.Memories().Fetch(ctx)
@@ -45,11 +45,10 @@ func profile(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// mostIterations is how often the model is asked in one turn.
+// mostIterations is how often the model may be asked in one turn.
 const mostIterations = 3
 
-// limit ends a dispatch in which the model goes round in circles: the engine has
-// no bound of its own.
+// limit ends a dispatch in which the model goes in circles: the engine itself sets no limit.
 func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	if dc.Iteration() >= mostIterations {
 		return dc.Nack(fmt.Errorf("the model was asked %d times and wants more", mostIterations))
@@ -58,9 +57,9 @@ func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	return nil
 }
 
-// finish ends the dispatch with an answer. While the newest is what a tool gave, or
-// nothing was said, the model is asked again: chat.Options.AutoAck takes a stream that
-// broke off before its first word for an answer too.
+// finish acks the dispatch when there is an answer. While the newest record is the result of a
+// tool, or nothing was said, the model is asked again. (chat.Options.AutoAck would not do: it also
+// acks a stream that broke off before its first word.)
 func finish(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	next(ctx)
 	messages, calls := dc.Messages().All(), dc.ToolCalls().All()

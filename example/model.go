@@ -6,13 +6,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk/chat"
 )
 
-// Model is how a model is asked by the protocol of Chat Completions: where it is, up to
-// the version (https://api.openai.com/v1, say), the secret that it is asked with, which
-// no trace has, and its name.
+// Model returns the options for a model that is asked by the Chat Completions protocol: url is its
+// address up to the version, for example https://api.openai.com/v1, key the secret with which it is
+// asked, which no trace contains, and name the name of the model.
 //
-// The executor that is made of it streams what the model says, runs the tools that it
-// wants, and asks a busy one again. All that it asks and is answered is part of a trace,
-// and in a replay the answers come from there.
+// The executor that is made from the options streams what the model says, runs the tools that it
+// calls, and asks again if the model is busy. All its requests and their answers are recorded in
+// the trace, and a replay takes the answers from there.
 func Model(url, key, name string) chat.Options {
 	return chat.Options{
 		BaseURL: url, APIKey: key, Model: name,

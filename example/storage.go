@@ -9,9 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Storage keeps a conversation in memory. One with a database behind it has the
-// same methods: four for each kind of record, and one for tools. It is safe for
-// concurrent use.
+// Storage keeps a conversation in memory. A storage with a database has the same methods: four for
+// each kind of record, and one for tools. It is safe for concurrent use.
 type Storage struct {
 	messages     shelf[*adk.Message]
 	memories     shelf[*adk.Memory]
@@ -21,7 +20,7 @@ type Storage struct {
 	instructions shelf[*adk.Tokenizable]
 }
 
-// NewStorage is a storage that holds messages and memories already.
+// NewStorage makes a storage that already holds the given messages and memories.
 func NewStorage(seed ...adk.Record) (*Storage, error) {
 	s := &Storage{}
 	for _, record := range seed {
@@ -37,7 +36,7 @@ func NewStorage(seed ...adk.Record) (*Storage, error) {
 	return s, nil
 }
 
-// Obligations are the storage as the engine takes it.
+// Obligations returns the storage in the form in which the engine takes it.
 func (s *Storage) Obligations() adk.Storage {
 	return adk.Storage{
 		Messages:     &s.messages,
@@ -56,7 +55,7 @@ type shelf[T adk.Record] struct {
 	records []T
 }
 
-// Fetch gives the records, the oldest first.
+// Fetch returns the records, the oldest first.
 func (s *shelf[T]) Fetch(ctx context.Context, _ adk.Scope) ([]T, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -77,7 +76,7 @@ func (s *shelf[T]) Store(ctx context.Context, _ adk.Scope, record T) error {
 	return nil
 }
 
-// Mutate puts a record in the place of the one with its key.
+// Mutate replaces the record with the same key.
 func (s *shelf[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
 	return s.Store(ctx, scope, record)
 }
@@ -93,7 +92,7 @@ func (s *shelf[T]) Delete(ctx context.Context, _ adk.Scope, key string) error {
 	return nil
 }
 
-// put keeps a record, in the place of one with its key.
+// put keeps a record, and replaces one with the same key.
 func (s *shelf[T]) put(record T) {
 	at := slices.IndexFunc(s.records, func(r T) bool { return r.Key() == record.Key() })
 	if at < 0 {
@@ -103,7 +102,7 @@ func (s *shelf[T]) put(record T) {
 	s.records[at] = record
 }
 
-// noTools is a storage of tools that has none.
+// noTools is a storage without tools.
 type noTools struct{}
 
 func (noTools) Fetch(context.Context, adk.Scope) ([]*adk.Tool, error) { return nil, nil }

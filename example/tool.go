@@ -13,17 +13,17 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// forecastArgs are the arguments of the tool. The model is shown a schema that
-// is made of them.
+// forecastArgs are the arguments of the tool. The schema that the model sees is generated from
+// them.
 type forecastArgs struct {
 	Cities []string `json:"cities" jsonschema:"the names of the cities, in English"`
 	Days   int      `json:"days,omitempty" jsonschema:"how many days to look ahead, from 1 to 7"`
 }
 
-// defaultDays is how far the tool looks ahead when the model does not say.
+// defaultDays is how far the tool looks ahead if the model does not say.
 const defaultDays = 1
 
-// forecastTool is the tool that asks the weather service.
+// forecastTool makes the tool that asks the weather service.
 func forecastTool(service Forecasts) (*adk.Tool, error) {
 	schema, err := forecastSchema()
 	if err != nil {
@@ -44,7 +44,7 @@ func forecastTool(service Forecasts) (*adk.Tool, error) {
 	})
 }
 
-// forecastSchema is the schema of forecastArgs, with what Go has no words for.
+// forecastSchema generates the schema of forecastArgs, and adds what Go types cannot express.
 func forecastSchema() (json.RawMessage, error) {
 	schema, err := jsonschema.For[forecastArgs](nil)
 	if err != nil {
@@ -57,9 +57,9 @@ func forecastSchema() (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
-// forecasts asks for all cities at once, each in a strand. The strands have one name:
-// what is the same in all of them is then one cause in a report. What is not known of a
-// city stands in its line; it is an error where nothing is known of any.
+// forecasts asks for all cities concurrently, each in a strand. The strands all have the same name,
+// so that a report shows what they have in common as one cause. If a city fails, its line says why;
+// only if all cities fail it returns an error.
 func forecasts(ctx context.Context, dc *adk.DispatchContext, service Forecasts, in forecastArgs, units string) (string, error) {
 	lines := make([]string, len(in.Cities))
 	var strands []*adk.Strand
@@ -89,7 +89,7 @@ func forecasts(ctx context.Context, dc *adk.DispatchContext, service Forecasts, 
 	return strings.Join(lines, "\n"), nil
 }
 
-// A service that fails is asked once more, after a pause.
+// A service that fails is asked again once, after a pause.
 const (
 	mostAttempts = 2
 	pause        = time.Second

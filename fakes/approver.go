@@ -13,24 +13,23 @@ import (
 // ApproverName is the name under which an Approver settles gates.
 const ApproverName = "approver"
 
-// Answer is how an Approver settles a gate: what Approve, Deny, Withdraw or Ignore
-// makes.
+// Answer says how an Approver settles a gate. Approve, Deny, Withdraw and Ignore make one.
 type Answer struct {
 	verb  string
 	value any
 	err   error
 }
 
-// Approve resolves the gate with a value.
+// Approve resolves the gate with value.
 func Approve(value any) Answer { return Answer{verb: "approve", value: value} }
 
-// Deny rejects the gate with an error, or with the engine's own if err is nil.
+// Deny rejects the gate with err, or with the engine's own error if err is nil.
 func Deny(err error) Answer { return Answer{verb: "deny", err: err} }
 
-// Withdraw aborts the gate, and not the turn.
+// Withdraw aborts the gate, but not the turn.
 func Withdraw() Answer { return Answer{verb: "withdraw"} }
 
-// Ignore leaves the gate open, for its timeout, an abort or somebody else.
+// Ignore leaves the gate open, so that a timeout, an abort or another settler closes it.
 func Ignore() Answer { return Answer{verb: "ignore"} }
 
 // Approver answers gates by their reason, as they open:
@@ -40,9 +39,8 @@ func Ignore() Answer { return Answer{verb: "ignore"} }
 //	})
 //	runner.Observe(approver.Observability())
 //
-// So that no test hangs, a gate whose reason it does not know is rejected, and
-// so is one whose schema refuses the value; the error says so. It is safe for
-// concurrent use.
+// To keep tests from hanging, it rejects a gate whose reason it does not know, and a gate whose
+// schema refuses the value; SettledGate.Err says why. It is safe for concurrent use.
 type Approver struct {
 	answers map[string]Answer
 
@@ -53,23 +51,23 @@ type Approver struct {
 // SettledGate is one gate that an Approver saw.
 type SettledGate struct {
 	TurnID, GateID, Reason string
-	// Payload is what the waiter gave for the settler.
+	// Payload is what the waiter gave for the settler to look at.
 	Payload any
-	// Result and By say how the gate closed, and are empty while it is open.
+	// Result and By say how the gate was closed and by whom; both are empty while it is open.
 	Result, By string
-	// Err is why the approver could not answer as told, or nil.
+	// Err is why the approver could not give the answer it holds for this reason, or nil.
 	Err error
 }
 
-// NewApprover makes an approver that answers by these reasons.
+// NewApprover makes an approver that answers each gate by its reason. It copies the map.
 func NewApprover(answers map[string]Answer) *Approver { return &Approver{answers: maps.Clone(answers)} }
 
-// Observability is the approver as a listener.
+// Observability returns the approver as listeners.
 func (k *Approver) Observability() adk.Observability {
 	return adk.Observability{TurnGateOpen: k.open, TurnGateClosed: k.closed}
 }
 
-// Seen are all gates so far, in the order in which they opened.
+// Seen returns all gates so far, in the order in which they opened.
 func (k *Approver) Seen() []SettledGate {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -91,7 +89,7 @@ func (k *Approver) open(e adk.TurnGateOpen) {
 	}
 }
 
-// settle answers a gate, and gives the error of one that it cannot answer.
+// settle answers a gate, or returns an error that says why it cannot.
 func (k *Approver) settle(g *adk.TurnGate) error {
 	answer, known := k.answers[g.Reason()]
 	if !known {

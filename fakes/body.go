@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// The members of the JSON of a request and of a reply. A body that is no UTF-8 is in the
-// member base64, so that it comes back as it was.
+// requestMembers and replyMembers are the JSON members of a request and of a reply. A body that is
+// not valid UTF-8 is written to the member base64 instead of body, so that no byte is lost.
 type (
 	requestMembers ProviderRequest
 	replyMembers   Reply
 )
 
-// MarshalJSON is the request as the file of a conversation has it.
+// MarshalJSON writes the request as it appears in the file of a conversation.
 func (r ProviderRequest) MarshalJSON() ([]byte, error) {
 	form := struct {
 		requestMembers
@@ -33,7 +33,7 @@ func (r *ProviderRequest) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON is the reply as the file of a conversation has it.
+// MarshalJSON writes the reply as it appears in the file of a conversation.
 func (r Reply) MarshalJSON() ([]byte, error) {
 	form := struct {
 		replyMembers
@@ -54,7 +54,7 @@ func (r *Reply) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// textOrBytes is a body as a text, or where it is none as bytes.
+// textOrBytes returns the body as a text if it is valid UTF-8, and as bytes otherwise.
 func textOrBytes(body string) (string, []byte) {
 	if utf8.ValidString(body) {
 		return body, nil

@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// Epoch is when a clock begins: midnight UTC of 1 January 2025.
+// Epoch is the time at which a clock starts: midnight UTC of 1 January 2025.
 var Epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Forever is a duration that never passes on a Clock: a sleep of Forever ends
-// by cancellation alone.
+// Forever is a duration that never passes on a Clock: only a cancellation ends a sleep of Forever.
 const Forever = time.Duration(math.MaxInt64)
 
-// Clock is an adk.Clock whose time is virtual: it moves when Advance, or the
-// scheduler that it belongs to, moves it, and never by itself, but for one that
-// NewTickingClock has made. It is safe for concurrent use.
+// Clock is an adk.Clock with virtual time. Time moves only when Advance is called or when the
+// scheduler that the clock belongs to moves it; a clock made by NewTickingClock also moves at each
+// reading. It is safe for concurrent use.
 type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
 	tick   time.Duration
-	timers []*timer // by due time, and in the order they were started
+	timers []*timer // sorted by due time; equal times in the order in which they were started
 }
 
 type timer struct {
@@ -36,19 +35,18 @@ func NewClock() *Clock { return NewClockAt(Epoch) }
 // NewClockAt makes a clock that stands at start.
 func NewClockAt(start time.Time) *Clock { return &Clock{now: start.Round(0).UTC()} }
 
-// NewTickingClock makes a clock that stands at Epoch and moves by tick before each
-// reading, so that no two readings are alike and it shows who read, and how often. Records
-// that are made by it stand in the order in which they were made, where they are sorted by time.
-// A tick fires no timer: one that came due on the way fires when time is moved
-// next. A tick below zero is none.
+// NewTickingClock makes a clock that stands at Epoch and moves by tick before each reading, so that
+// no two readings are equal and a time shows which reading made it. Records that are made with such
+// a clock keep the order in which they were made when they are sorted by time. A tick fires no
+// timer: a timer that comes due because of ticks fires when time is next moved otherwise. A
+// negative tick counts as zero.
 func NewTickingClock(tick time.Duration) *Clock {
 	c := NewClock()
 	c.tick = max(tick, 0)
 	return c
 }
 
-// Now is the present, the same until time is moved; of a ticking clock, a tick
-// later than the last time.
+// Now returns the current time. A ticking clock first moves by its tick.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,8 +56,8 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// AfterFunc calls fire when time has been moved past d, on the goroutine that
-// moves it. With a d of zero or less it calls fire at once; with Forever, never.
+// AfterFunc calls fire once time has moved by d, on the goroutine that moves it. If d is zero or
+// less it calls fire at once; if d is Forever, never.
 func (c *Clock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
 	if d <= 0 {
 		fire()
@@ -76,21 +74,21 @@ func (c *Clock) AfterFunc(d time.Duration, fire func()) (stop func() bool) {
 		if t.due.After(due) {
 			return 1
 		}
-		return -1 // equals stay in the order they were started
+		return -1 // equals keep the order in which they were started
 	})
 	c.timers = slices.Insert(c.timers, at, t)
 	return func() bool { return c.stop(t) }
 }
 
-// Pending is how many timers have neither fired nor been stopped.
+// Pending returns how many timers have neither fired nor been stopped.
 func (c *Clock) Pending() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.timers)
 }
 
-// Advance moves time by d and fires the timers that come due on the way, in
-// their order, each at its own time. Timers that these start count too.
+// Advance moves time by d and fires the timers that come due on the way, in order, each at its own
+// time. This includes timers that a fired timer starts.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	target := c.now.Add(max(d, 0))
@@ -104,8 +102,8 @@ func (c *Clock) Advance(d time.Duration) {
 	}
 }
 
-// toNextTimer moves time to the next timer, if that is due before limit, and fires all
-// that are due then. It reports whether there was one. The zero limit is none.
+// toNextTimer moves time to the next timer, if that is due before limit, and fires all timers that
+// are due then. It reports whether there was such a timer. A zero limit means no limit.
 func (c *Clock) toNextTimer(limit time.Time) bool {
 	c.mu.Lock()
 	if len(c.timers) == 0 || (!limit.IsZero() && !c.timers[0].due.Before(limit)) {
@@ -120,9 +118,9 @@ func (c *Clock) toNextTimer(limit time.Time) bool {
 	return true
 }
 
-// take removes the first timer that is due at target and moves time to it. When
-// there is none it moves time to target. Timers fire outside the lock: what they
-// call may use the clock.
+// take removes the first timer that is due by target, moves time to it and returns it. If there is
+// none it moves time to target and returns nil. The caller fires the timer outside the lock,
+// because fire may use the clock.
 func (c *Clock) take(target time.Time) *timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// This file has all that there is once for each collection.
+// This file holds all code of the package that names each collection.
 
-// Storage has the storage obligations in memory: each collection in the order
-// in which its keys came, with a log of all calls, and faults on demand. An obligation
-// whose context has ended answers with its Err and does nothing, as a database does:
-// what is to be kept after an abort needs context.WithoutCancel, or a storage that does so
-// by itself (IgnoreContexts). It is safe for concurrent use, and the order of its log is
-// that of the calls.
+// Storage implements the storage obligations in memory. Each collection keeps its records in the
+// order in which their keys were first stored. Storage also logs all calls, in the order in which
+// they came, and fails on demand (Fail). As with a database, an obligation whose context has ended
+// does nothing and returns the context's Err. To keep something after an abort, use
+// context.WithoutCancel, or IgnoreContexts, which makes the storage ignore that a context has
+// ended. It is safe for concurrent use.
 type Storage struct {
 	mu           sync.Mutex
 	messages     shelf[*adk.Message]
@@ -30,12 +30,11 @@ type Storage struct {
 	tools        shelf[*adk.Tool]
 	calls        []StorageCall
 	faults       []*countedFault
-	heedless     bool // of contexts
+	heedless     bool // work although the context of a call has ended
 }
 
-// NewStorage makes a storage that holds the given records, each in the
-// collection of its type. A media, which no collection holds, is a panic, and so
-// is a record that no constructor made.
+// NewStorage makes a storage that holds the given records, each in the collection of its type. It
+// panics on a media, which no collection holds, and on a record that no constructor made.
 func NewStorage(seed ...adk.Record) *Storage {
 	s := &Storage{}
 	for i, record := range seed {
@@ -67,9 +66,9 @@ func NewStorage(seed ...adk.Record) *Storage {
 	return s
 }
 
-// Storage is the storage as a config takes it.
+// Storage returns the obligations in the form in which a config takes them.
 func (s *Storage) Storage() adk.Storage {
-	all := struct { // one piece of memory: an explorer makes a storage for every run
+	all := struct { // a single allocation, because an explorer makes a storage for every run
 		messages     collection[*adk.Message]
 		memories     collection[*adk.Memory]
 		retrievables collection[*adk.Retrievable]
@@ -90,32 +89,32 @@ func (s *Storage) Storage() adk.Storage {
 		ToolCalls: &all.toolCalls, Instructions: &all.instructions, Tools: &all.tools}
 }
 
-// Messages are the messages it holds, in order.
+// Messages returns the stored messages, in order.
 func (s *Storage) Messages() []*adk.Message { return contents(s, &s.messages) }
 
-// Memories are the memories it holds, in order.
+// Memories returns the stored memories, in order.
 func (s *Storage) Memories() []*adk.Memory { return contents(s, &s.memories) }
 
-// Retrievables are the retrievables it holds, in order.
+// Retrievables returns the stored retrievables, in order.
 func (s *Storage) Retrievables() []*adk.Retrievable { return contents(s, &s.retrievables) }
 
-// Thoughts are the thoughts it holds, in order.
+// Thoughts returns the stored thoughts, in order.
 func (s *Storage) Thoughts() []*adk.Thought { return contents(s, &s.thoughts) }
 
-// ToolCalls are the tool calls it holds, in order.
+// ToolCalls returns the stored tool calls, in order.
 func (s *Storage) ToolCalls() []*adk.ToolCall { return contents(s, &s.toolCalls) }
 
-// Instructions are the standing instructions it holds, in order.
+// Instructions returns the stored standing instructions, in order.
 func (s *Storage) Instructions() []*adk.Tokenizable { return contents(s, &s.instructions) }
 
-// Tools are the tools it holds, in order.
+// Tools returns the stored tools, in order.
 func (s *Storage) Tools() []*adk.Tool { return contents(s, &s.tools) }
 
-// NoOpStorage is a storage that keeps nothing and gives nothing, for those who
-// say so out loud (RUN-2).
+// NoOpStorage returns a storage that keeps nothing and fetches nothing. A config that wants no
+// storage must say so with it (RUN-2).
 func NoOpStorage() adk.Storage { return storages.NoOp() }
 
-// checkCollections checks all collections that are written to.
+// checkCollections checks all collections that can be written to.
 func (s *storageSuite) checkCollections() {
 	checkCollection(s, shelfOf[*adk.Message]{adk.Messages, func(of adk.Storage) adk.Collection[*adk.Message] { return of.Messages }, sampleMessage, edgyMessages})
 	checkCollection(s, shelfOf[*adk.Memory]{adk.Memories, func(of adk.Storage) adk.Collection[*adk.Memory] { return of.Memories }, sampleMemory, edgyMemories})
@@ -148,8 +147,8 @@ func sampleToolCall(key, text string) (*adk.ToolCall, error) {
 
 func sampleInstruction(key, _ string) (*adk.Tokenizable, error) { return adk.NewTokenizable(key), nil }
 
-// The records of each collection of which a storage may lose something are made of what
-// suite_storage_edges.go has.
+// The edgy records are hard to store without loss. They are made of the values in
+// suite_storage_edges.go.
 
 func edgyMessages() ([]*adk.Message, error) {
 	medias, err := edgyMedias()

@@ -15,26 +15,26 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsondiff"
 )
 
-// Matcher says which requests an interaction answers. What is left out fits any.
+// Matcher says which requests an interaction answers. A zero field matches any request.
 type Matcher struct {
 	Method string `json:"method,omitempty"`
-	// URL is all of it, or path and query.
+	// URL is the whole URL, or only its path and query.
 	URL string `json:"url,omitempty"`
-	// Pattern is a regular expression that the URL has to match somewhere.
+	// Pattern is a regular expression that must match some part of the URL.
 	Pattern string `json:"pattern,omitempty"`
-	// Headers are headers that the request must have, with these values.
+	// Headers are headers that the request must have with exactly these values.
 	Headers map[string]string `json:"headers,omitempty"`
-	// Body is JSON that has to be a part of the request's: its members, and lists of as
-	// many elements.
+	// Body is JSON that the request's body must contain: every member that is named here, and lists
+	// of the same length.
 	Body string `json:"body,omitempty"`
-	// Fits has the last word; nil for none.
+	// Fits is asked last, after all other fields match; nil accepts the request.
 	Fits func(ProviderRequest) bool `json:"-"`
-	// Reusable answers as many requests as come.
+	// Reusable lets the interaction answer any number of requests, not only one.
 	Reusable bool `json:"reusable,omitempty"`
 }
 
-// fits reports whether a request is one of those. A pattern or a body that cannot be read
-// fits none.
+// fits reports whether m matches a request. A nil matcher matches any. A pattern that does not
+// compile, or a body that is not JSON, matches none.
 func (m *Matcher) fits(request ProviderRequest) bool {
 	switch {
 	case m == nil:
@@ -64,7 +64,7 @@ func (m *Matcher) fits(request ProviderRequest) bool {
 	return m.Fits == nil || m.Fits(request)
 }
 
-// isPart reports whether a tree of JSON is a part of another.
+// isPart reports whether the JSON tree part is contained in whole.
 func isPart(part, whole any) bool {
 	switch part := part.(type) {
 	case map[string]any:
@@ -93,14 +93,15 @@ func isPart(part, whole any) bool {
 	return part == whole
 }
 
-// sameURL reports whether two URLs are the same, as far as both say.
+// sameURL reports whether two URLs are equal. If one of them has no scheme and host, it compares
+// only path and query.
 func sameURL(a, b string) bool {
 	whole := strings.Contains(a, "://") && strings.Contains(b, "://")
 	return a == b || !whole && pathOf(a) == pathOf(b)
 }
 
-// pathOf is the path of a URL and its query, by the names of what it asks, without what is
-// a secret: recordings have none.
+// pathOf returns the path of a URL and its query, sorted by parameter name and without the
+// parameters that hold secrets, because recordings have none.
 func pathOf(text string) string {
 	to, err := url.Parse(text)
 	if err != nil {
@@ -115,7 +116,8 @@ func pathOf(text string) string {
 	return to.RequestURI()
 }
 
-// conversing is how far a conversation has come. It may be used by many goroutines.
+// conversing serves a conversation and remembers how far it has come. It is safe for concurrent
+// use.
 type conversing struct {
 	mu           sync.Mutex
 	interactions []Interaction
@@ -130,23 +132,23 @@ func newConversing(c Conversation) conversing {
 		inOrder: !slices.ContainsFunc(c.Interactions, func(one Interaction) bool { return one.When != nil })}
 }
 
-// Requests are all requests so far, in order, those beyond the conversation too.
+// Requests returns all requests so far, in order, including those that got no answer.
 func (c *conversing) Requests() []ProviderRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.requests)
 }
 
-// Differences are the places in which requests differed from the recorded ones whose
-// answers they got, as in "request 2: body.messages[1].content: …". What was recorded
-// without a body is not compared.
+// Differences returns the places in which requests differed from the recorded requests whose
+// answers they got, as in "request 2: body.messages[1].content: …". A recorded request without a
+// body is not compared.
 func (c *conversing) Differences() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.differences)
 }
 
-// next remembers a request and takes its reply.
+// next remembers a request and returns its reply.
 func (c *conversing) next(request ProviderRequest) (Reply, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +173,7 @@ func (c *conversing) next(request ProviderRequest) (Reply, error) {
 	return Reply{}, fmt.Errorf("fakes: nothing fits request %d: %s %s; %s", n, request.Method, request.URL, c.rest())
 }
 
-// rest says what has not been used. mu is held.
+// rest describes the interactions that have not been used. The caller holds mu.
 func (c *conversing) rest() string {
 	var left []string
 	for i, one := range c.interactions {
@@ -185,7 +187,7 @@ func (c *conversing) rest() string {
 	return "what remains: " + strings.Join(left, ", ")
 }
 
-// words are what a matcher asks for.
+// words describes what a matcher asks for, for an error.
 func (m *Matcher) words() string {
 	if m == nil {
 		return ""
@@ -193,7 +195,7 @@ func (m *Matcher) words() string {
 	return fmt.Sprintf(" (%s)", strings.Join(strings.Fields(strings.Join([]string{m.Method, m.URL, m.Pattern, m.Body}, " ")), " "))
 }
 
-// differencesOf are the places in which a request differs from the recorded one.
+// differencesOf lists the places in which a request differs from the recorded one.
 func differencesOf(n int, recorded, asked ProviderRequest) (all []string) {
 	if recorded.Body == "" {
 		return nil
@@ -220,7 +222,8 @@ func differencesOf(n int, recorded, asked ProviderRequest) (all []string) {
 	return all
 }
 
-// byPlace holds each element against the one at its place, and those beyond against none.
+// byPlace pairs the elements of two lists by index, and elements beyond the shorter list with
+// nothing.
 func byPlace(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	for i := range max(len(a), len(b)) {
 		pair := jsondiff.Pair{A: i, B: i}
@@ -235,7 +238,7 @@ func byPlace(a, b []any) (pairs []jsondiff.Pair, apart bool) {
 	return pairs, true
 }
 
-// brief is a value in a line.
+// brief returns a value as JSON of at most 120 characters.
 func brief(value any) string {
 	if _, absent := value.(jsondiff.Absent); absent {
 		return "nothing"

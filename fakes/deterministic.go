@@ -2,27 +2,27 @@ package fakes
 
 import "github.com/adkreplay/adkreplay/adk"
 
-// Deterministic is a copy of the config for one run that makes the same
-// crossings every time (DET-2): with a scheduler before the probes, its clock,
-// and ids that count from 1. Call it again for the next run.
+// Deterministic returns a copy of the config for a run that makes the same crossings every time
+// (DET-2): it has a scheduler in front of the probes, the scheduler's clock, and ids that count
+// from 1. Call it again for the next run.
 //
-// What the config has already is kept where it serves: a *Scheduler as Probe
-// (and with it its order), a *Clock, any IDs. Another clock is replaced, since
-// time that moves by itself is never the same twice.
+// It keeps what the config already has, if that is deterministic: a *Scheduler as Probe (and with
+// it its order), a *Clock, any IDs. It replaces any other clock, because the time of a clock that
+// moves by itself differs from run to run.
 //
-// The clock that it makes stands still while anything runs: what a turn makes has one time,
-// and where records are sorted by theirs, as in prompts, messages come before tool calls that
-// are older. Give the config NewTickingClock(time.Millisecond) where that matters.
+// The clock that it makes stands still while anything runs, so all records of a turn get the same
+// time. Where records are sorted by time, as in prompts, messages then come before older tool
+// calls. Give the config NewTickingClock(time.Millisecond) if that matters.
 //
-// When all strands wait, time goes on to what is due next. The scheduler does not know a
-// goroutine that no Fork started: a gate that one settles may have timed out by then. Have the
-// listener of TurnGateOpen settle it before it returns, or an Approver.
+// When all strands wait, time moves on to what is due next. The scheduler does not know goroutines
+// that were not started by Fork: if such a goroutine settles a gate, the gate may have timed out by
+// then. Settle gates with an Approver, or in a listener of TurnGateOpen before it returns.
 func Deterministic(c adk.Config, extra ...adk.Probe) adk.Config {
 	c, _ = scheduled(c, extra...)
 	return c
 }
 
-// scheduled is Deterministic, and the scheduler of the run.
+// scheduled is Deterministic that also returns the scheduler of the run.
 func scheduled(c adk.Config, extra ...adk.Probe) (adk.Config, *Scheduler) {
 	scheduler, given := c.Probe.(*Scheduler)
 	if !given {

@@ -1,5 +1,6 @@
-// Package fakes is everything around a turn that a test scripts, and the same on every run.
-// Nothing here waits for real time.
+// Package fakes holds everything that a test needs around a turn: scripted models and tools,
+// recording storage, clocks, ids, approvers and model servers. They behave the same on every run,
+// and nothing in the package waits for real time.
 //
 //	records := fakes.NewStorage()
 //	weather := fakes.NewTool("weather", "Tells the weather of a city.", "rain, 8°")
@@ -12,18 +13,19 @@
 //		Tools:   []*adk.Tool{weather.Tool()},
 //	}))
 //
-// A [Script] has a list of steps for each call of the model; [Script.Executor] plays them.
-// [Storage] remembers what was stored, and [Storage.Fail] has it fail. [NewTool] answers in
-// turn with what it is given, and knows how it was called. [Deterministic] gives a config a
-// clock that only moves when it is told, ids that count, and a [Scheduler] that runs strands
+// A [Script] holds a list of steps for each call of the model; [Script.Executor] plays them.
+// [Storage] remembers what was stored, and [Storage.Fail] makes its calls fail. [NewTool] makes a
+// tool that gives the given answers in order and records how it was called. [Deterministic] gives a
+// config a clock that never moves by itself, ids that count, and a [Scheduler] that runs strands
 // one at a time, so that equal runs make equal crossings.
 //
-// An [Approver] settles gates. A [Provider] is a model's server behind HTTP, a [Transport] the
-// same without a network; both answer with a [Conversation], recorded, which package cassette
-// reads, or scripted. What they are asked is matched by a [Matcher].
+// An [Approver] settles gates. A [Provider] is a model's server behind HTTP, and a [Transport] is
+// the same without a network. Both answer with a [Conversation], which is either recorded (package
+// cassette reads such recordings) or scripted. A [Matcher] says which requests an interaction of
+// the conversation answers.
 //
-// A scripted model speaks the form of the API that a client asks through, whichever SDK that is:
-// Chat Completions, Messages, Responses, Gemini or Ollama, as a stream or whole.
+// A scripted model answers in the form of the API that the client calls, whichever SDK that is:
+// Chat Completions, Messages, Responses, Gemini or Ollama, streamed or whole.
 //
 //	model := fakes.NewTransport(fakes.Converse(
 //		fakes.StreamToolCall("call_1", "weather", `{"city":"Oslo"}`),

@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// Choice is what a scheduler asks its order: who of several goes on.
+// Choice is the question that a scheduler asks its order: which strand runs next.
 type Choice struct {
-	// Current is the strand whose turn ends here. It is among Runnable if it
-	// could go on.
+	// Current is the strand whose turn ends here. It is among Runnable if it could go on.
 	Current int
-	// Runnable are the strands that can go on, sorted; always more than one.
-	// The slice is used again and must not be kept.
+	// Runnable are the numbers of the strands that can go on, sorted; there is always more than
+	// one. The scheduler reuses the slice: do not keep it.
 	Runnable []int
 }
 
-// Order begins a run's order: what it returns is asked at every choice of the
-// run, by one goroutine at a time, for the position in Runnable of the strand
-// to run. Any number is an answer: it counts modulo the number of strands. An
-// order must not call into the engine.
+// Order is called at the start of a run and returns the function that orders it. At each choice of
+// the run, on one goroutine at a time, that function returns the position in Runnable of the strand
+// to run. It may return any number, which is taken modulo the number of strands. It must not call
+// into the engine.
 type Order func() func(Choice) int
 
 // RunInOrder keeps a strand running until it blocks or ends, and then runs the
@@ -34,7 +33,7 @@ func RunInOrder() Order {
 	}
 }
 
-// RoundRobin lets every strand make one operation in turn.
+// RoundRobin gives the turn to the next strand after each operation.
 func RoundRobin() Order {
 	return func() func(Choice) int {
 		return func(c Choice) int {
@@ -44,8 +43,8 @@ func RoundRobin() Order {
 	}
 }
 
-// Seeded chooses by chance, the same for the same seed: every run begins the
-// seed's sequence again.
+// Seeded chooses at random, but the same for the same seed: every run starts the seed's sequence
+// from its beginning.
 func Seeded(seed uint64) Order {
 	return func() func(Choice) int {
 		chance := rand.New(rand.NewPCG(seed, 0))
@@ -53,8 +52,8 @@ func Seeded(seed uint64) Order {
 	}
 }
 
-// Pick lets a function choose: a test, or an explorer that tries every order.
-// The one function serves all runs of the scheduler.
+// Pick lets a function choose, for example a test or an explorer that tries every order. All runs
+// of the scheduler call the same function.
 func Pick(choose func(Choice) int) Order {
 	return func() func(Choice) int { return choose }
 }

@@ -13,45 +13,46 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
-// Conversation is what a Provider or a Transport serves: interactions in order, recorded with
-// a model's real provider or scripted by a test.
+// Conversation is what a Provider or a Transport serves: a list of interactions, recorded with a
+// model's real provider or scripted by a test.
 type Conversation struct {
-	// Source says where a recording comes from.
+	// Source names where a recording comes from.
 	Source       string        `json:"source"`
 	Interactions []Interaction `json:"interactions"`
 }
 
-// Interaction is one request and what answers it.
+// Interaction is a request and the reply to it.
 type Interaction struct {
-	// Request is what was sent when it was recorded. Where it has a body, Differences
-	// says in what a request differs that it answered all the same.
+	// Request is what was sent when the interaction was recorded. If it has a body, Differences
+	// reports how a request that got this reply differs from it.
 	Request  ProviderRequest `json:"request"`
 	Response Reply           `json:"response"`
-	// When says which requests it answers; nil answers any, in its turn.
+	// When says which requests the interaction answers. If it is nil it answers any request, in
+	// order.
 	When *Matcher `json:"when,omitempty"`
 }
 
-// ProviderRequest is a request as a Conversation or a Provider keeps it.
+// ProviderRequest is a request as a Conversation, a Provider or a Transport keeps it.
 type ProviderRequest struct {
 	Method string `json:"method"`
-	// URL is a whole URL in a recording and where a Transport was asked, and a path
-	// where a Provider was.
+	// URL is a whole URL in a recording and for a Transport, and a path with its query for a
+	// Provider.
 	URL     string      `json:"url"`
 	Headers http.Header `json:"headers,omitempty"`
 	Body    string      `json:"body"`
 }
 
-// Reply is what a Provider answers: the body goes out byte for byte, a
-// text/event-stream event by event. One of StreamReply and its like is said in the form that is
-// asked for instead, as long as its Body stays what it was.
+// Reply is what a Provider answers. The body is sent byte for byte, a text/event-stream event by
+// event. A reply made by StreamReply, StreamToolCall or StreamToolCalls is instead sent in the form
+// of the API that the request asks for, unless its Body has been changed.
 type Reply struct {
-	// Status 0 means 200.
+	// Status is the HTTP status; 0 means 200.
 	Status      int    `json:"status"`
 	ContentType string `json:"contentType"`
-	// Headers are further headers, such as Retry-After.
+	// Headers are further headers, for example Retry-After.
 	Headers http.Header `json:"headers,omitempty"`
 	Body    string      `json:"body"`
-	// said is what StreamReply and its like say; nil for a reply that is its Body.
+	// said is what StreamReply and its like say; nil if the reply is just its Body.
 	said *said
 }
 
@@ -71,7 +72,7 @@ func ReadConversation(r io.Reader) (Conversation, error) {
 	return c, nil
 }
 
-// Converse is a scripted conversation of replies.
+// Converse makes a scripted conversation of replies, each of which answers one request in order.
 func Converse(replies ...Reply) Conversation {
 	var c Conversation
 	for _, reply := range replies {
@@ -80,10 +81,10 @@ func Converse(replies ...Reply) Conversation {
 	return c
 }
 
-// Provider is an HTTP server in the place of a model's provider. It answers
-// each request with the next interaction of its conversation, whatever is
-// asked, or, where interactions have a Matcher, with the first that fits and has
-// not been used; and it remembers what was asked. It must be closed.
+// Provider is an HTTP server that replaces a model's provider. It remembers all requests. It
+// answers each with the next interaction of its conversation, whatever is asked; or, where
+// interactions have a Matcher, with the first interaction that fits and has not been used. It must
+// be closed.
 type Provider struct {
 	server   *http.Server
 	listener net.Listener
@@ -91,9 +92,9 @@ type Provider struct {
 	conversing
 }
 
-// NewProvider starts a server of the conversation on a free port of this
-// machine. Where there is none it panics, since no test could go on. (It is not
-// made of httptest, which adds a flag to every program that imports it.)
+// NewProvider starts a server for the conversation on a free port of this machine. It panics if it
+// cannot listen, because no test could go on. (It does not use httptest, which adds a flag to every
+// program that imports it.)
 func NewProvider(c Conversation) *Provider {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,14 +106,14 @@ func NewProvider(c Conversation) *Provider {
 	return p
 }
 
-// URL is where the server is, without a slash at the end: a client's base URL.
+// URL returns the address of the server without a trailing slash, to be used as a client's base
+// URL.
 func (p *Provider) URL() string { return p.url }
 
-// Close stops the server. A reply that is under way is cut short, and whoever
-// asks from now on is refused.
+// Close stops the server. It cuts off a reply that is being sent, and refuses all later requests.
 func (p *Provider) Close() {
 	_ = p.server.Close()
-	_ = p.listener.Close() // the server does not know it yet where Serve has not begun
+	_ = p.listener.Close() // the server does not know the listener yet if Serve has not begun
 }
 
 func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
@@ -129,8 +130,8 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 	reply.writeTo(w)
 }
 
-// writeTo writes the reply. A client that went away is nobody's failure here:
-// what it did read is for its own side to judge.
+// writeTo writes the reply. It ignores errors of writing: if the client went away, the client's own
+// code has to judge what it did read.
 func (r Reply) writeTo(w http.ResponseWriter) {
 	r.fill(w.Header())
 	if r.Status != 0 {
@@ -149,7 +150,7 @@ func (r Reply) writeTo(w http.ResponseWriter) {
 	}
 }
 
-// splitEvents cuts an event stream as those who read one do, and keeps every byte.
+// splitEvents cuts an event stream into its events, as a client does, and keeps every byte.
 func splitEvents(body string) (events []string) {
 	split := httpform.Splitter{Form: httpform.Events}
 	for rest := []byte(body); len(rest) > 0; {
@@ -163,28 +164,29 @@ func splitEvents(body string) (events []string) {
 	return events
 }
 
-// StreamReply is a reply of a model that says a message in chunks. Where it is asked at the path of
-// Chat Completions, Messages, Responses, Gemini or Ollama, it answers in that form: with a stream
-// if the request asks for one, else whole. Its Body is the stream of Chat Completions, which goes
-// out as it is everywhere else, and wherever it was changed.
+// StreamReply is a reply in which a model says a message in chunks. If the path of the request is
+// that of Chat Completions, Messages, Responses, Gemini or Ollama, the reply has that form:
+// streamed if the request asks for a stream, else whole. Its Body is the stream of Chat
+// Completions, which is sent as it is for any other path, and always if Body has been changed.
 func StreamReply(chunks ...string) Reply { return replyOf(saying.Answer{Text: chunks}) }
 
-// StreamToolCall is a reply of a model that calls a function, as StreamReply says one. The arguments
-// come in fragments that need not be JSON by themselves, but together are an object: what is none
-// cannot be said in a form that has them as one, and is refused there with status 500.
+// StreamToolCall is a reply in which a model calls a function, in the forms of StreamReply. The
+// fragments of the arguments need not be JSON by themselves, but together they should be an object.
+// If they are not, a form that needs the arguments as an object cannot hold them, and the request
+// fails with status 500.
 func StreamToolCall(id, name string, argumentFragments ...string) Reply {
 	return StreamToolCalls("", StreamedCall{id, name, argumentFragments})
 }
 
-// StreamedCall is a call of a function in a streamed reply. Its arguments come in fragments that
-// need not be JSON by themselves.
+// StreamedCall is a call of a function in a streamed reply. The fragments of its arguments need not
+// be JSON by themselves.
 type StreamedCall struct {
 	ID, Name          string
 	ArgumentFragments []string
 }
 
-// StreamToolCalls is a reply of a model that says a text, which may be empty, and then calls
-// functions, each behind the one before, as StreamReply and StreamToolCall say them.
+// StreamToolCalls is a reply in which a model says a text, which may be empty, and then calls
+// functions one after the other, as with StreamReply and StreamToolCall.
 func StreamToolCalls(text string, calls ...StreamedCall) Reply {
 	var a saying.Answer
 	if text != "" {
@@ -196,19 +198,19 @@ func StreamToolCalls(text string, calls ...StreamedCall) Reply {
 	return replyOf(a)
 }
 
-// replyOf is the reply that says an answer.
+// replyOf makes the reply that says an answer.
 func replyOf(a saying.Answer) Reply {
 	stream := a.CompletionStream()
 	return Reply{Status: http.StatusOK, ContentType: stream.ContentType, Body: stream.Text, said: &said{a, stream.Text}}
 }
 
-// said is what a model says in a reply, and the body that the reply had of it.
+// said is what a model says in a reply, and the Body that the reply was made with.
 type said struct {
 	answer saying.Answer
 	body   string
 }
 
-// to is the reply as it answers a request.
+// to returns the reply in the form in which it answers a request.
 func (r Reply) to(request ProviderRequest) (Reply, error) {
 	if r.said == nil || r.said.body != r.Body {
 		return r, nil

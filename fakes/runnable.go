@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// runnable are the strands of a run that can go on. A choice looks at those whose state
-// may have changed, and not at all that there are.
+// runnable keeps the strands of a run that can go on. To choose one, it looks only at the strands
+// whose state may have changed, not at all of them.
 type runnable struct {
-	numbers []int     // sorted, behind room for as many as first says
-	first   int       // position of the lowest in numbers
-	parked  []*strand // those that wait inside the engine for what had not come yet
-	woken   []*strand // those that sleep, and whose time may have passed
-	beds    []*bed    // of all that sleep
-	work    int       // how many strands were looked at or moved
+	numbers []int     // sorted numbers of the strands that can go on; entries before first are free
+	first   int       // index in numbers of the lowest strand
+	parked  []*strand // strands that wait inside the engine and were not ready when last asked
+	woken   []*strand // sleeping strands that may be ready now
+	beds    []*bed    // of all sleeping strands
+	work    int       // counts the strands looked at or moved; a measure of cost
 }
 
-// add takes up a strand that wants the turn. Most are forked in the order of their
-// numbers, or are the lowest, which waits for the others.
+// add adds a strand that wants the turn. Two cases are cheap: strands are usually forked in the
+// order of their numbers, or the added strand is the lowest, which waits for the others.
 func (r *runnable) add(number int) {
 	r.work++
 	at, ok := slices.BinarySearch(r.numbers[r.first:], number)
@@ -33,8 +33,8 @@ func (r *runnable) add(number int) {
 	}
 }
 
-// remove forgets a strand that cannot go on any more. Most end in the order in which
-// they were forked.
+// remove removes a strand that can no longer go on. It is cheap for the lowest strand, because
+// strands usually end in the order in which they were forked.
 func (r *runnable) remove(number int) {
 	r.work++
 	at, ok := slices.BinarySearch(r.numbers[r.first:], number)
@@ -49,7 +49,7 @@ func (r *runnable) remove(number int) {
 	}
 }
 
-// park takes up a strand that waits for its ready.
+// park adds a strand that waits until its ready function returns true.
 func (r *runnable) park(st *strand) {
 	if !st.parked {
 		st.parked = true
@@ -57,8 +57,8 @@ func (r *runnable) park(st *strand) {
 	}
 }
 
-// list gives the numbers of all that can go on, sorted. What a strand waits for does not
-// go away once it has come: those are asked for which it had not.
+// list returns the sorted numbers of all strands that can go on. A strand that was found ready
+// stays ready, so list asks only those that were not.
 func (r *runnable) list() []int {
 	r.rouse()
 	r.work += len(r.parked)
@@ -72,22 +72,22 @@ func (r *runnable) list() []int {
 	return r.numbers[r.first:]
 }
 
-// bed is for all that sleep until the same context ends, by what it says that it has: that
-// is asked for once, however many they are.
+// bed groups all strands that sleep until the same context ends, identified by its Done channel.
+// The channel is checked once, however many strands sleep.
 type bed struct {
 	done  <-chan struct{}
-	first *berth // of those in it
+	first *berth // list of the strands in it
 }
 
-// berth is the place of a strand in a bed, between two others there.
+// berth is the place of a strand in the linked list of a bed.
 type berth struct {
-	bed            *bed // nil for none
+	bed            *bed // nil if the place is not used
 	strand         *strand
 	before, behind *berth
 }
 
-// sleep takes up a strand that sleeps until it is woken or one of the contexts ends: its own,
-// or that of its run. Both may have come already.
+// sleep adds a strand that sleeps until it is woken or until its own context or the run's context
+// ends. Any of these may already have happened.
 func (r *runnable) sleep(st *strand, own, run context.Context) {
 	st.asleep = true
 	r.woken = append(r.woken, st)
@@ -97,7 +97,7 @@ func (r *runnable) sleep(st *strand, own, run context.Context) {
 	}
 }
 
-// lay gives a strand a place in the bed of a context, unless that never ends.
+// lay puts a strand into the bed of a context, unless the context can never end.
 func (r *runnable) lay(st *strand, in *berth, done <-chan struct{}) {
 	if done == nil {
 		return
@@ -115,14 +115,14 @@ func (r *runnable) lay(st *strand, in *berth, done <-chan struct{}) {
 	b.first = in
 }
 
-// wake has a strand asked whether it can go on, if it sleeps.
+// wake marks a strand to be asked whether it can go on, if it sleeps.
 func (r *runnable) wake(st *strand) {
 	if st.asleep {
 		r.woken = append(r.woken, st)
 	}
 }
 
-// rise takes a strand out of what it sleeps in.
+// rise takes a strand out of the beds in which it sleeps.
 func (r *runnable) rise(st *strand) {
 	for i := range st.berths {
 		if in := &st.berths[i]; in.bed != nil {
@@ -132,7 +132,7 @@ func (r *runnable) rise(st *strand) {
 	st.asleep = false
 }
 
-// leave takes a strand out of a bed, which is put away when it was the last.
+// leave takes a strand out of a bed, and drops the bed if the strand was the last in it.
 func (r *runnable) leave(in *berth) {
 	b := in.bed
 	if in.before != nil {
@@ -149,8 +149,8 @@ func (r *runnable) leave(in *berth) {
 	*in = berth{}
 }
 
-// rouse takes up those that slept and can go on. It asks those that were woken, and those of
-// whom a context has ended.
+// rouse adds the sleeping strands that can go on. It asks those that were woken and those for which
+// a context has ended.
 func (r *runnable) rouse() {
 	r.work += len(r.beds)
 	for _, b := range r.beds {

@@ -11,34 +11,33 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// Scheduler is an adk.Probe that runs the strands of a run one at a time, in
-// the order of its Order, and moves the time of its Clock when no strand can go
-// on (DET-2, DET-6). It decides by what the engine has announced and never by
-// which goroutine comes first, so a run is the same on every machine.
+// Scheduler is an adk.Probe that runs the strands of a run one at a time, in the order of its
+// Order, and moves the time of its Clock when no strand can go on (DET-2, DET-6). It decides only
+// by what the engine has announced, never by which goroutine comes first, so a run is the same on
+// every machine.
 //
-// The turn passes at the begin of every operation, and wherever a strand waits
-// inside the engine: in Sleep, WaitFor and Strand.Wait. A strand that waits for
-// another by other means, such as a lock or a channel, keeps the turn, and both hang,
-// unless somebody watches the run and calls PassOn: TestExecutor and package explore
-// do. Plain goroutines have no turn: they are let through, and promise no order. A
-// strand waits by its own handle, and for the strands that it forked: where two
-// wait by one handle, which of them wakes first is chance.
+// The turn passes at the begin of every operation, and wherever a strand waits inside the engine:
+// in Sleep, WaitFor and Strand.Wait. A strand that waits for another strand by other means, such as
+// a lock or a channel, keeps the turn, and both hang, unless code that watches the run calls
+// PassOn, as TestExecutor and package explore do. Plain goroutines never have the turn: they are
+// let through, in no promised order. A strand should wait by its own handle, and only for strands
+// that it forked: if two goroutines wait by the same handle, which of them wakes first is
+// nondeterministic.
 //
-// When no strand can go on, time moves to the next timer. When there is no
-// timer either, the run waits for the outside: a gate that a test settles, a
-// cancel. Runs of one scheduler share its time, which moves when any of them
-// waits: give each run its own scheduler, or run one at a time.
+// When no strand can go on, time moves to the next timer. If there is no timer either, the run
+// waits for something outside: a gate that a test settles, or a cancellation. Runs of one scheduler
+// share its time, which moves when any of them waits: give each run its own scheduler, or run one
+// at a time.
 //
-// An order that panics ends the scheduling: the observer is dropped, as every
-// one that panics (DET-4), and the strands run freely.
+// An order that panics ends the scheduling: the engine drops this observer, as it drops every
+// observer that panics (DET-4), and the strands run freely.
 type Scheduler struct {
 	order Order
 	clock *Clock
 	last  atomic.Pointer[turns]
 }
 
-// NewScheduler makes a scheduler with a clock of its own. The order nil is
-// RunInOrder.
+// NewScheduler makes a scheduler with a clock of its own. A nil order means RunInOrder.
 func NewScheduler(order Order) *Scheduler { return NewSchedulerOn(NewClock(), order) }
 
 // NewSchedulerOn makes a scheduler that moves the given clock.
@@ -49,11 +48,11 @@ func NewSchedulerOn(clock *Clock, order Order) *Scheduler {
 	return &Scheduler{order: order, clock: clock}
 }
 
-// Clock is the time that the scheduler moves. It belongs into the Config whose
-// Probe the scheduler is.
+// Clock returns the clock that the scheduler moves. Set it as the Clock of the Config whose Probe
+// is the scheduler.
 func (s *Scheduler) Clock() *Clock { return s.clock }
 
-// Observe begins a run with strand 0, the caller of Run, having the turn.
+// Observe begins a run. Strand 0, the caller of Run, has the turn.
 func (s *Scheduler) Observe(adk.RunInfo) adk.Observer {
 	t := &turns{clock: s.clock, order: s.order()}
 	t.first.passed.L = &t.mu
@@ -63,15 +62,15 @@ func (s *Scheduler) Observe(adk.RunInfo) adk.Observer {
 	return t
 }
 
-// PassOn takes the turn from the strand that has it and gives it to another one that
-// can go on, in the run that began last. It is for who watches the run from outside
-// and sees that the strand is blocked by other means than the engine's. If none can go
-// on, time moves, but not as far as limit; the zero limit is none. PassOn reports
-// whether a strand got the turn.
+// PassOn takes the turn from the strand that has it and gives it to another strand that can go on,
+// in the run that began last. It is for code that watches the run from outside and sees that the
+// strand is blocked by means other than the engine's. If no strand can go on, time moves, but only
+// to timers due before limit; a zero limit means no limit. PassOn reports whether a strand got the
+// turn.
 //
-// The strand that lost the turn waits for it at its next hook. Until then settle is
-// called before any other strand is chosen, on the goroutine of the strand that is
-// there: it has to wait until what that has woken is blocked again, so that runs stay
+// The strand that lost the turn waits for it at its next hook. Until then the scheduler calls
+// settle before it chooses a strand, on the goroutine of the strand that has come to a hook. settle
+// has to wait until every goroutine that this strand has woken is blocked again, so that runs stay
 // the same.
 func (s *Scheduler) PassOn(limit time.Time, settle func()) bool {
 	t := s.last.Load()
@@ -81,70 +80,68 @@ func (s *Scheduler) PassOn(limit time.Time, settle func()) bool {
 	return t.passOn(limit, settle)
 }
 
-// nobody has the turn while time is moved, and while all wait for the outside.
+// nobody is the turn's value while time is moved, and while all strands wait for something outside.
 const nobody = -1
 
-// turns is the scheduling of one run. Invariants, while mu is not held:
+// turns schedules one run. Invariants, while mu is not held:
 //
 //  1. At most one strand has the turn, and only its goroutine passes hooks.
 //  2. If nobody has the turn, then time is being moved, or no strand can go on
-//     and no timer is pending.
-//  3. mu is never held while timers fire: what they call may tell crossings.
+//  3. mu is never held while timers fire: what they call may emit crossings.
 type turns struct {
 	clock *Clock
 	order func(Choice) int
 
-	// forked is false until there is a second strand, so that a run without
-	// strands pays one load for each operation.
+	// forked is false until there is a second strand. A run without strands then pays only one
+	// atomic load for each operation.
 	forked atomic.Bool
 
 	mu        sync.Mutex
-	turn      int        // who has the turn
+	turn      int        // number of the strand that has the turn, or nobody
 	strands   []*strand  // by number
-	first     strand     // number 0, and most runs have no other
-	one       [1]*strand // the room of strands for it
+	first     strand     // strand 0; most runs have no other
+	one       [1]*strand // backing array of strands for such a run
 	strangers []stranger
 	moving    bool // time is being moved
 	free      bool // scheduling has ended
 	able      runnable
-	last      int // who had the turn last, and may not be able to go on
+	last      int // number of the strand that had the turn last, which may not be able to go on
 
-	away   atomic.Int32 // how many strands lost the turn and have not come back for it
-	limit  time.Time    // where time stands as long as there are any; zero is nowhere
-	settle func()       // waits until those that were woken are back or blocked
+	away   atomic.Int32 // how many strands lost the turn by PassOn and have not yet come to a hook
+	limit  time.Time    // limit of time while away is above 0; zero means none
+	settle func()       // waits until the goroutines that were woken are at a hook or blocked
 }
 
 // strand is what the scheduler knows of one strand.
 type strand struct {
 	number   int
-	own      int         // the number of its goroutine; 0 where that is not known, as of strand 0
+	own      int         // the number of its goroutine; 0 if that is not known, as for strand 0
 	starting bool        // forked, and not yet at its first hook
-	waiting  bool        // wants the turn: starting, or held at a hook
-	granted  bool        // has the turn, and has not passed its hook with it
-	away     bool        // lost the turn where it is blocked, and has not come back for it
-	ready    func() bool // what it waits for inside the engine; nil if for nothing
-	parked   bool        // among those that are asked whether they are ready
-	asleep   bool        // is told when its time has passed
+	waiting  bool        // wants the turn: it is starting, or waits at a hook
+	granted  bool        // was given the turn, and has not left its hook since
+	away     bool        // lost the turn by PassOn while blocked, and has not come to a hook since
+	ready    func() bool // what it waits for inside the engine; nil if it does not wait
+	parked   bool        // is in the list parked of runnable
+	asleep   bool        // sleeps: Wake is called for it when its time has passed
 	berths   [2]berth    // in which it sleeps
 	passed   sync.Cond
 }
 
-// stranger is a goroutine that waits in the engine by the handle of a strand
-// that is not its own: a strand that uses another one's handle, or a plain
-// goroutine.
+// stranger is a goroutine that waits in the engine by the handle of a strand that is not its own:
+// it is either another strand, or a plain goroutine.
 type stranger struct {
-	handle int         // the strand whose handle it is
-	self   int         // the strand whose turn it gave away; nobody if there was none
+	handle int         // number of the strand whose handle it uses
+	self   int         // number of its own strand, whose turn it gave away; nobody for a plain goroutine
 	ready  func() bool // what it waits for
 }
 
-// want has a strand wait for the turn.
+// want makes a strand wait for the turn.
 func (t *turns) want(st *strand) {
 	st.waiting = true
 	t.able.add(st.number)
 }
 
-// await has a strand wait for what comes within the engine.
+// await records what a strand waits for inside the engine.
 func (t *turns) await(st *strand, ready func() bool) {
 	st.ready = ready
 	if ready != nil {
@@ -152,7 +149,7 @@ func (t *turns) await(st *strand, ready func() bool) {
 	}
 }
 
-// stop ends what a strand waits for within the engine.
+// stop ends a strand's wait inside the engine.
 func (t *turns) stop(st *strand) {
 	st.ready = nil
 	t.able.rise(st)
@@ -161,7 +158,7 @@ func (t *turns) stop(st *strand) {
 	}
 }
 
-// strand finds a strand, or takes it up.
+// strand returns the strand of that number, and creates it if needed.
 func (t *turns) strand(number int) *strand {
 	for len(t.strands) <= number {
 		t.strands = append(t.strands, &strand{number: len(t.strands), passed: sync.Cond{L: &t.mu}})
@@ -169,11 +166,10 @@ func (t *turns) strand(number int) *strand {
 	return t.strands[number]
 }
 
-// Begin passes the turn on where an operation begins: between that and the next
-// one nothing happens that another strand could see. A strand at its first hook
-// waits for the turn that its fork asked for; one that does not have the turn
-// now is used by a goroutine not its own, which holding back could make wait for
-// itself.
+// Begin passes the turn on where an operation begins: between two such places nothing happens that
+// another strand could see. A strand at its first hook waits for the turn that its fork asked for.
+// If the strand does not have the turn, then its handle is used by a goroutine that is not its own.
+// Begin lets that goroutine through, because holding it back could make it wait for itself.
 func (t *turns) Begin(step adk.Step) {
 	if !t.forked.Load() && t.away.Load() == 0 {
 		return
@@ -187,8 +183,8 @@ func (t *turns) Begin(step adk.Step) {
 		t.comeBack(me)
 		return
 	}
-	// Waiting for a strand changes nothing that another could see: the turn passes
-	// where it parks.
+	// An operation that waits for a strand changes nothing that another strand could see. It passes
+	// the turn when it parks, so it does not pass it here.
 	waits := step.Kind.Spanning() && step.Kind.Names(adk.StrandNumber)
 	operation := step.Kind.Class() == adk.ClassOperation && step.Phase != adk.Done && !waits
 	switch {
@@ -208,8 +204,8 @@ func (t *turns) Begin(step adk.Step) {
 	t.hold(me)
 }
 
-// settled waits until all that the strand with the turn has woken is back or blocked,
-// if any are away.
+// settled calls settle, if strands are away and the given strand has the turn: it waits until every
+// goroutine that this strand has woken is at a hook or blocked.
 func (t *turns) settled(number int) {
 	if t.away.Load() == 0 {
 		return
@@ -225,7 +221,7 @@ func (t *turns) settled(number int) {
 	}
 }
 
-// comeBack makes a strand that lost the turn wait for it.
+// comeBack makes a strand that lost the turn by PassOn wait to get it again.
 func (t *turns) comeBack(me *strand) {
 	me.away = false
 	t.want(me)
@@ -236,7 +232,7 @@ func (t *turns) comeBack(me *strand) {
 	t.hold(me)
 }
 
-// passOn is Scheduler.PassOn.
+// passOn implements Scheduler.PassOn.
 func (t *turns) passOn(limit time.Time, settle func()) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -247,7 +243,7 @@ func (t *turns) passOn(limit time.Time, settle func()) bool {
 	loser := t.turn
 	if loser != nobody {
 		me := t.strands[loser]
-		if me.granted || me.away { // it goes on, or did not come back yet
+		if me.granted || me.away { // it is about to go on, or is still away
 			return false
 		}
 		me.away = true
@@ -257,7 +253,7 @@ func (t *turns) passOn(limit time.Time, settle func()) bool {
 	return t.turn != nobody
 }
 
-// Park gives the turn away, for good where ready is nil.
+// Park gives the turn away: until ready returns true, or for good if ready is nil.
 func (t *turns) Park(number int, ready func() bool) {
 	t.settled(number)
 	t.mu.Lock()
@@ -268,7 +264,7 @@ func (t *turns) Park(number int, ready func() bool) {
 		t.endBorrowing(me)
 		t.await(me, ready)
 		t.choose(number)
-	case ready == nil: // ended, with no turn to give away
+	case ready == nil: // the strand ended and has no turn to give away
 		t.endBorrowing(me)
 		t.stop(me)
 	default:
@@ -276,8 +272,9 @@ func (t *turns) Park(number int, ready func() bool) {
 	}
 }
 
-// here is the strand on whose goroutine this is, by what is known: the one that has the turn, unless
-// that has another goroutine, or has not begun. A plain one is nobody's.
+// here returns the strand on whose goroutine it is called, as far as that is known: it is the
+// strand that has the turn, unless that has another goroutine or has not begun. For a plain
+// goroutine it returns nobody.
 func (t *turns) here() int {
 	if t.turn == nobody {
 		return nobody
@@ -288,8 +285,8 @@ func (t *turns) here() int {
 	return t.turn
 }
 
-// Sleep is Park for a strand that is told when its time has passed. Where it is not the one
-// that has the turn, it is asked.
+// Sleep is Park for a strand for which Wake is called when its time has passed, so that it need not
+// be polled. If the strand does not have the turn, Sleep is just Park.
 func (t *turns) Sleep(number int, ready func() bool, own, run context.Context) {
 	t.settled(number)
 	t.mu.Lock()
@@ -306,7 +303,7 @@ func (t *turns) Sleep(number int, ready func() bool, own, run context.Context) {
 	t.choose(number)
 }
 
-// Wake has a strand that sleeps asked whether it can go on.
+// Wake makes the scheduler ask a sleeping strand whether it can go on.
 func (t *turns) Wake(number int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -315,13 +312,13 @@ func (t *turns) Wake(number int) {
 	}
 }
 
-// parkStranger gives away the turn of the strand that is running, which waits
-// by another one's handle. A plain goroutine that waits has none to give.
+// parkStranger gives away the turn of the running strand, which waits by the handle of another. A
+// plain goroutine that waits has no turn to give away.
 func (t *turns) parkStranger(s stranger) {
 	t.strangers = append(t.strangers, s)
 	if s.self != nobody {
 		t.await(t.strands[s.self], s.ready)
-	} else if t.turn != nobody { // which goes on
+	} else if t.turn != nobody { // that strand goes on
 		return
 	}
 	if !t.moving {
@@ -329,8 +326,8 @@ func (t *turns) parkStranger(s stranger) {
 	}
 }
 
-// Resume waits for the turn, and takes it if nobody has it: then what the
-// strand waited for came from the outside.
+// Resume waits for the turn. If nobody has it, then something outside ended the strand's wait, and
+// the strand asks to be chosen.
 func (t *turns) Resume(number int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -346,14 +343,14 @@ func (t *turns) Resume(number int) {
 	case t.turn == nobody && !t.moving:
 		t.want(me)
 		t.choose(nobody)
-	case t.turn != me.number && me.ready == nil: // another goroutine has taken what it waited as
+	case t.turn != me.number && me.ready == nil: // another goroutine resumed in its place
 		t.want(me)
 	}
 	t.hold(me)
 }
 
-// Tell takes up a strand when it is forked: it can be given the turn before its
-// goroutine has begun.
+// Tell registers a strand when it is forked, so that it can be given the turn before its goroutine
+// has begun.
 func (t *turns) Tell(x *adk.Crossing) {
 	if x.Kind.LeadsTo() != adk.LabelStrand || x.Err != nil {
 		return
@@ -366,7 +363,7 @@ func (t *turns) Tell(x *adk.Crossing) {
 	t.forked.Store(true)
 }
 
-// hold blocks until the strand has been given the turn, and passes with it.
+// hold blocks until the strand has been given the turn.
 func (t *turns) hold(me *strand) {
 	for t.turn != me.number && !t.free {
 		me.passed.Wait()
@@ -375,8 +372,8 @@ func (t *turns) hold(me *strand) {
 	t.able.rise(me)
 }
 
-// choose gives the turn, which current has or nobody, to a strand that can go
-// on, moving time as long as there is none. It may end with nobody having it.
+// choose gives the turn to a strand that can go on, and moves time as long as there is none.
+// current is the strand that has the turn, or nobody. The turn may end up with nobody.
 func (t *turns) choose(current int) {
 	defer t.endIfPanicked()
 	t.turn = nobody
@@ -413,9 +410,9 @@ func (t *turns) grant(number int) {
 	st.passed.Broadcast()
 }
 
-// moveTime moves time to the next timer and reports whether there was one before the
-// limit. Strands that come to a hook meanwhile wait for what is chosen afterwards: those
-// that are away are given the time to.
+// moveTime moves time to the next timer and reports whether there was one before the limit. Strands
+// that come to a hook meanwhile wait until choose has chosen. If strands are away, moveTime calls
+// settle, so that they have time to come to a hook.
 func (t *turns) moveTime() (moved bool) {
 	t.moving = true
 	settle, limit := t.settle, t.limit
@@ -434,8 +431,8 @@ func (t *turns) moveTime() (moved bool) {
 	return moved
 }
 
-// endIfPanicked lets everybody go when an order or a timer panics: the engine
-// asks this observer no more.
+// endIfPanicked lets all strands run freely if an order or a timer panics, because the engine then
+// no longer calls this observer.
 func (t *turns) endIfPanicked() {
 	value := recover()
 	if value == nil {
@@ -448,14 +445,14 @@ func (t *turns) endIfPanicked() {
 	panic(value)
 }
 
-// strangerReady reports whether a goroutine without a turn can go on: then time
-// stands, since nobody knows what it will do.
+// strangerReady reports whether a goroutine without a turn can go on. Time must then stand still,
+// because the scheduler does not know what that goroutine will do.
 func (t *turns) strangerReady() bool {
 	return slices.ContainsFunc(t.strangers, func(s stranger) bool { return s.self == nobody && s.ready() })
 }
 
-// endBorrowing forgets that a strand waits by the handle of another: it is here
-// by its own.
+// endBorrowing forgets that a strand waits by the handle of another: it has come to a hook by its
+// own handle.
 func (t *turns) endBorrowing(me *strand) {
 	if len(t.strangers) == 0 {
 		return
@@ -467,7 +464,7 @@ func (t *turns) endBorrowing(me *strand) {
 	}
 }
 
-// takeStranger finds the stranger that resumes by a strand's handle.
+// takeStranger removes and returns a ready stranger that waits by the handle of that strand.
 func (t *turns) takeStranger(handle int) (stranger, bool) {
 	at := slices.IndexFunc(t.strangers, func(s stranger) bool { return s.handle == handle && s.ready() })
 	if at < 0 {

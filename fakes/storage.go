@@ -8,11 +8,11 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Op is one of the four things that a collection of a storage does.
+// Op names one of the four operations of a collection in a storage.
 type Op string
 
-// The operations. OpFetch of the standing instructions is what the field calls
-// refresh; the tools have no other operation.
+// The operations. OpFetch of the standing instructions is the field Refresh in adk.Storage; the
+// tools have no other operation.
 const (
 	OpFetch  Op = "fetch"
 	OpStore  Op = "store"
@@ -20,34 +20,34 @@ const (
 	OpDelete Op = "delete"
 )
 
-// StorageCall is one call of a storage obligation, as Storage remembers it.
+// StorageCall is one call of a storage obligation, as Storage logs it.
 type StorageCall struct {
 	Collection adk.CollectionName
 	Op         Op
-	// Key is the record's key, empty for a fetch.
+	// Key is the record's key; empty for a fetch.
 	Key string
-	// Record is what was stored or mutated, else nil.
+	// Record is the record that was stored or mutated; nil for a fetch or a delete.
 	Record adk.Record
-	// TurnID and DispatchID are the scope's.
+	// TurnID and DispatchID are those of the call's scope.
 	TurnID, DispatchID string
-	// Err is what the call answered; an *adk.PanicError if it panicked.
+	// Err is what the call returned, or an *adk.PanicError if the call panicked.
 	Err error
 }
 
 // Fault makes calls of a Storage fail.
 type Fault struct {
-	// Collection and Op say which calls; empty means any.
+	// Collection and Op say which calls fail; an empty one matches any.
 	Collection adk.CollectionName
 	Op         Op
-	// Occurrence is the one call to fail of those that fit, counted from 1 and
-	// from when the fault was given; 0 fails all of them.
+	// Occurrence says which of the matching calls fails, counted from 1 and from the moment the
+	// fault was given; 0 makes all of them fail.
 	Occurrence int
-	// Err is what the call answers; nil means an error that names the call.
+	// Err is what the call returns; nil means an error that names the call.
 	Err error
-	// Panic, if not nil, is what the call panics with instead.
+	// Panic, if it is not nil, is what the call panics with; Err is then ignored.
 	Panic any
-	// AfterWrite lets the call write first: the storage has the record, and the
-	// caller is told that it failed.
+	// AfterWrite lets the call do its work first: the storage has the record although the caller
+	// gets an error.
 	AfterWrite bool
 }
 
@@ -56,8 +56,8 @@ type countedFault struct {
 	seen int
 }
 
-// Fail makes calls fail from now on. Of several faults that fit one call the
-// first given decides, and all that fit count it.
+// Fail makes calls fail from now on. If several faults match a call, the one given first applies,
+// but all of them count the call.
 func (s *Storage) Fail(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,15 +66,15 @@ func (s *Storage) Fail(faults ...Fault) {
 	}
 }
 
-// IgnoreContexts lets the storage do its work although the context of a call has ended, as
-// one does that keeps what was said of an aborted turn.
+// IgnoreContexts makes the storage do its work even if the context of a call has ended, like a
+// storage that keeps what was said in an aborted turn.
 func (s *Storage) IgnoreContexts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heedless = true
 }
 
-// Calls are all calls so far, in order.
+// Calls returns all calls so far, in order.
 func (s *Storage) Calls() []StorageCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +87,8 @@ func contents[T adk.Record](s *Storage, shelf *shelf[T]) []T {
 	return slices.Clone(shelf.records)
 }
 
-// do is every obligation: it refuses a context that has ended, looks for a fault, acts,
-// and writes the log.
+// do carries out an obligation: it refuses a context that has ended, looks for a fault, acts, and
+// logs the call.
 func (s *Storage) do(ctx context.Context, scope adk.Scope, call StorageCall, act func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Storage) do(ctx context.Context, scope adk.Scope, call StorageCall, act
 	return call.Err
 }
 
-// faultOf finds the fault of a call, and counts the call for all that fit.
+// faultOf finds the fault of a call, and counts the call for every fault that matches it.
 func (s *Storage) faultOf(call StorageCall) (found *Fault) {
 	for _, f := range s.faults {
 		if (f.Collection != "" && f.Collection != call.Collection) || (f.Op != "" && f.Op != call.Op) {
@@ -136,16 +136,16 @@ func (f *Fault) answer(call StorageCall) error {
 	return fmt.Errorf("fakes: %s.%s was made to fail", call.Collection, call.Op)
 }
 
-// shelf is a collection's records in the order in which their keys came.
+// shelf holds the records of a collection in the order in which their keys were first stored.
 type shelf[T adk.Record] struct {
 	records []T
-	places  map[string]int // of many records, by their keys
+	places  map[string]int // index in records by key; nil until there are many records
 }
 
-// fewRecords are looked through one by one.
+// fewRecords is how many records are searched one by one instead of through an index.
 const fewRecords = 16
 
-// index is the place of a record, and -1 where there is none.
+// index returns the position of the record with this key, or -1 if there is none.
 func (s *shelf[T]) index(key string) int {
 	if len(s.records) <= fewRecords {
 		return slices.IndexFunc(s.records, func(r T) bool { return r.Key() == key })
@@ -174,7 +174,7 @@ func (s *shelf[T]) put(record T) {
 	}
 }
 
-// remove takes a record away, and moves up those behind it.
+// remove removes a record and moves up the records behind it.
 func (s *shelf[T]) remove(key string) {
 	at := s.index(key)
 	if at < 0 {
@@ -190,14 +190,14 @@ func (s *shelf[T]) remove(key string) {
 	}
 }
 
-// collection is the four obligations of one kind of record.
+// collection implements the obligations of one kind of record.
 type collection[T adk.Record] struct {
 	storage *Storage
 	name    adk.CollectionName
 	shelf   *shelf[T]
 }
 
-// Fetch gives the records in order.
+// Fetch returns the records in order.
 func (c *collection[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T, err error) {
 	err = c.storage.do(ctx, scope, StorageCall{Collection: c.name, Op: OpFetch}, func() { fetched = slices.Clone(c.shelf.records) })
 	if err != nil {
@@ -206,12 +206,12 @@ func (c *collection[T]) Fetch(ctx context.Context, scope adk.Scope) (fetched []T
 	return fetched, nil
 }
 
-// Store keeps a record, in the place of one with its key.
+// Store keeps a record. It replaces a record with the same key, in its place.
 func (c *collection[T]) Store(ctx context.Context, scope adk.Scope, record T) error {
 	return c.keep(ctx, scope, OpStore, record)
 }
 
-// Mutate puts a record in the place of the one with its key, or keeps a new one.
+// Mutate replaces the record with the same key, in its place, or keeps a new one.
 func (c *collection[T]) Mutate(ctx context.Context, scope adk.Scope, record T) error {
 	return c.keep(ctx, scope, OpMutate, record)
 }

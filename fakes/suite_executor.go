@@ -12,18 +12,17 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// maxIterations is how many iterations TestExecutor lets an executor have.
+// maxIterations is how many iterations TestExecutor allows an executor.
 const maxIterations = 100
 
-// TestExecutor checks the executor of a config by running a turn that it should
-// ack, and reports every fault at once, each with the rule that it breaks; nil
-// means none. newConfig is called for each run and must give what the executor
-// talks to anew: a storage, a provider. The runs are Deterministic, so their
-// time and ids are virtual.
+// TestExecutor checks the executor of a config by running a turn that the executor should ack. It
+// reports all faults together, each with the rule that it breaks; nil means there are none.
+// newConfig is called for each run, and must make anew what the executor talks to: a storage, a
+// provider. The runs are Deterministic, so their time and ids are virtual.
 //
-// One of the runs is cancelled as the executor is called. A run that hangs, since the
-// executor does not heed its context, say, is left behind, and the fault names the lines
-// that wait.
+// One of the runs is cancelled when the executor is called. If a run hangs, for example because the
+// executor ignores its context, TestExecutor abandons it, and the fault names the lines at which
+// its goroutines wait.
 func TestExecutor(newConfig func() adk.Config, raw adk.RawTurn) error {
 	first, err := watch(newConfig(), raw, nil)
 	if err != nil {
@@ -41,16 +40,16 @@ func TestExecutor(newConfig func() adk.Config, raw adk.RawTurn) error {
 	return errors.Join(first.ended(), first.sealed(), first.contained(), first.same(second), third.stopped(), third.contained())
 }
 
-// watched is what one run of TestExecutor showed.
+// watched collects what one run of TestExecutor showed.
 type watched struct {
 	mu         sync.Mutex
-	lines      []string // the crossings
+	lines      []string // the crossings, as text
 	misuse     []string
-	open       map[string]bool // streams and tool calls that are not sealed
+	open       map[string]bool // streams and tool calls that have not been reported complete
 	end        adk.DispatchEnd
 	failures   []error
 	cancel     context.CancelCauseFunc
-	abort      error // cancel with it when the executor is called; nil for never
+	abort      error // the cause with which to cancel the run when the executor is called; nil for never
 	iterations int
 }
 
@@ -58,7 +57,8 @@ var errIterations = fmt.Errorf("DSP-4: nothing bounds a dispatch: want a signal;
 
 var errHangs = errors.New("fakes: the turn was cancelled because nothing happened any more")
 
-// watch runs a turn and watches it.
+// watch runs a turn and records what happens in it. If abort is not nil, it cancels the turn with
+// it.
 func watch(c adk.Config, raw adk.RawTurn, abort error) (*watched, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -109,20 +109,20 @@ func (w *watched) observability() adk.Observability {
 	}
 }
 
-// Observe makes watched its own observer.
+// Observe returns watched itself as the observer of the run.
 func (w *watched) Observe(adk.RunInfo) adk.Observer { return w }
 
-// Begin, Park and Resume hold nobody back.
+// Begin, Park and Resume do nothing: watched holds no strand back.
 func (w *watched) Begin(adk.Step)        {}
 func (w *watched) Park(int, func() bool) {}
 func (w *watched) Resume(int)            {}
 
-// Tell writes the crossing down.
+// Tell records the crossing as a line.
 func (w *watched) Tell(x *adk.Crossing) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lines = append(w.lines, line(x))
-	if x.Kind.Class() == adk.ClassFact && x.Kind.Uses(adk.FieldText) { // the one fact that is told in words
+	if x.Kind.Class() == adk.ClassFact && x.Kind.Uses(adk.FieldText) { // the only fact that carries a text: something contained
 		w.misuse = append(w.misuse, x.Text)
 	}
 	if x.Kind == adk.KindCall && x.Seam.Label == adk.LabelExecutor && w.abort != nil {
@@ -130,7 +130,7 @@ func (w *watched) Tell(x *adk.Crossing) {
 	}
 }
 
-// line is a crossing as far as two runs have to agree on it.
+// line describes a crossing, as far as two runs have to agree on it.
 func line(x *adk.Crossing) string {
 	text := fmt.Sprintf("strand %d, %s %s", x.Strand, x.Kind, x.Phase)
 	if x.Kind == adk.KindCall {
@@ -161,8 +161,8 @@ func line(x *adk.Crossing) string {
 	return text
 }
 
-// dataText is plain data as JSON. Of other data only the type is compared: its
-// text could be a pointer.
+// dataText returns plain data as JSON. For other data it returns only the type, because the text of
+// the value could contain a pointer.
 func dataText(data any) string {
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -197,7 +197,8 @@ func (w *watched) contained() error {
 	return errors.Join(faults...)
 }
 
-// same compares two runs that should have made the same crossings.
+// same compares two runs that should have made the same crossings, and reports the first
+// difference.
 func (w *watched) same(other *watched) error {
 	const rule = "DET-2: two runs make the same crossings"
 	for i := range min(len(w.lines), len(other.lines)) {

@@ -16,9 +16,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 )
 
-// TestSpool checks a spool, and reports every fault at once, each with the rule that it
-// breaks; nil means none. newSpool gives one that holds nothing of these checks yet, and
-// is called for each.
+// TestSpool checks a spool. It reports all faults together, each with the rule that it breaks; nil
+// means there are none. newSpool is called for each check, and must return a spool that holds
+// nothing written by the checks.
 //
 //	if err := fakes.TestSpool(newSpool); err != nil {
 //		t.Error(err)
@@ -57,7 +57,7 @@ type spoolTrial struct {
 	faults []error
 }
 
-// run turns a panic of the spool into a fault.
+// run runs a check and turns a panic of the spool into a fault.
 func (t *spoolTrial) run(check func(t *spoolTrial)) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -88,7 +88,7 @@ func (t *spoolTrial) write(key, body string) {
 	}
 }
 
-// reader gives the reader of a key; a missing one is a fault.
+// reader returns the reader of a key; if there is none, that is a fault.
 func (t *spoolTrial) reader(key string) adk.MediaReader {
 	reader, found, err := t.spool.Read(context.Background(), key)
 	if err != nil || !found || reader == nil {
@@ -98,7 +98,7 @@ func (t *spoolTrial) reader(key string) adk.MediaReader {
 	return reader
 }
 
-// body reads a reader to its end.
+// spooledBody reads a reader to its end.
 func spooledBody(reader adk.MediaReader) (string, error) {
 	stream, err := reader.Open(context.Background())
 	if err != nil {
@@ -135,7 +135,7 @@ func (t *spoolTrial) keepsBytes() {
 	}
 }
 
-// brokenBody fails after some bytes.
+// brokenBody is a reader that fails after some bytes.
 type brokenBody struct{ left int }
 
 func (b *brokenBody) Read(p []byte) (int, error) {
@@ -347,7 +347,7 @@ func (t *spoolTrial) servesMany() {
 	}
 }
 
-// manyBytes is a body of a size that nobody has in memory.
+// manyBytes is a body so large that a spool should not hold it in memory.
 type manyBytes struct{ left int }
 
 func (b *manyBytes) Read(p []byte) (int, error) {
@@ -389,7 +389,7 @@ func (t *spoolTrial) streams() {
 	}
 }
 
-// heapMeter measures the heap while a body is written to it, every 4 MiB.
+// heapMeter measures the heap every 4 MiB while a body is written to it.
 type heapMeter struct {
 	bytes, next int64
 	most        uint64
@@ -403,7 +403,7 @@ func (m *heapMeter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// measure gives what the heap holds, without what nobody uses any more.
+// measure returns the size of the heap after a garbage collection.
 func (m *heapMeter) measure() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats

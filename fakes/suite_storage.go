@@ -15,22 +15,22 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// TestStorage checks a storage that keeps what it is given, and reports every
-// fault once, with the rule that it breaks, the collections and the checks that
-// show it, and where it panicked; nil means none. newStorage gives a storage that
-// holds nothing of these checks yet, and is called for each.
+// TestStorage checks a storage that keeps what it is given. It reports each fault once, with the
+// rule that it breaks, the collections and the checks in which it shows, and where the storage
+// panicked; nil means there are none. newStorage is called for each check, and must return a
+// storage that holds nothing written by the checks.
 //
 //	if err := fakes.TestStorage(newStorage); err != nil {
 //		t.Error(err)
 //	}
 //
-// Obligations are called as a turn input middleware would call them: their Scope
-// has the id of a turn, the same for all of them, no dispatch, and the stash of that
-// turn, which holds the values given: for a storage that reads its tenant there, say.
-// Without any it is empty, and never nil.
+// Obligations are called as a turn input middleware would call them: their Scope has the id of a
+// turn, the same for all of them, no dispatch, and the stash of that turn. The stash holds the
+// given values, for example for a storage that reads its tenant there. Without values it is empty,
+// but never nil.
 //
-// A storage that keeps nothing is legal (RUN-2), but has nothing to check here.
-// TestStorageWith checks more, of a storage that says how.
+// A storage that keeps nothing is legal (RUN-2), but fails these checks. TestStorageWith checks
+// more of a storage, if the caller says what the storage can do.
 func TestStorage(newStorage func() adk.Storage, stash ...map[string]any) error {
 	all := map[string]any{}
 	for _, values := range stash {
@@ -39,23 +39,23 @@ func TestStorage(newStorage func() adk.Storage, stash ...map[string]any) error {
 	return TestStorageWith(newStorage, Suite{Stash: all})
 }
 
-// Suite is what TestStorageWith is told of a storage. The zero Suite asks what any can
-// be asked.
+// Suite says what TestStorageWith should know about a storage. The zero Suite checks only what
+// holds for every storage.
 type Suite struct {
 	// Stash is the stash of the turn whose obligations are called.
 	Stash map[string]any
-	// Reopen closes the storage that was made last and opens it again, as another
-	// process would. Nil is for one that does not last.
+	// Reopen closes the storage that was made last and opens it again, as another process would.
+	// Nil means that the storage does not last.
 	Reopen func() (adk.Storage, error)
-	// Scopes are other partitions than that of Stash, and of one another.
+	// Scopes are other partitions, each different from that of Stash and from one another.
 	Scopes []OtherScope
-	// Break makes the next write fail of the storage that was made last. Nil is for one
-	// that cannot be broken.
+	// Break makes the next write of the storage that was made last fail. Nil means that it cannot
+	// be broken.
 	Break func()
-	// AnyOrder says that the order of a fetch is the storage's own decision: that the
-	// records come in the order of their keys' coming (STO-5) is then not checked.
+	// AnyOrder says that the storage itself decides the order of a fetch. The checks then do not
+	// require that records come in the order in which their keys were first stored (STO-5).
 	AnyOrder bool
-	// Many is how many messages the check of a long session keeps; 0 means 10,000.
+	// Many is how many messages the check of a long session stores; 0 means 10,000.
 	Many int
 }
 
@@ -63,15 +63,15 @@ type Suite struct {
 type OtherScope struct {
 	// Stash is the stash of that turn.
 	Stash map[string]any
-	// Shared are the collections that it has in common with the turn of Suite.Stash.
+	// Shared are the collections that the turn shares with the turn of Suite.Stash.
 	Shared []adk.CollectionName
 }
 
-// usuallyMany is how many messages a long session has.
+// usuallyMany is how many messages a long session has by default.
 const usuallyMany = 10_000
 
-// TestStorageWith is TestStorage for a storage that says more of itself: that it lasts,
-// that it knows partitions, how to break it.
+// TestStorageWith is TestStorage for a storage of which more is known: that it lasts, that it has
+// partitions, how to break it.
 func TestStorageWith(newStorage func() adk.Storage, suite Suite) error {
 	if suite.Many == 0 {
 		suite.Many = usuallyMany
@@ -97,15 +97,15 @@ type storageSuite struct {
 	Suite
 	newStorage func() adk.Storage
 	scope      adk.Scope
-	others     []adk.Scope  // those of Scopes
-	calls      atomic.Int64 // how many obligations were called
-	check      atomic.Value // the check that is under way
+	others     []adk.Scope  // the scopes of the turns of Suite.Scopes
+	calls      atomic.Int64 // how many calls of obligations have returned; shows that the checks go on
+	check      atomic.Value // the name of the running check
 	mu         sync.Mutex
 	faults     []*storageFault
 }
 
-// inTurns checks all collections within a turn for each stash, from which its obligations
-// may read.
+// inTurns runs all checks inside nested turns, one for each stash, because a storage may read the
+// stash of a turn through the Scope of a call.
 func (s *storageSuite) inTurns(stashes []map[string]any, scopes []adk.Scope) error {
 	if len(stashes) == 0 {
 		s.scope, s.others = scopes[0], scopes[1:]
@@ -136,14 +136,14 @@ func (s *storageSuite) inTurns(stashes []map[string]any, scopes []adk.Scope) err
 	return nil
 }
 
-// storageFault is one thing that is wrong, wherever it shows.
+// storageFault is one fault, with all places in which it shows.
 type storageFault struct {
 	collections, rules, checks []string
 	err                        error
 	stack                      string // where it panicked
 }
 
-// Error says what is wrong, and where that shows.
+// Error describes the fault and the checks in which it shows.
 func (f *storageFault) Error() string {
 	text := fmt.Sprintf("%s: %s: %v", strings.Join(f.collections, ", "), strings.Join(f.rules, "; "), f.err)
 	if len(f.checks) > 1 {
@@ -154,14 +154,15 @@ func (f *storageFault) Error() string {
 
 func (f *storageFault) Unwrap() error { return f.err }
 
-// panickedAt is the innermost call of the stack, by whatever way it was come to.
+// panickedAt returns the innermost call of the stack, whatever called it.
 func (f *storageFault) panickedAt() string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(f.stack, "\n"), "\n")
 	return first
 }
 
-// result is every fault, each once: what says the same is one, for all collections,
-// and what fails or panics for all rules too.
+// result joins all faults and merges equal ones. Broken rules are equal if rule and text are the
+// same, whatever the collection. Errors and panics are equal if text and place are the same,
+// whatever the rule.
 func (s *storageSuite) result() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,25 +188,24 @@ func (s *storageSuite) result() error {
 	return errors.Join(all...)
 }
 
-// brokenRule is a fault that shows in what a storage holds, and not as an error of
-// its own.
+// brokenRule is a fault that shows in what a storage holds, as opposed to an error that it returns.
 type brokenRule struct{ text string }
 
 func (e *brokenRule) Error() string { return e.text }
 
-// sample makes a record of a key; text is what it says, where it has a text
-// beside its key.
+// sample makes a record with a key. text is the record's content, for records that have a content
+// besides their key.
 type sample[T adk.Record] func(key, text string) (T, error)
 
-// shelfOf is a collection with records to check it with.
+// shelfOf is a collection together with records to check it with.
 type shelfOf[T adk.Record] struct {
 	name   adk.CollectionName
 	in     func(adk.Storage) adk.Collection[T]
 	sample sample[T]
-	edgy   func() ([]T, error) // records of which a storage may lose something
+	edgy   func() ([]T, error) // makes records that are hard to store without loss
 }
 
-// trial is one check of a collection that is empty.
+// trial is one check of an empty collection.
 type trial[T adk.Record] struct {
 	shelfOf[T]
 	suite *storageSuite
@@ -234,19 +234,18 @@ func checkCollection[T adk.Record](s *storageSuite, shelf shelfOf[T]) {
 	}
 }
 
-// recovered makes a panic of the storage, or of a nil record that it gave, a fault
-// like any other. It is deferred.
+// recovered records a panic as a fault. The panic comes from the storage, or from a nil record that
+// the storage returned. It must be deferred.
 func (t *trial[T]) recovered() {
 	if value := recover(); value != nil {
 		t.add("RUN-2: obligations do not panic", fmt.Errorf("panic: %s", adk.PanicText(value)), panicStack())
 	}
 }
 
-// ownFunction is what the functions of this suite begin with.
+// ownFunction is the prefix of the names of this suite's functions in a stack.
 const ownFunction = "github.com/adkreplay/adkreplay/fakes.(*trial["
 
-// panicStack is where the panic came from that is being recovered, down to this
-// suite.
+// panicStack describes the calls between the panic that is being recovered and this suite.
 func panicStack() (text string) {
 	var callers [64]uintptr
 	const skip = 3 // runtime.Callers, panicStack and recovered
@@ -337,7 +336,7 @@ func (t *trial[T]) lendsNothing() {
 	t.holds(rule, map[string]string{"a": "1", "b": "2"})
 }
 
-// manyWriters is how many write at once.
+// manyWriters is how many goroutines write concurrently.
 const manyWriters = 64
 
 func (t *trial[T]) servesMany() {
@@ -357,7 +356,7 @@ func (t *trial[T]) servesMany() {
 	t.holds(rule, want)
 }
 
-// fetchAndStore runs on a goroutine of its own, where a panic would end the whole
+// fetchAndStore runs on its own goroutine, where a panic that is not recovered would end the whole
 // test.
 func (t *trial[T]) fetchAndStore(rule string, record T) {
 	defer t.recovered()
@@ -365,7 +364,7 @@ func (t *trial[T]) fetchAndStore(rule string, record T) {
 	t.must(rule, "store", t.c.Store(context.Background(), t.suite.scope, record))
 }
 
-// add takes a fault in.
+// add records a fault.
 func (t *trial[T]) add(rule string, err error, stack string) {
 	t.suite.mu.Lock()
 	defer t.suite.mu.Unlock()
@@ -383,7 +382,7 @@ func (t *trial[T]) must(rule, what string, err error) {
 	}
 }
 
-// record makes a sample. That it cannot be made is a fault of this suite.
+// record makes a sample. If it cannot be made, that is a fault of this suite.
 func (t *trial[T]) record(rule, key, text string) T {
 	record, err := t.sample(key, text)
 	t.must(rule, "making a record", err)
@@ -404,8 +403,7 @@ func (t *trial[T]) fetch(rule string) []T {
 	return fetched
 }
 
-// holds checks that the collection holds exactly the records of these keys and
-// texts.
+// holds checks that the collection holds exactly the records with these keys and texts.
 func (t *trial[T]) holds(rule string, want map[string]string) {
 	missing := maps.Clone(want)
 	seen := map[string]bool{}

@@ -9,13 +9,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Records of which storages have been known to lose something: the nanoseconds and the
-// zone of a time, digits of a number, the order of keys, bytes that end texts.
+// The values below are those that storages have been known to damage: the nanoseconds and the zone
+// of a time, digits of a number, the order of keys, and bytes that end a text.
 
 var (
 	edgyTime = time.Date(2024, 2, 29, 23, 59, 59, 123456789, time.FixedZone("NPT", 5*3600+45*60))
 	edgyText = "a\x00b\r\n\u2028'\"\\%_🎉\ufffd" + strings.Repeat("世", 1000)
-	// edgyPlain is plain data of every kind.
+	// edgyPlain holds plain data of every kind.
 	edgyPlain = map[string]any{
 		"z": 1, "a": int64(math.MaxInt64), "m": uint64(math.MaxUint64), "f": 0.1, "whole": 5.0, "inf": math.Inf(-1), "nan": math.NaN(), "f32": float32(0.1),
 		"bytes": []byte{0, 255}, "raw": json.RawMessage(`{"b":1,"a":1.50}`), "time": edgyTime.UTC(), "for": 1500 * time.Millisecond,
@@ -29,7 +29,7 @@ func edgyMedia(id string) (*adk.Media, error) {
 		Stash: map[string]adk.MediaStashEntry{"caption": {Value: edgyPlain, TrustTier: adk.TrustFirstParty, DerivedFrom: "other"}}})
 }
 
-// edgyMedias are three media.
+// edgyMedias makes three media.
 func edgyMedias() (all adk.MediaList, err error) {
 	for _, id := range []string{"one", "two", edgyText} {
 		media, err := edgyMedia(id)
@@ -41,7 +41,7 @@ func edgyMedias() (all adk.MediaList, err error) {
 	return all, nil
 }
 
-// makeAll makes a record of each init.
+// makeAll makes a record from each init.
 func makeAll[I any, T adk.Record](construct func(I) (T, error), inits ...I) (all []T, err error) {
 	for _, init := range inits {
 		record, err := construct(init)

@@ -13,8 +13,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// What is asked of storages that are to last: order, any key, any record, what failed and
-// what was stopped, partitions, and long sessions.
+// This file holds the checks for storages that keep records for long: order, any key, any record,
+// failed and concurrent writes, partitions, and long sessions.
 
 func (t *trial[T]) firstCome() {
 	const rule = "STO-5: a fetch gives records in the order in which their keys came"
@@ -35,7 +35,7 @@ func (t *trial[T]) firstCome() {
 	t.inOrder(rule+"; what is deleted and stored again comes last", "a", "c", "b", "B")
 }
 
-// inOrder checks the keys of a fetch.
+// inOrder checks the order of the keys of a fetch.
 func (t *trial[T]) inOrder(rule string, want ...string) {
 	if got := keysOf(t.fetch(rule)); !slices.Equal(got, want) {
 		t.fault(rule, "fetched %.200q, want %.200q", got, want)
@@ -50,7 +50,7 @@ func keysOf[T adk.Record](records []T) []string {
 	return keys
 }
 
-// strangeKeys are keys that are easily taken for another one, or for nothing.
+// strangeKeys are keys that are easily mistaken for another key, or for no key.
 var strangeKeys = []string{
 	" ", "  ", "\t", "\n", "\x00", "a\x00", "a\x00b", "a", "A", "a ", " a", "%", "_", "a%", "*", "'", `"`, "';--", `\`, `\%`, "`", "$1", "?", ":a", "@a",
 	"é", "e\u0301", "\u200b", "\ufeff", "🎉", "👩‍👩‍👧", "\U0010ffff", "null", "NULL", "0", "00", "-1", ".", "..", "../a", "a/b", "/", "con", "nul.json",
@@ -97,7 +97,7 @@ func (t *trial[T]) toTheEdge() {
 	t.same(rule, t.fetch(rule), records)
 }
 
-// same checks that records have come back, whatever their order.
+// same checks that all records were fetched unchanged, in any order.
 func (t *trial[T]) same(rule string, got, want []T) {
 	back := map[string]adk.Digest{}
 	for _, r := range got {
@@ -143,7 +143,7 @@ func (t *trial[T]) wholeWhileWritten() {
 		}
 	}()
 	for fetched := 0; fetched < most; {
-		before := isClosed(done) // a fetch that begins then has to give all
+		before := isClosed(done) // a fetch that begins after the last write must return all
 		got := t.fetch(rule)
 		fetched = len(got)
 		if want := keysOf(all); len(got) > most || !t.suite.AnyOrder && !slices.Equal(keysOf(got), want[:len(got)]) {
@@ -245,13 +245,13 @@ func (t *trial[T]) failsWhole() {
 	t.holds(rule, map[string]string{"a": "1", "c": "1"})
 }
 
-// memoryOfRecord is how many bytes a fetch may take for a record of a long session: what
-// goes through all of them for each takes a hundred times as much.
+// memoryOfRecord is how many bytes a fetch of a long session may allocate per record. A storage
+// that goes through all records for each of them takes a hundred times as much.
 const memoryOfRecord = 32 << 10
 
 func (t *trial[T]) holdsMany() {
 	const rule = "STO-8: a fetch of a long session gives all of it, and takes no more than its records do"
-	if t.name != adk.Messages { // one is enough to see how it grows
+	if t.name != adk.Messages { // one collection is enough to see how memory grows
 		return
 	}
 	want := make([]string, t.suite.Many)
@@ -279,7 +279,7 @@ func (t *trial[T]) remove(rule, key string) {
 	t.must(rule, "delete", t.c.Delete(context.Background(), t.suite.scope, key))
 }
 
-// checkTools checks the one obligation of tools, which only reads.
+// checkTools checks the tools, whose only obligation is to fetch.
 func (s *storageSuite) checkTools() {
 	t := &trial[*adk.Tool]{shelfOf: shelfOf[*adk.Tool]{name: adk.Tools}, suite: s, check: "gives tools"}
 	const rule = "STO-9: no tool is nil"

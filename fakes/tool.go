@@ -11,27 +11,26 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Tool is a tool with canned answers: each call takes the next one. It is safe
-// for concurrent use; calls that run at once take answers in the order in which
-// they reach it. Runs that share it share its answers too.
+// Tool is a tool with scripted answers: each call takes the next one. It is safe for concurrent
+// use; concurrent calls take answers in the order in which they reach it. Runs that share a Tool
+// also share its answers.
 type Tool struct {
-	// Init is what Tool makes the tool from, but for the handler. It may be
-	// changed before Tool is called.
+	// Init is what the method Tool makes the tool from, except for the handler. It may be changed
+	// before that method is called.
 	Init adk.ToolInit
-	// Answers are given in order, each one of: string, []byte, adk.ToolResult,
-	// error, a handler (adk.ToolHandler, as such or as a function literal), or
-	// what Panics makes.
+	// Answers are given in order. Each is one of: string, []byte, adk.ToolResult, error, a handler
+	// (an adk.ToolHandler or a function literal of that type), or the result of Panics.
 	Answers []any
-	// Repeat begins again at the first answer when all are given. Without it a
-	// further call fails and says so.
+	// Repeat starts again at the first answer when all have been given. Without it a further call
+	// fails with an error that says so.
 	Repeat bool
 
 	mu    sync.Mutex
 	calls []map[string]any
 }
 
-// NewTool makes a scripted tool that takes any object as its arguments; set
-// Init.InputSchema for another schema.
+// NewTool makes a scripted tool that accepts any object as arguments; set Init.InputSchema for
+// another schema.
 func NewTool(name, description string, answers ...any) *Tool {
 	return &Tool{
 		Init:    adk.ToolInit{Name: name, Description: description, InputSchema: json.RawMessage(`{"type":"object"}`)},
@@ -39,13 +38,13 @@ func NewTool(name, description string, answers ...any) *Tool {
 	}
 }
 
-// Panics is an answer of a Tool: the handler panics with value.
+// Panics makes an answer of a Tool that makes the handler panic with value.
 func Panics(value any) any { return panics{value} }
 
 type panics struct{ value any }
 
-// Tool is the tool as a config takes it. An Init that makes no tool is a panic,
-// as it is a mistake in the test.
+// Tool returns the tool in the form in which a config takes it. It panics if Init does not make a
+// valid tool, since that is a mistake in the test.
 func (t *Tool) Tool() *adk.Tool {
 	init := t.Init
 	init.Handler = t.Handle
@@ -56,14 +55,14 @@ func (t *Tool) Tool() *adk.Tool {
 	return tool
 }
 
-// Count is how many calls there were.
+// Count returns how many calls there were.
 func (t *Tool) Count() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.calls)
 }
 
-// Calls are the validated arguments of all calls, in order.
+// Calls returns the validated arguments of all calls, in order.
 func (t *Tool) Calls() []map[string]any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,9 +73,9 @@ func (t *Tool) Calls() []map[string]any {
 	return calls
 }
 
-// Handle gives the next answer, or where the context has ended its Err. It is the handler
-// of what Tool makes, and may be that of a tool that was made before: making one compiles
-// its schema.
+// Handle returns the next answer, or the context's Err if the context has ended. It is the handler
+// of the tool that the method Tool makes. It may also be the handler of a tool made elsewhere, for
+// example to compile a schema once and not for every Tool.
 func (t *Tool) Handle(ctx context.Context, dc *adk.DispatchContext, args map[string]any) (adk.ToolResult, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func (t *Tool) Handle(ctx context.Context, dc *adk.DispatchContext, args map[str
 		t.Init.Name, answer)
 }
 
-// next counts the call and takes its answer.
+// next records the call and takes its answer.
 func (t *Tool) next(args map[string]any) (any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,13 +14,12 @@ import (
 	"github.com/adkreplay/adkreplay/adk/artifact"
 )
 
-// ToolUse is the step of a model that calls a tool: it reports the call,
-// executes the tool, reports it complete and stores the record. The words of an
-// artifact tool are recorded as such. It makes no artifacts: a tool that is to leave one
-// gives it, since a replay knows a tool without its artifact constructor. A tool that
-// fails, or refuses its arguments, does not fail the step: as with any executor
-// the model is given the failure's text as the result. Once the turn is aborted
-// the failure is returned.
+// ToolUse is the step of a model that calls a tool: it reports the call, executes the tool, reports
+// the call complete and stores the record. A record of an artifact tool's result says so. The step
+// makes no artifacts itself: a tool that should leave an artifact returns it as its result, because
+// a replay does not know a tool's artifact constructor. If the tool fails or refuses its arguments,
+// the step does not fail: as with any executor, the model gets the text of the failure as the
+// result. Once the turn is aborted, the step returns the failure.
 type ToolUse struct {
 	tool      string
 	args      any
@@ -28,10 +27,9 @@ type ToolUse struct {
 	notStored bool
 }
 
-// Call is a call of the tool of that name. args is an object, or JSON text of
-// one; nil means no arguments. Its id is c and the step's place, as in c0.1 for
-// the second step of the first iteration. A name that the dispatch has no tool
-// for is an error of the script.
+// Call calls the tool of that name. args is an object, or JSON text of one; nil means no arguments.
+// The id of the call is c and the step's place, as in c0.1 for the second step of the first
+// iteration. A name for which the dispatch has no tool is an error of the script.
 func Call(tool string, args any) ToolUse {
 	if args == nil {
 		args = map[string]any{}
@@ -39,10 +37,10 @@ func Call(tool string, args any) ToolUse {
 	return ToolUse{tool: tool, args: args}
 }
 
-// As is the call with an id of its own.
+// As returns the call with the given id.
 func (u ToolUse) As(id string) ToolUse { u.id = id; return u }
 
-// NotStored is the call as listeners hear it, without a record.
+// NotStored returns a call that is reported to listeners but leaves no record.
 func (u ToolUse) NotStored() ToolUse { u.notStored = true; return u }
 
 func (u ToolUse) play(p player) error {
@@ -60,11 +58,10 @@ func (u ToolUse) play(p player) error {
 	return c.store(p.ctx, p.dc, done.CreatedAt, done.CompletedAt)
 }
 
-// Parallel runs calls at the same time, each in a strand named by its call's
-// id; in a Parallel that is step 2 of iteration 0 these are c0.2.0, c0.2.1 and
-// so on. All calls are reported before the first runs. Each strand executes its
-// tool and stores its record, so the order of these is the scheduler's to
-// choose; then all are reported complete, in the order of the script.
+// Parallel runs calls concurrently, each in a strand named after the call's id; in a Parallel that
+// is step 2 of iteration 0 the ids are c0.2.0, c0.2.1 and so on. It first reports all calls. Each
+// strand then executes its tool and stores its record, in an order that the scheduler chooses.
+// Finally it reports all calls complete, in the order of the script.
 func Parallel(calls ...ToolUse) Step {
 	return act(func(p player) error {
 		begun := make([]*toolCall, len(calls))
@@ -88,7 +85,7 @@ func Parallel(calls ...ToolUse) Step {
 	})
 }
 
-// inStrands executes and stores calls, each in its strand, and waits for all.
+// inStrands executes and stores each call in its own strand, and waits for all of them.
 func inStrands(p player, calls []*toolCall) error {
 	var faults []error
 	var strands []*adk.Strand
@@ -106,18 +103,18 @@ func inStrands(p player, calls []*toolCall) error {
 	return errors.Join(faults...)
 }
 
-// toolCall is a call under way.
+// toolCall is a call that has begun.
 type toolCall struct {
-	ToolUse // whose args were read once, if they can be
+	ToolUse // its args are parsed once, if they can be
 	found   *adk.Tool
 	begun   adk.ToolCallEvent
 	result  adk.ToolResult
 	isError bool
-	// fromArtifact says that an artifact tool answered.
+	// fromArtifact is true if an artifact tool gave the result.
 	fromArtifact bool
 }
 
-// begin finds the tool and reports the call.
+// begin finds the tool and reports the call as begun.
 func (u ToolUse) begin(p player) (*toolCall, error) {
 	u.id = cmp.Or(u.id, "c"+p.at)
 	tool, ok := p.dc.Tools().Get(u.tool)
@@ -142,8 +139,8 @@ func toolNames(dc *adk.DispatchContext) string {
 	return strings.Join(names, ", ")
 }
 
-// run is the call as a strand. A strand has no helpers, so it takes the time of
-// its record from its own context.
+// run is the body of the call's strand. A strand has no helpers, so it reads the time for its
+// record from its own context.
 func (c *toolCall) run(ctx context.Context, dc *adk.DispatchContext) error {
 	if err := c.execute(ctx, dc); err != nil || c.notStored {
 		return err
@@ -151,7 +148,7 @@ func (c *toolCall) run(ctx context.Context, dc *adk.DispatchContext) error {
 	return c.store(ctx, dc, c.begun.CreatedAt, dc.Now())
 }
 
-// execute runs the tool and keeps what the model is given.
+// execute runs the tool and keeps the result that the model gets.
 func (c *toolCall) execute(ctx context.Context, dc *adk.DispatchContext) error {
 	result, err := dc.Execute(ctx, c.found, c.args)
 	if err != nil {
@@ -166,7 +163,7 @@ func (c *toolCall) execute(ctx context.Context, dc *adk.DispatchContext) error {
 	return err
 }
 
-// complete reports the call's result and seals it.
+// complete reports the call's result and marks the call complete.
 func (c *toolCall) complete(h *adk.Helpers) (adk.ToolCallEvent, error) {
 	return h.ReportToolCall(c.id, adk.ToolCallReport{Results: c.result, IsError: c.isError, Complete: true})
 }
@@ -180,8 +177,8 @@ func (c *toolCall) store(ctx context.Context, dc *adk.DispatchContext, created, 
 	return dc.ToolCalls().Store(ctx, record)
 }
 
-// recordable gives a result that a tool call can hold: bytes become text where
-// they are text, and a document where they are not.
+// recordable converts a result into one that a tool call record can hold: bytes become a text if
+// they are valid UTF-8, and a document otherwise.
 func recordable(id string, result adk.ToolResult) (adk.ToolResult, error) {
 	raw, ok := result.(adk.Bytes)
 	if !ok {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Transport answers the requests of an http.Client as a Provider does, without a server,
-// a socket or a goroutine: the same on every run, and in a testing/synctest bubble too.
-// A request whose context has ended is refused, and so is what is read of an answer
-// then.
+// Transport answers the requests of an http.Client as a Provider does, but without a server, a
+// socket or a goroutine. It therefore behaves the same on every run, and works inside a
+// testing/synctest bubble. If the context of a request has ended, RoundTrip and reads of the
+// response's body fail with the context's cause.
 type Transport struct{ conversing }
 
-// NewTransport makes a transport that answers each request with the next interaction of
-// a conversation, or the first that fits, as a Provider does. A request beyond it is an
-// error of RoundTrip.
+// NewTransport makes a transport that answers each request with the next interaction of a
+// conversation, or with the first that fits, as a Provider does. If there is none, RoundTrip
+// returns an error.
 func NewTransport(c Conversation) *Transport {
 	return &Transport{newConversing(c)}
 }
@@ -43,7 +43,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return reply.response(req), nil
 }
 
-// response is the reply to a request.
+// response returns the reply as the response to a request.
 func (r Reply) response(req *http.Request) *http.Response {
 	status := cmp.Or(r.Status, http.StatusOK)
 	resp := &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)),
@@ -69,7 +69,7 @@ func (r Reply) fill(header http.Header) {
 	}
 }
 
-// replyBody is a body that comes part by part.
+// replyBody is a body that is read part by part: no read crosses the end of a part.
 type replyBody struct {
 	ctx   context.Context
 	parts []string
@@ -90,5 +90,5 @@ func (b *replyBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close closes nothing: there is no connection.
+// Close does nothing: there is no connection.
 func (b *replyBody) Close() error { return nil }

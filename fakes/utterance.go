@@ -7,8 +7,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Utterance is the step of a model that says or thinks something: it reports
-// the text, seals it, and stores the record.
+// Utterance is the step of a model that says or thinks something: it reports the text, marks it
+// complete, and stores the record.
 type Utterance struct {
 	chunks    []string
 	id        string
@@ -16,21 +16,20 @@ type Utterance struct {
 	notStored bool
 }
 
-// Say is a message of the model, in one piece. Its id is m and the step's
-// place, as in m0.1 for the second step of the first iteration.
+// Say is a message of the model in one piece. Its id is m and the step's place, as in m0.1 for the
+// second step of the first iteration.
 func Say(text string) Utterance { return Utterance{chunks: []string{text}} }
 
-// Stream is one message of the model, in chunks. When the context ends it breaks off.
+// Stream is one message of the model in chunks. It breaks off when the context ends.
 func Stream(chunks ...string) Utterance { return Utterance{chunks: chunks} }
 
-// Think is a thought of the model, in one piece. Its id is t and the step's
-// place.
+// Think is a thought of the model in one piece. Its id is t and the step's place.
 func Think(text string) Utterance { return Utterance{chunks: []string{text}, thought: true} }
 
-// As is the utterance with an id of its own.
+// As returns the utterance with the given id.
 func (u Utterance) As(id string) Utterance { u.id = id; return u }
 
-// NotStored is the utterance as listeners hear it, without a record.
+// NotStored returns an utterance that is reported to listeners but leaves no record.
 func (u Utterance) NotStored() Utterance { u.notStored = true; return u }
 
 func (u Utterance) play(p player) error {
@@ -70,8 +69,8 @@ func (u Utterance) think(p player, id string) error {
 	return p.dc.Thoughts().Store(p.ctx, thought)
 }
 
-// report reports the chunks, seals the stream with the last of them, and gives
-// the event of that. A stream whose context ends breaks off, and is sealed there.
+// report reports the chunks, the last of them as complete, and returns the last event. If the
+// context ends, it stops and reports the stream complete with what it has.
 func report[E any](ctx context.Context, chunks []string, one func(delta string, complete bool) (E, error)) (event E, err error) {
 	if len(chunks) == 0 {
 		return one("", true)

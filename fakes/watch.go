@@ -7,21 +7,20 @@ import (
 	"github.com/adkreplay/adkreplay/internal/watchdog"
 )
 
-// patience is how far virtual time moves at most for a run whose strand is blocked
-// outside the engine.
+// patience limits how far virtual time moves for a run whose strand is blocked outside the engine.
 const patience = 100 * 365 * 24 * time.Hour
 
-// watchedRun runs user code that may hang.
+// watchedRun runs user code that may hang, and notices if it does.
 type watchedRun struct {
-	// progress changes whenever something happens.
+	// progress returns a number that changes whenever something happens in the run.
 	progress func() int64
-	// scheduler, if there is one, runs the strands, and cancel ends the run's context.
+	// scheduler runs the strands, or is nil; cancel ends the run's context.
 	scheduler *Scheduler
 	cancel    func()
 }
 
-// do calls f on a goroutine of its own and waits until it has ended. Where nothing of it
-// can go on, or for long does not, it is left behind, and the error says what it does.
+// do calls f on a new goroutine and waits until it returns. If none of its goroutines can go on, or
+// nothing happens for long, do abandons it and returns an error that describes where they wait.
 func (r watchedRun) do(f func()) error {
 	label := watchdog.NewLabel()
 	done := make(chan struct{})
@@ -52,18 +51,18 @@ func (r watchedRun) do(f func()) error {
 	}
 }
 
-// passOn takes the turn from a strand that is blocked, and lets time move if that is
-// of no use.
+// passOn takes the turn from a strand that is blocked. For MoveTime it also lets time move, if no
+// other strand can go on.
 func (r watchedRun) passOn(action watchdog.Action, label watchdog.Label) {
 	if r.scheduler == nil {
 		return
 	}
-	limit := time.Unix(1, 0) // time stands
+	limit := time.Unix(1, 0) // in the past of every clock: time stands still
 	if action == watchdog.MoveTime {
 		limit = r.scheduler.Clock().Now().Add(patience)
 	}
 	r.scheduler.PassOn(limit, func() { watchdog.Settle(settling, label) })
 }
 
-// settling is how long goroutines are waited for that a strand has woken.
+// settling is how long to wait for goroutines that a strand has woken to block again.
 const settling = 50 * time.Millisecond

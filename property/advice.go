@@ -9,32 +9,32 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// Advice is about something that is legal and likely a mistake. No invariant
-// breaks: the turn did what it was told.
+// Advice describes something that is legal in a turn but probably a mistake. It breaks no
+// invariant.
 type Advice struct {
-	// Name is what hints call it by.
+	// Name is the name that hints use.
 	Name string
-	// Why says what may come of it, and Do what to do about it.
+	// Why says what harm may follow, and Do how to avoid it.
 	Why, Do string
 
 	watch maker
 }
 
-// Hint is one place in a turn that some advice is about.
+// Hint is one place in a turn that an advice is about.
 type Hint struct {
 	// Advice is the name of the advice.
 	Advice string `json:"advice"`
 	// Crossing is the number, from 1, of the crossing that shows it.
 	Crossing int `json:"crossing"`
-	// Seam is the path of the seam call that the crossing belongs to.
+	// Seam is the path of the seam call to which the crossing belongs.
 	Seam string `json:"seam"`
-	// Text says what was seen, in a sentence.
+	// Text says in a sentence what was seen.
 	Text string `json:"text"`
-	// Related are the numbers of the earlier crossings that belong to it.
+	// Related are the numbers of the earlier crossings that explain the hint.
 	Related []int `json:"related,omitempty"`
 }
 
-// advices are all of them.
+// advices lists all advice.
 var advices = []Advice{
 	{"reported-not-stored", "The reader saw it, and the next turn does not know of it.",
 		"Store a record of it in the dispatch, under the id of the stream.", made[reportedNotStored]},
@@ -90,12 +90,12 @@ var advices = []Advice{
 		"Mend the listener, the handler or the late use of a handle.", made[containedFailure]},
 }
 
-// AllAdvice is all advice, in the order in which it is given.
+// AllAdvice returns all advice, in the order in which it is checked.
 func AllAdvice() []Advice { return slices.Clone(advices) }
 
-// Hints looks for what is legal in a turn and likely a mistake, in the order of
-// the crossings. It sees what crossed and not the code, so it is silent where it
-// cannot tell; each advice says when. Info is what the probe was told of the run.
+// Hints looks for what is legal in a turn but probably a mistake, and returns it in the order of
+// the crossings. It sees the crossings but not the code, and gives no hint where it cannot tell;
+// the comment of each advice says when. info is what the probe's Observe received for the run.
 func Hints(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Hint {
 	s := newStory(info)
 	s.watchers = nil
@@ -107,20 +107,20 @@ func Hints(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Hint {
 	return s.hintsInOrder()
 }
 
-// advised has the story looked at for hints.
+// advised makes the history look for hints.
 func (s *history) advised() {
 	for _, advice := range advices {
 		s.advisers = append(s.advisers, advice.watch(nil))
 	}
 }
 
-// hintsInOrder are the hints in the order of their crossings.
+// hintsInOrder returns the hints in the order of their crossings.
 func (s *history) hintsInOrder() []Hint {
 	slices.SortStableFunc(s.hinted, func(a, b Hint) int { return a.Crossing - b.Crossing })
 	return s.hinted
 }
 
-// hint reports that the present advice is about a crossing.
+// hint reports that the present advice applies to a crossing.
 func (s *history) hint(n int, at *seamCall, related []int, format string, args ...any) {
 	h := Hint{Advice: advices[s.present].Name, Crossing: n, Text: safetext.Line(fmt.Sprintf(format, args...)), Related: earlier(n, related)}
 	if at.known() {

@@ -20,21 +20,20 @@ import (
 	"github.com/adkreplay/adkreplay/replay/redact"
 )
 
-// longSilence is how long an executor does nothing that crosses, on the turn's clock,
-// where it seems to wait for somebody.
+// longSilence is how long an executor may do nothing that crosses, on the turn's clock, before it
+// seems to wait for a model that it asks unobserved.
 const longSilence = 100 * time.Millisecond
 
-// unseenAsk: in the call of an executor time passes, and nothing is told that it could
-// wait for: no ask, no operation that is under way, no strand of its own. It is silent
-// about one that asks anything else that is told, and where the clock stands still, as
-// under a script.
+// unseenAsk: time passes in the call of an executor, and nothing is observed for which it could
+// wait: no ask, no operation that is not done, no strand of its own. It gives no hint if the
+// executor asks anything that is observed, nor if the clock stands still, as under a script.
 type unseenAsk struct {
 	last  time.Time
 	calls map[*seamCall]silence
 }
 
 type silence struct {
-	longer time.Duration // the longest so far
+	longer time.Duration // the longest silence so far
 	at     int
 	asks   bool
 }
@@ -65,7 +64,7 @@ func (w *unseenAsk) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// quiet takes in the time since the crossing before, unless an operation was under way.
+// quiet counts the time since the previous crossing, unless an operation was under way.
 func (w *unseenAsk) quiet(s *history, c *seamCall, one *silence, before, now time.Time) {
 	for _, op := range s.ops {
 		if op.call == c && op.began < s.n {
@@ -77,9 +76,10 @@ func (w *unseenAsk) quiet(s *history, c *seamCall, one *silence, before, now tim
 	}
 }
 
-// repeatedAsk: the same is asked of somebody to the byte who has answered it well. It is
-// silent about what only reads, after an error or a status that is one, of another call of a
-// seam, about tokens, which do not last, and where a key tells who is asked that it is the same.
+// repeatedAsk: a seam call asks a party exactly what that party has already answered successfully.
+// It gives no hint about asks that only read, after an error or an error status, across different
+// seam calls, about requests for access tokens, which expire, and if the request has a key that
+// makes it idempotent.
 type repeatedAsk struct {
 	open  map[int]*oneAsk // by operation
 	well  map[oneRequest]int
@@ -89,7 +89,7 @@ type repeatedAsk struct {
 type oneRequest struct {
 	call   *seamCall
 	of     string
-	digest [sha256.Size]byte // of what is asked, which may be as large as the trace each time
+	digest [sha256.Size]byte // of the request, which may be as long as the whole trace each time
 }
 
 type oneAsk struct {
@@ -126,11 +126,11 @@ func (w *repeatedAsk) see(s *history, x *adk.Crossing) {
 
 func hasKey(request []byte) bool { return httpform.HasKey(string(request)) }
 
-// lookedThrough is what was found in large requests, by their digests: a file says one once, and
-// it may be asked as often as the file has lines.
+// lookedThrough caches what was found in large requests, by their digests. A trace file holds the
+// text of a request once, but the request may be asked as often as the file has lines.
 type lookedThrough struct{ found map[[sha256.Size]byte]bool }
 
-// largeRequest is how long a request is for which looking takes longer than its digest.
+// largeRequest is the length from which searching a request takes longer than computing its digest.
 const largeRequest = 4 << 10
 
 func (l *lookedThrough) is(request []byte, look func([]byte) bool) bool {
@@ -146,18 +146,18 @@ func (l *lookedThrough) is(request []byte, look func([]byte) bool) bool {
 	return ok
 }
 
-// unclosedAnswer: of an answer over HTTP the head came, and when the seam call returned nobody
-// had read its body to the end or closed it. Of a stream of events that is no mistake before a
-// model has said that it is done: clients read those of others on goroutines of their own, for as
-// long as the connection lasts.
+// unclosedAnswer: the head of an answer over HTTP came, but its body was neither read to the end
+// nor closed when the seam call returned. For a stream of events that is a mistake only after a
+// model has said that it is done: clients read other streams on their own goroutines, for as long
+// as the connection lasts.
 type unclosedAnswer struct{ open map[int]*openAnswer } // by operation
 
 type openAnswer struct {
 	of      string
-	at      int // where it was asked for
+	at      int // where the request was made
 	hasHead bool
 	streams bool
-	last    json.RawMessage // of a stream, its last piece
+	last    json.RawMessage // the last piece of a stream
 }
 
 func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
@@ -166,7 +166,7 @@ func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
 	case x.Kind == adk.KindPiece && one != nil && !one.hasHead:
 		status, headers, err := httpform.ReadHead(x.JSON)
 		if err != nil || status == 0 {
-			delete(w.open, x.Op) // it is not of HTTP
+			delete(w.open, x.Op) // the answer is not HTTP
 			return
 		}
 		one.hasHead, one.streams = true, httpform.FormOf(http.Header(headers).Get("Content-Type")) == httpform.Events
@@ -183,9 +183,9 @@ func (w *unclosedAnswer) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// refusedConversation: a model is asked, in the form of any provider, with a result without its
-// call, or a call without its result. It says so once in a seam call, since a conversation only
-// grows.
+// refusedConversation: a model is asked, in the form of any known provider, with a tool result that
+// has no call, or a call that has no result. It gives one hint in a seam call, since a conversation
+// only grows.
 type refusedConversation struct{ said map[*seamCall]bool }
 
 func (w *refusedConversation) see(s *history, x *adk.Crossing) {
@@ -198,9 +198,9 @@ func (w *refusedConversation) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// secretInAsk: a request has a text in it that looks like a secret, by the patterns of
-// redact.UsualSecrets. What was redacted or left out looks like none, and neither do words
-// behind a name: "password: required", "basic responsibilities".
+// secretInAsk: a request contains a text that looks like a secret, by the patterns of
+// redact.UsualSecrets. Placeholders of what was redacted or left out do not count, nor do words
+// after a name, as in "password: required" or "basic responsibilities".
 type secretInAsk struct{ secret lookedThrough }
 
 func (w *secretInAsk) see(s *history, x *adk.Crossing) {
@@ -209,8 +209,8 @@ func (w *secretInAsk) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// secretTold: what the user is told has such a text in it, as an error with the URL of a request
-// has. It is silent about one that comes in several pieces.
+// secretTold: a message or thought for the user contains such a text, for example an error with the
+// URL of a request. It gives no hint about a secret that is split over several deltas.
 type secretTold struct{}
 
 func (w *secretTold) see(s *history, x *adk.Crossing) {
@@ -232,12 +232,13 @@ func looksSecret(request []byte) bool {
 	})
 }
 
-// lookalike is what a usual secret looks like. has reports whether a text in lower case has
-// the words that there are in each, which is told far sooner than whether it matches.
+// lookalike is a pattern of usual secrets. has reports whether a text in lower case contains the
+// words that each match contains, which is much faster to find out than whether the pattern
+// matches.
 type lookalike struct {
 	*regexp.Regexp
 	has  func(lower []byte) bool
-	most int // that are looked at: of those that are known by the word before them, all
+	most int // how many matches to look at; -1, for all, if a word before the secret identifies it
 }
 
 func (l lookalike) named() bool { return l.most < 0 }
@@ -257,10 +258,12 @@ var secretLike = sync.OnceValue(func() (all []lookalike) {
 	return all
 })
 
-// lowered is a text in lower case, with the letters of few that (?i) takes for theirs: ſ for s.
+// lowered returns a text in lower case. It also converts the few letters that (?i) treats like
+// others, such as ſ for s.
 func lowered(text []byte) []byte { return bytes.ToLower(bytes.ToUpper(text)) }
 
-// wordsOf reports whether a text in lower case has what every match of an expression has.
+// wordsOf returns a function that reports whether a text in lower case contains the words that each
+// match of the expression contains.
 func wordsOf(expr *syntax.Regexp) func(lower []byte) bool {
 	var parts []func([]byte) bool
 	for _, sub := range expr.Sub {
@@ -279,5 +282,5 @@ func wordsOf(expr *syntax.Regexp) func(lower []byte) bool {
 			return !slices.ContainsFunc(parts, func(has func([]byte) bool) bool { return !has(lower) })
 		}
 	}
-	return func([]byte) bool { return true } // it may be absent, or any of many
+	return func([]byte) bool { return true } // may match without any fixed word
 }

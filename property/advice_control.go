@@ -8,8 +8,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// gateWithoutTimeout: a gate is waited for without a timeout. That the caller's
-// context has a deadline is not to be seen in a trace.
+// gateWithoutTimeout: user code waits for a gate that has no timeout. A deadline of the caller's
+// context cannot be seen in a trace.
 type gateWithoutTimeout struct{}
 
 func (w *gateWithoutTimeout) see(s *history, x *adk.Crossing) {
@@ -18,14 +18,12 @@ func (w *gateWithoutTimeout) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// unboundedLoop: a dispatch with no dispatch middleware at all starts its ninth
-// iteration: nothing but the executor decides when it ends. It is silent about
-// shorter loops and where there is a middleware that may be the bound; that the
-// executor counts for itself is not to be seen.
+// unboundedLoop: a dispatch without any dispatch middleware starts its ninth iteration, so only the
+// executor decides when it ends. It gives no hint about shorter loops, nor if there is a middleware
+// that may be the bound. Whether the executor counts by itself cannot be seen.
 type unboundedLoop struct{}
 
-// manyIterations is how many a dispatch may have before something should bound
-// it.
+// manyIterations is how many iterations a dispatch may have before something should bound it.
 const manyIterations = 8
 
 func (w *unboundedLoop) see(s *history, x *adk.Crossing) {
@@ -38,8 +36,8 @@ func (w *unboundedLoop) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// toolInOutput: a tool runs in a dispatch of the turn output, with the arguments
-// with which it ran before in the turn.
+// toolInOutput: a tool runs in a dispatch of the turn output with arguments with which it already
+// ran in the turn.
 type toolInOutput struct{ ran map[string]int }
 
 func (w *toolInOutput) see(s *history, x *adk.Crossing) {
@@ -61,9 +59,9 @@ func inTurnOutput(c *seamCall) bool {
 	return false
 }
 
-// forgedUnbound: an ephemeral tool is registered in a dispatch that is acked
-// without its tools being bound or pruned. It is silent about tools that are
-// registered in the turn, where there is nothing to bind.
+// forgedUnbound: an ephemeral tool is registered in a dispatch, and the dispatch is acked without
+// its tools being bound or pruned. It gives no hint about tools that are registered in the turn,
+// where there is nothing to bind.
 type forgedUnbound struct{ forged []forgedTool }
 
 type forgedTool struct {
@@ -101,14 +99,15 @@ func (w *forgedUnbound) ends(s *history, d *dispatching) {
 	}
 }
 
-// repeatedCall: a tool runs again in a dispatch with the same arguments, once it has
-// given a result for them, and gives the same text or bytes as before. It is silent where the
-// results differ, as of something that is polled, after a failure, which may be tried again, and
-// where another tool was to write in between: who looks again sees whether it did.
+// repeatedCall: a tool runs again in a dispatch with the same arguments, after it has given a
+// result for them, and gives the same text or bytes as before. It gives no hint if the results
+// differ, as for something that is polled; after a failure, which may be retried; nor if another
+// tool that writes was asked for in between, because then the model may be checking what that tool
+// changed.
 type repeatedCall struct {
-	begun map[*seamCall]oneCall // the tools that run
+	begun map[*seamCall]oneCall // tool calls that have not returned
 	gave  map[oneCall]earlierResult
-	wrote map[*dispatching]map[string]int // when a tool that writes was asked for last, by its name
+	wrote map[*dispatching]map[string]int // where each tool that writes was last asked for, by its name
 }
 
 type oneCall struct {
@@ -156,7 +155,8 @@ func (w *repeatedCall) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// othersWrote reports whether another tool was to write in a dispatch, behind a crossing.
+// othersWrote reports whether a tool of another name that writes was asked for in the dispatch
+// after the crossing behind.
 func (w *repeatedCall) othersWrote(than string, in *dispatching, behind int) bool {
 	for name, at := range w.wrote[in] {
 		if name != than && at > behind {
@@ -166,7 +166,7 @@ func (w *repeatedCall) othersWrote(than string, in *dispatching, behind int) boo
 	return false
 }
 
-// resultDigest tells results apart; of several media at once it says nothing.
+// resultDigest returns a digest that identifies a result. It fails for a list of media.
 func resultDigest(result adk.ToolResult) (digest adk.Digest, ok bool) {
 	switch r := result.(type) {
 	case adk.Bytes:
@@ -177,10 +177,10 @@ func resultDigest(result adk.ToolResult) (digest adk.Digest, ok bool) {
 	return digest, false
 }
 
-// blindPostStep: a middleware stores, mutates or emits behind its next although
-// a middleware below it failed, other than by an abort. It is silent about what
-// is done to the stash and the sets, which is what cleaning up is made of. Whether
-// the middleware found out by itself is not to be seen.
+// blindPostStep: a middleware stores, mutates or emits after its next has returned, although a
+// middleware below it failed, other than by an abort. It gives no hint about changes of the stash
+// and the sets, because those are how a middleware cleans up. Whether the middleware checked for
+// the failure cannot be seen.
 type blindPostStep struct{ failed map[*seamCall]int }
 
 func (w *blindPostStep) see(s *history, x *adk.Crossing) {
@@ -196,7 +196,7 @@ func (w *blindPostStep) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// fails notes a failure for all middlewares above.
+// fails records a failure for all middlewares above the one that failed.
 func (w *blindPostStep) fails(s *history) {
 	if w.failed == nil {
 		w.failed = map[*seamCall]int{}
@@ -210,15 +210,14 @@ func (s *history) nextIsOpen(c *seamCall) bool {
 	return slices.ContainsFunc(c.running, func(op *openOp) bool { return op.kind == adk.KindNext })
 }
 
-// plainGoroutines: operations of one seam call that can only come from several
-// goroutines: one begins while the same handle sleeps or waits for the storage,
-// two end in the order in which they began, or one is open when its seam call
-// returns. Work that happens to come one after the other is not noticed, and an answer
-// that comes in pieces is read beside whatever else one does. It is said once for each
-// seam call.
+// plainGoroutines: a seam call has operations that can only come from several goroutines. Either
+// one begins while the same handle sleeps or waits for the storage, or an operation ends while a
+// later one of the same handle is still open, or one is open when its seam call returns. Goroutines
+// that happen to act one after the other are not noticed. An ask that is answered in pieces is
+// exempt: it may be read concurrently with anything else. There is one hint for each seam call.
 type plainGoroutines struct {
 	said   map[*seamCall]bool
-	pieces map[int]bool // the open asks of which pieces came, by operation
+	pieces map[int]bool // open asks that had pieces, by operation
 }
 
 func (w *plainGoroutines) see(s *history, x *adk.Crossing) {
@@ -277,8 +276,9 @@ func (w *plainGoroutines) say(s *history, c *seamCall, op *openOp, format string
 	s.hint(s.n, c, since(op.began), format, args...)
 }
 
-// panics: user code panicked in a seam call, and the engine made an error of it. It is silent
-// about handlers of an ack, whose panics nobody is given: those are contained failures.
+// panics: user code panicked in a seam call, and the engine turned the panic into an error. It
+// gives no hint about ack handlers, because nobody receives their panics: those are contained
+// failures.
 type panics struct{}
 
 func (w *panics) see(s *history, x *adk.Crossing) {
@@ -287,8 +287,8 @@ func (w *panics) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// containedFailure: a listener or a handler panicked, or a handle was used after
-// its seam call: the turn went on as if nothing had happened (EVT-3, DET-5).
+// containedFailure: a listener or a handler panicked, or a handle was used after its seam call
+// ended, and the turn went on as if nothing had happened (EVT-3, DET-5).
 type containedFailure struct{}
 
 func (w *containedFailure) see(s *history, x *adk.Crossing) {
@@ -297,20 +297,20 @@ func (w *containedFailure) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// emptyAnswer: the executor of package chat logs that a model answered nothing, and its
-// dispatch is acked all the same. It is silent where somebody nacks or asks again, and about
-// other executors, whose answers are not to be seen.
+// emptyAnswer: the executor of package chat logs that a model answered nothing, and its dispatch is
+// acked nevertheless. It gives no hint if the dispatch is nacked or the model is asked again, nor
+// about other executors, whose answers cannot be seen.
 type emptyAnswer struct {
 	empty map[*dispatching]emptied
 }
 
-// emptied is where a dispatch had an answer of nothing in its present iteration.
+// emptied is the place of an empty answer in the present iteration of a dispatch.
 type emptied struct {
 	n  int
 	at *seamCall
 }
 
-// chatEmpty is what chat calls its log of an answer of nothing.
+// chatEmpty is the name of the log that package chat writes for an empty answer.
 const chatEmpty = "empty-answer"
 
 func (w *emptyAnswer) see(s *history, x *adk.Crossing) {

@@ -18,9 +18,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// idOfContent: a record is kept under an id that follows from its text: the text itself,
-// or a hash of it in one of the forms that are usual. It is silent about short texts, and
-// about hashes of anything else.
+// idOfContent: a record is kept under an id that follows from its text: the text itself, or a hash
+// of it in one of the usual forms. It gives no hint about short texts, nor about hashes of anything
+// else.
 type idOfContent struct{ looked map[string]bool }
 
 func (w *idOfContent) see(s *history, x *adk.Crossing) {
@@ -50,12 +50,12 @@ func (w *idOfContent) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// leastSlug is how long a text is at least that an id is not like by chance.
+// leastSlug is the length from which an id that equals its text does so not by chance.
 const leastSlug = 12
 
-// madeOf says what an id is of a text; empty where it is nothing.
+// madeOf says how an id is made from a text; it returns nothing if it is not.
 func madeOf(id, text string) string {
-	if of := slugOf(id); len(of) >= leastSlug { // texts are long, and most ids are short
+	if of := slugOf(id); len(of) >= leastSlug { // check the id first: most ids are short, but texts are long
 		if words := slugOf(text); of == words || len(id) >= 2*leastSlug && strings.HasPrefix(words, of) {
 			return "made of"
 		}
@@ -73,21 +73,21 @@ func madeOf(id, text string) string {
 
 var noWord = regexp.MustCompile(`[^\pL\pN]+`)
 
-// slugOf are the words of a text, as ids are made of them.
+// slugOf returns the words of a text joined by dashes, as they are in ids.
 func slugOf(text string) string {
 	return strings.Trim(noWord.ReplaceAllString(strings.ToLower(text), "-"), "-")
 }
 
 var hexDigits = regexp.MustCompile(`[0-9a-f]{8,}`)
 
-// leastBase64 is how much of a hash in base64 is no chance.
+// leastBase64 is how many base64 characters of a hash are needed to exclude chance.
 const leastBase64 = 10
 
-// leastDecimal is how many digits of a short hash are no chance.
+// leastDecimal is how many decimal digits of a short hash are needed to exclude chance.
 const leastDecimal = 8
 
-// mayBeHash reports whether an id may have a hash in it at all, so that few texts are
-// hashed: digits of one, or letters large and small as base64 has them.
+// mayBeHash reports whether an id may contain a hash at all, so that few texts need to be hashed:
+// it must have hex digits, or upper and lower case letters as base64 does.
 func mayBeHash(id string) bool {
 	if len(id) < 8 || strings.ContainsAny(id, " \t\n") {
 		return false
@@ -96,7 +96,7 @@ func mayBeHash(id string) bool {
 		hexDigits.MatchString(strings.ToLower(strings.ReplaceAll(id, "-", "")))
 }
 
-// isHash reports whether an id has a hash in it, or the beginning of one.
+// isHash reports whether an id contains the hash sum, or the beginning of it.
 func isHash(id string, sum []byte) bool {
 	digits := hex.EncodeToString(sum)
 	for _, run := range hexDigits.FindAllString(strings.ToLower(strings.ReplaceAll(id, "-", "")), -1) {
@@ -115,7 +115,7 @@ func isHash(id string, sum []byte) bool {
 	return len(decimal) >= leastDecimal && strings.Contains(id, decimal)
 }
 
-// number is what a short hash is as a number; 0 of a long one, which nobody writes so.
+// number returns a short hash as a number, and 0 for a long one, which nobody writes as a number.
 func number(sum []byte) uint64 {
 	if len(sum) > 8 {
 		return 0
@@ -123,12 +123,12 @@ func number(sum []byte) uint64 {
 	return binary.BigEndian.Uint64(append(make([]byte, 8-len(sum)), sum...))
 }
 
-// spaces are the name spaces of RFC 9562, and none.
+// spaces lists no name space, and the name spaces of UUIDs in RFC 9562.
 var spaces = [...]string{"", "6ba7b8109dad11d180b400c04fd430c8", "6ba7b8119dad11d180b400c04fd430c8", "6ba7b8129dad11d180b400c04fd430c8",
 	"6ba7b8149dad11d180b400c04fd430c8", "00000000000000000000000000000000"}
 
-// hashesOf are the usual hashes of a text: those of cryptography, the short ones, and the
-// UUIDs of names.
+// hashesOf returns the usual hashes of a text: cryptographic ones, short ones, and name-based
+// UUIDs.
 func hashesOf(text string) (sums [][]byte) {
 	data := []byte(text)
 	of256, of512 := sha256.Sum256(data), sha512.Sum512(data)
@@ -149,7 +149,7 @@ func hashesOf(text string) (sums [][]byte) {
 	return sums
 }
 
-// named is a hash as the UUID of a name.
+// named returns a hash as a name-based UUID.
 func named(sum []byte, version byte) []byte {
 	id := slices.Clone(sum[:16])
 	id[6] = id[6]&0x0f | version<<4

@@ -8,26 +8,26 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// reportedNotStored: the turn's own dispatch was acked, a message or a tool call
-// of it was reported complete, and no record with its id, or with its text, was
-// stored or added in the turn. It is silent about dispatches that user code
-// called, which may do with the text what it likes, and about thoughts.
+// reportedNotStored: the turn's own dispatch was acked, a message or a tool call in it was reported
+// complete, but no record with its id, or with its text, was stored or added in the turn. It gives
+// no hint about dispatches that user code called, which may use the text as they like, nor about
+// thoughts.
 type reportedNotStored struct {
 	reported reportedStreams
-	kept     map[string]bool // ids, and texts
+	kept     map[string]bool // ids and texts of records
 }
 
-// reportedStreams are what is reported, in the order of the first reports.
+// reportedStreams holds what is reported, in the order of the first reports.
 type reportedStreams struct {
 	all   []*reportedStream
 	byKey map[streamKey]*reportedStream
 }
 
-// reportedStream is a stream that was reported.
+// reportedStream is a message, a thought or a tool call that was reported.
 type reportedStream struct {
 	key      streamKey
 	text     strings.Builder
-	from, to int // the first report and the last
+	from, to int // places of the first and the last report
 	at       *seamCall
 	complete bool
 }
@@ -43,7 +43,7 @@ func (w *reportedNotStored) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// take takes in a report.
+// take records a report and returns its stream.
 func (r *reportedStreams) take(s *history, x *adk.Crossing) *reportedStream {
 	key := streamKey{s.at.dispatch, x.Kind, x.Name}
 	one := r.byKey[key]
@@ -85,14 +85,14 @@ func (w *reportedNotStored) end(s *history) {
 	}
 }
 
-// failed tells that the dispatch did not come to a good end.
+// failed reports whether the dispatch did not end successfully.
 func (d *dispatching) failed() bool { return d.ended == 0 || d.acked == 0 || d.failures.count > 0 }
 
-// streamNeverSealed: a dispatch was acked, and something was reported in it that
-// was never reported complete. It is silent where the dispatch failed or was
-// aborted: there nobody expects the rest.
+// streamNeverSealed: a dispatch was acked, and something reported in it was never reported
+// complete. It gives no hint if the dispatch failed or was aborted, since then nobody expects the
+// rest.
 type streamNeverSealed struct {
-	reported map[*dispatching]*reportedStreams // of those that have not ended
+	reported map[*dispatching]*reportedStreams // by dispatch that has not ended
 }
 
 func (w *streamNeverSealed) see(s *history, x *adk.Crossing) {
@@ -110,7 +110,7 @@ func (w *streamNeverSealed) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// of is what is reported in a dispatch.
+// of returns the streams that are reported in a dispatch.
 func (w *streamNeverSealed) of(d *dispatching) *reportedStreams {
 	one := w.reported[d]
 	if one == nil {
@@ -128,9 +128,9 @@ func (w *streamNeverSealed) ends(s *history, streams *reportedStreams) {
 	}
 }
 
-// setsNeverHydrated: the executor of the turn is called for the first time, and
-// the set of messages is empty. It is silent about dispatches that user code
-// calls: a summary may have all it needs in its prompt.
+// setsNeverHydrated: the executor of the turn is called for the first time, and the set of messages
+// is empty. It gives no hint about dispatches that user code calls: a summary, for example, may
+// have all it needs in its prompt.
 type setsNeverHydrated struct {
 	asked   bool
 	fetched int
@@ -156,19 +156,19 @@ func (w *setsNeverHydrated) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// outsideTime: a record that is kept for the first time says that it was created
-// or updated after the turn began, at a time that is no reading of the turn's
-// clock, nor one cut to micro-, milliseconds or seconds, nor the first moment behind
-// another record, where who keeps it wants it behind that one while the clock stands
-// still (PRO-5). It is silent about earlier times, which a record may bring along.
+// outsideTime: a record that is kept for the first time says that it was created or updated after
+// the turn began, at a time that is not a reading of the turn's clock. A reading may be truncated
+// to micro-, milliseconds or seconds. The time may also be one nanosecond after that of another
+// known record, because code may place a record behind another while the clock stands still
+// (PRO-5). It gives no hint about times before the turn, which a record may have from elsewhere.
 type outsideTime struct {
-	readings []time.Time // in order
+	readings []time.Time // sorted
 	known    map[adk.Record]bool
-	behind   map[int64]bool // first moments behind records that are known, in nanoseconds
+	behind   map[int64]bool // times one nanosecond after those of known records, in nanoseconds
 	hinted   map[string]bool
 }
 
-// datedRecord is a record that says when it was made.
+// datedRecord is a record with times.
 type datedRecord interface {
 	CreatedAt() time.Time
 	UpdatedAt() time.Time
@@ -214,7 +214,7 @@ func (w *outsideTime) look(s *history, x *adk.Crossing, times ...time.Time) {
 	}
 }
 
-// read reports whether a time is a reading of the clock, or one that was cut.
+// read reports whether a time is a reading of the clock, possibly truncated.
 func (w *outsideTime) read(at time.Time) bool {
 	for _, grain := range []time.Duration{1, time.Microsecond, time.Millisecond, time.Second} {
 		if !at.Truncate(grain).Equal(at) {
@@ -228,10 +228,10 @@ func (w *outsideTime) read(at time.Time) bool {
 	return false
 }
 
-// outsideID: a record is kept under an id that looks made by chance, a UUID, and
-// that neither the context's NewID gave nor anything told before: a fetch, a
-// report, the caller, the arguments of a tool. It is silent about executors,
-// whose ids may be the provider's, and about ids of other forms.
+// outsideID: a record is kept under an id that looks random, a UUID, and that occurred nowhere
+// before: neither as a result of the context's NewID nor in a fetch, a report, the caller's input
+// or the arguments of a tool. It gives no hint about executors, whose ids may be the provider's,
+// nor about ids of other forms.
 type outsideID struct{ known map[string]bool }
 
 func (w *outsideID) see(s *history, x *adk.Crossing) {
@@ -261,7 +261,7 @@ func (w *outsideID) know(id string) {
 	}
 }
 
-// knowAll knows the texts in plain data.
+// knowAll remembers the texts in plain data.
 func (w *outsideID) knowAll(data any) {
 	switch v := data.(type) {
 	case string:

@@ -8,18 +8,18 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// refusedTool: a tool that a run has, or that is registered in it, is one that models cannot be
-// offered: providers refuse its name, or what its schema has at its top. It says so once for
-// each, and is silent about what only some providers refuse: keywords further down.
+// refusedTool: a run has, or registers, a tool that cannot be offered to models, because providers
+// refuse its name or a keyword at the top of its schema. It gives one hint for each tool, and none
+// about what only some providers refuse: keywords deeper in the schema.
 type refusedTool struct {
-	said   map[string]bool    // by the tools' names
-	looked map[*adk.Tool]bool // which are the same wherever a run has them
+	said   map[string]bool    // by the tool's name
+	looked map[*adk.Tool]bool // tools already looked at
 }
 
-// takenName is what all providers take for the name of a tool.
+// takenName matches the names that all providers accept for a tool.
 var takenName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
-// notAtTheTop are the keywords that the schema of a tool's arguments may not begin with.
+// notAtTheTop lists the keywords that must not be at the top of the schema of a tool's arguments.
 var notAtTheTop = []string{"allOf", "anyOf", "enum", "not", "oneOf"}
 
 func (w *refusedTool) see(s *history, x *adk.Crossing) {

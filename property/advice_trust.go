@@ -11,24 +11,24 @@ import (
 	"github.com/adkreplay/adkreplay/internal/httpform"
 )
 
-// What is copied has to be so long for it to be no chance, and of what others said so
-// many bytes are kept. Each text is held against all of these: beyond so many bytes that
-// were compared, no more is, for a trace of many texts would take the square of them.
+// leastCopied is the length from which an equal text is not a coincidence. mostOutside limits the
+// bytes of outside texts that are kept. Each new text is compared with all of those, which takes
+// quadratic time for a trace of many texts; so after mostCompared bytes no more are compared.
 const (
 	leastCopied  = 32
 	mostOutside  = 4 << 20
 	mostCompared = 1 << 30
 )
 
-// outsideText is a text that somebody else than the developers has written.
+// outsideText is a text that was not written by the developers.
 type outsideText struct {
 	text, from string
 	at         int
-	whole      bool // it counts as copied only where it is all of a text
+	whole      bool // counts as copied only if it is the whole of another text
 }
 
-// outsideTexts are texts from outside, in the order in which they came. The oldest are
-// forgotten where there are too many.
+// outsideTexts holds texts from outside, in the order in which they came. If there are too many,
+// the oldest are dropped.
 type outsideTexts struct {
 	all      []outsideText
 	held     int
@@ -46,7 +46,7 @@ func (o *outsideTexts) add(one outsideText) {
 	}
 }
 
-// addAll adds the texts in plain data.
+// addAll adds all texts in plain data.
 func (o *outsideTexts) addAll(data any, from string, at int) {
 	switch v := data.(type) {
 	case string:
@@ -62,8 +62,8 @@ func (o *outsideTexts) addAll(data any, from string, at int) {
 	}
 }
 
-// copied is what of it a text is a copy of, or a part, or has in it, unless what both have is
-// the first party's own.
+// copied returns the outside text that text equals, is a part of, or contains, unless the common
+// text is the first party's own.
 func (o *outsideTexts) copied(text string, own *ownTexts) (from outsideText, ok bool) {
 	text = strings.TrimSpace(text)
 	if len(text) < leastCopied {
@@ -88,17 +88,17 @@ func (o *outsideTexts) copied(text string, own *ownTexts) (from outsideText, ok 
 	return from, false
 }
 
-// ownTexts are texts of trusted tools that nobody else had given before. Whoever repeats one,
-// as a model does that was shown it, or a tool that it was handed to, has not written it.
+// ownTexts holds texts of trusted tools that came from nowhere else before. If such a text is later
+// repeated, for example by a model or a tool that received it, the repeater has not written it.
 type ownTexts struct {
 	all       []string
 	held      int
-	artifacts map[string]bool    // whether they are the first party's, by the tool calls that made them
-	asked     map[*seamCall]bool // the calls of forged tools that read one of the first party's
+	artifacts map[string]bool    // whether an artifact is the first party's, by the id of the tool call that made it
+	asked     map[*seamCall]bool // calls of forged tools that read a first-party artifact
 }
 
-// add adds a text that nobody else has given so far. The oldest are forgotten where there are
-// too many.
+// add adds a text that has not come from anywhere else so far. If there are too many, the oldest
+// are dropped.
 func (o *ownTexts) add(text string) {
 	text = strings.TrimSpace(text)
 	if len(text) < leastCopied || slices.Contains(o.all, text) {
@@ -110,12 +110,12 @@ func (o *ownTexts) add(text string) {
 	}
 }
 
-// has reports whether a text is one of these, or a part of one.
+// has reports whether a text equals one of these or is a part of one.
 func (o *ownTexts) has(text string) bool {
 	return slices.ContainsFunc(o.all, func(one string) bool { return strings.Contains(one, text) })
 }
 
-// seeRecord notes whose the artifact of a tool call is.
+// seeRecord records to whom the artifact of a tool call belongs.
 func (o *ownTexts) seeRecord(record adk.Record) {
 	if call, ok := record.(*adk.ToolCall); ok {
 		media, _ := call.Results().(*adk.Media)
@@ -123,8 +123,8 @@ func (o *ownTexts) seeRecord(record adk.Record) {
 	}
 }
 
-// seeCall notes whether a tool was forged and is asked of an artifact of the first party: what
-// it gives is a part of that, also where an earlier turn has made it.
+// seeCall records that a forged tool reads a first-party artifact. What it returns is then a part
+// of that artifact, even if an earlier turn made the artifact.
 func (o *ownTexts) seeCall(c *seamCall, tool *adk.Tool, args any) {
 	members, _ := args.(map[string]any)
 	id, _ := members[forging.CallID].(string)
@@ -133,8 +133,9 @@ func (o *ownTexts) seeCall(c *seamCall, tool *adk.Tool, args any) {
 	}
 }
 
-// seeResult takes in the text that a tool has returned: it is from outside, unless the tool is
-// a trusted one, which has it from nobody else, or has read it in an artifact of such a one.
+// seeResult records the text that a tool has returned. The text is from outside, unless the tool is
+// trusted or has read the text in a first-party artifact. The caller has checked that a trusted
+// tool did not copy it from outside.
 func (o *outsideTexts) seeResult(own *ownTexts, c *seamCall, tool *adk.Tool, text string, at int) {
 	switch {
 	case tool.Trusted():
@@ -145,8 +146,8 @@ func (o *outsideTexts) seeResult(own *ownTexts, c *seamCall, tool *adk.Tool, tex
 	delete(own.asked, c)
 }
 
-// seeRecord adds what a record holds of others: what a user says, whole, and what was
-// retrieved of third parties.
+// seeRecord adds the texts of others in a record: what a user says, and what was retrieved from
+// third parties.
 func (o *outsideTexts) seeRecord(record adk.Record, at int) {
 	switch r := record.(type) {
 	case *adk.Message:
@@ -160,8 +161,7 @@ func (o *outsideTexts) seeRecord(record adk.Record, at int) {
 	}
 }
 
-// executedTools are the tools of the calls that have begun, by the number of the
-// operation that runs them.
+// executedTools maps the numbers of operations that execute tools to the tools.
 type executedTools map[int]*adk.Tool
 
 func (e *executedTools) see(x *adk.Crossing) {
@@ -173,7 +173,8 @@ func (e *executedTools) see(x *adk.Crossing) {
 	}
 }
 
-// of is the tool that runs in a seam call, and the call; nil where there is none.
+// of returns the tool that runs in a seam call or above it, and the tool's call; nil if there is
+// none.
 func (e executedTools) of(c *seamCall) (*adk.Tool, *seamCall) {
 	for ; c != nil && c.known(); c = c.parent {
 		if c.seam.Label == adk.LabelTool && c.op != nil {
@@ -183,7 +184,7 @@ func (e executedTools) of(c *seamCall) (*adk.Tool, *seamCall) {
 	return nil, nil
 }
 
-// resultText is what a tool returned, where that is a text.
+// resultText returns the result of a tool if it is a text, else nothing.
 func resultText(result adk.ToolResult) string {
 	switch r := result.(type) {
 	case *adk.Tokenizable:
@@ -194,17 +195,17 @@ func resultText(result adk.ToolResult) string {
 	return ""
 }
 
-// raisedTrust: a text that came from outside in the turn is kept as a first-party
-// retrievable, or as a standing instruction: what the user said, or what of a third
-// party, or of a tool that is not trusted, makes up all of it or a long part. It is
-// silent about what was fetched before, about memories, whose envelope claims nothing,
-// about what the world was asked, which may be the developers' own, about what a trusted
-// tool gave before others did, and beyond a gigabyte that was compared.
+// raisedTrust: a text that came from outside in this turn is kept as a first-party retrievable or
+// as a standing instruction. The text is what the user said (as a whole), or a text of a third
+// party or of an untrusted tool that makes up all of the record or a long part of it. It gives no
+// hint about records fetched before, about memories, whose envelope claims nothing, about answers
+// to asks, which may be the developers' own, about what a trusted tool returned before it came from
+// elsewhere, nor after a gigabyte of comparisons.
 type raisedTrust struct {
 	outside outsideTexts
 	own     ownTexts
 	tools   executedTools
-	fetched map[string]bool // keys of records
+	fetched map[string]bool // keys of records seen before
 }
 
 func (w *raisedTrust) see(s *history, x *adk.Crossing) {
@@ -235,7 +236,7 @@ func (w *raisedTrust) see(s *history, x *adk.Crossing) {
 		text := resultText(x.Result)
 		if tool.Trusted() {
 			if _, ok := w.outside.copied(text, &w.own); ok {
-				return // it has it from others
+				return // the tool copied it from elsewhere
 			}
 		}
 		w.outside.seeResult(&w.own, c, tool, text, s.n)
@@ -262,17 +263,17 @@ func (w *raisedTrust) look(s *history, x *adk.Crossing) {
 	}
 }
 
-// needlessTrust: a tool that is trusted returns a text that others have written: what it
-// was answered over HTTP, an argument, what the user said, or what came of a third party
-// or of a tool that is not trusted. It is silent about what was asked of functions, which
-// may be the developers' own, about what the tool gave before others did, or they read in its
-// artifact, and about short texts.
+// needlessTrust: a trusted tool returns a text that others have written: an answer that it got over
+// HTTP, one of its arguments, what the user said, or a text of a third party or of an untrusted
+// tool. It gives no hint about answers to asks that are not HTTP, which may be the developers' own,
+// about what the tool returned before it came from elsewhere or was read in the tool's artifact,
+// nor about short texts.
 type needlessTrust struct {
 	outside outsideTexts
 	own     ownTexts
 	tools   executedTools
-	asked   map[*seamCall]*outsideTexts // of tools that are trusted
-	overs   map[int]string              // whom the asks of these ask over HTTP, by operation
+	asked   map[*seamCall]*outsideTexts // what trusted tools have received, by their calls
+	overs   map[int]string              // names of the parties that trusted tools ask over HTTP, by operation
 }
 
 func (w *needlessTrust) see(s *history, x *adk.Crossing) {
@@ -310,7 +311,7 @@ func (w *needlessTrust) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// asking is what a call of a tool has heard.
+// asking returns what the call of a tool has received from outside.
 func (w *needlessTrust) asking(c *seamCall) *outsideTexts {
 	if w.asked == nil {
 		w.asked, w.overs = map[*seamCall]*outsideTexts{}, map[int]string{}
@@ -321,7 +322,7 @@ func (w *needlessTrust) asking(c *seamCall) *outsideTexts {
 	return w.asked[c]
 }
 
-// answer takes in what a tool is answered over HTTP.
+// answer records what a tool is answered over HTTP.
 func (w *needlessTrust) answer(s *history, c *seamCall, x *adk.Crossing) {
 	heard := w.asking(c)
 	var data map[string]any
@@ -335,7 +336,7 @@ func (w *needlessTrust) answer(s *history, c *seamCall, x *adk.Crossing) {
 	}
 }
 
-// look reports whether a trusted tool gives a text of others.
+// look reports whether a trusted tool returns a text of others, and gives a hint if so.
 func (w *needlessTrust) look(s *history, text string, heard *outsideTexts) bool {
 	from, ok := heard.copied(text, &w.own)
 	if !ok {
@@ -348,18 +349,18 @@ func (w *needlessTrust) look(s *history, text string, heard *outsideTexts) bool 
 	return ok
 }
 
-// uncountedBudget: an executor asks over HTTP although a stash of chat's options bounds
-// its prompts, and counts nothing; or a model refuses a request for its length, and
-// nothing had been counted in the turn. It is silent about options that no stash has.
+// uncountedBudget: an executor asks over HTTP without counting tokens, although the chat options in
+// a stash bound its prompts; or a model refuses a request for its length, and nothing was counted
+// in the turn. It gives no hint about options that are not in a stash.
 type uncountedBudget struct {
-	bounded int // where a stash said so
+	bounded int // place where a stash set a bound
 	counted map[*seamCall]bool
 	ever    bool
-	refused map[int]bool // asks with a status that may mean it, by operation
+	refused map[int]bool // asks whose status may mean a refusal for length, by operation
 	hinted  bool
 }
 
-// What chat calls its options in a stash, and its log of what it has counted.
+// The names of package chat: of its options in a stash, and of the log of what it has counted.
 const (
 	chatOptions  = "openaiChatCompletions"
 	chatWindow   = "contextWindow"
@@ -396,7 +397,7 @@ func (w *uncountedBudget) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// bound takes in a layer of options.
+// bound looks for a bound in a layer of options.
 func (w *uncountedBudget) bound(s *history, layer any) {
 	options, _ := layer.(map[string]any)
 	if window, has := options[chatWindow]; has && window != nil && options[chatEncoding] == nil {
@@ -404,10 +405,10 @@ func (w *uncountedBudget) bound(s *history, layer any) {
 	}
 }
 
-// tooLong are what providers say of a request that is too long for a model.
+// tooLong lists what providers say about a request that is too long for a model.
 var tooLong = []string{"context_length_exceeded", "maximum context length", "prompt is too long", "context window"}
 
-// piece looks for a refusal.
+// piece looks for a refusal for length.
 func (w *uncountedBudget) piece(s *history, x *adk.Crossing) {
 	var head struct{ Status int }
 	text := string(x.JSON)
@@ -419,7 +420,7 @@ func (w *uncountedBudget) piece(s *history, x *adk.Crossing) {
 	}
 }
 
-// say hints once: all that follows is the same.
+// say gives only one hint in a turn: all further ones would be the same.
 func (w *uncountedBudget) say(s *history, related int, format string, args ...any) {
 	if !w.hinted {
 		w.hinted = true

@@ -7,14 +7,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/safetext"
 )
 
-// TB is what Check needs of a *testing.T.
+// TB is the part of *testing.T that Check needs.
 type TB interface {
 	Helper()
 	Logf(format string, args ...any)
 	Errorf(format string, args ...any)
 }
 
-// T is what a test of an exploration needs of a *testing.T, which is T itself.
+// T is the part of *testing.T that a test of an exploration needs; Self is *testing.T itself.
 type T[Self any] interface {
 	TB
 	Name() string
@@ -22,10 +22,9 @@ type T[Self any] interface {
 	Run(name string, f func(Self)) bool
 }
 
-// Check holds a trace against all invariants, and fails the test for each
-// violation: what holds for every turn does not hold, why that matters, and the
-// stretch of the transcript that shows it. A trace that breaks off is checked as
-// far as it goes, and the log says so. Hints are not looked at.
+// Check checks a trace against all invariants and fails the test for each violation. The failure
+// says which invariant does not hold, why that matters, and shows the stretch of the transcript. A
+// trace that breaks off is checked as far as it goes, and the log says so. Check ignores hints.
 func Check(t TB, trace io.Reader) {
 	t.Helper()
 	e, err := Examine(trace)

@@ -13,28 +13,26 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// Examination is what there is to say about one trace.
+// Examination holds the findings about one trace.
 type Examination struct {
-	// Crossings is how many there are.
+	// Crossings is the number of crossings in the trace.
 	Crossings int
-	// Violations are what breaks an invariant, and Hints what is legal and likely
-	// a mistake.
+	// Violations are the broken invariants; Hints point to what is legal but probably a mistake.
 	Violations []Violation
 	Hints      []Hint
-	// Cut says that the trace breaks off: it was examined as far as it goes, and
-	// nothing is missing at its end. It is nil for a whole one.
+	// Cut is not nil if the trace breaks off. Such a trace was examined as far as it goes, and
+	// nothing is reported as missing at its end.
 	Cut error
 
-	content blocks // of the file: what was found is shown by reading it again
+	content blocks // the bytes of the file, which is read again to show a finding
 	options []trace.Options
-	shown   map[string]string // by place
+	shown   map[string]string // excerpts of the transcript, by place
 }
 
-// Examine reads a trace, of whatever turn and by whomever recorded, and holds it
-// against all invariants and all advice. A trace that breaks off is examined as
-// far as it goes. The error says why it cannot be read; there is an examination
-// all the same if a part could be. It keeps the bytes of the file, and not what they
-// say.
+// Examine reads a trace of any turn, recorded by any program, and checks it against all invariants
+// and all advice. A trace that breaks off is examined as far as it goes. The error says why the
+// trace cannot be read; if a part of it could be read, Examine returns the examination of that part
+// as well. The examination keeps the bytes of the file, but not the decoded crossings.
 func Examine(r io.Reader, options ...trace.Options) (*Examination, error) {
 	e := &Examination{options: options}
 	in, err := trace.NewReader(io.TeeReader(r, &e.content), options...)
@@ -59,8 +57,8 @@ func Examine(r io.Reader, options ...trace.Options) (*Examination, error) {
 	return e, err
 }
 
-// crossings gives what a reader reads, in one piece of memory, and last what went
-// wrong.
+// crossings yields the crossings of a reader, all in the same memory, and at last the error, if
+// any.
 func crossings(in *trace.Reader) iter.Seq2[*adk.Crossing, error] {
 	return func(yield func(*adk.Crossing, error) bool) {
 		var line trace.Line
@@ -77,7 +75,7 @@ func crossings(in *trace.Reader) iter.Seq2[*adk.Crossing, error] {
 	}
 }
 
-// again reads the crossings once more, as far as it goes.
+// again reads the crossings once more, as far as possible.
 func (e *Examination) again(yield func(*adk.Crossing) bool) {
 	in, err := trace.NewReader(e.content.reader(), e.options...)
 	if err != nil {
@@ -90,7 +88,7 @@ func (e *Examination) again(yield func(*adk.Crossing) bool) {
 	}
 }
 
-// blocks keep what is written to them, and copy it once.
+// blocks keeps a copy of the bytes that are written to it, without ever moving them.
 type blocks struct{ all [][]byte }
 
 func (b *blocks) Write(p []byte) (int, error) {
@@ -106,8 +104,8 @@ func (b *blocks) reader() io.Reader {
 	return io.MultiReader(readers...)
 }
 
-// Stretch is the shortest stretch of the transcript that shows a violation: from
-// the first crossing that one has to see to the one that breaks the invariant.
+// Stretch returns the shortest stretch of the transcript that shows a violation: from the first
+// related crossing to the one that breaks the invariant.
 func (e *Examination) Stretch(v Violation) string {
 	return e.excerpt(placeOf(v.Crossing, v.Related), func() (all [][]int) {
 		for _, v := range e.Violations {
@@ -117,7 +115,7 @@ func (e *Examination) Stretch(v Violation) string {
 	})
 }
 
-// Where is the stretch of the transcript that a hint is about.
+// Where returns the stretch of the transcript that a hint is about.
 func (e *Examination) Where(h Hint) string {
 	return e.excerpt(placeOf(h.Crossing, h.Related), func() (all [][]int) {
 		for _, h := range e.Hints {
@@ -127,8 +125,8 @@ func (e *Examination) Where(h Hint) string {
 	})
 }
 
-// excerpt is the stretch that shows a place. It is made with all that will be asked for
-// after it, in one walk: there may be as many as crossings.
+// excerpt returns the stretch that shows a place. It makes the stretches of all other findings in
+// the same pass over the trace, because there may be as many findings as crossings.
 func (e *Examination) excerpt(place []int, others func() [][]int) string {
 	key := fmt.Sprint(place)
 	if _, made := e.shown[key]; !made {
@@ -143,13 +141,13 @@ func (e *Examination) excerpt(place []int, others func() [][]int) string {
 	return e.shown[key]
 }
 
-// placeOf are the numbers of a crossing and of those that are related to it.
+// placeOf returns the numbers of the related crossings and of the crossing itself.
 func placeOf(crossing int, related []int) []int {
 	return append(related[:len(related):len(related)], crossing)
 }
 
-// Excerpt is the shortest stretch of a turn's transcript that shows a crossing and
-// those that are related to it, by their numbers from 1.
+// Excerpt returns the shortest stretch of a turn's transcript that shows a crossing and its related
+// crossings, given by their numbers from 1.
 func Excerpt(crossings iter.Seq[*adk.Crossing], crossing int, related []int) string {
 	var text strings.Builder
 	_ = transcript.WriteExcerpt(&text, crossings, placeOf(crossing, related))

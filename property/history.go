@@ -14,55 +14,53 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// history is one turn as far as it has been told: what several watchers have to
-// know, and what they found. A place in it is the number of a crossing; zero is
-// nowhere.
+// history is one turn as far as it has been observed: the state that several checkers need, and
+// what they found. A place is the number of a crossing; zero means no place.
 //
-// It is no calls.Tree: watchers look on while a turn runs, what they look for is that
-// a line is linked to none, or wrongly, and an exploration makes a history for each of
-// its thousands of runs, in the memory of the one before. The rules by which a call is
-// an operation's are those of that package.
+// It does not use calls.Tree. Checkers look on while a turn runs; they look for lines that are
+// linked to no call or to the wrong one; and an exploration makes a history for each of its
+// thousands of runs, in the memory of the run before. The rules that say which call belongs to
+// which operation are those of package calls.
 type history struct {
 	info       adk.RunInfo
 	invariants []Invariant
-	watchers   []checker  // by the place of their invariant; nil until they are needed
-	used       []checker  // those of earlier turns
-	remaking   []remaking // those of used that are; nil for the others
-	present    int        // the place of the invariant that is looked at
+	watchers   []checker  // by index of their invariant; nil until needed
+	used       []checker  // the checkers of earlier turns, by the same index
+	remaking   []remaking // the elements of used that implement it; nil for the others
+	present    int        // index of the invariant or advice whose checker is running
 	found      []Violation
-	advisers   []checker // who look for hints
+	advisers   []checker // checkers that look for hints
 	hinted     []Hint
 
-	n       int // the present crossing
+	n       int // the number of the present crossing
 	fold    *state.Fold
-	lineErr error // what the fold has against the event that crosses
-	foldErr error // why the fold could not take the crossing in
+	lineErr error // what the fold finds wrong in the present event
+	foldErr error // why the fold could not apply the present crossing
 
 	root   *seamCall
-	calls  []*seamCall       // by number, as long as none is missing
-	strays map[int]*seamCall // the others
-	// Calls and operations to be given out, made many at a time, and used again
-	// for the next turn.
+	calls  []*seamCall       // by id, as long as there are no gaps
+	strays map[int]*seamCall // calls whose ids are not in sequence
+	// Calls and operations are allocated many at a time and reused for the next turn.
 	spare     []seamCall
 	spareOps  []openOp
-	opened    int // how many operations were given out
+	opened    int // how many operations were used
 	madeCalls []seamCall
 	madeOps   []openOp
 
-	open []*seamCall // those that have not returned, in the order they began
-	ops  []*openOp   // in the order in which they began
+	open []*seamCall // calls that have not returned, in the order in which they began
+	ops  []*openOp   // operations that are not done, in the order in which they began
 
-	// at is the call that the present crossing belongs to; for a call and its
-	// return, that is the caller, and called is the call itself. op is the
-	// operation that begins or is done with it, or that the call is part of.
-	// Unknown calls are strangers, unknown operations nil.
+	// at is the call to which the present crossing belongs. For a call and its return, at is the
+	// caller and called is the call itself. op is the operation that begins or ends with the
+	// crossing, or that made the call. An unknown call is represented by stranger, an unknown
+	// operation by nil.
 	at, called, stranger *seamCall
 	op                   *openOp
 
 	cancelled     int
 	goexited      bool // user code ended a goroutine (PIP-11)
 	instructions  []string
-	input, output stageFailures  // of the turn's pipelines
+	input, output stageFailures  // failures in the turn's pipelines
 	lastFailure   *stageFailures // where the last failure was counted
 	mirror        mirror
 }
@@ -72,43 +70,43 @@ type seamCall struct {
 	id, strand   int
 	seam         adk.Seam
 	parent       *seamCall
-	dispatch     *dispatching // that it is part of
-	op           *openOp      // that made it
+	dispatch     *dispatching // in which it takes place
+	op           *openOp      // the operation that made it
 	began, ended int
 	outcome      adk.Outcome
 
-	index   int    // of a middleware in its pipeline
-	next    int    // where it called next
-	entered int    // the middleware that its next entered
-	untold  [4]int // events to come from its reports and emits
+	index   int    // of a middleware: its index in the pipeline
+	next    int    // place where it called next
+	entered int    // place of the middleware that its next entered
+	untold  [4]int // events still to come from its reports and emits
 
-	below   []*seamCall // the calls it made that have not returned, and
+	below   []*seamCall // calls it made that have not returned, in the order they began
 	running []*openOp   // its operations that are not done, in the order they began
 }
 
 // dispatching is one run of the dispatch loop.
 type dispatching struct {
 	call       *seamCall
-	above      *dispatching // that it was called from
+	above      *dispatching // the dispatch from which it was called
 	refused    bool         // its own context was done when it was called
-	names      *adk.RunInfo // of its pipelines
+	names      *adk.RunInfo // names of its pipelines' middlewares
 	phase      phase
-	started    int   // how many iterations were
-	iterating  int   // where the present one began
-	inputs     int   // the first middleware of its input pipeline
-	iterated   int   // where the last one ended
-	signalling phase // when the first signal was given
+	started    int   // how many iterations have started
+	iterating  int   // place where the present iteration began
+	inputs     int   // place of the first middleware of the input pipeline in this iteration
+	iterated   int   // place where the last iteration ended
+	signalling phase // the phase in which the first signal was given
 	acked      int
 	ackOp      int // the operation of the accepted ack
 	nacked     int
-	nackInVain bool // the run was aborted when the nack came
+	nackInVain bool // the run was already aborted at the nack
 	failures   stageFailures
-	errors     int // error events
+	errors     int // how many error events there were
 	ended      int
-	// unexplained tells that it ended as aborted, and nothing was.
+	// unexplained is set if the dispatch ended as aborted although nothing aborted it.
 	unexplained bool
-	queue       []delta // what waits for the flush
-	unkept      []delta // what of it waits for the storage, too (DEL-6)
+	queue       []delta // changes that wait for the flush
+	unkept      []delta // those of them that still wait for the storage (DEL-6)
 }
 
 // phase is how far an iteration has come.
@@ -116,18 +114,18 @@ type phase int
 
 const (
 	phaseNone     phase = iota
-	phaseBegun          // dispatchStart was told
-	phaseInput          // iterationStart was told
-	phaseState          // the state before the executor was told
+	phaseBegun          // dispatchStart was emitted
+	phaseInput          // iterationStart was emitted
+	phaseState          // the state before the executor was recorded
 	phaseExecutor       // the executor was called
 	phaseOutput         // the output pipeline was entered
-	phaseIterated       // iterationEnd was told
-	phaseFailed         // the error was told
-	phaseEnded          // dispatchEnd was told
+	phaseIterated       // iterationEnd was emitted
+	phaseFailed         // the error event was emitted
+	phaseEnded          // dispatchEnd was emitted
 )
 
-// stageFailures are those of one pipeline pass, or of all stages of a dispatch. What
-// a stage returns once the run is aborted is none (ABT-13), but for a panic.
+// stageFailures counts the failures of one pipeline pass, or of all stages of a dispatch. Once the
+// run is aborted, an error that a stage returns does not count (ABT-13), but a panic does.
 type stageFailures struct {
 	first, count, panics int
 }
@@ -140,12 +138,12 @@ type openOp struct {
 	began   int
 	delta   delta
 	made    *seamCall // the last call it made
-	open    int       // how many of those are open
+	open    int       // how many of its calls have not returned
 	timer   int
-	goexits bool // a call that it made ended its goroutine
+	goexits bool // a call that it made ended its goroutine by Goexit
 }
 
-// delta is one change of a set.
+// delta is a change of a set or of a collection.
 type delta struct {
 	kind   adk.Kind
 	of     adk.CollectionName
@@ -160,7 +158,7 @@ func newStory(info adk.RunInfo) *history {
 	return s
 }
 
-// begins makes the story that of another turn, with the memory that it has.
+// begins resets the history for another turn, and reuses its memory.
 func (s *history) begins(info adk.RunInfo) {
 	clear(s.watchers)
 	s.fold.Reset()
@@ -176,8 +174,8 @@ func (s *history) begins(info adk.RunInfo) {
 		spare: s.madeCalls, spareOps: s.madeOps, madeCalls: s.madeCalls, madeOps: s.madeOps}
 }
 
-// holds holds the crossings of the turn against all invariants. A whole turn has
-// nothing missing at its end.
+// holds checks the crossings of the turn against all invariants. If whole is set, the crossings are
+// all of the turn, and holds also reports what is missing at its end.
 func (s *history) holds(crossings iter.Seq[*adk.Crossing], whole bool) []Violation {
 	for x := range crossings {
 		s.tell(x)
@@ -188,14 +186,14 @@ func (s *history) holds(crossings iter.Seq[*adk.Crossing], whole bool) []Violati
 	return s.inOrder()
 }
 
-// tell takes in the next crossing.
+// tell processes the next crossing.
 func (s *history) tell(x *adk.Crossing) {
 	s.n++
 	s.begin(x)
 	s.lineErr = nil
 	if x.Kind == adk.KindToolCallEvent && s.at.untold[toolCallEvent] > 0 {
 		line := *x
-		line.Payload = nil // its line is enough
+		line.Payload = nil // the line alone is checked
 		s.lineErr = s.fold.CheckPayload(&line)
 	}
 	s.foldErr = s.fold.Apply(x)
@@ -207,7 +205,7 @@ func (s *history) tell(x *adk.Crossing) {
 	s.take(x)
 }
 
-// look lets those look at the crossing who wait for its kind.
+// look passes the crossing to the checkers that want its kind.
 func (s *history) look(x *adk.Crossing) {
 	if s.watchers == nil {
 		return
@@ -222,7 +220,7 @@ func (s *history) look(x *adk.Crossing) {
 	}
 }
 
-// watcher makes the watcher of an invariant, of that of an earlier turn if there was one.
+// watcher makes the checker of an invariant, and reuses the one of an earlier turn if there is one.
 func (s *history) watcher(i uint8) checker {
 	w := s.used[i]
 	if known := s.remaking[i]; known != nil {
@@ -236,7 +234,7 @@ func (s *history) watcher(i uint8) checker {
 	return w
 }
 
-// end tells that nothing follows.
+// end tells the checkers that the turn is over.
 func (s *history) end() {
 	s.n++
 	s.at, s.called, s.op = s.stranger, s.stranger, nil
@@ -250,7 +248,7 @@ func (s *history) end() {
 	}
 }
 
-// begin finds what the crossing is about.
+// begin finds the calls and the operation that the crossing is about.
 func (s *history) begin(x *adk.Crossing) {
 	s.at, s.called, s.op = s.call(x.Call), s.stranger, nil
 	switch {
@@ -267,8 +265,9 @@ func (s *history) begin(x *adk.Crossing) {
 	}
 }
 
-// exchange gives an operation that is done the call that another one like it seemed
-// to have made. Where goroutines share a context, only the end tells whose it was.
+// exchange corrects a wrong guess of maker. If goroutines share a context, two equal operations may
+// be open, and only their end shows which call belongs to which. If the operation that is done does
+// not fit its call, but fits the call of another equal operation, the two swap calls.
 func (s *history) exchange(x *adk.Crossing) {
 	op := s.op
 	if op == nil || op.kind != x.Kind || op.kind == adk.KindNext || op.fits(op.made, x, s.cancelled > 0) {
@@ -289,9 +288,8 @@ func (s *history) exchange(x *adk.Crossing) {
 	}
 }
 
-// fits reports whether an operation can be done so after the call that it made, or
-// after none: a tool whose arguments are refused is not called, nor is one in an
-// aborted run.
+// fits reports whether an operation can end as x says, after it made the given call or, if made is
+// nil, no call. A tool is not called if its arguments are refused or if the run is aborted.
 func (op *openOp) fits(made *seamCall, x *adk.Crossing, aborted bool) bool {
 	if made == nil {
 		return op.kind == adk.KindExecute && (errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) || aborted && x.Err != nil)
@@ -299,12 +297,12 @@ func (op *openOp) fits(made *seamCall, x *adk.Crossing, aborted bool) bool {
 	return made.ended > 0 && (made.outcome == adk.OutcomeOK) == (x.Err == nil)
 }
 
-// like reports whether two operations are given the same.
+// like reports whether two operations have equal kinds and arguments.
 func (c delta) like(other delta) bool {
 	return c.kind == other.kind && c.of == other.of && c.key == other.key && c.record == other.record
 }
 
-// opens makes an operation.
+// opens registers an operation that begins.
 func (s *history) opens(x *adk.Crossing) {
 	if len(s.spareOps) == 0 {
 		s.spareOps = make([]openOp, madeAtOnce)
@@ -321,7 +319,7 @@ func deltaOf(x *adk.Crossing, at int) delta {
 	return delta{x.Kind, x.Collection, x.Record, x.Key, at}
 }
 
-// call is a call by its number.
+// call returns the call with that id, or stranger.
 func (s *history) call(id int) *seamCall {
 	if id > 0 && id <= len(s.calls) {
 		return s.calls[id-1]
@@ -329,11 +327,11 @@ func (s *history) call(id int) *seamCall {
 	return cmp.Or(s.strays[id], s.stranger)
 }
 
-// known tells that a call has begun.
+// known reports whether the call has begun.
 func (c *seamCall) known() bool { return c.began > 0 }
 
-// openOp is an operation that is not done, by its number: the last one of it, where a
-// damaged trace has several.
+// openOp returns the operation with that number that is not done, or nil. A damaged trace may have
+// several; openOp then returns the last.
 func (s *history) openOp(number int) *openOp {
 	for _, op := range slices.Backward(s.ops) {
 		if op.number == number {
@@ -343,10 +341,10 @@ func (s *history) openOp(number int) *openOp {
 	return nil
 }
 
-// madeAtOnce is how many calls, or operations, are made at a time.
+// madeAtOnce is how many calls or operations are allocated at a time.
 const madeAtOnce = 8
 
-// enter makes a call.
+// enter registers a call that begins.
 func (s *history) enter(x *adk.Crossing) {
 	if len(s.spare) == 0 {
 		s.spare = make([]seamCall, madeAtOnce)
@@ -380,9 +378,9 @@ func (s *history) dispatch(c *seamCall, x *adk.Crossing) {
 	}
 }
 
-// maker is the open operation that makes a call, nil if there is none: the
-// engine makes some by itself. Of several that can have made it, as where
-// goroutines share a context, it is the first that was given the same.
+// maker returns the open operation that makes a call, or nil, because the engine makes some calls
+// by itself. If several operations can have made it, since goroutines share a context, maker
+// returns the first one with the same arguments.
 func (s *history) maker(c *seamCall, x *adk.Crossing) *openOp {
 	var first *openOp
 	for _, op := range c.parent.running {
@@ -399,10 +397,10 @@ func (s *history) maker(c *seamCall, x *adk.Crossing) *openOp {
 	return first
 }
 
-// makes reports whether the operation can have made a call, which x begins.
+// makes reports whether the operation can have made the call that begins with x.
 func (op *openOp) makes(c *seamCall, x *adk.Crossing) bool {
 	switch {
-	case c.seam.Label == adk.LabelOnAck: // one ack calls them all
+	case c.seam.Label == adk.LabelOnAck: // one ack calls all handlers
 		return op.kind.LeadsTo() == adk.LabelOnAck
 	case c.isMiddleware():
 		return op.made == nil && op.kind == adk.KindNext
@@ -412,36 +410,36 @@ func (op *openOp) makes(c *seamCall, x *adk.Crossing) bool {
 
 func (c *seamCall) isMiddleware() bool { return wire.IsPipeline(c.seam) }
 
-// isLoop tells that the call is the run or a dispatch: the engine's own steps.
+// isLoop reports whether the call is the run or a dispatch, that is, the engine's own code.
 func (c *seamCall) isLoop() bool { return wire.ByEngine(c.seam) }
 
-// inTurn tells that the call is one of the turn's own stages.
+// inTurn reports whether the call is one of the turn's own stages.
 func (s *history) inTurn(c *seamCall) bool {
 	return s.root != nil && c.parent == s.root && s.root.seam.Label == adk.LabelRun
 }
 
-// ownDispatch tells that the call is the dispatch of the turn itself.
+// ownDispatch reports whether the call is the dispatch of the turn itself.
 func (c *seamCall) ownDispatch() bool {
 	return c.seam.Label == adk.LabelDispatch && c.seam.Name == ""
 }
 
-// byUser tells that user code made the call, at a time of its own choice: by an
-// operation, or as a dispatch that it called. Where it did so on a plain
-// goroutine nothing waits for it (RUN-11).
+// byUser reports whether user code made the call at a time that it chose: by an operation, or by
+// calling a dispatch. If user code did so on a plain goroutine, nothing waits for the call
+// (RUN-11).
 func (c *seamCall) byUser() bool {
 	switch c.seam.Label {
 	case adk.LabelTool, adk.LabelOnAck:
 		return true
 	case adk.LabelStorage:
-		return c.parent.seam.Label != adk.LabelDispatch // that is a flush (DEL-6)
+		return c.parent.seam.Label != adk.LabelDispatch // otherwise it is a flush (DEL-6)
 	case adk.LabelDispatch:
 		return c.seam.Name != "" && c.parent.known()
 	}
 	return false
 }
 
-// forsaken tells that nothing waits for the call any more: it, or one above it,
-// was made on a plain goroutine by a seam call that has returned.
+// forsaken reports whether nothing waits for the call any more: the call, or one above it, was made
+// on a plain goroutine by a seam call that has returned.
 func (c *seamCall) forsaken() bool {
 	for ; c.parent != nil; c = c.parent {
 		if c.byUser() && c.parent.ended > 0 {
@@ -451,12 +449,12 @@ func (c *seamCall) forsaken() bool {
 	return false
 }
 
-// does tells that the call is the loop of the dispatch itself.
+// does reports whether c is the call of the dispatch itself.
 func (d *dispatching) does(c *seamCall) bool { return d != nil && d.call == c }
 
 func (d *dispatching) signalled() int { return max(d.acked, d.nacked) }
 
-// take takes in what the crossing changes.
+// take applies what the crossing changes.
 func (s *history) take(x *adk.Crossing) {
 	switch x.Kind {
 	case adk.KindCall:
@@ -537,7 +535,7 @@ func (s *history) takeReturn(x *adk.Crossing) {
 	}
 }
 
-// failuresOf is where a failure of the call counts, nil if it is no stage.
+// failuresOf returns where a failure of the call counts, or nil if the call is not a stage.
 func (s *history) failuresOf(c *seamCall) *stageFailures {
 	switch c.seam.Label {
 	case adk.LabelTurnInput:
@@ -558,8 +556,8 @@ func (s *history) failuresOf(c *seamCall) *stageFailures {
 	return &c.dispatch.failures
 }
 
-// judge counts a failed stage: by an error, a panic, or a short-circuit (PIP-5,
-// PIP-7, DSP-6).
+// judge counts the call if it is a failed stage: one that returned an error, panicked, or
+// short-circuited (PIP-5, PIP-7, DSP-6).
 func (s *history) judge(f *stageFailures, c *seamCall) {
 	signalled := c.dispatch != nil && c.dispatch.signalled() > 0
 	switch {
@@ -577,8 +575,8 @@ func (s *history) judge(f *stageFailures, c *seamCall) {
 	s.lastFailure = f
 }
 
-// takeCancel takes in that the run is aborted. Where a stage's abort error did
-// it, that was no failure (ABT-3).
+// takeCancel records that the run is aborted. If the abort error of a stage did it, that error was
+// counted as a failure before, although it is none (ABT-3).
 func (s *history) takeCancel(x *adk.Crossing) {
 	s.cancelled = cmp.Or(s.cancelled, s.n)
 	if f := s.lastFailure; x.Key == wire.CancelStage && f != nil && f.count > f.panics {
@@ -624,7 +622,7 @@ func (s *history) takeDone(x *adk.Crossing) {
 func (c *seamCall) beginning() int { return c.began }
 func (op *openOp) beginning() int  { return op.began }
 
-// put puts a value into a map, which is made where there is none yet: few turns need one.
+// put puts a value into a map, and makes the map first if it is nil: few turns need one.
 func put[K comparable, V any](into *map[K]V, key K, value V) {
 	if *into == nil {
 		*into = map[K]V{}
@@ -632,9 +630,9 @@ func put[K comparable, V any](into *map[K]V, key K, value V) {
 	(*into)[key] = value
 }
 
-// without takes what began at a place out of a list in the order of beginnings.
+// without removes the element that began at a place from a list in the order of beginnings.
 func without[T comparable](list []T, one T, began int, beginning func(T) int) []T {
-	if last := len(list) - 1; last >= 0 && list[last] == one { // as most are
+	if last := len(list) - 1; last >= 0 && list[last] == one { // the usual case
 		var none T
 		list[last] = none
 		return list[:last]
@@ -654,13 +652,13 @@ func (op *openOp) writes() bool {
 	return op.kind.Touches() == adk.TouchWriting
 }
 
-// breaks reports that the present crossing breaks the present invariant.
+// breaks reports that the present crossing violates the present invariant.
 func (s *history) breaks(related []int, format string, args ...any) {
 	s.breaksAt(s.n, s.place(), related, format, args...)
 }
 
-// mostOfOne is how many violations of one invariant are kept: what is broken in
-// one place often seems to be in all that follow.
+// mostOfOne is how many violations of one invariant are kept: after one breach, all that follows
+// often seems to break the invariant too.
 const mostOfOne = 10
 
 func (s *history) breaksAt(n int, at *seamCall, related []int, format string, args ...any) {
@@ -681,7 +679,7 @@ func (s *history) breaksAt(n int, at *seamCall, related []int, format string, ar
 	s.found = append(s.found, v)
 }
 
-// earlier are the places before n that are known, each once, in order.
+// earlier returns the places before n without zeros and duplicates, sorted.
 func earlier(n int, places []int) (known []int) {
 	for _, place := range places {
 		if place > 0 && place < n {
@@ -692,7 +690,7 @@ func earlier(n int, places []int) (known []int) {
 	return slices.Compact(known)
 }
 
-// place is the call in which a violation is.
+// place returns the call to which a violation at the present crossing is attributed.
 func (s *history) place() *seamCall {
 	switch {
 	case s.called.known():
@@ -705,11 +703,11 @@ func (s *history) place() *seamCall {
 	return s.stranger
 }
 
-// inOrder are the violations in the order of their crossings.
+// inOrder returns the violations in the order of their crossings.
 func (s *history) inOrder() []Violation {
 	slices.SortStableFunc(s.found, func(a, b Violation) int { return a.Crossing - b.Crossing })
 	return s.found
 }
 
-// since are places as they are related to a violation.
+// since lists the places that are related to a violation.
 func since(places ...int) []int { return places }

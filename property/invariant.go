@@ -6,34 +6,34 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Invariant is something that holds for every turn, whatever its user code does:
-// also for one that fails, panics, is aborted, or misuses what it was given.
+// Invariant is a statement that holds for every turn, whatever its user code does: also for a turn
+// that fails, panics, is aborted, or misuses its handles.
 type Invariant struct {
-	// Name is what violations call it by.
+	// Name is the name that violations use.
 	Name string
-	// Rule is the rule of the contract that it follows from.
+	// Rule is the rule of the contract from which the invariant follows.
 	Rule string
-	// Breaks says what goes wrong for users where it does not hold.
+	// Breaks says what goes wrong for users if the invariant does not hold.
 	Breaks string
 
-	// watch makes what looks for violations in one turn. It is made when the
-	// first of its kinds crosses, and then told every crossing of these kinds.
+	// watch makes the checker for one turn. The checker is made at the first crossing of one of the
+	// kinds, and then sees every crossing of these kinds.
 	watch maker
 	kinds []adk.Kind
 }
 
-// checker looks for violations of one invariant in one turn. See is told a
-// crossing before the story takes in what it changes: only calls that begin and
-// operations that begin are known already.
+// checker looks for violations of one invariant in one turn. see is called for a crossing before
+// the history applies what the crossing changes: the history knows only the calls and operations
+// that begin with it.
 type checker interface {
 	see(s *history, x *adk.Crossing)
 }
 
-// ender is a checker that is told, besides, that nothing follows; it is not told so of a
-// turn that is known in part only.
+// ender is a checker that also wants to know when the turn is over. end is not called for a turn of
+// which only a part is known.
 type ender interface{ end(s *history) }
 
-// The groups of kinds that watchers ask for.
+// The groups of kinds that checkers ask for.
 var (
 	everyKind      = adk.Kinds()
 	eventKinds     = kindsWhere(func(k adk.Kind) bool { return k.Class() == adk.ClassEvent })
@@ -53,11 +53,10 @@ func kinds(groups ...[]adk.Kind) []adk.Kind { return slices.Concat(groups...) }
 
 func only(list ...adk.Kind) []adk.Kind { return list }
 
-// maker makes a watcher; where it is given one that is not needed any more, of the
-// memory of that.
+// maker makes a checker. If it is given a used checker of an earlier turn, it reuses its memory.
 type maker func(used checker) checker
 
-// made makes a watcher from its zero value.
+// made makes a checker that starts as its zero value.
 func made[W any, P interface {
 	*W
 	checker
@@ -71,11 +70,11 @@ func made[W any, P interface {
 	return w
 }
 
-// remaking is a watcher that almost every turn gives something to remember:
-// remake forgets it and keeps the room.
+// remaking is a checker that has state to remember in almost every turn: remake clears the state
+// and keeps its memory.
 type remaking interface{ remake() }
 
-// invariants are all of them, by what they are about.
+// invariants lists all invariants, grouped by subject.
 var invariants = []Invariant{
 	// The frame: what every trace is made of.
 	{"turn-bounds", "RUN-6", "A listener that opens and closes something per turn leaks it, or works on a turn that it does not know.",
@@ -173,10 +172,10 @@ var invariants = []Invariant{
 		made[wrongState], only(adk.KindState)},
 }
 
-// Invariants are all invariants, in the order in which they are checked.
+// Invariants returns all invariants, in the order in which they are checked.
 func Invariants() []Invariant { return slices.Clone(invariants) }
 
-// watching are the places in invariants of those that are told a kind.
+// watching holds, for each kind, the indexes in invariants of those whose checkers want that kind.
 var watching = func() (table [256][]uint8) {
 	for i, invariant := range invariants {
 		for _, kind := range invariant.kinds {

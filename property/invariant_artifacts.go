@@ -8,10 +8,10 @@ import (
 	"github.com/adkreplay/adkreplay/internal/forging"
 )
 
-// bodiesAsMarked: what is read of an artifact is what its mark says, or the reading fails
-// (ART-23). A mark without a hash says nothing.
+// bodiesAsMarked: the bytes that are read of an artifact have the hash in its mark, or the reading
+// fails (ART-23). A mark without a hash is not checked.
 type bodiesAsMarked struct {
-	hashes map[int]string // that marks say, by the openings that are not done
+	hashes map[int]string // hashes in the marks, by operations that are not done
 }
 
 func (w *bodiesAsMarked) see(s *history, x *adk.Crossing) {
@@ -37,10 +37,10 @@ func (w *bodiesAsMarked) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// questionsChangeNothing: within the call of a forged tool, or below it, nothing is stored
-// and no set is changed (ART-26).
+// questionsChangeNothing: within the call of a forged tool, or below it, nothing is stored and no
+// set is changed (ART-26).
 type questionsChangeNothing struct {
-	asked map[int]bool // the executions of forged tools
+	asked map[int]bool // executions of forged tools, by operation
 }
 
 func (w *questionsChangeNothing) see(s *history, x *adk.Crossing) {

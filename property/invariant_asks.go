@@ -2,8 +2,8 @@ package property
 
 import "github.com/adkreplay/adkreplay/adk"
 
-// piecesWithinAsks: a piece is of an ask of the same call that is open: it comes behind
-// the beginning, and nothing comes behind the end (WLD-4).
+// piecesWithinAsks: a piece belongs to an open ask of the same call: it comes after the ask begins
+// and before it is done (WLD-4).
 type piecesWithinAsks struct{}
 
 func (w *piecesWithinAsks) see(s *history, x *adk.Crossing) {
@@ -15,7 +15,7 @@ func (w *piecesWithinAsks) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// asksEndWithCalls: when a call returns, the end of all its asks was told (WLD-5).
+// asksEndWithCalls: when a call returns, all its asks are done (WLD-5).
 type asksEndWithCalls struct{}
 
 func (w *asksEndWithCalls) see(s *history, _ *adk.Crossing) {
@@ -26,10 +26,11 @@ func (w *asksEndWithCalls) see(s *history, _ *adk.Crossing) {
 	}
 }
 
-// abortAsksNothing: what is asked in an aborted run is refused at once, and nobody answers
-// it; but for what says that it is asked all the same, as it says nowhere else (WLD-5, ABT-7).
+// abortAsksNothing: an ask that begins in an aborted run is refused at once and gets no answer,
+// except for an ask with a flag saying that it is made although the run is aborted. That flag is
+// set only in aborted runs (WLD-5, ABT-7).
 type abortAsksNothing struct {
-	late map[int]bool // by operation
+	late map[int]bool // asks with the flag, by operation
 }
 
 func (w *abortAsksNothing) see(s *history, x *adk.Crossing) {

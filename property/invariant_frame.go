@@ -6,8 +6,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// turnBounds: turnStart first, turnEnd last, each once; neither of them in a
-// standalone dispatch (RUN-6, DSP-8).
+// turnBounds: turnStart is the first event and turnEnd the last, each once; a standalone dispatch
+// has neither (RUN-6, DSP-8).
 type turnBounds struct{ started, ended int }
 
 func (w *turnBounds) see(s *history, x *adk.Crossing) {
@@ -52,9 +52,9 @@ func (w *turnBounds) end(s *history) {
 	}
 }
 
-// callsNest: a call begins once, in a call that is open, and returns once, to
-// that call and in its strand, when what the engine began below it has returned.
-// What user code made on a plain goroutine may come later (RUN-11), or never.
+// callsNest: a call begins once, in a call that is open. It returns once, to that call and in its
+// strand, after everything that the engine called below it has returned. What user code called on a
+// plain goroutine may return later (RUN-11), or never.
 type callsNest struct{ last int }
 
 func (w *callsNest) see(s *history, x *adk.Crossing) {
@@ -63,7 +63,7 @@ func (w *callsNest) see(s *history, x *adk.Crossing) {
 		w.begins(s, x)
 	case adk.KindReturn:
 		w.returns(s, x)
-	case adk.KindCancel: // may come before the first call
+	case adk.KindCancel: // it may come before the first call
 	default:
 		switch {
 		case !s.at.known():
@@ -76,8 +76,8 @@ func (w *callsNest) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// goesOn is a step that the run or a dispatch makes by itself: one after the
-// other, and none when it has returned.
+// goesOn checks a step that the run or a dispatch makes itself: such steps come one after the
+// other, and none comes after the return.
 func (w *callsNest) goesOn(s *history, what string) {
 	if s.at.ended > 0 {
 		s.breaks(since(s.at.began, s.at.ended), "%s is told in %s, which has returned", what, s.at.seam)
@@ -141,11 +141,11 @@ func (w *callsNest) end(s *history) {
 	}
 }
 
-// strandsJoined: a strand runs below the call that forked it, under the number
-// and name of the fork, and returns before that call does (DET-7).
+// strandsJoined: a strand runs below the call that forked it, with the number and name of the fork,
+// and returns before that call does (DET-7).
 type strandsJoined struct {
 	last  int
-	forks map[int]*forked // by the strand, until whoever forked it has returned
+	forks map[int]*forked // by the strand's number, until the call that forked it has returned
 	of    map[*seamCall][]*forked
 }
 
@@ -208,17 +208,16 @@ func (w *strandsJoined) returns(s *history) {
 	delete(w.of, s.called)
 }
 
-// operationsPair: a spanning operation that begins is done once, in the same
-// call, after what it called. One that user code made on a plain goroutine may
-// be done later than its seam call, or never where user code keeps it; where a
-// goroutine ends itself the end is not told (PIP-11).
+// operationsPair: a spanning operation that begins is done once, in the same call, after what it
+// called has returned. If user code started it on a plain goroutine, it may be done later than its
+// seam call, or never, if user code blocks it. If user code ends the goroutine, no end is recorded
+// (PIP-11).
 type operationsPair struct {
 	last     int
 	suspects []suspect
 }
 
-// suspect is an operation that is open where its seam call returns, and that
-// nothing keeps open.
+// suspect is an operation that is open when its seam call returns, without a reason to be.
 type suspect struct {
 	op *openOp
 	at int
@@ -253,7 +252,7 @@ func (w *operationsPair) see(s *history, x *adk.Crossing) {
 func (w *operationsPair) returns(s *history) {
 	for _, op := range s.called.running {
 		switch {
-		case op.kind == adk.KindNext: // it is waited for, whatever happens (PIP-10)
+		case op.kind == adk.KindNext: // the engine always waits for it (PIP-10)
 			s.breaks(since(op.began), "%s returns while its next is open", s.called.seam)
 		case op.open == 0 && !op.goexits && !op.userWaits():
 			w.suspects = append(w.suspects, suspect{op, s.n})
@@ -261,14 +260,14 @@ func (w *operationsPair) returns(s *history) {
 	}
 }
 
-// userWaits tells that the operation may be open because user code, on a plain
-// goroutine, waits in it.
+// userWaits reports whether the operation may be open because user code, on a plain goroutine,
+// waits in it.
 func (op *openOp) userWaits() bool {
 	switch op.kind {
 	case adk.KindSleep, adk.KindWaitFor:
 		return op.timer == 0
 	case adk.KindEmitMessage, adk.KindEmitThought, adk.KindEmitToolCall, adk.KindOpenMedia:
-		return true // a listener is at it, or a reader
+		return true // a listener or a reader may block it
 	}
 	return false
 }
@@ -281,8 +280,8 @@ func (w *operationsPair) end(s *history) {
 	}
 }
 
-// handlesEnd: no operation on a handle whose seam call has returned. To take a
-// handler away is no operation of the call that registered it (SIG-3).
+// handlesEnd: no operation uses a handle whose seam call has returned. To remove a handler is
+// allowed, because that is not an operation of the call that registered it (SIG-3).
 type handlesEnd struct{}
 
 func (w *handlesEnd) see(s *history, x *adk.Crossing) {
@@ -291,8 +290,8 @@ func (w *handlesEnd) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// nothingAfterEnd: no user code is called and no operation begins when the turn,
-// or the standalone dispatch, has ended.
+// nothingAfterEnd: after the turn, or the standalone dispatch, has ended, no user code is called
+// and no operation begins.
 type nothingAfterEnd struct{ ended int }
 
 func (w *nothingAfterEnd) see(s *history, x *adk.Crossing) {
@@ -307,8 +306,8 @@ func (w *nothingAfterEnd) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// idsUnique: the ids of the turn and its dispatches, and those made for user
-// code, are there and are all different.
+// idsUnique: the ids of the turn and its dispatches, and those made for user code, are not empty
+// and all different.
 type idsUnique struct{ seen map[string]int }
 
 func (w *idsUnique) see(s *history, x *adk.Crossing) {
@@ -325,11 +324,11 @@ func (w *idsUnique) see(s *history, x *adk.Crossing) {
 
 func (w *idsUnique) remake() { clear(w.seen) }
 
-// timesMonotonic: the time of a crossing is not before that of the one before in its
-// strand, or than the fork of that. A cancel has the time of whoever found it.
+// timesMonotonic: the time of a crossing is not before the previous one in its strand, nor before
+// the fork of the strand. A cancel is exempt: it has the time of the strand that noticed it.
 type timesMonotonic struct {
-	first time.Time         // the last of strand 0, the only one of most turns
-	last  map[int]time.Time // the last of each other
+	first time.Time         // last time of strand 0, the only strand of most turns
+	last  map[int]time.Time // last times of the other strands
 }
 
 func (w *timesMonotonic) see(s *history, x *adk.Crossing) {

@@ -6,21 +6,21 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// gatesSettleOnce: a gate opens, settles once, closes with that result, and only
-// then its waiter goes on; refused offers leave it open (GAT-1 to GAT-4).
+// gatesSettleOnce: a gate opens, settles once, closes with that result, and only then its waiter
+// goes on. An offer that the gate refuses leaves it open (GAT-1 to GAT-4).
 type gatesSettleOnce struct {
-	gates   []*gate // those whose waiter has not gone on
-	batch   []*gate // those that were settled one right after the other
-	settled int     // where the last settlement was told
+	gates   []*gate // gates whose waiter has not gone on
+	batch   []*gate // gates that were settled directly one after the other
+	settled int     // place of the last settlement
 }
 
 type gate struct {
 	op                      *openOp
 	id                      string
 	opened, settled, closed int
-	refused                 string // why it never opens, if it does not (ABT-7, GAT-5)
+	refused                 string // why it must not open, if so (ABT-7, GAT-5)
 	result                  string
-	before                  *gate // which the same abort closes first (GAT-4)
+	before                  *gate // the gate that the same abort closes first (GAT-4)
 }
 
 func (w *gatesSettleOnce) see(s *history, x *adk.Crossing) {
@@ -48,7 +48,7 @@ func (w *gatesSettleOnce) pick(is func(*gate) bool) *gate {
 	return nil
 }
 
-// refusal is why a gate that is asked for now does not open.
+// refusal says why a gate that begins to be waited for now must not open; empty if it may.
 func (w *gatesSettleOnce) refusal(s *history, id string) string {
 	switch {
 	case s.cancelled > 0:
@@ -59,7 +59,7 @@ func (w *gatesSettleOnce) refusal(s *history, id string) string {
 	return ""
 }
 
-// open is the gate of an id that has not settled.
+// open returns the gate of an id that has not settled, or nil.
 func (w *gatesSettleOnce) open(id string) *gate {
 	return w.pick(func(g *gate) bool { return g.id == id && g.settled == 0 && g.refused == "" })
 }
@@ -101,7 +101,7 @@ func (w *gatesSettleOnce) settles(s *history, x *adk.Crossing) {
 	w.together(s, g)
 }
 
-// together finds the gates that one abort settles: in one step, in the order in
+// together finds the gates that one abort settles: in consecutive crossings, and in the order in
 // which they were opened.
 func (w *gatesSettleOnce) together(s *history, g *gate) {
 	if n := len(w.batch); n > 0 && w.settled == s.n-1 && s.cancelled > 0 {
@@ -130,7 +130,7 @@ func (w *gatesSettleOnce) closes(s *history, x *adk.Crossing) {
 	case g.opened == 0:
 		s.breaks(since(g.op.began), "gate %q closes, and turnGateOpen was not told", x.Name)
 	case g.before != nil && g.before.closed == 0 && g.before.op.call.strand != g.op.call.strand:
-		// In one strand a listener of the earlier's opening waits for the later.
+		// In one strand, a listener of the earlier gate's opening waits for the later gate.
 		s.breaks(since(g.before.op.began, g.op.began), "gate %q closes before %q, which was opened earlier", g.id, g.before.id)
 	}
 	g.closed = s.n
@@ -139,7 +139,7 @@ func (w *gatesSettleOnce) closes(s *history, x *adk.Crossing) {
 func (w *gatesSettleOnce) goesOn(s *history, x *adk.Crossing) {
 	g := w.pick(func(g *gate) bool { return g.op == s.op })
 	if g == nil {
-		return // operations-pair says so
+		return // operations-pair reports that
 	}
 	w.gates = slices.DeleteFunc(w.gates, func(open *gate) bool { return open == g })
 	switch {
@@ -151,8 +151,8 @@ func (w *gatesSettleOnce) goesOn(s *history, x *adk.Crossing) {
 	}
 }
 
-// end: what has settled also closes, and its waiter goes on, unless the waiter's
-// goroutine ended.
+// end: a gate that has settled also closes, and its waiter goes on, unless the waiter's goroutine
+// ended.
 func (w *gatesSettleOnce) end(s *history) {
 	for _, g := range w.gates {
 		if g.settled > 0 && !s.goexited {

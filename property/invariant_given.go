@@ -7,9 +7,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// nacksKept: what a dispatch was nacked with is part of the error that it ends
-// with, also where a stage failed after it or the run was aborted (DSP-6, DSP-11,
-// ABT-13). That there is one, one-status says.
+// nacksKept: the cause with which a dispatch was nacked is part of the error with which the
+// dispatch ends, even if a stage failed afterwards or the run was aborted (DSP-6, DSP-11, ABT-13).
+// Whether there is an error at all is checked by one-status.
 type nacksKept struct{ given map[*dispatching]nacking }
 
 // nacking is a nack that was accepted.
@@ -34,15 +34,15 @@ func (w *nacksKept) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// emitsAsGiven: what user code emits goes out as it was given (EVT-10). Where a
-// call reports and emits at once, from plain goroutines, an event may be either's.
-// In a file the event of an emit has no words of its own, and agrees.
+// emitsAsGiven: what user code emits reaches the listeners unchanged (EVT-10). If a call reports
+// and emits concurrently, from plain goroutines, an event may belong to either. In a file the event
+// of an emit has no content of its own, and counts as unchanged.
 type emitsAsGiven struct{ waiting map[*seamCall][]emission }
 
-// emission is an emit, or with nothing given a report, whose event is to come.
+// emission is an emit, or a report (then given is nil), whose event is still to come.
 type emission struct {
 	at    int
-	event int // its kind
+	event int // the kind of its event, as of eventOf
 	given any
 }
 
@@ -63,14 +63,14 @@ func (w *emitsAsGiven) see(s *history, x *adk.Crossing) {
 	if at < 0 {
 		at = slices.IndexFunc(all, func(e emission) bool { return e.event == event })
 		if at < 0 {
-			return // reports-told says so
+			return // reports-told reports it
 		}
 		s.breaks(since(all[at].at), "event %s tells %+v, and what was emitted is %+v", x.Kind, told, all[at].given)
 	}
 	w.waiting[s.at] = slices.Delete(all, at, at+1)
 }
 
-// essence is what of an event can be compared; nil for a report, which has none.
+// essence returns the part of an event that can be compared, or nil for a report, which has none.
 func essence(payload any) any {
 	switch e := payload.(type) {
 	case adk.MessageEvent:

@@ -2,12 +2,12 @@ package property
 
 import "github.com/adkreplay/adkreplay/adk"
 
-// stagesInOrder: turn input, then the dispatch, then turn output; no dispatch
-// behind a failed input, and no output but behind an ack (RUN-9, RUN-10). None
-// of them is left out without a reason.
+// stagesInOrder: a turn has its input, then the dispatch, then its output. There is no dispatch
+// after a failed input, and no output unless the dispatch was acked (RUN-9, RUN-10). No stage is
+// left out without a reason.
 type stagesInOrder struct {
-	input, dispatch, output int // where they were first called
-	failed                  int // where a failure of the run was told
+	input, dispatch, output int // places where they were first called
+	failed                  int // place of the run's first error event
 	status                  string
 }
 
@@ -66,7 +66,7 @@ func first(place *int, n int) {
 	}
 }
 
-// missing tells of stages that were left out of a turn that nothing stopped.
+// missing reports stages that were left out of a turn although nothing stopped the turn.
 func (w *stagesInOrder) missing(s *history) {
 	if s.root.seam.Label != adk.LabelRun || s.cancelled > 0 {
 		return
@@ -79,11 +79,11 @@ func (w *stagesInOrder) missing(s *history) {
 	}
 }
 
-// pipelinesInOrder: the middlewares of a pass are called in the order of their
-// list, each below the next of the one before, each at most once (PIP-1, PIP-3).
-type pipelinesInOrder struct{ passes []onePass } // the last one of each pipeline
+// pipelinesInOrder: the middlewares of a pass are called in the order of their list, each inside
+// the next of the previous one, and each at most once (PIP-1, PIP-3).
+type pipelinesInOrder struct{ passes []onePass } // the last pass of each pipeline
 
-// onePass is a walk through a pipeline: which, of which call, in which iteration.
+// onePass is a pass through a pipeline: of which pipeline, in which call and which iteration.
 type onePass struct {
 	label     string
 	of        *seamCall
@@ -106,7 +106,7 @@ func (w *pipelinesInOrder) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// pipeline is the names of the middlewares of the pipeline of one.
+// pipeline returns the names of the middlewares in the pipeline to which a call belongs.
 func (s *history) pipeline(c *seamCall) []string {
 	info := &s.info
 	if c.dispatch != nil {
@@ -160,9 +160,9 @@ func (w *pipelinesInOrder) begins(s *history) {
 
 func (w *pipelinesInOrder) remake() { w.passes = w.passes[:0] }
 
-// loopInOrder: dispatchStart; in each iteration iterationStart, input pipeline,
-// state, executor, output pipeline, iterationEnd; at last dispatchEnd, behind
-// the error if there is one (DSP-2, EVT-7).
+// loopInOrder: first dispatchStart; in each iteration iterationStart, input pipeline, state,
+// executor, output pipeline, iterationEnd; at last dispatchEnd, after the error event if there is
+// one (DSP-2, EVT-7).
 type loopInOrder struct{}
 
 func (w *loopInOrder) see(s *history, x *adk.Crossing) {
@@ -184,7 +184,7 @@ func (w *loopInOrder) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// step is an event of the loop, or the state before its executor.
+// step checks an event of the loop, or the state before its executor.
 func (w *loopInOrder) step(s *history, x *adk.Crossing, d *dispatching) {
 	allowed := false
 	switch x.Kind {
@@ -211,7 +211,7 @@ func (w *loopInOrder) step(s *history, x *adk.Crossing, d *dispatching) {
 	}
 }
 
-// calls is a seam call that the loop makes.
+// calls checks a seam call that the loop makes.
 func (w *loopInOrder) calls(s *history, d *dispatching) {
 	c, allowed := s.called, false
 	switch c.seam.Label {
@@ -224,7 +224,7 @@ func (w *loopInOrder) calls(s *history, d *dispatching) {
 		}
 	case adk.LabelDispatchOutput:
 		allowed = d.phase == phaseExecutor
-	case adk.LabelStorage: // a flush: flush-in-order looks at it
+	case adk.LabelStorage: // a flush, which flush-in-order checks
 		return
 	}
 	if !allowed {
@@ -232,7 +232,7 @@ func (w *loopInOrder) calls(s *history, d *dispatching) {
 	}
 }
 
-// String says where in an iteration the phase is.
+// String describes where in an iteration the phase is.
 func (p phase) String() string {
 	return [...]string{
 		phaseNone:     "before dispatchStart",
@@ -247,8 +247,8 @@ func (p phase) String() string {
 	}[p]
 }
 
-// iterationsCounted: iterations are counted from 0, and dispatchEnd says how
-// many were started.
+// iterationsCounted: iterations are counted from 0, and dispatchEnd has the number of iterations
+// that were started.
 type iterationsCounted struct{}
 
 func (w *iterationsCounted) see(s *history, x *adk.Crossing) {
@@ -276,10 +276,10 @@ func (w *iterationsCounted) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// statesTold: the run tells what is visible when turn output starts and before
-// turnEnd; its dispatches do so before each executor.
+// statesTold: the run records the visible state when the turn output starts and before turnEnd; a
+// dispatch does so before each executor.
 type statesTold struct {
-	behind int // states of the run behind its dispatch
+	behind int // how many states the run recorded after its dispatch
 	all    int
 	status string
 }

@@ -6,10 +6,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// oneError: one error event for each failed pipeline pass of the turn and each
-// nacked dispatch, and none for what the abort brought about, but for a panic
-// (PIP-5, DSP-7, ABT-4, ABT-13). A goroutine that ends takes the telling of what
-// failed below it along (PIP-11).
+// oneError: there is one error event for each failed pipeline pass of the turn and for each nacked
+// dispatch, and none for what an abort causes, except for a panic (PIP-5, DSP-7, ABT-4, ABT-13). If
+// user code ends a goroutine, the errors of what failed below it may be missing (PIP-11).
 type oneError struct{ input, output int }
 
 func (w *oneError) see(s *history, x *adk.Crossing) {
@@ -50,11 +49,11 @@ func (w *oneError) told(s *history, x *adk.Crossing) {
 	}
 }
 
-// owed tells of a failed pass without its error.
+// owed reports a failed pass that has no error event.
 func (w *oneError) owed(s *history, f *stageFailures, told *int, stage string) {
 	if f.count > 0 && *told == 0 && (s.cancelled == 0 || f.panics > 0 && !s.goexited) {
 		s.breaks(since(f.first), "the %s failed, and no error was told", stage)
-		*told = s.n // once
+		*told = s.n // report it only once
 	}
 }
 
@@ -75,10 +74,9 @@ func (w *oneError) dispatchEnds(s *history, x *adk.Crossing) {
 	}
 }
 
-// oneStatus: a dispatch ends once, with the one status that its signal, its
-// failures and the abort lead to (SIG-5, ABT-8, DSP-11); as aborted where its own
-// context was done when it was called (ABT-12).
-// One that ends as aborted before any abort was told is excused where its return
+// oneStatus: a dispatch ends once, with the status that follows from its signal, its failures and
+// an abort (SIG-5, ABT-8, DSP-11). It ends as aborted if its own context was done when it was
+// called (ABT-12). A dispatch may also end as aborted before any abort is recorded if its return
 // says that user code ended the goroutine (PIP-11).
 type oneStatus struct{}
 
@@ -91,7 +89,7 @@ func (w *oneStatus) see(s *history, x *adk.Crossing) {
 	}
 	d := s.at.dispatch
 	if !d.does(s.at) || d.ended > 0 {
-		return // loop-in-order says so
+		return // loop-in-order reports it
 	}
 	switch x.Status {
 	case adk.StatusAck:
@@ -139,13 +137,13 @@ func (w *oneStatus) aborted(s *history, d *dispatching) {
 	}
 }
 
-// flushed tells that an ack in the output pipeline was flushed before the abort.
+// flushed reports whether an ack in the output pipeline was flushed before the abort.
 func (w *oneStatus) flushed(s *history, d *dispatching) bool {
 	return d.acked > 0 && d.acked < d.iterated && d.iterated < s.cancelled
 }
 
-// firstSignalWins: the first ack or nack is accepted, and every later one is
-// refused as E_LLM_EXECUTION_ALREADY_SIGNALLED.
+// firstSignalWins: the first ack or nack is accepted, and every later one is refused with
+// E_LLM_EXECUTION_ALREADY_SIGNALLED.
 type firstSignalWins struct{}
 
 func (w *firstSignalWins) see(s *history, x *adk.Crossing) {
@@ -154,7 +152,7 @@ func (w *firstSignalWins) see(s *history, x *adk.Crossing) {
 		s.breaks(since(s.at.began), "%s outside a dispatch", x.Kind)
 		return
 	}
-	came := d.signalled() == 0 // first, for a nack
+	came := d.signalled() == 0 // whether this signal came first; right for a nack
 	switch {
 	case x.Kind == adk.KindAck && x.Phase == adk.Begin:
 		return
@@ -171,9 +169,9 @@ func (w *firstSignalWins) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// signalEndsLoop: once the dispatch is signalled, or a stage of it has failed,
-// no later step of the iteration runs and none begins. Where that happened in
-// the output pipeline the iteration still ends, unless the stage failed.
+// signalEndsLoop: once the dispatch is signalled, or a stage of it has failed, no later step of the
+// iteration runs and no further iteration begins. If the signal came in the output pipeline, the
+// iteration still ends properly, unless a stage failed.
 type signalEndsLoop struct{}
 
 func (w *signalEndsLoop) see(s *history, x *adk.Crossing) {
@@ -188,7 +186,7 @@ func (w *signalEndsLoop) see(s *history, x *adk.Crossing) {
 			s.breaks(because, "the iteration ends as if the dispatch went on")
 		}
 	case adk.KindCall:
-		if s.called.seam.Label != adk.LabelStorage { // the flush of an ack
+		if s.called.seam.Label != adk.LabelStorage { // a storage call is the flush of an ack
 			s.breaks(because, "%s is called although the dispatch has been decided", s.called.seam)
 		}
 	default:
@@ -196,10 +194,10 @@ func (w *signalEndsLoop) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// abortStartsNothing: once the run is aborted no middleware, executor, tool or
-// dispatch is entered, no iteration begins, and nothing is forked, executed or read
-// that was not begun before; no iteration begins either in a dispatch whose own
-// context was done when it was called (PIP-9, ABT-6, ABT-7, ABT-12).
+// abortStartsNothing: once the run is aborted, no middleware, executor, tool or dispatch is
+// entered, no iteration begins, and nothing is forked, executed or read unless that began before.
+// In a dispatch whose own context was done when it was called, no iteration begins either (PIP-9,
+// ABT-6, ABT-7, ABT-12).
 type abortStartsNothing struct{}
 
 func (w *abortStartsNothing) see(s *history, x *adk.Crossing) {
@@ -219,14 +217,14 @@ func (w *abortStartsNothing) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// startsWork reports whether a call is an executor's, a tool's or a dispatch's.
+// startsWork reports whether a call is that of an executor, a tool or a dispatch.
 func (c *seamCall) startsWork() bool {
 	label := c.seam.Label
 	return label == adk.LabelExecutor || label == adk.LabelTool || label == adk.LabelDispatch
 }
 
-// abortToldOnce: an abort is told by the very next crossing, and only the first
-// one is (ABT-1, ABT-5).
+// abortToldOnce: an abort is followed immediately by the crossing that records the cancel, and only
+// the first abort is (ABT-1, ABT-5).
 type abortToldOnce struct{ abort int }
 
 func (w *abortToldOnce) see(s *history, x *adk.Crossing) {
@@ -245,8 +243,8 @@ func (w *abortToldOnce) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// onAckOnce: inside the accepted ack the handlers run that are registered by
-// then and not taken away, each once, in the order of their registration.
+// onAckOnce: during the accepted ack, the handlers run that are registered by then and not removed,
+// each once, in the order of their registration.
 type onAckOnce struct {
 	handlers []ackHandler
 }
@@ -256,7 +254,7 @@ type ackHandler struct {
 	id   int
 	name string
 	at   int
-	op   int // of the accepted ack that it belongs to
+	op   int // operation of the accepted ack for which it should run
 	ran  bool
 	off  bool
 }
@@ -298,7 +296,7 @@ func (w *onAckOnce) begins(d *dispatching, op int) {
 	}
 }
 
-// runs is the call of a handler: that of the first one that is left.
+// runs checks the call of a handler: it must be the first handler that has not run.
 func (w *onAckOnce) runs(s *history, d *dispatching) {
 	name := s.called.seam.Name
 	if s.op == nil || s.op.number != d.ackOp {
@@ -326,11 +324,11 @@ func (w *onAckOnce) ends(s *history, d *dispatching, op int) {
 	}
 }
 
-// ephemeralPruned: when a registry is bound to its dispatch, the ack prunes the
-// ephemeral tools. A binding is known by the name of its handler.
+// ephemeralPruned: if a registry is bound to its dispatch, the ack prunes the ephemeral tools. A
+// binding is recognised by the name of its handler.
 type ephemeralPruned struct {
 	bound  []ackHandler
-	pruned int // the last one
+	pruned int // place of the last prune
 }
 
 func (w *ephemeralPruned) see(s *history, x *adk.Crossing) {

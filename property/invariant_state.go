@@ -7,28 +7,28 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// A state is one digest of all that is visible. Where it is not the one that the
-// crossings lead to, it cannot say what differs: but of the ways in which an
-// engine can fail here, each leads to a digest of its own. What explains a state
-// is reported under its own name, and what nothing explains under states-fold.
+// A state is a single digest of everything that is visible. If it is not the digest to which the
+// crossings lead, it does not show what differs. But each way in which an engine can fail here
+// leads to a digest of its own, which can be computed and compared. A state that is explained in
+// this way is reported under the name of its invariant, and one that is not under states-fold.
 
-// mirror is how the turn's sets came to be what they are: user code's own adds
-// and removes, and what the dispatches queued (DEL-2).
+// mirror records how the turn's sets got their contents: by user code's own adds and removes, and
+// by what the dispatches queued (DEL-2).
 type mirror struct {
 	log     []delta
 	flushes []flushed
-	told    int // the last state that was explained
+	told    int // place of the last state that was explained
 	cause   explanation
 }
 
-// flushed is a part of the log: what one flush applied, or discarded.
+// flushed is the part of the log that one flush applied or discarded.
 type flushed struct {
-	from, to int // in the log
+	from, to int // indexes in the log
 	kept     bool
 	at       int
 }
 
-// explanation says why a state is another than it should be.
+// explanation says why a state differs from what it should be.
 type explanation struct {
 	invariant string
 	text      string
@@ -37,9 +37,9 @@ type explanation struct {
 
 func (m *mirror) byHand(c delta) { m.log = append(m.log, c) }
 
-// flush takes in the end of an iteration or a dispatch. A dispatch that is called
-// from another flushes to the queue of that one. One that is called alone flushes
-// to nowhere (DEL-5): no state of a turn follows.
+// flush records the end of an iteration or a dispatch. A dispatch that is called from another
+// flushes to the queue of that dispatch. A standalone dispatch flushes nowhere (DEL-5), which does
+// no harm here, because no state of a turn follows.
 func (m *mirror) flush(d *dispatching, kept bool) {
 	switch {
 	case d.above != nil:
@@ -54,10 +54,11 @@ func (m *mirror) flush(d *dispatching, kept bool) {
 	}
 }
 
-// mostFlushes bounds how many flushes are looked at: they are tried one by one.
+// mostFlushes limits how many flushes are considered, because they are tried one by one.
 const mostFlushes = 32
 
-// explain finds out why the state that crosses is wrong; nothing if it is right.
+// explain finds out why the present state is wrong; it returns the zero value if the state is
+// right.
 func (s *history) explain(x *adk.Crossing) explanation {
 	m := &s.mirror
 	if m.told == s.n {
@@ -65,7 +66,7 @@ func (s *history) explain(x *adk.Crossing) explanation {
 	}
 	m.told, m.cause = s.n, explanation{}
 	err := s.fold.Check(x)
-	if err == nil || s.fold.Seen(x.Call) == nil { // of a call that has not begun nothing is known
+	if err == nil || s.fold.Seen(x.Call) == nil { // nothing is known of a call that has not begun
 		return m.cause
 	}
 	m.cause = explanation{"states-fold", err.Error(), nil}
@@ -97,8 +98,8 @@ func (s *history) explainStash(x *adk.Crossing) (explanation, bool) {
 	return explanation{}, false
 }
 
-// explainSets tries what the turn would hold if one flush had been applied in
-// part, or not at all, or if what was discarded had been applied.
+// explainSets tries what the turn would hold if one flush had been applied only in part or not at
+// all, or if a discarded one had been applied.
 func (s *history) explainSets(x *adk.Crossing) (explanation, bool) {
 	m := &s.mirror
 	for i := len(m.flushes) - 1; i >= max(0, len(m.flushes)-mostFlushes); i-- {
@@ -106,7 +107,7 @@ func (s *history) explainSets(x *adk.Crossing) (explanation, bool) {
 		all := f.to - f.from
 		for applied := 0; applied <= all; applied++ {
 			if f.kept && applied == all || !f.kept && applied == 0 {
-				continue // that is how it should be
+				continue // the right way
 			}
 			if s.stateIf(f, applied).Digest() != x.Digest {
 				continue
@@ -128,9 +129,9 @@ func (f flushed) explanation(applied, all int) explanation {
 	return explanation{"deltas-whole", fmt.Sprintf("the turn holds %d of %d changes of an iteration", applied, all), because}
 }
 
-// stateIf is the state of the turn if of one flush so many changes had been
-// applied. The sets are made anew, by a twin of the engine's that is as simple
-// as can be; all else is as the fold has it.
+// stateIf returns the state of the turn if only the first applied changes of flush f had been made.
+// It computes the sets with a separate and very simple implementation (twin), and takes the rest
+// from the fold.
 func (s *history) stateIf(f flushed, applied int) adk.StateDigest {
 	sets := twin{}
 	for _, text := range s.instructions {
@@ -159,7 +160,7 @@ func (s *history) stateIf(f flushed, applied int) adk.StateDigest {
 	return state
 }
 
-// twin is the sets, in order.
+// twin is a simple implementation of the sets.
 type twin map[adk.CollectionName][]adk.Record
 
 func (t twin) apply(changes ...delta) {
@@ -189,16 +190,16 @@ func (t twin) digests(of adk.CollectionName) (all []adk.Digest) {
 	return all
 }
 
-// wrongState is the checker of the four invariants that a state can break:
-//   - deltas-whole: the turn holds all of an iteration that was flushed, and nothing
-//     of one that was discarded.
-//   - stored-mirrored: what was stored in an iteration that was flushed is in the
-//     turn: the storage is the receipt, and the turn's sets are its mirror.
-//   - stash-apart: the turn does not see the stash of a dispatch, nor one dispatch
-//     that of another, nor a dispatch what the turn's has become since it began.
-//   - states-fold: every state is the digest that the crossings before it lead to.
+// wrongState checks four invariants about states:
+//   - deltas-whole: the turn holds all changes of an iteration that was flushed, and none of one that
+//     was discarded.
+//   - stored-mirrored: what was stored in an iteration that was flushed is in the turn's sets, because
+//     the sets mirror the storage.
+//   - stash-apart: the turn does not see the stash of a dispatch, a dispatch does not see the stash of
+//     another one, nor changes of the turn's stash after the dispatch began.
+//   - states-fold: every state is the digest to which the crossings before it lead.
 //
-// Each reports the wrong state that it explains.
+// For each invariant it reports the wrong states that belong to it.
 type wrongState struct{}
 
 func (w *wrongState) see(s *history, x *adk.Crossing) {

@@ -6,9 +6,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// storageReceipt: an operation on storage calls its obligation once, with what
-// it was given, and answers with how that ended. With write-behind the writes of
-// a dispatch call nothing: the flush does (DEL-1, DEL-6, RUN-13).
+// storageReceipt: an operation on storage calls its obligation once, passes on what it was given,
+// and returns how the obligation ended. With write-behind, a write in a dispatch calls nothing,
+// because the flush does (DEL-1, DEL-6, RUN-13).
 type storageReceipt struct{}
 
 func (w *storageReceipt) see(s *history, x *adk.Crossing) {
@@ -30,7 +30,7 @@ func (w *storageReceipt) see(s *history, x *adk.Crossing) {
 	}
 }
 
-// waits tells that the obligation is called at the flush.
+// waits reports whether the obligation is called only at the flush.
 func (w *storageReceipt) waits(s *history, op *openOp) bool {
 	return s.info.WriteBehind && op.writes() && op.call.dispatch != nil
 }
@@ -47,7 +47,7 @@ func (w *storageReceipt) called(s *history, x *adk.Crossing) {
 	}
 }
 
-// carries reports whether an obligation is given what the change is about.
+// carries reports whether an obligation is given the record or key of the change.
 func (c delta) carries(x *adk.Crossing) bool {
 	if c.record == nil || x.Record == nil {
 		return c.record == nil && x.Record == nil && c.key == x.Key
@@ -55,11 +55,10 @@ func (c delta) carries(x *adk.Crossing) bool {
 	return c.record == x.Record || c.record.Key() == x.Record.Key() && c.record.Digest() == x.Record.Digest()
 }
 
-// flushInOrder: with write-behind, the obligations of what was queued are called
-// before the iteration or the acked dispatch ends: all, in order, by the
-// dispatch itself; and none on a nack or an abort. One that fails ends it. A
-// dispatch that is called from another calls none: its flush leaves them to that
-// one.
+// flushInOrder: with write-behind, the dispatch itself calls the obligations of all queued changes,
+// in order, before the iteration or the acked dispatch ends, and none of them on a nack or an
+// abort. An obligation that fails ends the flush. A dispatch that is called from another calls
+// none, because it leaves its changes to that dispatch.
 type flushInOrder struct{}
 
 func (w *flushInOrder) see(s *history, x *adk.Crossing) {
@@ -118,8 +117,8 @@ func (w *flushInOrder) ends(s *history, d *dispatching, what string) {
 	}
 }
 
-// setsKeyed: a key is in a set once. What an add, a remove or a change of the
-// registry says of what was there is so (RUN-12, TOL-6).
+// setsKeyed: a set holds each key at most once, and what an add, a remove or a change of the
+// registry says about what was there before is true (RUN-12, TOL-6).
 type setsKeyed struct{}
 
 func (w *setsKeyed) see(s *history, x *adk.Crossing) {

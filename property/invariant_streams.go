@@ -8,13 +8,13 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// streamsSealed: a stream is sealed once; afterwards its id is refused as
-// E_LLM_EXECUTION_STREAM_SEALED, and never before. What its listeners hear is
-// its deltas put together: that is seen in a run, since a trace derives it.
+// streamsSealed: a stream is sealed once; only afterwards its id is refused with
+// E_LLM_EXECUTION_STREAM_SEALED. The listeners receive exactly the deltas joined. That last part
+// can be checked only in a run, because a trace derives the events from the reports.
 type streamsSealed struct{ streams map[streamKey]*tellingStream }
 
-// streamKey is where an id is its own: messages, thoughts and tool calls have
-// their own spaces, by the kind of their reports.
+// streamKey identifies a stream. Messages, thoughts and tool calls have separate ids, so the key
+// has the kind of the reports.
 type streamKey struct {
 	of   *dispatching
 	kind adk.Kind
@@ -25,7 +25,7 @@ type streamKey struct {
 type tellingStream struct {
 	sealed int
 	text   strings.Builder
-	heard  int // how much of the text the listeners have heard
+	heard  int // how many bytes of the text the listeners have received
 }
 
 func (w *streamsSealed) see(s *history, x *adk.Crossing) {
@@ -70,8 +70,8 @@ func orNothing(err error) any {
 	return err
 }
 
-// hear holds what the listeners hear against the deltas. What user code emits by
-// itself is its own duty (EVT-10).
+// hear compares what the listeners receive with the deltas. Events that user code emits itself are
+// its own responsibility (EVT-10).
 func (w *streamsSealed) hear(s *history, x *adk.Crossing) {
 	kind, told := adk.KindReportMessage, adk.StreamUpdate{}
 	switch e := x.Payload.(type) {
@@ -93,19 +93,18 @@ func (w *streamsSealed) hear(s *history, x *adk.Crossing) {
 	}
 }
 
-// emitting tells that an emit of the call is open: events may be its own.
+// emitting reports whether an emit of the call is open, so that events may come from it.
 func (s *history) emitting(c *seamCall) bool {
 	return slices.ContainsFunc(c.running, func(op *openOp) bool { return eventOf(op.kind) != noEvent })
 }
 
 func (w *streamsSealed) remake() { clear(w.streams) }
 
-// reportsTold: each report that is accepted, and each emit, is followed by one
-// event of its kind in its call, and no such event comes by itself (HLP-1,
-// HLP-3, HLP-6, EVT-10).
+// reportsTold: each accepted report, and each emit, is followed by one event of its kind in its
+// call, and no such event comes without one (HLP-1, HLP-3, HLP-6, EVT-10).
 type reportsTold struct{}
 
-// The events that reports and emits cause, as places in seamCall.untold.
+// The events that reports and emits cause, as indexes in seamCall.untold.
 const (
 	noEvent      = -1
 	messageEvent = iota - 1
@@ -114,7 +113,7 @@ const (
 	logEvent
 )
 
-// eventOf is the event that a crossing causes, or is.
+// eventOf returns the event that a report or an emit causes, or that an event is.
 func eventOf(k adk.Kind) int {
 	switch k {
 	case adk.KindReportMessage, adk.KindEmitMessage, adk.KindMessageEvent:
@@ -147,7 +146,7 @@ func (w *reportsTold) see(s *history, x *adk.Crossing) {
 func (w *reportsTold) end(s *history) {
 	for _, c := range s.calls {
 		if c.untold == [4]int{} || s.goexited {
-			continue // a listener that ends its goroutine takes the rest along
+			continue // if a listener ends its goroutine, the rest is not emitted
 		}
 		for kind, n := range c.untold {
 			if n > 0 {

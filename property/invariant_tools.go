@@ -7,20 +7,20 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// toolsSettled: an execution is refused, for its arguments or because the run is
-// aborted, and nothing happens, or it starts, runs the handler, and ends with how the
-// handler ended; its answer says the same. Several at once in one call come from plain
-// goroutines (RUN-11): which course was whose shows when they are done.
+// toolsSettled: an execution is either refused, because of its arguments or because the run is
+// aborted, and then nothing else happens; or it starts, runs the handler, and ends as the handler
+// ended, and its answer agrees. If a call runs several executions concurrently, from plain
+// goroutines (RUN-11), only their ends show which events belong to which.
 type toolsSettled struct {
 	open    []*openOp
-	keys    map[*openOp]string // of those that are open, the checksums
+	keys    map[*openOp]string // checksums of the open executions
 	courses []*course
 }
 
-// course is what is told of one execution between its begin and its being done.
+// course holds the events of one execution between its begin and its end.
 type course struct {
-	call           *seamCall // whose handle runs the tool
-	key            string    // the checksum that it began with
+	call           *seamCall // the call whose handle runs the tool
+	key            string    // the checksum with which it started
 	started, ended int
 	handler        *seamCall
 	failed         bool
@@ -44,12 +44,12 @@ func (w *toolsSettled) see(s *history, x *adk.Crossing) {
 			}
 			_, w.keys[s.op], _ = s.fold.Called(tool.Name(), x.Args)
 		}
-	case s.op != nil && slices.Contains(w.open, s.op): // else operations-pair says so
+	case s.op != nil && slices.Contains(w.open, s.op): // otherwise operations-pair reports it
 		w.done(s, x)
 	}
 }
 
-// pick is the first course of the present call of which something holds.
+// pick returns the first course of the present call for which is holds, or nil.
 func (w *toolsSettled) pick(s *history, is func(*course) bool) *course {
 	for _, c := range w.courses {
 		if c.call == s.at && is(c) {
@@ -59,7 +59,7 @@ func (w *toolsSettled) pick(s *history, is func(*course) bool) *course {
 	return nil
 }
 
-// pickOf is pick, a course of a checksum before others.
+// pickOf is pick, but prefers courses with the given checksum.
 func (w *toolsSettled) pickOf(s *history, key string, is func(*course) bool) *course {
 	if c := w.pick(s, func(c *course) bool { return c.key == key && is(c) }); c != nil {
 		return c
@@ -72,7 +72,7 @@ func (w *toolsSettled) surplus(s *history) bool {
 	return w.surplusOf(s, func(string) bool { return true })
 }
 
-// surplusOf is surplus among those of some checksums: others say nothing of whether one has started.
+// surplusOf is surplus, counting only courses and executions whose checksum fits.
 func (w *toolsSettled) surplusOf(s *history, is func(key string) bool) bool {
 	n := 0
 	for _, c := range w.courses {
@@ -111,8 +111,8 @@ func (w *toolsSettled) handles(s *history) {
 	}
 }
 
-// ends takes the course whose handler has returned so, or any that has returned;
-// one whose listener ended the goroutine has none.
+// ends takes a course whose handler has returned with the same outcome, or else any whose handler
+// has returned. A course whose listener ended the goroutine has no handler.
 func (w *toolsSettled) ends(s *history, x *adk.Crossing) {
 	returned := func(c *course) bool { return c.ended == 0 && c.handler != nil && c.handler.ended > 0 }
 	c := w.pick(s, func(c *course) bool { return returned(c) && x.IsError == (c.handler.outcome != adk.OutcomeOK) })
@@ -135,13 +135,12 @@ func (w *toolsSettled) ends(s *history, x *adk.Crossing) {
 	}
 }
 
-// done takes the course that the answer fits, and otherwise the first: then it
-// says what does not fit.
+// done takes the course that fits the answer best, and reports how it does not fit.
 func (w *toolsSettled) done(s *history, x *adk.Crossing) {
 	key := w.keys[s.op]
 	delete(w.keys, s.op)
 	w.open = slices.DeleteFunc(w.open, func(op *openOp) bool { return op == s.op })
-	refused := errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) || s.cancelled > 0 && x.Err != nil // ABT-7
+	refused := errors.Is(x.Err, adk.E_INVALID_TOOL_ARGS) || s.cancelled > 0 && x.Err != nil // the latter by ABT-7
 	if refused && !w.surplusOf(s, func(of string) bool { return of == key }) {
 		return
 	}
@@ -159,7 +158,7 @@ func (w *toolsSettled) done(s *history, x *adk.Crossing) {
 			break
 		}
 	}
-	if c != nil && !told(c) { // an end does not say of which tool it is
+	if c != nil && !told(c) { // an end event does not name its tool: it may have been given to the wrong course
 		if other := w.pick(s, told); other != nil {
 			c.ended, other.ended = other.ended, c.ended
 			c.failed, other.failed = other.failed, c.failed
@@ -181,15 +180,15 @@ func (w *toolsSettled) done(s *history, x *adk.Crossing) {
 	}
 }
 
-// handled reports whether the handler of the tool that the operation runs ended as
-// the answer says.
+// handled reports whether the handler belongs to the tool of the operation and ended as the answer
+// says.
 func (c *course) handled(op *openOp, answer error) bool {
 	tool, ok := op.delta.record.(*adk.Tool)
 	return ok && c.handler != nil && c.handler.ended > 0 && c.handler.seam.Name == tool.Name() && (c.handler.outcome == adk.OutcomeOK) == (answer == nil)
 }
 
-// callIDs: the id of a tool call is the checksum of its tool and its arguments,
-// in the event of its execution and in what is reported of it.
+// callIDs: the id of a tool call is the checksum of its tool and its arguments, both in the event
+// of its execution and in its reports.
 type callIDs struct{ open []*openExecution }
 
 type openExecution struct {
@@ -226,7 +225,7 @@ func (w *callIDs) starts(s *history, x *adk.Crossing) {
 			other = e
 		}
 	}
-	if other != nil { // else tools-settled says so
+	if other != nil { // otherwise tools-settled reports it
 		s.breaks(since(other.op.began), "the call id %.8s… is not the checksum %.8s… of the call", x.Key, other.callID)
 	}
 }

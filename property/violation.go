@@ -9,24 +9,22 @@ import (
 
 // Violation is one place where a turn breaks an invariant.
 type Violation struct {
-	// Invariant is the name of the invariant, and Rule the contract rule that it
-	// follows from.
+	// Invariant is the name of the invariant, and Rule the contract rule from which it follows.
 	Invariant string `json:"invariant"`
 	Rule      string `json:"rule"`
-	// Crossing is the number, from 1, of the crossing that breaks it; one more
-	// than the last where something is missing at the end.
+	// Crossing is the number, from 1, of the crossing that breaks the invariant. If something is
+	// missing at the end, it is the number of the last crossing plus one.
 	Crossing int `json:"crossing"`
-	// Seam is the path of the seam call that the crossing belongs to.
+	// Seam is the path of the seam call to which the crossing belongs.
 	Seam string `json:"seam"`
-	// Text says what is wrong, in a sentence. Where two runs differ, or something
-	// was left behind, what it was stands below it.
+	// Text says in a sentence what is wrong. If two runs differ, or something was left behind, the
+	// details follow on further lines.
 	Text string `json:"text"`
-	// Related are the numbers of the earlier crossings that one has to see to
-	// understand it, in order.
+	// Related are the numbers of the earlier crossings that explain the violation, in order.
 	Related []int `json:"related,omitempty"`
 }
 
-// String says in a few lines what does not hold, where, and what it breaks.
+// String says in a few lines which invariant does not hold, where, and what goes wrong without it.
 func (v Violation) String() string {
 	where := ""
 	if v.Seam != "" {
@@ -41,20 +39,19 @@ func (v Violation) String() string {
 	return text
 }
 
-// Checker holds one turn after another against all invariants, as Violations does,
-// with memory that is made once. The zero Checker is ready. It is not safe for
-// concurrent use.
+// Checker checks one turn after another against all invariants, as Violations does, but reuses its
+// memory. The zero Checker is ready to use. It is not safe for concurrent use.
 type Checker struct{ story *history }
 
-// Violations are what breaks invariants in a turn, of which the crossings are all, in
-// the order of the crossings. They are good until the next call.
+// Violations returns the violations in a whole turn, in the order of the crossings. The result is
+// valid until the next call.
 func (c *Checker) Violations(info adk.RunInfo, crossings []adk.Crossing) []Violation {
 	c.begin(info)
 	return c.look(crossings)
 }
 
-// Both are the Violations, and the Hints of the same turn, in one pass. They are good until
-// the next call.
+// Both returns the violations and the hints of a whole turn, found in one pass. The results are
+// valid until the next call.
 func (c *Checker) Both(info adk.RunInfo, crossings []adk.Crossing) ([]Violation, []Hint) {
 	c.begin(info)
 	c.story.advised()
@@ -77,10 +74,9 @@ func (c *Checker) look(crossings []adk.Crossing) []Violation {
 	return c.story.inOrder()
 }
 
-// Violations holds the crossings of one turn against all invariants, and gives
-// what breaks them in the order of the crossings; nothing when all hold. Info is
-// what the probe was told of the run. The crossings are read once, one after
-// the other.
+// Violations checks the crossings of one turn against all invariants, and returns the violations in
+// the order of the crossings; nil if there are none. info is what the probe's Observe received for
+// the run. The sequence is read once.
 func Violations(info adk.RunInfo, crossings iter.Seq[*adk.Crossing]) []Violation {
 	return newStory(info).holds(crossings, true)
 }

@@ -103,8 +103,7 @@ var artifacts = []Scenario{
 	},
 }
 
-// forging is the config with a middleware that forges tools before every call of the
-// model.
+// forging returns the config with a middleware that forges tools before every call of the model.
 func forging(config adk.Config, artifacts artifact.Config) adk.Config {
 	config.DispatchInput = append(config.DispatchInput, adk.DispatchMiddleware{Name: "forge", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		forged, err := artifact.Forge(dc, artifacts)
@@ -120,17 +119,17 @@ func forging(config adk.Config, artifacts artifact.Config) adk.Config {
 	return config
 }
 
-// giving is a tool that leaves an artifact.
+// giving makes a tool that returns an artifact.
 func giving(name, about string, construct adk.ArtifactConstructor, answer string) *adk.Tool {
 	return fakes.NewTool(name, about, artifactOf(construct, answer)).Tool()
 }
 
-// artifactOf is an artifact of a text.
+// artifactOf makes an artifact from a text.
 func artifactOf(construct adk.ArtifactConstructor, body string) *adk.Media {
 	return must(construct(context.Background(), adk.Text(body))).(*adk.Media)
 }
 
-// clusterLog is a log in which two lines matter.
+// clusterLog makes a log in which only two lines matter.
 func clusterLog() string {
 	var log strings.Builder
 	for i := range 200 {

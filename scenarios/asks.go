@@ -56,8 +56,8 @@ var asks = []Scenario{
 	},
 }
 
-// modelOver is an executor that asks a model over HTTP, as programs do, and says what it
-// says. heard is told each word.
+// modelOver makes an executor that asks a model over HTTP, as programs do, and reports what the
+// model says. It calls heard with each word.
 func modelOver(reply fakes.Reply, heard func(string)) adk.Executor {
 	client := &http.Client{Transport: adkhttp.NewTransport(fakes.NewTransport(fakes.Converse(reply)))}
 	return adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
@@ -86,7 +86,7 @@ func modelOver(reply fakes.Reply, heard func(string)) adk.Executor {
 	}}
 }
 
-// keepReply says what a model has said, and stores it.
+// keepReply reports what a model has said, and stores it.
 func keepReply(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, text string) error {
 	said, err := h.ReportMessage("reply", text, true)
 	if err != nil {
@@ -96,7 +96,7 @@ func keepReply(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers, tex
 		CreatedAt: said.CreatedAt, UpdatedAt: said.UpdatedAt})))
 }
 
-// askModel asks for an answer in pieces.
+// askModel asks for an answer that is streamed.
 func askModel(ctx context.Context, client *http.Client, dc *adk.DispatchContext) (io.ReadCloser, error) {
 	type message struct {
 		Role    string `json:"role"`
@@ -125,7 +125,7 @@ func askModel(ctx context.Context, client *http.Client, dc *adk.DispatchContext)
 	return resp.Body, nil
 }
 
-// wordIn is the text that a line of an event stream brings; empty if it brings none.
+// wordIn returns the text in a line of an event stream, or nothing if there is none.
 func wordIn(line string) (string, error) {
 	data, found := strings.CutPrefix(line, "data: ")
 	if !found || data == "[DONE]" {
@@ -149,8 +149,8 @@ func wordIn(line string) (string, error) {
 
 var errBusy = errors.New("the service is busy")
 
-// forecasts is a handler that asks a service, and once more where that fails. Whether it
-// does is said of each time.
+// forecasts makes a handler that asks a service, and asks once more if that fails. The n-th call of
+// the service returns the n-th of the failures, and later calls the last; nil means success.
 func forecasts(failures ...error) adk.ToolHandler {
 	service := func(context.Context, string) (float64, error) {
 		failure := failures[0]

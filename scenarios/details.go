@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// details are turns for what is easily lost: a time, a cause, one of two errors.
+// details are turns about what is easily lost: a time, a cause, one of two errors.
 var details = []Scenario{
 	{
 		Name:  "ticking-clock",
@@ -112,7 +112,7 @@ var details = []Scenario{
 			turn := adk.RawTurn{SystemPrompt: prompt}
 			turn.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
 				_, _ = e.Gate.Resolve("form", map[string]any{"name": "Ada"})
-				_, _ = e.Gate.Resolve("form", map[string]any{"name": "Grace"}) // too late, and it changes nothing
+				_, _ = e.Gate.Resolve("form", map[string]any{"name": "Grace"}) // too late: it changes nothing
 			}
 			return agent(script, "Book seats."), turn
 		},
@@ -147,7 +147,7 @@ var details = []Scenario{
 	},
 }
 
-// failing is a middleware that goes on and then fails.
+// failing makes a middleware that calls next and then fails.
 func failing(name string, err error) adk.DispatchMiddleware {
 	return adk.DispatchMiddleware{Name: name, Run: func(ctx context.Context, _ *adk.DispatchContext, next adk.Next) error {
 		next(ctx)
@@ -155,7 +155,7 @@ func failing(name string, err error) adk.DispatchMiddleware {
 	}}
 }
 
-// waitInVain waits three times, each time for something that does not come.
+// waitInVain waits three times for something that does not happen.
 func waitInVain(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	scrolled, end := context.WithCancelCause(ctx)
 	end(errors.New("the user scrolled on"))
@@ -173,7 +173,7 @@ func waitInVain(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) er
 	return dc.Sleep(ctx, time.Hour)
 }
 
-// bookTool is made once: its schema takes longer to compile than a turn to run.
+// bookTool is made once, because compiling its schema takes longer than running a turn.
 var bookTool = sync.OnceValue(func() *adk.Tool {
 	return must(adk.NewTool(adk.ToolInit{
 		Name: "book", Description: "Books a hotel.", Effect: adk.EffectReads,
@@ -187,7 +187,7 @@ var bookTool = sync.OnceValue(func() *adk.Tool {
 	}))
 })
 
-// reportInPieces reports one tool call again and again, and stores it.
+// reportInPieces reports one tool call in several reports, and stores it.
 func reportInPieces(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 	for _, piece := range []adk.ToolCallReport{
 		{Tool: "search"},
@@ -204,7 +204,7 @@ func reportInPieces(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers
 		Results: adk.Text("no such page"), IsError: true, CreatedAt: dc.Now(), UpdatedAt: dc.Now(), CompletedAt: dc.Now()})))
 }
 
-// tidyUp removes what there is and what there is not, and keeps what changed since.
+// tidyUp removes things that do not exist, and stores a memory that has changed.
 func tidyUp(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 	stashed := dc.Stash().Set("room", map[string]any{"key": nil, "lamp": map[string]any{"on": nil}, "cat": "asleep"})
 	_, gone := dc.Memories().Remove("nowhere")
@@ -214,7 +214,7 @@ func tidyUp(ctx context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error 
 	return errors.Join(stashed, gone, never, dc.Memories().Store(ctx, must(adk.NewMemory(init))))
 }
 
-// registerHandlers registers three handlers and takes the second away.
+// registerHandlers registers three handlers and removes the second.
 func registerHandlers(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers) error {
 	for _, name := range []string{"first", "second", "third"} {
 		off, err := dc.OnAck(name, func(_ context.Context, dc *adk.DispatchContext) { _ = dc.Stash().Set("acked."+name, true) })
@@ -228,13 +228,13 @@ func registerHandlers(_ context.Context, dc *adk.DispatchContext, _ *adk.Helpers
 	return nil
 }
 
-// leaving is a storage of messages whose caller leaves while it stores.
+// leaving is a storage of messages. The caller of the turn leaves while it stores.
 type leaving struct {
 	adk.Collection[*adk.Message]
 	outside Outside
 }
 
-// Store ends the context of the turn, and stores.
+// Store ends the context of the turn, and then stores.
 func (l leaving) Store(ctx context.Context, scope adk.Scope, m *adk.Message) error {
 	l.outside.Cancel(errLeft)
 	return l.Collection.Store(ctx, scope, m)

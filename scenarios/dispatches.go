@@ -95,9 +95,9 @@ var dispatches = []Scenario{
 	},
 }
 
-// subAgent is a tool that is an agent: a dispatch from the context of whoever calls it.
-// The message of its name is the result, which its ack has brought into the caller's set.
-// limit makes the context that it has.
+// subAgent makes a tool that is an agent: it calls a dispatch from the context of its caller. The
+// message with the agent's name as id is the result; the ack of the dispatch has brought it into
+// the caller's set. limit makes the context of the dispatch.
 func subAgent(name, about string, limit func(context.Context) context.Context, script fakes.Script) *adk.Tool {
 	tool := fakes.NewTool(name, about)
 	tool.Init.InputSchema = []byte(`{"type":"object","properties":{"task":{"type":"string"}},"required":["task"]}`)
@@ -114,15 +114,14 @@ func subAgent(name, about string, limit func(context.Context) context.Context, s
 	})
 }
 
-// replies is a script of a sub-agent that says one thing and is done.
+// replies is the script of a sub-agent that says one thing and acks.
 func replies(name, text string) fakes.Script {
 	return fakes.Script{{fakes.Say(text).As(name), fakes.Ack()}}
 }
 
 func unlimited(ctx context.Context) context.Context { return ctx }
 
-// calls is a middleware that calls a dispatch, whatever comes of it, and goes
-// on.
+// calls makes a middleware that calls a dispatch and goes on, whatever the result.
 func calls(in adk.DispatchInput) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: "plan", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		in := in

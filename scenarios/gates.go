@@ -34,7 +34,7 @@ var gates = []Scenario{
 		Build: func(Outside) (adk.Config, adk.RawTurn) {
 			config, turn := guarded("Deleted.", fakes.Ignore())
 			turn.Observability.TurnGateOpen = func(e adk.TurnGateOpen) {
-				_, _ = e.Gate.Resolve("form", map[string]any{"approved": "yes"}) // refused: the transcript shows why
+				_, _ = e.Gate.Resolve("form", map[string]any{"approved": "yes"}) // refused; the transcript shows why
 				_, _ = e.Gate.Resolve("form", map[string]any{"approved": true})
 			}
 			return config, turn
@@ -70,8 +70,7 @@ var gates = []Scenario{
 	},
 }
 
-// guarded is an agent with a tool that asks before it deletes, and an approver that
-// answers.
+// guarded makes an agent with a tool that asks before it deletes, and an approver that answers.
 func guarded(finally string, answer fakes.Answer) (adk.Config, adk.RawTurn) {
 	script := fakes.Script{{fakes.Call("delete", `{"path":"/tmp/report"}`)}, {fakes.Say(finally), fakes.Ack()}}
 	approver := fakes.NewApprover(map[string]fakes.Answer{"delete a file?": answer})
@@ -79,8 +78,8 @@ func guarded(finally string, answer fakes.Answer) (adk.Config, adk.RawTurn) {
 	return agent(script, "Delete the old report.", deleteTool()), turn
 }
 
-// deleteTool remembers nothing, and is made once: its schema takes longer to
-// compile than a turn to run.
+// deleteTool has no state, and is made once, because compiling its schema takes longer than running
+// a turn.
 var deleteTool = sync.OnceValue(func() *adk.Tool {
 	return must(adk.NewTool(adk.ToolInit{
 		Name: "delete", Description: "Deletes a file, when somebody approves.", Effect: adk.EffectWrites,

@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// grounded is an agent without tools whose every judgement is code. example/grounded is one
-// to copy, with all that retrieving takes.
+// grounded are scenarios of an agent without tools, in which code decides whether an answer may
+// stand. Package example/grounded is such an agent to copy, with complete retrieval.
 var grounded = []Scenario{
 	{
 		Name:  "grounded-answer",
@@ -45,11 +45,12 @@ var grounded = []Scenario{
 	},
 }
 
-// window is how many tokens the model of a scenario takes.
+// window is how many tokens the model of a scenario accepts.
 const window = 32
 
-// shed drops retrievables, from the end, until all fits, and reports what went and whether the
-// rest is refused. It refuses nothing itself: the model's executor does.
+// shed drops retrievables, the last first, until everything fits, and logs how many it dropped and
+// whether the rest still does not fit. It does not refuse the turn itself: the model's executor
+// does.
 var shed = adk.TurnMiddleware{Name: "shed", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	dropped := 0
 	for retrieved := tc.Retrievables().All(); len(retrieved) > 0 && tokensIn(tc.Messages().All(), retrieved) > window; retrieved = tc.Retrievables().All() {
@@ -66,7 +67,7 @@ var shed = adk.TurnMiddleware{Name: "shed", Run: func(ctx context.Context, tc *a
 	return nil
 }}
 
-// tokensIn is how many tokens a model reads of records.
+// tokensIn returns how many tokens the model reads for these records.
 func tokensIn(messages []*adk.Message, retrieved []*adk.Retrievable) (sum int) {
 	for _, m := range messages {
 		sum += m.Content().EstimateTokens(adk.EncodingCL100kBase)
@@ -77,11 +78,11 @@ func tokensIn(messages []*adk.Message, retrieved []*adk.Retrievable) (sum int) {
 	return sum
 }
 
-// retrieve asks an index, and shows the model what that found.
+// retrieve asks an index, and adds what it finds to the retrievables.
 var retrieve = adk.TurnMiddleware{Name: "retrieve", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	type lookup struct{ Query string }
 	messages := tc.Messages().All()
-	if len(messages) == 0 { // nobody asks
+	if len(messages) == 0 { // there is no question
 		next(ctx)
 		return nil
 	}
@@ -106,11 +107,11 @@ var retrieve = adk.TurnMiddleware{Name: "retrieve", Run: func(ctx context.Contex
 	return nil
 }}
 
-// citationGate acks an answer that links to what was retrieved. Any other leaves the dispatch,
-// and the question is put again, with what was wrong.
+// citationGate acks an answer that links to a retrieved page. It removes any other answer from the
+// dispatch, and puts the question again with a correction.
 var citationGate = adk.DispatchMiddleware{Name: "citation-gate", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	messages := dc.Messages().All()
-	if len(messages) < 2 { // there is no question, or no answer to it
+	if len(messages) < 2 { // no question, or no answer
 		next(ctx)
 		return nil
 	}

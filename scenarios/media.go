@@ -25,14 +25,14 @@ var media = []Scenario{
 	},
 }
 
-// sign is an image of our own camera, in a format that a person can read too.
+// sign makes an image by our own camera, in a format that a person can read too.
 func sign() *adk.Media {
 	const bitmap = "P1\n# CLOSED ON SUNDAYS\n3 1\n1 0 1\n"
 	return must(adk.NewToolGenerated(adk.MediaInit{ID: "sign", Kind: adk.MediaImage, MIMEType: "image/x-portable-bitmap",
 		Filename: "sign.pbm", Reader: adk.MediaBytes([]byte(bitmap))}))
 }
 
-// readImages gives every image that a tool took the text that is written on it.
+// readImages adds to every image that a tool took the text that is written on it.
 func readImages(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	for _, call := range dc.ToolCalls().All() {
 		image, ok := call.Results().(*adk.Media)
@@ -56,15 +56,15 @@ func readImages(ctx context.Context, dc *adk.DispatchContext, next adk.Next) err
 	return nil
 }
 
-// withText is the image with the text that was found on it: whoever painted the
-// sign may have written anything.
+// withText returns the image with the text that was found on it. The text is not trusted, because
+// anybody may have painted the sign.
 func withText(image *adk.Media, text string) *adk.Media {
 	init := image.Init()
 	init.Stash["text"] = adk.MediaStashEntry{Value: text, TrustTier: adk.TrustThirdPartyPublic, DerivedFrom: image.ID()}
 	return must(adk.NewMedia(init))
 }
 
-// writtenOn is the comment of a portable bitmap.
+// writtenOn returns the comment in a portable bitmap.
 func writtenOn(bitmap []byte) string {
 	_, comment, _ := bytes.Cut(bitmap, []byte("# "))
 	text, _, _ := bytes.Cut(comment, []byte("\n"))

@@ -9,9 +9,9 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// The parts that the scenarios are put together from.
+// This file holds the parts from which the scenarios are made.
 
-// must is for records that are written down here and cannot be wrong.
+// must is for records that are written in the code and cannot be wrong.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -19,20 +19,20 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// earlier is when everything was stored that a turn finds.
+// earlier is the time at which the records that a turn finds were stored.
 var earlier = fakes.Epoch.Add(-time.Hour)
 
-// asked is a message of the user that the storage holds.
+// asked makes a message of the user, for the storage.
 func asked(id, text string) *adk.Message {
 	return must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: text, CreatedAt: earlier, UpdatedAt: earlier}))
 }
 
-// answered is an earlier message of the assistant.
+// answered makes an earlier message of the assistant.
 func answered(id, text string) *adk.Message {
 	return must(adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleAssistant, Content: text, CreatedAt: earlier, UpdatedAt: earlier}))
 }
 
-// remembered is a memory that the storage holds, or that a turn writes.
+// remembered makes a memory, for the storage or to be written by a turn.
 func remembered(id, text string) *adk.Memory {
 	return must(adk.NewMemory(adk.MemoryInit{ID: id, Content: text, Confidence: new(0.9), Importance: new(0.5), CreatedAt: earlier, UpdatedAt: earlier}))
 }
@@ -40,8 +40,8 @@ func remembered(id, text string) *adk.Memory {
 // prompt is the system prompt of most scenarios.
 const prompt = "You are a helpful assistant."
 
-// agent is the config that most scenarios begin with: a script in the place of
-// the model, storage with one question, and a middleware that loads it.
+// agent makes the config with which most scenarios begin: a script instead of a model, a storage
+// with one question, and a middleware that loads it.
 func agent(script fakes.Script, question string, tools ...*adk.Tool) adk.Config {
 	return adk.Config{
 		Executor:  script.Executor("model"),
@@ -51,7 +51,7 @@ func agent(script fakes.Script, question string, tools ...*adk.Tool) adk.Config 
 	}
 }
 
-// hydrate loads the conversation: nothing else fills a turn's sets.
+// hydrate loads the conversation. The engine does not fill a turn's sets by itself.
 var hydrate = adk.TurnMiddleware{Name: "hydrate", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	messages, err := tc.Messages().Fetch(ctx)
 	if err != nil {
@@ -66,21 +66,21 @@ var hydrate = adk.TurnMiddleware{Name: "hydrate", Run: func(ctx context.Context,
 	return nil
 }}
 
-// weather is a tool with a schema and canned answers.
+// weather makes a tool with a schema and scripted answers.
 func weather(answers ...any) *adk.Tool {
 	return weatherTool().WithHandler(fakes.NewTool("weather", "", answers...).Handle)
 }
 
-// weatherTool is made once, as a program would: its schema takes longer to
-// compile than a turn to run.
+// weatherTool is made once, as in a program, because compiling its schema takes longer than running
+// a turn.
 var weatherTool = sync.OnceValue(func() *adk.Tool {
 	tool := fakes.NewTool("weather", "Tells the weather in a city.")
 	tool.Init.InputSchema = []byte(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
 	return tool.Tool()
 })
 
-// cleanUpTurn is a middleware whose post-step runs however things end downstream.
-// It marks the stash, so that the trace shows it ran.
+// cleanUpTurn makes a middleware whose post-step runs however the downstream ends. It sets a value
+// in the stash, so that the trace shows that it ran.
 func cleanUpTurn(name string) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: name, Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		next(ctx)
@@ -95,8 +95,7 @@ func cleanUpDispatch() adk.DispatchMiddleware {
 	}}
 }
 
-// turnStep and dispatchStep are middlewares that do one thing and do not call
-// next.
+// turnStep and dispatchStep make middlewares that do one thing and do not call next.
 func turnStep(name string, do func(tc *adk.TurnContext) error) adk.TurnMiddleware {
 	return adk.TurnMiddleware{Name: name, Run: func(_ context.Context, tc *adk.TurnContext, _ adk.Next) error { return do(tc) }}
 }
@@ -105,5 +104,5 @@ func dispatchStep(name string, do func(dc *adk.DispatchContext) error) adk.Dispa
 	return adk.DispatchMiddleware{Name: name, Run: func(_ context.Context, dc *adk.DispatchContext, _ adk.Next) error { return do(dc) }}
 }
 
-// answer is a script that says one thing and is done.
+// answer is a script that says one thing and acks.
 func answer(text string) fakes.Script { return fakes.Script{{fakes.Say(text), fakes.Ack()}} }

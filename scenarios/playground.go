@@ -10,7 +10,7 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// playground are the turns by which one learns to read the phases of one.
+// playground are turns from which one can learn to read the phases of a turn.
 var playground = []Scenario{
 	{
 		Name:  "minimal",
@@ -73,8 +73,8 @@ var playground = []Scenario{
 	},
 }
 
-// remembering is the config of one turn of a session: it stores its question and its
-// answer, and sees those of the turns before it.
+// remembering makes the config of one turn of a session: it stores its question and its answer, and
+// sees those of earlier turns.
 func remembering(session *fakes.Storage, turn int) adk.Config {
 	question := asked(fmt.Sprintf("q%d", turn), fmt.Sprintf("Question %d?", turn))
 	script := fakes.Script{{fakes.Say(fmt.Sprintf("Reply %d.", turn)).As(fmt.Sprintf("a%d", turn)), fakes.Ack()}}
@@ -103,7 +103,7 @@ func replied(session *fakes.Storage, turn int) error {
 	return runner.Run(context.Background(), adk.RawTurn{SystemPrompt: prompt})
 }
 
-// equip registers the tools that the storage has.
+// equip registers the tools from the storage.
 var equip = adk.TurnMiddleware{Name: "equip", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	tools, err := tc.Tools().Fetch(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ var equip = adk.TurnMiddleware{Name: "equip", Run: func(ctx context.Context, tc 
 	return nil
 }}
 
-// instruct adds the standing instructions, as they are now.
+// instruct adds the current standing instructions from the storage.
 var instruct = adk.TurnMiddleware{Name: "instruct", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	instructions, err := tc.Instructions().Fetch(ctx)
 	if err != nil {
@@ -133,14 +133,14 @@ var instruct = adk.TurnMiddleware{Name: "instruct", Run: func(ctx context.Contex
 	return nil
 }}
 
-// What is taken out of a message, and what stands in its place.
+// What is removed from a message.
 var (
 	mailAddress = regexp.MustCompile(`[\w.+-]+@[\w-]+\.[\w.-]*\w`)
 	phoneNumber = regexp.MustCompile(`\+?\d[\d ()-]{6,}\d`)
 )
 
-// redactLastUserMessage has the turn see the last message of the user without what the
-// model need not know. Nothing of it is stored.
+// redactLastUserMessage replaces, for this turn, what the model need not know in the last message
+// of the user. It stores nothing.
 var redactLastUserMessage = adk.TurnMiddleware{Name: "redactLastUserMessage", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	var last *adk.Message
 	for _, m := range tc.Messages().All() {

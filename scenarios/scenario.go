@@ -11,38 +11,37 @@ import (
 
 // Scenario is a named turn.
 type Scenario struct {
-	// Name is what the scenario is called by, in lower case with dashes.
+	// Name is the name of the scenario, in lower case with dashes.
 	Name string
 	// About says in one line what the turn shows.
 	About string
-	// Build makes what one run needs, fresh: storage, tools and whatever else
-	// remembers. Clock, ids and scheduling are given to it by Run.
+	// Build makes everything that one run needs, anew: storage, tools and whatever else has state.
+	// Run adds clock, ids and scheduling.
 	Build func(outside Outside) (adk.Config, adk.RawTurn)
-	// Must is how the turn has to end.
+	// Must is how the turn must end.
 	Must Ending
 }
 
-// Outside is what can happen to a turn that nobody in it does.
+// Outside holds what can be done to a turn from outside.
 type Outside struct {
 	// Cancel ends the context that was given to Run.
 	Cancel context.CancelCauseFunc
 }
 
-// Ending is what can be seen of a turn when it is over.
+// Ending is what is visible of a turn when it is over.
 type Ending struct {
-	// Dispatch is the status of the dispatch, empty if there was none.
+	// Dispatch is the status of the dispatch; empty if there was none.
 	Dispatch string
-	// Iterations is how many of them were started.
+	// Iterations is the number of iterations that were started.
 	Iterations int
 	// Errors are the codes of the error events, in order.
 	Errors []adk.Code
-	// Said is the text of the completed messages, in order.
+	// Said are the texts of the completed messages, in order.
 	Said []string
 }
 
-// Run runs the scenario once, under a clock, ids and a scheduler that make
-// every run the same, and observed by probes. The error says what did not
-// happen that must.
+// Run runs the scenario once, observed by the probes, with a clock, ids and a scheduler that make
+// every run the same. It returns an error if the turn does not end as it must.
 func (s Scenario) Run(ctx context.Context, probes ...adk.Probe) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -75,7 +74,7 @@ func (e Ending) equal(other Ending) bool {
 		slices.Equal(e.Errors, other.Errors) && slices.Equal(e.Said, other.Said)
 }
 
-// All are the scenarios, the simple ones first.
+// All returns the scenarios, the simple ones first.
 func All() []Scenario {
 	return slices.Concat(conversations, playground, toolUses, media, artifacts, storages, asks, signals, shortCircuits, failures, aborts, gates, dispatches, grounded, details)
 }

@@ -14,40 +14,39 @@ import (
 	"github.com/adkreplay/adkreplay/fakes"
 )
 
-// Session is a named story of sessions: what is delivered, to which hosts, and what goes
-// wrong.
+// Session is a named story of sessions: which deliveries come, to which hosts, and what goes wrong.
 type Session struct {
-	// Name is what the session is called by, in lower case with dashes.
+	// Name is the name of the session, in lower case with dashes.
 	Name string
-	// About says in one line what it shows.
+	// About says in one line what the session shows.
 	About string
-	// Must is what has to become of its deliveries, session by session, in their order.
+	// Must lists how its deliveries must be settled, session by session, in their order.
 	Must []Settlement
 
 	play func(w *world) error
 }
 
-// Settlement is what became of a delivery.
+// Settlement is the result of a delivery.
 type Settlement struct {
 	Session, Delivery string
 	State             session.DeliveryState
-	// Attempt is the one that settled it, and Revision how many deliveries the session had
-	// committed then.
+	// Attempt is the number of the attempt that settled it, and Revision the number of deliveries
+	// that the session had committed by then.
 	Attempt  int
 	Revision int64
 	Code     adk.Code
 }
 
-// Watch is who looks on while sessions are played. Both may be nil.
+// Watch observes the sessions while they are played. Both fields may be nil.
 type Watch struct {
-	// Probe observes the turns of a host, by its name.
+	// Probe returns the probe for the turns of a host, by the host's name.
 	Probe func(host string) adk.Probe
-	// Journal hears the steps of a host.
+	// Journal returns the function that receives the steps of a host.
 	Journal func(host string) func(session.Step)
 }
 
-// Run plays the session once, under a clock, ids and a scheduler that make every time the
-// same. The error says what did not happen that must.
+// Run plays the session once, with a clock, ids and a scheduler that make every run the same. It
+// returns an error if the deliveries are not settled as they must be.
 func (s Session) Run(ctx context.Context, watch Watch) error {
 	kept, err := memory.New(storage.Config{})
 	if err != nil {
@@ -64,7 +63,7 @@ func (s Session) Run(ctx context.Context, watch Watch) error {
 	return err
 }
 
-// Sessions are the named sessions, the simple ones first.
+// Sessions returns the named sessions, the simple ones first.
 func Sessions() []Session { return slices.Clone(sessions) }
 
 // SessionNamed finds a session by its name.
@@ -76,7 +75,7 @@ func SessionNamed(name string) (Session, bool) {
 	return sessions[at], true
 }
 
-// world is what the hosts of a session share.
+// world holds what the hosts of a session share.
 type world struct {
 	ctx   context.Context
 	kept  *memory.Memory
@@ -85,7 +84,7 @@ type world struct {
 	watch Watch
 }
 
-// settlements are what became of all deliveries.
+// settlements returns the results of all deliveries.
 func (w *world) settlements() (all []Settlement, err error) {
 	ids, err := w.kept.Sessions().Sessions(w.ctx, tenant, "", 100)
 	for _, id := range ids {
@@ -100,20 +99,20 @@ func (w *world) settlements() (all []Settlement, err error) {
 	return all, err
 }
 
-// tenant is whose the sessions are.
+// tenant is the tenant of all sessions.
 const tenant = "acme"
 
 // chat is the kind of the channel of most sessions.
 const chat = "chat"
 
-// delivery is a text that somebody says.
+// delivery makes a delivery of a text.
 func delivery(to, id, text string) session.Delivery {
 	payload := must(json.Marshal(text))
 	return session.Delivery{Tenant: tenant, Session: to, ID: id, Kind: chat, Payload: payload}
 }
 
-// host makes a host whose model plays the script of each attempt, which are named by the
-// delivery and its number: "monday", and "monday 2" for the second.
+// host makes a host whose model plays one script for each attempt. The scripts are named by the
+// delivery and the number of the attempt: "monday", and "monday 2" for the second attempt.
 func (w *world) host(name string, attempts map[string]fakes.Script, change func(*session.Config)) (*session.Host, error) {
 	config := session.Config{
 		Name: name, NoWait: true, Store: w.kept.Sessions(),
@@ -135,7 +134,7 @@ func (w *world) host(name string, attempts map[string]fakes.Script, change func(
 	return session.NewHost(config)
 }
 
-// model is an executor that plays the script of its attempt.
+// model makes an executor that plays the script of its attempt.
 func model(attempts map[string]fakes.Script) adk.Executor {
 	return adk.Executor{Name: "model", Run: func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error {
 		seed, err := session.SeedOf(dc)
@@ -150,7 +149,7 @@ func model(attempts map[string]fakes.Script) adk.Executor {
 	}}
 }
 
-// chatChannel turns a text into a message of the user, and loads those before it.
+// chatChannel makes a message of the user from a text, and loads the messages before it.
 type chatChannel struct{ state json.RawMessage }
 
 func newChat(state json.RawMessage) (session.Channel, error) { return &chatChannel{state}, nil }
@@ -178,7 +177,7 @@ func (c *chatChannel) Deliver(ctx context.Context, tc *adk.TurnContext, d sessio
 	return tc.Messages().Keep(ctx, m)
 }
 
-// settles delivers, and wants the delivery settled.
+// settles delivers, and expects each delivery to be settled.
 func (w *world) settles(h *session.Host, deliveries ...session.Delivery) error {
 	for _, d := range deliveries {
 		if _, err := h.Deliver(w.ctx, d); err != nil {
@@ -188,7 +187,7 @@ func (w *world) settles(h *session.Host, deliveries ...session.Delivery) error {
 	return nil
 }
 
-// refuses delivers, and wants to be told why the delivery is not settled.
+// refuses delivers, and expects an error with the code.
 func (w *world) refuses(h *session.Host, d session.Delivery, code adk.Code) error {
 	if _, err := h.Deliver(w.ctx, d); !errors.Is(err, code) {
 		return fmt.Errorf("delivering %q gave %v, want %s", d.ID, err, code)
@@ -196,7 +195,7 @@ func (w *world) refuses(h *session.Host, d session.Delivery, code adk.Code) erro
 	return nil
 }
 
-// resumes has a host settle so many deliveries that are left.
+// resumes makes a host settle the deliveries that are left, and expects their number to be want.
 func (w *world) resumes(h *session.Host, want int) error {
 	n, err := h.Resume(w.ctx, 10)
 	if err == nil && n != want {

@@ -92,7 +92,7 @@ var sessions = []Session{
 			if err != nil {
 				return err
 			}
-			if err := w.resumes(second, 0); err != nil { // the lease of the dead is not over
+			if err := w.resumes(second, 0); err != nil { // the lease of the dead process has not expired
 				return err
 			}
 			w.clock.Advance(15 * time.Minute)
@@ -227,7 +227,7 @@ var (
 	workspace = must(session.NewKey[string](session.KeyInit{Name: "desk.workspace"}))
 	notes     = must(session.NewKey[[]string](session.KeyInit{Name: "user.notes"}))
 	userName  = must(session.NewKey[string](session.KeyInit{Name: "user.profile"}))
-	// userProfile is userName in the next release.
+	// userProfile is the key userName in the next release.
 	userProfile = must(session.NewKey[profile](session.KeyInit{Name: "user.profile", Version: 2, Upgrade: func(_ int, old json.RawMessage) (json.RawMessage, error) {
 		return json.Marshal(map[string]json.RawMessage{"name": old, "place": json.RawMessage(`""`)})
 	}}))
@@ -262,7 +262,7 @@ type profile struct {
 	Place string `json:"place"`
 }
 
-// tool is one that takes a text, which may be missing.
+// tool makes a tool that takes a text, which may be missing.
 func tool(name, description string, handler adk.ToolHandler) *adk.Tool {
 	return must(adk.NewTool(adk.ToolInit{Name: name, Description: description, Handler: handler,
 		InputSchema: []byte(`{"type":"object","properties":{"text":{"type":"string"}}}`)}))
@@ -272,7 +272,7 @@ func withNotes(c *session.Config) {
 	c.Keys, c.Agent.Tools = []session.AnyKey{notes}, []*adk.Tool{noteTool}
 }
 
-// noteTurn is a turn that notes a text and says so.
+// noteTurn is the script of a turn that notes a text.
 func noteTurn(id, text string) fakes.Script {
 	return fakes.Script{
 		{fakes.Call("note", map[string]any{"text": text}).As(id + "-call")},
@@ -280,7 +280,7 @@ func noteTurn(id, text string) fakes.Script {
 	}
 }
 
-// deskChannel is a chat of one workspace, which it was made for.
+// deskChannel is a chat of one workspace, which its state names.
 type deskChannel struct {
 	chatChannel
 	of struct {
@@ -300,7 +300,7 @@ func (c *deskChannel) Deliver(ctx context.Context, tc *adk.TurnContext, d sessio
 	return c.chatChannel.Deliver(ctx, tc, d)
 }
 
-// countingChannel counts what it was given where it must not: in its own state.
+// countingChannel changes its own state while it delivers, which a channel must not do.
 type countingChannel struct{ chatChannel }
 
 func newCounting(state json.RawMessage) (session.Channel, error) {
@@ -312,7 +312,7 @@ func (c *countingChannel) Deliver(ctx context.Context, tc *adk.TurnContext, d se
 	return c.chatChannel.Deliver(ctx, tc, d)
 }
 
-// mortalStore ends the process of its host where an attempt would commit.
+// mortalStore ends the process of its host when an attempt commits.
 type mortalStore struct {
 	session.Store
 	dead bool
@@ -327,7 +327,8 @@ func (s *mortalStore) Commit(context.Context, session.Claim, session.Commit) err
 	return nil
 }
 
-// Release is what deferred code of the process would do, of which nothing is left.
+// Release fails once the process has ended, because the deferred code that calls it would not run
+// in a process that is gone.
 func (s *mortalStore) Release(ctx context.Context, c session.Claim) error {
 	if s.dead {
 		return errDead

@@ -83,8 +83,7 @@ func fakesPeek() *adk.Tool {
 	return tool.Tool()
 }
 
-// noting stores a note at the begin of every iteration, the refused one
-// included.
+// noting stores a note at the start of every iteration, even of the one that is refused.
 var noting = adk.DispatchMiddleware{Name: "note", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	id := "note" + string(rune('0'+dc.Iteration()))
 	if err := dc.Memories().Store(ctx, remembered(id, "An iteration began.")); err != nil {
@@ -94,7 +93,7 @@ var noting = adk.DispatchMiddleware{Name: "note", Run: func(ctx context.Context,
 	return nil
 }}
 
-// cap nacks when the model was asked often enough.
+// cap makes a middleware that nacks once the model was asked most times.
 func cap(most int) adk.DispatchMiddleware {
 	return adk.DispatchMiddleware{Name: "cap", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		if dc.Iteration() >= most {

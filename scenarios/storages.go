@@ -82,7 +82,7 @@ var storages = []Scenario{
 	},
 }
 
-// recall loads what a turn knows beside the conversation.
+// recall loads memories, standing instructions and tools from the storage.
 var recall = adk.TurnMiddleware{Name: "recall", Run: func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	memories, err := tc.Memories().Fetch(ctx)
 	if err != nil {

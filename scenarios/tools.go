@@ -79,7 +79,8 @@ var toolUses = []Scenario{
 	},
 }
 
-// slowWeather takes longer the farther away the city is, by the turn's clock.
+// slowWeather makes a tool that takes longer, on the turn's clock, for cities that are farther
+// away.
 func slowWeather() *adk.Tool {
 	type report struct {
 		takes time.Duration
@@ -99,14 +100,14 @@ func slowWeather() *adk.Tool {
 	})
 }
 
-// peek is an ephemeral tool.
+// peek makes an ephemeral tool.
 func peek(line string) *adk.Tool {
 	tool := fakes.NewTool("peek", "Gives the first line of the file.", line)
 	tool.Init.Ephemeral = true
 	return tool.Tool()
 }
 
-// forge registers a tool for the dispatch and binds the registry to its ack.
+// forge registers a tool in the dispatch, and binds the registry to the dispatch's ack.
 func forge(tool *adk.Tool) adk.DispatchMiddleware {
 	return adk.DispatchMiddleware{Name: "forge", Run: func(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 		if dc.Iteration() == 0 {

@@ -1,9 +1,9 @@
-// Package catalogue is an agent that answers from a result which no prompt could hold: its
-// tool fetches some MiB of JSON, and the model asks that by JSON paths.
+// Package catalogue is an agent that answers from a result too large for any prompt: its tool
+// fetches some MiB of JSON, and the model asks questions about it by JSON paths.
 //
-// The tool writes what it fetches to a spool and leaves an artifact behind; the executor
-// forges tools for it, and the prompt shows a handle. A trace has the questions and their
-// answers, and never the body: a replay needs neither the shop nor the spool.
+// The tool writes what it fetches to a spool and returns an artifact. The executor forges tools for
+// the artifact, and the prompt shows a handle. A trace has the questions and their answers, but
+// never the body: a replay needs neither the shop nor the spool.
 package catalogue
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/adkreplay/adkreplay/adk/chat"
 )
 
-// Shop gives all that it sells, as JSON: {"products": [{"name", "price", "stock"}, …]}.
+// Shop returns all products as JSON: {"products": [{"name", "price", "stock"}, …]}.
 type Shop func(ctx context.Context) (io.ReadCloser, error)
 
-// Prompt is what the agent is told.
+// Prompt is the system prompt.
 const Prompt = "You help people who work in a shop. Fetch the products, and ask them with the artifact tools: never guess what there is."
 
-// longestAnswer is how many bytes of an answer to one question the model gets.
+// longestAnswer is the maximal size in bytes of an answer to one question.
 const longestAnswer = 8 << 10
 
-// Config is the agent. The transport reaches the model, and spool keeps what the tool
+// Config makes the config of the agent. transport reaches the model, and spool keeps what the tool
 // fetches.
 func Config(transport http.RoundTripper, shop Shop, spool artifact.Spool, storage adk.Storage) (adk.Config, error) {
 	model, err := chat.New(chat.Options{
@@ -51,7 +51,8 @@ func Config(transport http.RoundTripper, shop Shop, spool artifact.Spool, storag
 	}, nil
 }
 
-// productsTool fetches all products into the spool. It writes, so a replay has it as it was.
+// productsTool makes the tool that fetches all products into the spool. Its effect is to write, so
+// a replay uses the recorded result.
 func productsTool(shop Shop, spool artifact.Spool) (*adk.Tool, error) {
 	return adk.NewTool(adk.ToolInit{
 		Name:        "products",
@@ -77,7 +78,7 @@ func productsTool(shop Shop, spool artifact.Spool) (*adk.Tool, error) {
 	})
 }
 
-// history loads what was said.
+// history loads the conversation.
 func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	messages, err := tc.Messages().Fetch(ctx)
 	if err != nil {
@@ -92,10 +93,10 @@ func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// mostIterations is how often the model is asked in one turn.
+// mostIterations is how often the model may be asked in one turn.
 const mostIterations = 8
 
-// limit ends a dispatch in which the model goes round in circles.
+// limit ends a dispatch in which the model goes in circles.
 func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	if dc.Iteration() >= mostIterations {
 		return dc.Nack(fmt.Errorf("the model was asked %d times and wants more", mostIterations))
@@ -104,9 +105,9 @@ func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	return nil
 }
 
-// finish ends the dispatch with an answer. While the newest is what a tool gave, or nothing
-// was said, the model is asked again: chat.Options.AutoAck takes a stream that broke off
-// before its first word for an answer too.
+// finish acks the dispatch when there is an answer. While the newest record is the result of a
+// tool, or nothing was said, the model is asked again. (chat.Options.AutoAck would not do: it also
+// acks a stream that broke off before its first word.)
 func finish(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	next(ctx)
 	messages, calls := dc.Messages().All(), dc.ToolCalls().All()

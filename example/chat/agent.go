@@ -15,33 +15,35 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage/database"
 )
 
-// agentPrompt is what the model is told first.
+// agentPrompt is the system prompt.
 const agentPrompt = "You are a companion in a terminal. Be brief. Keep with the tool remember what the user wants you to know next week. " +
 	"Put appointments into the calendar with the tool book, and say the confirmation that it gives."
 
-// outside is what the agent talks to, and who hears of it.
+// outside is what the agent talks to, and who observes it.
 type outside struct {
 	Model    chat.Options
-	StandIn  http.Handler // for a model, where there is no address of one
+	StandIn  http.Handler // answers instead of a model if there is no URL of one
 	Calendar calendar
 	Storage  adk.Storage
 	Sessions session.Store
-	Spool    artifact.Spool // for what tools say, which is not in their records
+	Spool    artifact.Spool // for results of tools that are too long for their records
 	// Listen, Journal and Probe may be nil.
 	Listen  func(session.Seed) (adk.Functional, adk.Observability)
 	Journal func(session.Step)
 	Probe   adk.Probe
-	// Name is the host's, Lease how long it keeps others from a session after it was killed.
+	// Name is the name of the host. Lease is how long others cannot use a session after the host
+	// was killed.
 	Name  string
 	Lease time.Duration
 }
 
-// storageConfig is how the messages are kept: of a long conversation a fetch gives the last.
+// storageConfig configures the storage: a fetch returns only the last messages of a long
+// conversation.
 func storageConfig() database.Config {
 	return database.Config{Config: storage.Config{Limit: map[adk.CollectionName]int{adk.Messages: mostMessages}}}
 }
 
-// modelOptions are how the model is asked.
+// modelOptions returns the options for asking the model.
 func modelOptions(url, key, name string) chat.Options {
 	return chat.Options{
 		BaseURL: url, APIKey: key, Model: name,
@@ -51,7 +53,7 @@ func modelOptions(url, key, name string) chat.Options {
 	}
 }
 
-// hostConfig is the agent with its sessions.
+// hostConfig makes the config of the agent's host.
 func hostConfig(o outside) (session.Config, error) {
 	model, err := chat.New(o.Model)
 	if err != nil {
@@ -80,23 +82,23 @@ func hostConfig(o outside) (session.Config, error) {
 	}, nil
 }
 
-// lineKind is the kind of channel over which lines come.
+// lineKind is the kind of the channel through which lines come.
 const lineKind = "line"
 
-// payload is what is delivered: a line of the user's.
+// payload is the payload of a delivery: a line of the user.
 type payload struct {
 	Text string `json:"text"`
 }
 
-// lineChannel makes a message of each line.
+// lineChannel makes a message from each line.
 type lineChannel struct{ state json.RawMessage }
 
 func newLineChannel(state json.RawMessage) (session.Channel, error) { return lineChannel{state}, nil }
 
-// State is what the session began with: nothing.
+// State returns the state with which the session began, which is empty.
 func (c lineChannel) State() (json.RawMessage, error) { return c.state, nil }
 
-// Deliver stores the user's message, which counts when the turn does.
+// Deliver stores the user's message. It is kept only if the turn commits.
 func (lineChannel) Deliver(ctx context.Context, tc *adk.TurnContext, d session.Delivery) error {
 	var line payload
 	if err := json.Unmarshal(d.Payload, &line); err != nil {
@@ -110,11 +112,10 @@ func (lineChannel) Deliver(ctx context.Context, tc *adk.TurnContext, d session.D
 	return tc.Messages().Store(ctx, message)
 }
 
-// mostIterations is how often the model is asked in one turn.
+// mostIterations is how often the model may be asked in one turn.
 const mostIterations = 8
 
-// limit ends a dispatch in which the model goes round in circles: the engine has no bound of
-// its own.
+// limit ends a dispatch in which the model goes in circles: the engine itself sets no limit.
 func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	if dc.Iteration() >= mostIterations {
 		return dc.Nack(fmt.Errorf("the model was asked %d times and wants more", mostIterations))
@@ -123,8 +124,8 @@ func limit(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	return nil
 }
 
-// finish ends the dispatch with an answer. While the newest is what a tool gave, or nothing
-// was said, the model is asked again.
+// finish acks the dispatch when there is an answer. While the newest record is the result of a
+// tool, or nothing was said, the model is asked again.
 func finish(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	next(ctx)
 	messages, calls := dc.Messages().All(), dc.ToolCalls().All()

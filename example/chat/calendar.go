@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// calendarIn is a calendar of files in a folder, in the place of a service: a file for each
-// appointment, under the key that it came with. The same key is the same file, so that what
-// comes again changes nothing; and it is there whole or not at all.
+// calendarIn is a calendar of files in a folder, which stands for a service. Each appointment is a
+// file named after the key of the booking. A repeated booking with the same key writes the same
+// file again, which changes nothing. A file is written completely or not at all.
 func calendarIn(folder string) calendar {
 	return func(_ context.Context, b booking) (confirmation string, err error) {
 		if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -1,17 +1,17 @@
-// Command chat is a conversation that lasts: what was said, what the agent was asked to
-// remember and what is left to answer stand in a SQLite file, and kill -9 at any moment loses
-// nothing and doubles nothing.
+// Command chat is a conversation that lasts: what was said, what the agent should remember and what
+// is still to be answered is kept in a SQLite file. Even kill -9 at any moment loses nothing and
+// does nothing twice.
 //
 //	go run ./chat My tea is green
 //	go run ./chat -pause 1s Book the dentist at noon     # and kill it while it speaks
 //	go run ./chat What do you know of me?
 //
-// Without words it reads lines from the terminal. Without -url it speaks with a stand-in for a
-// model, which understands a few sentences.
+// Without words it reads lines from the terminal. Without -url it uses a stand-in for a model,
+// which understands a few sentences.
 //
-// Read it in this order: agent.go is the agent, memory.go what it knows, tools.go what it can
-// do, talk.go how lines are delivered, calendar.go the world that it changes, standin.go the
-// stand-in, record.go the journal and the traces.
+// Read the files in this order: agent.go is the agent, memory.go what it knows, tools.go what it
+// can do, talk.go how lines are delivered, calendar.go the world that it changes, standin.go the
+// stand-in, and record.go the journal and the traces.
 package main
 
 import (
@@ -36,7 +36,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second one kills
+	context.AfterFunc(ctx, stop) // a second interrupt kills the process
 	t := terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		t.prompt = "> "
@@ -52,14 +52,14 @@ const (
 	exitInterrupted = 130
 )
 
-// terminal is where lines come from, and where answers and remarks go.
+// terminal is where lines come from, and where answers and remarks are written.
 type terminal struct {
 	in       io.Reader
 	out, err io.Writer
-	prompt   string // where somebody types the lines
+	prompt   string // printed before each line if a person types the lines
 }
 
-// run is the command. Tests put other things in the place of what is outside.
+// run is the command. Tests use replace to exchange what is outside.
 func run(ctx context.Context, args []string, t terminal, replace func(*outside)) int {
 	s, err := parse(args, t.err)
 	if errors.Is(err, flag.ErrHelp) {
@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, t terminal, replace func(*outside))
 	return exitFailed
 }
 
-// settings are what the flags say.
+// settings are the values of the flags.
 type settings struct {
 	db, tenant, session, id string
 	url, model, record      string
@@ -92,10 +92,10 @@ type settings struct {
 const (
 	urlVariable   = "CHAT_URL"
 	modelVariable = "CHAT_MODEL"
-	keyVariable   = "CHAT_KEY" // no flag: other users of the machine see those
+	keyVariable   = "CHAT_KEY" // there is no flag, because other users of the machine can see flags
 )
 
-// parse reads the flags. What is wrong was said.
+// parse reads the flags. If it returns an error, it has printed it.
 func parse(args []string, told io.Writer) (s settings, err error) {
 	flags := flag.NewFlagSet("chat", flag.ContinueOnError)
 	flags.SetOutput(told)
@@ -130,7 +130,7 @@ func parse(args []string, told io.Writer) (s settings, err error) {
 	return s, err
 }
 
-// chat opens what the flags name, goes on with what was left, and says the words or lines.
+// chat opens what the flags name, settles what was left over, and says the words or the lines.
 func (s settings) chat(ctx context.Context, t terminal, replace func(*outside)) (err error) {
 	db, err := sqlite.Open(ctx, s.db, storageConfig())
 	if err != nil {
@@ -177,7 +177,8 @@ func (s settings) chat(ctx context.Context, t terminal, replace func(*outside)) 
 	return c.read(ctx, t)
 }
 
-// modelAt is where the model is: at the URL of the flags, or a stand-in on this machine.
+// modelAt returns the address of the model: the URL in the flags, or that of a stand-in that it
+// starts on this machine.
 func (s settings) modelAt(standIn http.Handler) (url string, stop func() error, err error) {
 	if s.url != "" {
 		return s.url, func() error { return nil }, nil

@@ -10,29 +10,29 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// How much of a long conversation is shown: beyond longestHistory messages the model is asked
-// for a recap, of all but the last keptMessages. Of one that it never recaps the last
-// mostMessages are read.
+// How much of a long conversation is shown. Beyond longestHistory messages, the model is asked for
+// a recap of all but the last keptMessages. If it never makes one, only the last mostMessages are
+// read.
 const (
 	longestHistory = 12
 	keptMessages   = 4
 	mostMessages   = 60
 )
 
-// What a session keeps between its turns.
+// The values that a session keeps between its turns.
 var (
-	notesKey = newKey[map[string]string]("chat.notes") // by their topics
+	notesKey = newKey[map[string]string]("chat.notes") // notes by topic
 	recapKey = newKey[recap]("chat.recap")
 )
 
-// recap says what was said in the messages that are not shown any more.
+// recap summarises the messages that are no longer shown.
 type recap struct {
 	Text string `json:"text"`
 	// Through is the id of the last message that it covers.
 	Through string `json:"through"`
 }
 
-// newKey is a key whose name is written down here and cannot be wrong.
+// newKey makes a key whose name is written in the code and cannot be wrong.
 func newKey[T any](name string) *session.Key[T] {
 	key, err := session.NewKey[T](session.KeyInit{Name: name})
 	if err != nil {
@@ -41,7 +41,7 @@ func newKey[T any](name string) *session.Key[T] {
 	return key
 }
 
-// recall shows the model what the session knows.
+// recall adds the recap and the notes of the session to the memories.
 func recall(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	notes, _, err := notesKey.Find(tc)
 	if err != nil {
@@ -72,10 +72,10 @@ func recall(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// recapRule is what the model is told while the conversation is too long.
+// recapRule is an instruction for the model while the conversation is too long.
 const recapRule = "The conversation has become long: before you answer, call the tool recap with all that matters of it."
 
-// history loads the messages behind the recap. The channel has stored the newest.
+// history loads the messages after the recap. The newest is the one that the channel has stored.
 func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	messages, err := tc.Messages().Fetch(ctx)
 	if err != nil {

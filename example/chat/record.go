@@ -9,8 +9,8 @@ import (
 	"github.com/adkreplay/adkreplay/replay/sessions"
 )
 
-// recordIn writes down in a folder what a host does: its journal, and a trace of each turn.
-// They hold what was said, and their user alone reads them.
+// recordIn records what a host does in a folder: its journal, and a trace of each turn. The files
+// contain what was said, so only their owner can read them.
 func recordIn(folder, host string) (*sessions.HostRecorder, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("recording: %w", err)

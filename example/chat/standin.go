@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// standIn is a model that needs no key and no network: a server on this machine that speaks
-// Chat Completions, and understands five sentences. It says its words one by one, with a pause
-// before each.
+// standIn is a model that needs no key and no network: it is served on this machine, speaks Chat
+// Completions, and understands five sentences. It says its words one by one, with a pause before
+// each.
 type standIn struct{ pause time.Duration }
 
-// serve has a handler answer on this machine, and gives its address.
+// serve starts a server for the handler on this machine, and returns its address.
 func serve(model http.Handler) (url string, stop func() error, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,10 +37,10 @@ func serve(model http.Handler) (url string, stop func() error, err error) {
 	return "http://" + listener.Addr().String() + "/v1", stop, nil
 }
 
-// mostAsked is how many bytes a request has.
+// mostAsked is the maximal size of a request in bytes.
 const mostAsked = 16 << 20
 
-// asked is what the stand-in reads of a request.
+// asked is the part of a request that the stand-in reads.
 type asked struct {
 	Messages []struct {
 		Role, Content string
@@ -48,7 +48,7 @@ type asked struct {
 	}
 }
 
-// spoken is what the model says next: words, or the wish for a tool.
+// spoken is what the model says next: a text, or the call of a tool.
 type spoken struct {
 	text, tool string
 	args       any
@@ -72,7 +72,7 @@ func (m standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		event, err := json.Marshal(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta}}})
 		if err != nil {
-			panic(err) // texts and maps of them
+			panic(err) // cannot happen with texts and maps of texts
 		}
 		fmt.Fprintf(w, "data: %s\n\n", event)
 		if err := http.NewResponseController(w).Flush(); err != nil {
@@ -82,12 +82,13 @@ func (m standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", answer.reason())
 }
 
-// deltas are the pieces of what is said. A call of a tool has an id, which no other call has.
+// deltas returns the pieces of the stream. id is the id of a tool call, and differs for each
+// request.
 func (s spoken) deltas(id string) (all []any) {
 	if s.tool != "" {
 		args, err := json.Marshal(s.args)
 		if err != nil {
-			panic(err) // as above
+			panic(err) // cannot happen, as above
 		}
 		return []any{map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": id, "type": "function",
 			"function": map[string]any{"name": s.tool, "arguments": string(args)}}}}}
@@ -114,7 +115,7 @@ var (
 	memorySaid  = regexp.MustCompile(`(?s)<memory_\w+ [^>]*>\n(.*?)\n</memory_`)
 )
 
-// answer makes up what to say.
+// answer decides what to say.
 func (a asked) answer() spoken {
 	line, tool, result := a.last()
 	if tool != "" && tool != "recap" {
@@ -141,7 +142,7 @@ func (a asked) answer() spoken {
 	return spoken{text: "I know nothing of you yet. Say: My tea is green."}
 }
 
-// last is what the user said last, and the tool that was called since, with its result.
+// last returns the last line of the user, and the tool that was called since, with its result.
 func (a asked) last() (line, tool, result string) {
 	for _, m := range a.Messages {
 		switch {
@@ -156,7 +157,7 @@ func (a asked) last() (line, tool, result string) {
 	return line, tool, result
 }
 
-// shows reports whether a system message has a text.
+// shows reports whether a system message contains a text.
 func (a asked) shows(text string) bool {
 	for _, m := range a.Messages {
 		if m.Role == "system" && strings.Contains(m.Content, text) {
@@ -166,7 +167,7 @@ func (a asked) shows(text string) bool {
 	return false
 }
 
-// known is what the memories say.
+// known returns the texts of the memories.
 func (a asked) known() string {
 	var all []string
 	for _, m := range a.Messages {
@@ -179,10 +180,10 @@ func (a asked) known() string {
 	return strings.Join(all, "\n")
 }
 
-// mostRecapped is how many letters of each line a recap has.
+// mostRecapped is how many characters of each line are in a recap.
 const mostRecapped = 40
 
-// recapped is a recap: the recap before, and how each line of the user's begins.
+// recapped makes a recap: the begin of each line of the user.
 func (a asked) recapped() string {
 	lines := []string{"We spoke of:"}
 	for _, m := range a.Messages {
@@ -194,7 +195,7 @@ func (a asked) recapped() string {
 	return strings.Join(lines, "\n")
 }
 
-// inside is a text without its envelope, the first and the last line.
+// inside returns a text without its envelope, which is its first and its last line.
 func inside(enveloped string) string {
 	_, text, _ := strings.Cut(enveloped, "\n")
 	if end := strings.LastIndexByte(text, '\n'); end >= 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk/storage/database"
 )
 
-// conversation is a session as a terminal sees it.
+// conversation is a session as the terminal sees it.
 type conversation struct {
 	host   *session.Host
 	db     *database.DB
@@ -26,7 +26,7 @@ type conversation struct {
 	screen *screen
 }
 
-// goOn settles what an earlier chat has left, in the order in which it was said.
+// goOn settles what an earlier chat has left over, in the order in which it was said.
 func (c *conversation) goOn(ctx context.Context) error {
 	state, err := c.host.State(ctx, c.id.Tenant, c.id.Session)
 	if err != nil {
@@ -50,11 +50,10 @@ func (c *conversation) goOn(ctx context.Context) error {
 	return nil
 }
 
-// read says the lines of a terminal. One that is given up does not keep the others from being
-// said.
+// read says the lines of a terminal. If a line is given up, the later ones are still said.
 func (c *conversation) read(ctx context.Context, t terminal) (err error) {
 	lines, failed := make(chan string), make(chan error, 1)
-	go func() { // it waits for a terminal, and ends with the process
+	go func() { // it blocks on the terminal, and ends with the process
 		defer close(lines)
 		scanner := bufio.NewScanner(t.in)
 		scanner.Buffer(nil, session.MaxPayload)
@@ -91,7 +90,7 @@ func (c *conversation) read(ctx context.Context, t terminal) (err error) {
 	}
 }
 
-// say delivers a line under an id: the same id is the same line, however often it comes.
+// say delivers a line under an id. A line with the same id counts once, however often it is said.
 func (c *conversation) say(ctx context.Context, id, text string) error {
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("%.60q is no UTF-8: it was not said", text)
@@ -105,7 +104,7 @@ func (c *conversation) say(ctx context.Context, id, text string) error {
 
 var errGivenUp = errors.New("was given up")
 
-// deliver has a delivery settled, and its answer on the screen.
+// deliver waits until a delivery is settled and its answer is on the screen.
 func (c *conversation) deliver(ctx context.Context, id string, line json.RawMessage) error {
 	outcome, err := c.host.Deliver(ctx, session.Delivery{Tenant: c.id.Tenant, Session: c.id.Session, ID: id, Kind: lineKind, Payload: line})
 	switch {
@@ -129,7 +128,7 @@ func (c *conversation) deliver(ctx context.Context, id string, line json.RawMess
 	return nil
 }
 
-// answersTo reads from the database what was said to a delivery.
+// answersTo reads the answers to a delivery from the database.
 func (c *conversation) answersTo(ctx context.Context, id string) (answers []string, err error) {
 	place := storage.Place{Partition: storage.Partition{Tenant: c.id.Tenant, Session: c.id.Session}, Collection: adk.Messages}
 	rows, err := c.db.Fetch(ctx, place, 0)
@@ -156,12 +155,12 @@ func (c *conversation) answersTo(ctx context.Context, id string) (answers []stri
 	return answers, nil
 }
 
-// screen shows what the agent says while it says it.
+// screen shows what the agent says while the agent says it.
 type screen struct {
 	out, err io.Writer
 
 	mu    sync.Mutex
-	shown map[string]bool // turns that were shown to their end
+	shown map[string]bool // turns that were shown completely
 }
 
 // listen shows one turn.
@@ -193,7 +192,7 @@ func (s *screen) hasShown(turn string) bool {
 	return s.shown[turn]
 }
 
-// write says something of the agent's, note something about it.
+// write shows what the agent says, and note shows remarks.
 func (s *screen) write(text string) { fmt.Fprint(s.out, text) }
 
 func (s *screen) note(format string, args ...any) { fmt.Fprintf(s.err, "("+format+")\n", args...) }

@@ -11,8 +11,8 @@ import (
 	"github.com/adkreplay/adkreplay/adk/session"
 )
 
-// agentTools are the tools of the agent. Two of them change nothing but the session's values,
-// which count when the turn does; the third changes the world.
+// agentTools makes the tools of the agent. Two of them change only values of the session, which are
+// kept only if the turn commits; the third changes the world.
 func agentTools(c calendar) ([]*adk.Tool, error) {
 	remember, err := adk.NewTypedTool(adk.ToolInit{
 		Name:        "remember",
@@ -38,7 +38,7 @@ func agentTools(c calendar) ([]*adk.Tool, error) {
 	return []*adk.Tool{remember, recapTool, book}, err
 }
 
-// rememberText is what the model is told of the tool remember.
+// rememberText is the description of the tool remember.
 const rememberText = "Keeps a note about the user for all turns to come, in the place of the one of the same topic. An empty text forgets it."
 
 type noteArgs struct {
@@ -88,15 +88,15 @@ type bookArgs struct {
 	When  string `json:"when" jsonschema:"the day and the time, as the user says them"`
 }
 
-// booking is what the calendar is asked. Two of one key are one appointment.
+// booking is a request to the calendar. Bookings with the same key are the same appointment.
 type booking struct {
 	Key   string `json:"key"`
 	Title string `json:"title"`
 	When  string `json:"when"`
 }
 
-// calendar is a service in the world, which gives the confirmation of a booking. What it is
-// asked may come again after a crash: it tells that by the key.
+// calendar is a service in the world that returns the confirmation of a booking. After a crash the
+// same request may come again, which the service recognises by its key.
 type calendar func(ctx context.Context, b booking) (string, error)
 
 // book is the tool book.
@@ -112,15 +112,16 @@ func (c calendar) book(ctx context.Context, dc *adk.DispatchContext, in bookArgs
 	return adk.Text("booked, confirmation " + confirmation), nil
 }
 
-// idempotencyKey is the same in every attempt at a delivery, and for no other call of the
-// tool: an attempt that was killed after it booked, and the next one, book once.
+// idempotencyKey returns a key that is the same in every attempt at a delivery, and differs for
+// every other call of the tool. So if an attempt books and is killed, the next attempt does not
+// book again.
 func idempotencyKey(seed session.Seed, in bookArgs) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", seed.Tenant, seed.Session, seed.Delivery, in.Title, in.When))
 	return hex.EncodeToString(sum[:])
 }
 
-// messageID is the id of the message that a delivery becomes: the sender's own id may be any
-// text, and that of a message stands in the prompt.
+// messageID makes the id of a message from the id of a delivery. It hashes the id, because the
+// sender's id may be any text and the id of a message appears in the prompt.
 func messageID(delivery string) string {
 	sum := sha256.Sum256([]byte(delivery))
 	return "user-" + hex.EncodeToString(sum[:8])

@@ -9,12 +9,12 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file says which answers may stand.
+// This file decides which answers may stand.
 
-// refusal is what is said where the documentation says nothing.
+// refusal is the answer if the documentation says nothing.
 const refusal = "The documentation does not answer this."
 
-// rule is one that an answer has to keep, and what the model is told where it does not.
+// rule is a rule for answers, with the correction that the model gets if it breaks the rule.
 type rule struct {
 	keeps   func(answer string, pages map[string]bool) bool
 	correct string
@@ -27,7 +27,7 @@ var (
 	gesture = regexp.MustCompile(`(?i)\b(see|check|read|consult) the (docs|documentation|guide)\b`)
 )
 
-// rules are in the order in which the model is told of them.
+// rules are in the order in which the model gets the corrections.
 var rules = []rule{
 	{citesWhatItSaw, "Link to a page that you were shown, and to no other page."},
 	{func(answer string, _ map[string]bool) bool {
@@ -38,8 +38,8 @@ var rules = []rule{
 	}, "Where you point to the documentation, link to the page."},
 }
 
-// citesWhatItSaw reports whether an answer links to a page that was shown, and to no other
-// page of the documentation.
+// citesWhatItSaw reports whether an answer links to a page that was shown, and to no other page of
+// the documentation.
 func citesWhatItSaw(answer string, pages map[string]bool) bool {
 	cites := false
 	for _, found := range link.FindAllStringSubmatch(answer, -1) {
@@ -52,17 +52,17 @@ func citesWhatItSaw(answer string, pages map[string]bool) bool {
 	return cites
 }
 
-// pageOf is the page of a link, and reports whether it is one of the documentation.
+// pageOf returns the page of a link, and reports whether it is in the documentation.
 func pageOf(target string) (page string, isInternal bool) {
 	page, _, _ = strings.Cut(target, "#")
 	return page, strings.HasPrefix(page, "/")
 }
 
-// gate looks at the answer. One that may not stand leaves the dispatch, and the model is told
-// what to mend; after the last try what is wrong is cut out of it.
+// gate checks the answer. It removes a bad answer from the dispatch and gives the model
+// corrections. After the last try, it cuts what is bad out of the answer.
 func (a *Agent) gate(ctx context.Context, dc *adk.DispatchContext, next adk.Next) error {
 	all := dc.Messages().All()
-	if len(all) == 0 || all[len(all)-1].Role() != adk.RoleAssistant { // it wrote none: there is nothing to look at
+	if len(all) == 0 || all[len(all)-1].Role() != adk.RoleAssistant { // there is no answer to check
 		next(ctx)
 		return nil
 	}
@@ -93,7 +93,7 @@ func (a *Agent) gate(ctx context.Context, dc *adk.DispatchContext, next adk.Next
 	return nil
 }
 
-// settle has a text stand as the answer, and ends the dispatch.
+// settle makes a text the answer, and ends the dispatch.
 func (a *Agent) settle(ctx context.Context, dc *adk.DispatchContext, answer *adk.Message, text string, next adk.Next) error {
 	if text != answer.Content().String() {
 		init := answer.Init()
@@ -110,7 +110,7 @@ func (a *Agent) settle(ctx context.Context, dc *adk.DispatchContext, answer *adk
 	return dc.Ack()
 }
 
-// brokenIn are the rules that an answer does not keep, as the model is told of them.
+// brokenIn returns the corrections for the rules that an answer breaks.
 func brokenIn(answer string, pages map[string]bool) (broken []string) {
 	for _, r := range rules {
 		if !r.keeps(answer, pages) {
@@ -120,7 +120,7 @@ func brokenIn(answer string, pages map[string]bool) (broken []string) {
 	return broken
 }
 
-// pagesShown are the pages of which the model was shown something.
+// pagesShown returns the pages of which the model was shown a chunk.
 func pagesShown(dc *adk.DispatchContext) map[string]bool {
 	pages := map[string]bool{}
 	for _, r := range dc.Retrievables().All() {
@@ -130,7 +130,7 @@ func pagesShown(dc *adk.DispatchContext) map[string]bool {
 	return pages
 }
 
-// cleaned is an answer without what it may not have: links that it made up are their text.
+// cleaned returns an answer without code, and with the text only of links that must not be there.
 func cleaned(answer string, pages map[string]bool) string {
 	answer = link.ReplaceAllStringFunc(answer, func(found string) string {
 		parts := link.FindStringSubmatch(found)
@@ -146,7 +146,7 @@ func cleaned(answer string, pages map[string]bool) string {
 	return answer
 }
 
-// refused is the refusal, with the pages that come the closest.
+// refused returns the refusal, with the closest pages.
 func refused(closest []any) string {
 	text := refusal
 	if len(closest) > 0 {

@@ -1,6 +1,6 @@
-// Package grounded is an agent that answers questions about a documentation from what that
-// says, or says that it does not. It has no tools: which pages are read, whether they say
-// enough, and whether an answer may stand is decided in code, where a replay sees it.
+// Package grounded is an agent that answers questions about a documentation from the documentation,
+// or says that it has no answer. It has no tools: code decides which pages are read, whether they
+// suffice and whether an answer may stand, and a replay sees these decisions.
 //
 // A turn goes through these middlewares:
 //
@@ -8,9 +8,9 @@
 //  2. retrieve finds what the documentation says (retrieve.go);
 //  3. recall and instructions load what else is known;
 //  4. shed drops what does not fit into the model's window, the least important first;
-//  5. citation-gate looks at each answer of the model, and has it write another where that
-//     one may not stand (gate.go);
-//  6. learn keeps what the turn has taught, and persist the question and the answer.
+//  5. citation-gate checks each answer of the model, and asks for another one if it may not
+//     stand (gate.go);
+//  6. learn remembers what the turn has taught, and persist writes the question and the answer.
 package grounded
 
 import (
@@ -20,46 +20,46 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Agent is what the agent needs of the world, and the bounds within which it works.
+// Agent holds what the agent needs from the world, and its limits.
 type Agent struct {
 	World
-	// Model writes the answers: it stores each as a message of the assistant.
+	// Model writes the answers. It stores each as a message of the assistant.
 	Model adk.Executor
-	// Storage gives what is known. No message is written to it: the answer that stands is
-	// written at the end of the turn, by World.Write.
+	// Storage returns what is known. No message is written to it: World.Write writes the final
+	// answer at the end of the turn.
 	Storage adk.Storage
-	// Floor is how well the best chunk has to fit the question, within [0,1]: below it the
-	// documentation does not say.
+	// Floor is how well the best chunk must fit the question, within [0,1]. Below it, the
+	// documentation has no answer.
 	Floor float64
-	// Room is how many tokens of chunks are shown, and Window how many the model takes, of
-	// which Reserve are for its answer.
+	// Room is how many tokens of chunks are shown. Window is how many tokens the model accepts,
+	// including Reserve tokens for its answer.
 	Room, Window, Reserve int
 	// Tries is how many answers the model may write.
 	Tries int
 }
 
-// World is who is asked. Each is asked through adk.Ask, so a replay asks nobody.
+// World holds the services that are asked. Each is called through adk.Ask, so a replay calls none.
 type World struct {
-	// Rewrite says a question in the words of the documentation, and Suppose an answer as
-	// the documentation might give it: both are searched for.
+	// Rewrite puts a question into the words of the documentation, and Suppose makes an answer like
+	// one in the documentation. Both results are searched for.
 	Rewrite, Suppose func(ctx context.Context, question string) (string, error)
-	// Search gives the chunks of a lane, the best first.
+	// Search returns the chunks of a lane, the best first.
 	Search func(ctx context.Context, in Lookup) ([]Chunk, error)
-	// Rank says of texts how well each fits a query, within [0,1].
+	// Rank returns how well each text fits a query, within [0,1].
 	Rank func(ctx context.Context, in Ranking) ([]float64, error)
-	// Learn gives what is worth remembering of an exchange.
+	// Learn returns what is worth remembering of an exchange.
 	Learn func(ctx context.Context, in []Entry) ([]string, error)
-	// Write keeps what was said.
+	// Write stores what was said.
 	Write func(ctx context.Context, in []Entry) (int, error)
 }
 
-// Lookup is one search: in which lane, and for what.
+// Lookup is one search: its lane and its query.
 type Lookup struct{ Lane, Query string }
 
 // Chunk is a piece of a page.
 type Chunk struct{ ID, Page, Anchor, Text string }
 
-// Ranking is a query, and the texts that are held against it.
+// Ranking is a query, and the texts to compare with it.
 type Ranking struct {
 	Query string
 	Texts []string
@@ -68,7 +68,7 @@ type Ranking struct {
 // Entry is a message as the database keeps it.
 type Entry struct{ ID, Role, Text string }
 
-// Config is the agent.
+// Config makes the config of the agent.
 func (a *Agent) Config() adk.Config {
 	storage := a.Storage
 	storage.Messages = unwritten{storage.Messages}
@@ -82,7 +82,7 @@ func (a *Agent) Config() adk.Config {
 	}
 }
 
-// Turn is a turn that asks a question.
+// Turn makes the raw turn that asks a question.
 func Turn(question string) adk.RawTurn {
 	return adk.RawTurn{SystemPrompt: "Answer from the pages that you are shown, and link to them.", Stash: map[string]any{"question": question}}
 }
@@ -91,19 +91,19 @@ func newMessage(id string, role adk.Role, text string, at time.Time) (*adk.Messa
 	return adk.NewMessage(adk.MessageInit{ID: id, Role: role, Content: text, CreatedAt: at, UpdatedAt: at})
 }
 
-// unwritten is messages that are read, and not written: an answer that may not stand is
-// nobody's to keep.
+// unwritten is a collection of messages that can be read but ignores writes, because an answer that
+// may not stand must not be stored.
 type unwritten struct {
 	adk.Collection[*adk.Message]
 }
 
-// Store keeps nothing.
+// Store does nothing.
 func (unwritten) Store(context.Context, adk.Scope, *adk.Message) error { return nil }
 
-// Mutate keeps nothing.
+// Mutate does nothing.
 func (unwritten) Mutate(context.Context, adk.Scope, *adk.Message) error { return nil }
 
-// Delete has nothing to delete.
+// Delete does nothing.
 func (unwritten) Delete(context.Context, adk.Scope, string) error { return nil }
 
 // questionID is the id of the question of a turn.
@@ -129,7 +129,7 @@ func history(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// recall adds what is remembered.
+// recall loads the memories.
 func recall(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	memories, err := tc.Memories().Fetch(ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func recall(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	return nil
 }
 
-// instructions adds what always holds.
+// instructions loads the standing instructions.
 func instructions(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	all, err := tc.Instructions().Fetch(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ func instructions(ctx context.Context, tc *adk.TurnContext, next adk.Next) error
 	return nil
 }
 
-// learn remembers what the turn has taught.
+// learn asks what the turn has taught, and stores it.
 func (a *Agent) learn(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	learnt, err := adk.Ask(ctx, "learner", exchange(tc), a.Learn, adk.AskOptions{Effect: adk.EffectReads})
 	if err != nil {
@@ -179,7 +179,7 @@ func (a *Agent) learn(ctx context.Context, tc *adk.TurnContext, next adk.Next) e
 	return nil
 }
 
-// persist keeps the question, as it was asked, and the answer that stands.
+// persist writes the question, as it was asked, and the final answer.
 func (a *Agent) persist(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	if _, err := adk.Ask(ctx, "database", exchange(tc), a.Write, adk.AskOptions{Effect: adk.EffectWrites}); err != nil {
 		return err
@@ -188,8 +188,8 @@ func (a *Agent) persist(ctx context.Context, tc *adk.TurnContext, next adk.Next)
 	return nil
 }
 
-// exchange is the question of a turn and what follows it. What the gate has the model read in
-// the place of the question stays in the dispatch.
+// exchange returns the question of a turn and what follows it. The corrected question that the gate
+// gives the model exists only in the dispatch, so it is not here.
 func exchange(tc *adk.TurnContext) (all []Entry) {
 	for _, m := range tc.Messages().All() {
 		if len(all) > 0 || m.ID() == questionID {

@@ -8,16 +8,16 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file finds what the documentation says of a question, and what of it is shown.
+// This file finds what the documentation says about a question, and decides what of it to show.
 
-// candidate is a chunk with how well it fits, as far as that is known.
+// candidate is a chunk and how well it fits, as far as that is known.
 type candidate struct {
 	Chunk
 	score float64
 }
 
-// retrieve finds the chunks that are shown. Where the best of them fits too badly it shows
-// one that says so, and leaves the pages that come the closest for the refusal.
+// retrieve finds the chunks to show. If even the best fits too badly, it shows a chunk that says
+// so, and puts the closest pages into the stash for the refusal.
 func (a *Agent) retrieve(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	question, _ := tc.Stash().Get("question", "").(string)
 	rewrite, err := orNothing(ctx, "rewriter", question, a.Rewrite)
@@ -57,8 +57,8 @@ func (a *Agent) retrieve(ctx context.Context, tc *adk.TurnContext, next adk.Next
 	return nil
 }
 
-// orNothing asks for another form of a question. Where there is none, nothing is searched
-// for in its lane. The error is that of a turn that has ended.
+// orNothing asks for another form of a question. If that fails it returns nothing, and its lane is
+// not searched. It returns an error only if the turn has ended.
 func orNothing(ctx context.Context, of, question string, ask func(context.Context, string) (string, error)) (string, error) {
 	text, err := adk.Ask(ctx, of, question, ask, adk.AskOptions{Effect: adk.EffectReads})
 	switch {
@@ -70,12 +70,12 @@ func orNothing(ctx context.Context, of, question string, ask func(context.Contex
 	return text, nil
 }
 
-// smoothing is that of reciprocal rank fusion: how little the first rank means more than the
-// second.
+// smoothing is the constant of reciprocal rank fusion: the larger it is, the less the first rank
+// counts more than the second.
 const smoothing = 60
 
-// fused are the chunks that any lane finds: those that several find first, and of these the
-// ones on pages of which much was found.
+// fused returns the chunks that any lane finds. First come those that several lanes find, and
+// chunks on pages of which much was found are preferred.
 func (a *Agent) fused(ctx context.Context, lanes []Lookup) ([]candidate, error) {
 	var found []candidate
 	mass := map[string]float64{}
@@ -112,9 +112,9 @@ func bestFirst(found []candidate) {
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
 }
 
-// rerank scores chunks by how well they fit the question, or the rewrite if they fit that
-// better. It reports whether it could: otherwise they stay as they are. The error is that of a
-// turn that has ended.
+// rerank scores chunks by how well they fit the question or the rewrite, whichever is better. If it
+// reports false, no ranking was possible and the scores are unchanged. It returns an error only if
+// the turn has ended.
 func (a *Agent) rerank(ctx context.Context, found []candidate, queries ...string) (isRanked bool, err error) {
 	texts := make([]string, len(found))
 	for i, c := range found {
@@ -146,7 +146,7 @@ func (a *Agent) rerank(ctx context.Context, found []candidate, queries ...string
 	return isRanked, nil
 }
 
-// packed are the chunks that there is room for, in their order: one at least.
+// packed returns the first chunks for which there is room, but at least one.
 func (a *Agent) packed(found []candidate) []candidate {
 	left := a.Room
 	for i, c := range found {
@@ -159,7 +159,7 @@ func (a *Agent) packed(found []candidate) []candidate {
 
 func tokens(text string) int { return adk.EstimateTokens(text, adk.EncodingCL100kBase) }
 
-// pagesOf are the pages of chunks, each once.
+// pagesOf returns the pages of chunks, without duplicates.
 func pagesOf(found []candidate) []any {
 	pages := []any{}
 	for _, c := range found {
@@ -170,21 +170,21 @@ func pagesOf(found []candidate) []any {
 	return pages
 }
 
-// report is what shed says of a turn that did not fit.
+// report is what shed logs about a turn that did not fit.
 type report struct {
-	tokens, room                     int  // that the model is shown in the end, and that it takes
-	retrievables, memories, messages int  // that were dropped
-	refused                          bool // it does not fit all the same
+	tokens, room                     int  // tokens shown to the model in the end, and tokens allowed
+	retrievables, memories, messages int  // how many were dropped
+	refused                          bool // it still does not fit
 }
 
-// ReportKind is of the log of what did not fit. Its payload has tokens and room, how many
-// retrievables, memories and messages were dropped, and whether the turn is refused.
+// ReportKind is the kind of the log about what did not fit. Its payload has tokens and room, how
+// many retrievables, memories and messages were dropped, and whether the turn is refused.
 const ReportKind = "window-report"
 
-// shed drops what does not fit: the chunk that fits the question the least, then the last
-// memory, then the oldest message, but not the question. What had to go is reported. Where the
-// rest is too long all the same the report says refused, and the turn goes on: it is the model's
-// executor that refuses, before anything goes out, as adk/chat does with its Limits.
+// shed drops what does not fit: the chunk that fits the question least, then the last memory, then
+// the oldest message, but never the question. It logs what was dropped. If the rest is still too
+// long, the log says refused and the turn goes on: the model's executor refuses it before anything
+// is sent, as adk/chat does with its Limits.
 func (a *Agent) shed(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 	r := report{tokens: shown(tc), room: a.Window - a.Reserve}
 	fits := r.tokens <= r.room
@@ -200,7 +200,8 @@ func (a *Agent) shed(ctx context.Context, tc *adk.TurnContext, next adk.Next) er
 	return nil
 }
 
-// drop drops the least important record, and refuses where only what is needed is left.
+// drop drops the least important record, or marks the turn as refused if only what is needed is
+// left.
 func (r *report) drop(tc *adk.TurnContext) (err error) {
 	retrieved, memories, messages := tc.Retrievables().All(), tc.Memories().All(), tc.Messages().All()
 	switch {
@@ -228,7 +229,7 @@ func (r *report) log(tc *adk.TurnContext) {
 		"retrievables": r.retrievables, "memories": r.memories, "messages": r.messages, "refused": r.refused})
 }
 
-// shown is how many tokens the model is shown.
+// shown returns how many tokens the model is shown.
 func shown(tc *adk.TurnContext) int {
 	sum := tokens(tc.SystemPrompt().String())
 	for _, m := range tc.Messages().All() {

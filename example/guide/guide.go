@@ -1,8 +1,8 @@
-// Package guide is an agent whose tools are those of an MCP server. It has none of its
-// own: each turn asks the server what it offers and gives that to the model.
+// Package guide is an agent that uses the tools of an MCP server. It has no tools of its own: each
+// turn asks the server for its tools and offers them to the model.
 //
-// What the server is asked, and what it answers, is part of every trace, by whatever
-// transport it is reached: a replay needs no server.
+// All requests to the server and their answers are recorded in every trace, whatever transport is
+// used: a replay needs no server.
 package guide
 
 import (
@@ -17,8 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Server is an MCP server as the agent sees it. A session of the official SDK that asks
-// one is Session's.
+// Server is an MCP server as the agent sees it. A *mcp.ClientSession of the official SDK is one.
 type Server interface {
 	ListTools(context.Context, *mcp.ListToolsParams) (*mcp.ListToolsResult, error)
 	CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error)
@@ -27,7 +26,8 @@ type Server interface {
 // Executor runs the model. It finds the server's tools in the dispatch.
 type Executor func(ctx context.Context, dc *adk.DispatchContext, h *adk.Helpers) error
 
-// Config is the agent: what it may do is what the server offers when the turn begins.
+// Config makes the config of the agent. It has the tools that the server offers when the turn
+// begins.
 func Config(server Server, think Executor, storage adk.Storage) adk.Config {
 	return adk.Config{
 		TurnInput: []adk.TurnMiddleware{{Name: "mcp", Run: offer(server)}},
@@ -36,10 +36,10 @@ func Config(server Server, think Executor, storage adk.Storage) adk.Config {
 	}
 }
 
-// name is who is asked, in traces.
+// name is the name of the server in traces.
 const name = "mcp guide"
 
-// offer gives the turn the tools of the server.
+// offer makes a middleware that registers the tools of the server in the turn.
 func offer(server Server) func(context.Context, *adk.TurnContext, adk.Next) error {
 	return func(ctx context.Context, tc *adk.TurnContext, next adk.Next) error {
 		for cursor := ""; ; {
@@ -65,8 +65,8 @@ func offer(server Server) func(context.Context, *adk.TurnContext, adk.Next) erro
 	}
 }
 
-// toolOf is a tool of the server as one of the agent. Its effect is what the server says
-// of it, if it says so.
+// toolOf makes a tool of the agent from a tool of the server. Its effect is what the server's
+// annotations say, if there are any.
 func toolOf(server Server, offered *mcp.Tool) (*adk.Tool, error) {
 	schema, err := json.Marshal(offered.InputSchema)
 	if err != nil {
@@ -95,7 +95,8 @@ func toolOf(server Server, offered *mcp.Tool) (*adk.Tool, error) {
 	})
 }
 
-// resultOf is what a tool said, as one text. What the server calls an error is one.
+// resultOf joins the texts of a tool's result. If the server marks the result as an error, it is
+// returned as one.
 func resultOf(said *mcp.CallToolResult) (adk.ToolResult, error) {
 	var lines []string
 	for _, content := range said.Content {

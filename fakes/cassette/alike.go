@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// inBrackets are reasons in brackets, or nothing.
+// inBrackets returns the reasons in brackets, or nothing if there are none.
 func inBrackets(reasons []string) string {
 	if len(reasons) == 0 {
 		return ""
@@ -22,17 +22,18 @@ const (
 	noForm    = "it is in none of the forms that are read: go-vcr, VCR.py, VCR, httprr, HAR, and the JSON of fakes.ReadConversation"
 )
 
-// mitmproxyFlow is how a file of mitmproxy begins: the length of a first list, and of its first name.
+// mitmproxyFlow matches the begin of a mitmproxy file: the length of the first list and of its
+// first name.
 var mitmproxyFlow = regexp.MustCompile(`^\d+:\d+:[a-z]`)
 
-// ofAForm is what one of the forms that are read has in it, and no other text is likely to.
+// ofAForm matches words that occur in each of the forms that Read knows, and hardly in other texts.
 var ofAForm = regexp.MustCompile(`interactions|"log"|^httprr`)
 
-// onTheWire is how a request or a response begins, and how curl marks them.
+// onTheWire matches the begin of a request or a response in plain HTTP, and curl's marks for it.
 var onTheWire = regexp.MustCompile(`(?m)\A(?:###.*\s+)?(?:HTTP/[\d.]+ \d|[A-Z]+ \S+ HTTP/|[A-Z]+ https?://)|^[<>] (?:HTTP/[\d.]+ \d|[A-Z]+ \S+ HTTP/)|^[<=]= ?(?:Info|Recv header)`)
 
-// lookAlike says what a file looks like that could not be read, and what can be done; it is
-// empty where the error of whoever tried to read it says more.
+// lookAlike says what a file that could not be read looks like, and what the user can do. It
+// returns an empty text if the error of the reader says more.
 func lookAlike(data []byte) string {
 	var first struct {
 		Scope, Response, Mappings, Resources, Item json.RawMessage

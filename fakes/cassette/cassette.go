@@ -20,16 +20,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
-// Recording is what was read.
+// Recording is a conversation that was read from a file.
 type Recording struct {
 	fakes.Conversation
-	// Form is the form it was in: go-vcr, VCR.py, VCR, httprr, HAR, batch, trace or conversation.
+	// Form is the form of the file: go-vcr, VCR.py, VCR, httprr, HAR, batch, trace or conversation.
 	Form string
-	// Secrets are how many headers, and parameters of URLs, were left out.
+	// Secrets counts the headers and URL parameters that were left out.
 	Secrets int
-	// Left says what was left out, each with its place and why: of a HAR what is no exchange,
-	// as a browser archives all of a page, and of a trace what a client did not read of an
-	// answer.
+	// Left lists what was left out, each with its place and the reason: from a HAR the entries that
+	// are not exchanges, since a browser archives everything that a page does, and from a trace the
+	// rest of an answer that its client did not read.
 	Left []string
 }
 
@@ -43,10 +43,10 @@ func Open(path string) (*Recording, error) {
 	return Read(path, f)
 }
 
-// Read reads a recording. name stands in errors and is the source of the conversation, unless
-// the recording says its own. A recording holds at least one interaction, and at most
-// MostBytes; what of it cannot be read is refused as a whole, but for what of a HAR is no
-// exchange (Recording.Left).
+// Read reads a recording. name is used in errors, and is the source of the conversation unless the
+// recording names its own. A recording must hold at least one interaction and at most MostBytes. If
+// any part of it cannot be read, Read returns an error, except for entries of a HAR that are not
+// exchanges (Recording.Left).
 func Read(name string, r io.Reader) (*Recording, error) {
 	data, err := readAll(r)
 	if err == nil && bytes.HasPrefix(data, []byte("\x1f\x8b")) {
@@ -78,7 +78,7 @@ func Read(name string, r io.Reader) (*Recording, error) {
 	return rec, nil
 }
 
-// MostBytes is how long a recording may be, when it is unpacked.
+// MostBytes is the maximal length of a recording, after it is unpacked.
 const MostBytes = 256 << 20
 
 func readAll(r io.Reader) ([]byte, error) {
@@ -97,8 +97,7 @@ func uncompressed(data []byte) ([]byte, error) {
 	return readAll(unzip)
 }
 
-// add adds an interaction. Of the headers it keeps those that are no secrets, and of the
-// bodies what they were before the wire.
+// add adds an interaction. It leaves out secret headers and parameters, and unpacks the bodies.
 func (rec *Recording) add(request fakes.ProviderRequest, response fakes.Reply) error {
 	at := len(rec.Interactions) + len(rec.Left) + 1
 	if request.Method == "" || request.URL == "" {
@@ -129,7 +128,8 @@ func (rec *Recording) add(request fakes.ProviderRequest, response fakes.Reply) e
 	return nil
 }
 
-// kept are the headers that say something of the conversation, and no secret.
+// kept returns the headers without secrets, and without those that only describe the body's form on
+// the wire.
 func (rec *Recording) kept(headers http.Header) http.Header {
 	kept := http.Header{}
 	for name, values := range headers {
@@ -137,7 +137,7 @@ func (rec *Recording) kept(headers http.Header) http.Header {
 		case httpform.IsSecretHeader(name):
 			rec.Secrets++
 		case name == "Content-Length", name == "Content-Encoding", name == "Transfer-Encoding":
-			// of the wire, which the body has left
+			// of the wire, which the body has lef // describe the body on the wire, not the unpacked body
 		default:
 			kept[name] = values
 		}
@@ -145,7 +145,7 @@ func (rec *Recording) kept(headers http.Header) http.Header {
 	return kept
 }
 
-// keptURL is a URL without the parameters that are secrets.
+// keptURL returns a URL without the parameters that hold secrets.
 func (rec *Recording) keptURL(text string) string {
 	path, query, found := strings.Cut(text, "?")
 	if !found {
@@ -165,8 +165,8 @@ func (rec *Recording) keptURL(text string) string {
 	return path + "?" + strings.Join(params, "&")
 }
 
-// unpacked is a body before it was compressed. A recorder that unpacked it itself may
-// have left the header.
+// unpacked returns a body as it was before it was compressed. A recorder that unpacked the body
+// itself may have kept the header Content-Encoding, so unpacked also looks at the body.
 func unpacked(body string, headers http.Header) (string, error) {
 	var unpack func(io.Reader) (io.ReadCloser, error)
 	switch kind := strings.ToLower(http.Header(canonical(headers)).Get("Content-Encoding")); {
@@ -200,8 +200,8 @@ func canonical(headers http.Header) http.Header {
 // httprrHead is the first line of an httprr recording.
 const httprrHead = "httprr trace v1\n"
 
-// readHTTPRR reads pairs of a request and a response, each as it went over the wire, behind
-// a line that says how long they are.
+// readHTTPRR reads pairs of a request and a response as they went over the wire, each pair after a
+// line that gives their lengths.
 func (rec *Recording) readHTTPRR(data []byte) error {
 	rec.Form = "httprr"
 	data = data[len(httprrHead):]
@@ -221,7 +221,7 @@ func (rec *Recording) readHTTPRR(data []byte) error {
 	return nil
 }
 
-// addWire adds what went over the wire.
+// addWire adds a request and a response as they went over the wire.
 func (rec *Recording) addWire(asked, answered []byte) error {
 	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(asked)))
 	if err != nil {
@@ -248,7 +248,7 @@ func (rec *Recording) addWire(asked, answered []byte) error {
 		fakes.Reply{Status: resp.StatusCode, Headers: resp.Header, Body: string(came)})
 }
 
-// readJSON reads HAR, or a conversation of our own.
+// readJSON reads a HAR, a JSON recording of VCR or VCR.py, or a conversation.
 func (rec *Recording) readJSON(data []byte) error {
 	var form struct {
 		Log          *har
@@ -263,7 +263,7 @@ func (rec *Recording) readJSON(data []byte) error {
 		return rec.readHAR(form.Log)
 	}
 	if len(form.OfVCR) > 0 || len(form.Interactions) > 0 && form.Interactions[0].Request.URI != "" {
-		return rec.readYAML(data) // these write JSON too, which YAML is
+		return rec.readYAML(data) // VCR and VCR.py can write JSON too, which is also YAML
 	}
 	rec.Form = "conversation"
 	read, err := fakes.ReadConversation(bytes.NewReader(data))

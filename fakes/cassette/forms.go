@@ -21,11 +21,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/jsonfault"
 )
 
-// tape is a recording in YAML: go-vcr's, and those of VCR.py and VCR, whose bodies, status
-// and URL are told otherwise.
+// tape is a recording in YAML: that of go-vcr, or that of VCR.py or VCR, which write bodies, status
+// and URL differently.
 type tape struct {
 	Interactions []taped
-	OfVCR        []taped `yaml:"http_interactions"` // betamax has them so too
+	OfVCR        []taped `yaml:"http_interactions"` // betamax uses it too
 }
 
 type taped struct {
@@ -44,10 +44,10 @@ type taped struct {
 	}
 }
 
-// headers are lists of values, or single ones.
+// headers have a list of values or a single value for each name.
 type headers http.Header
 
-// UnmarshalYAML reads either.
+// UnmarshalYAML reads either form.
 func (h *headers) UnmarshalYAML(node *yaml.Node) error {
 	var all map[string]yaml.Node
 	if err := node.Decode(&all); err != nil {
@@ -72,10 +72,10 @@ func (h *headers) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// body is a text, bytes, nothing, or an object with one of these as its string.
+// body is a text, bytes, nothing, or an object whose member string is one of these.
 type body string
 
-// UnmarshalYAML reads all of them.
+// UnmarshalYAML reads any of these forms.
 func (b *body) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.MappingNode {
 		var wrapped struct {
@@ -96,11 +96,11 @@ func (b *body) UnmarshalYAML(node *yaml.Node) error {
 	if node.Tag == "!!null" {
 		return nil
 	}
-	if node.Tag == "!binary" { // Ruby's
+	if node.Tag == "!binary" { // as Ruby writes it
 		node.Tag = "!!binary"
 	}
 	var text string
-	err := node.Decode(&text) // of !!binary it is the bytes
+	err := node.Decode(&text) // for !!binary this gives the bytes
 	*b = body(text)
 	return err
 }
@@ -141,7 +141,7 @@ func (rec *Recording) readYAML(data []byte) error {
 
 // har is the log of an HTTP archive.
 type har struct {
-	Entries []json.RawMessage // harEntry
+	Entries []json.RawMessage // each a harEntry
 }
 
 type harEntry struct {
@@ -155,7 +155,7 @@ type harEntry struct {
 		Status  int         `json:"status"`
 		Headers []harHeader `json:"headers"`
 		Content harBody     `json:"content"`
-		Error   string      `json:"_error"`       // Chromium's, of what had no answer, or no end
+		Error   string      `json:"_error"`       // Chromium's, for a request without an answer or whose answer broke off
 		Failure string      `json:"_failureText"` // Playwright's
 	} `json:"response"`
 	Messages []json.RawMessage `json:"_webSocketMessages"`
@@ -167,14 +167,14 @@ type harBody struct {
 	Encoding string     `json:"encoding"`
 	Params   []harParam `json:"params"`
 	Size     float64    `json:"size"`
-	Comment  string     `json:"comment"` // Firefox's, of what it has left out
-	File     string     `json:"_file"`   // Playwright's: where the text is
+	Comment  string     `json:"comment"` // Firefox's, where it has left out the body
+	File     string     `json:"_file"`   // Playwright's: the file that holds the text
 }
 
 // harParam is a field of a form.
 type harParam struct{ Name, Value, FileName, ContentType string }
 
-// bytes are those of a body. A form may be there as its fields alone.
+// bytes returns the bytes of a body. Of a form, the archive may hold only the fields.
 func (b *harBody) bytes() (string, error) {
 	switch kind, with, _ := mime.ParseMediaType(b.MimeType); {
 	case b.Encoding == "base64":
@@ -212,7 +212,7 @@ func multipartOf(params []harParam, boundary string) (string, error) {
 	return text.String(), err
 }
 
-// left says why it is no exchange that could be served, or nothing.
+// left says why the entry is not an exchange that could be served, or returns nothing.
 func (e *harEntry) left() string {
 	why := cmp.Or(e.Response.Error, e.Response.Failure)
 	because := ""
@@ -224,7 +224,7 @@ func (e *harEntry) left() string {
 		return fmt.Sprintf("a WebSocket (%d messages)", len(e.Messages))
 	case e.Response.Status == http.StatusSwitchingProtocols:
 		return "it goes on in another protocol"
-	case e.Response.Status == 0, e.Response.Status == -1: // Playwright's
+	case e.Response.Status == 0, e.Response.Status == -1: // -1 is Playwright's
 		return "no answer came" + because
 	case why != "":
 		return "its answer was broken off" + because
@@ -236,13 +236,13 @@ func (e *harEntry) left() string {
 		return "its answer's body is not there: " + body.Comment
 	case body.Text == "" && body.Size > 0 && e.Request.Method != http.MethodHead:
 		return fmt.Sprintf("of its answer's body only the length is there (%.0f bytes)", body.Size)
-	case body.Size > float64(2*len(body.Text)+1<<10): // it may be that of what was compressed
+	case body.Size > float64(2*len(body.Text)+1<<10): // the size may be that of the compressed body
 		return fmt.Sprintf("of its answer's body only %d of %.0f bytes are there", len(body.Text), body.Size)
 	}
 	return ""
 }
 
-// isLeftOut reports whether there is a word about the body in its place.
+// isLeftOut reports whether the archive has a comment instead of the body.
 func (b *harBody) isLeftOut() bool { return b.Text == "" && len(b.Params) == 0 && b.Comment != "" }
 
 type harHeader struct{ Name, Value string }
@@ -273,7 +273,7 @@ func (rec *Recording) readHAR(log *har) error {
 			inUTF8(answered)
 		}
 		if kind := answered.Get("Content-Encoding"); entry.Response.Content.Encoding != "base64" || kind != "gzip" && kind != "deflate" {
-			answered.Del("Content-Encoding") // browsers archive what they have unpacked
+			answered.Del("Content-Encoding") // browsers archive bodies that they have unpacked
 		}
 		if err := rec.add(
 			fakes.ProviderRequest{Method: entry.Request.Method, URL: entry.Request.URL, Headers: harHeaders(entry.Request.Headers), Body: sent},
@@ -284,8 +284,8 @@ func (rec *Recording) readHAR(log *har) error {
 	return nil
 }
 
-// inUTF8 has an answer say that its text is UTF-8, if it says anything: an archive holds what
-// a browser has read of it.
+// inUTF8 sets the charset of an answer to UTF-8, if it names one: an archive holds the text after
+// the browser has decoded it.
 func inUTF8(answered http.Header) {
 	kind, with, err := mime.ParseMediaType(answered.Get("Content-Type"))
 	if err == nil && with["charset"] != "" && !strings.EqualFold(with["charset"], "utf-8") {
@@ -297,14 +297,14 @@ func inUTF8(answered http.Header) {
 func harHeaders(all []harHeader) http.Header {
 	header := http.Header{}
 	for _, one := range all {
-		if one.Name != "" && one.Name[0] != ':' { // those with a colon are HTTP/2's own
+		if one.Name != "" && one.Name[0] != ':' { // names with a colon are pseudo-headers of HTTP/2
 			header.Add(one.Name, one.Value)
 		}
 	}
 	return header
 }
 
-// batchLine is a line of either file of a batch.
+// batchLine is a line of either file of a batch: a request or an answer.
 type batchLine struct {
 	CustomID string          `json:"custom_id"`
 	Method   string          `json:"method"`
@@ -316,9 +316,9 @@ type batchLine struct {
 	} `json:"response"`
 }
 
-// ReadBatch reads a batch of OpenAI's: the file of its requests and that of its answers, each
-// a JSON a line, which custom_id brings together, in the order of the requests. An id that
-// comes twice, or on one side only, is an error with its line.
+// ReadBatch reads an OpenAI batch: the file of its requests and the file of its answers, both with
+// one JSON object a line. It joins them by custom_id, in the order of the requests. An id that
+// occurs twice in a file, or only in one of the files, is an error that names the line.
 func ReadBatch(name string, requests, answers io.Reader) (*Recording, error) {
 	asked, err := batchLines(requests, "request")
 	if err != nil {
@@ -355,7 +355,7 @@ func ReadBatch(name string, requests, answers io.Reader) (*Recording, error) {
 	return rec, nil
 }
 
-// batchLines are the lines of one file, each with an id of its own.
+// batchLines reads the lines of one file and checks that each has its own id.
 func batchLines(r io.Reader, what string) (all []batchLine, err error) {
 	lines := bufio.NewScanner(io.LimitReader(r, MostBytes))
 	lines.Buffer(nil, MostBytes)

@@ -22,27 +22,26 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// ErrNoExchanges says that nothing was asked over HTTP in a trace, or nothing of those that were
-// named.
+// ErrNoExchanges says that a trace holds no exchanges over HTTP, or none with the named parties.
 var ErrNoExchanges = errors.New("no exchanges over HTTP")
 
-// ReadTrace reads what a trace holds of what was asked over HTTP (package adkhttp), in the
-// order in which it was asked; with of, of what these were asked alone, by the names that
-// the trace gives them. The File of o stands in errors and is the source of the conversation;
-// its limits are those of reading. What was asked by adk.Ask is no exchange over HTTP, and
-// left out.
+// ReadTrace reads the exchanges over HTTP (package adkhttp) from a trace, in the order in which the
+// requests were made. If of is not empty, it reads only exchanges with these parties, by the names
+// that they have in the trace. The File of o is used in errors and is the source of the
+// conversation; the limits of o apply to reading. A question asked with adk.Ask is not an exchange
+// over HTTP, and is left out.
 //
-// A URL is path and query, and all of it where the name of who was asked is its origin, as
-// in what WriteTrace writes. Of an answer that its client read no further (adk.E_ASK_STOPPED)
-// the conversation has what was read, which is enough for that client; Left says where. What
-// else the trace does not hold, since it was cut off, redacted or too long, is an error with
-// its crossing, and a turn that asked nothing is ErrNoExchanges. A trace that cannot be read is
-// a trace.FormatError.
+// A URL consists of path and query only, unless the name of the party is its origin, as in traces
+// made by WriteTrace: then the URL is whole. If a client stopped reading an answer
+// (adk.E_ASK_STOPPED), the conversation has the part that was read, which is enough for that
+// client, and Left says where. If the trace lacks anything else, because it was cut off, redacted
+// or too long, the error names the crossing. A trace without exchanges gives ErrNoExchanges. A
+// trace that cannot be read gives a trace.FormatError.
 func ReadTrace(r io.Reader, o trace.Options, of ...string) (*Recording, error) {
 	rec := &Recording{Form: "trace", Conversation: fakes.Conversation{Source: o.File}}
 	err := rec.readTrace(r, o, of)
 	if _, ok := errors.AsType[*trace.FormatError](err); ok {
-		return nil, err // it says the file
+		return nil, err // the error names the file
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cassette: %s: %w", safetext.Line(o.File), err)
@@ -85,17 +84,17 @@ func (rec *Recording) readTrace(r io.Reader, o trace.Options, of []string) error
 	return nil
 }
 
-// tracedAsks are what a trace says of asks, in the order in which they began.
+// tracedAsks collects the questions in a trace, in the order in which they began.
 type tracedAsks struct {
 	all    []*tracedAsk
 	ops    map[int]*tracedAsk
-	others []string // who else was asked over HTTP, each once
+	others []string // who else was asked over HTTP, without duplicates
 }
 
-// mostNamed is how many of those that were asked are named.
+// mostNamed is how many other parties the error names.
 const mostNamed = 9
 
-// nothing says that no exchange was found, and who would have some.
+// nothing returns the error that no exchange was found; it names the parties that have some.
 func (a *tracedAsks) nothing(of []string) error {
 	if len(a.others) == 0 {
 		return fmt.Errorf("%w in this trace", ErrNoExchanges)
@@ -103,19 +102,19 @@ func (a *tracedAsks) nothing(of []string) error {
 	return fmt.Errorf("%w with %s in this trace: it asked %s", ErrNoExchanges, safetext.List(of, safetext.Quoted), safetext.Names(safetext.Each(a.others, safetext.Line), mostNamed))
 }
 
-// tracedAsk is one of them. Places are the numbers of crossings.
+// tracedAsk is one question and its answer. Places are the numbers of crossings.
 type tracedAsk struct {
-	at, doneAt, hiddenAt int // begin, end, and where a placeholder of redaction stands
+	at, doneAt, hiddenAt int // of its begin, of its end, and of the first placeholder of a redaction
 	of                   string
 	request              json.RawMessage
 	pieces               []json.RawMessage
 	piecesAt             []int
-	isValue              bool // it is answered by one value, which HTTP never is
+	isValue              bool // the answer is a single value, which an answer over HTTP never is
 	err                  error
-	left                 string // what of the answer its client did not read
+	left                 string // describes what the client did not read of the answer
 }
 
-// take takes in a crossing.
+// take processes a crossing.
 func (a *tracedAsks) take(at int, x *adk.Crossing, of []string) error {
 	switch {
 	case wire.Asks(x) && (len(of) == 0 || slices.Contains(of, x.Name)):
@@ -142,7 +141,7 @@ func (a *tracedAsks) take(at int, x *adk.Crossing, of []string) error {
 	return nil
 }
 
-// keep is a copy of what crossed, in which it looks for placeholders.
+// keep returns a copy of what crossed, and remembers the first placeholder of a redaction.
 func (a *tracedAsk) keep(at int, raw json.RawMessage) json.RawMessage {
 	if a.hiddenAt == 0 && bytes.Contains(raw, []byte(wire.PlaceholderBegin)) {
 		a.hiddenAt = at
@@ -150,7 +149,7 @@ func (a *tracedAsk) keep(at int, raw json.RawMessage) json.RawMessage {
 	return slices.Clone(raw)
 }
 
-// heldRequest is what adkhttp tells of a request.
+// heldRequest is the JSON of a request as adkhttp records it.
 type heldRequest struct {
 	Method, Path string
 	Query        map[string]any
@@ -160,19 +159,20 @@ type heldRequest struct {
 	Base64       []byte
 }
 
-// isOverHTTP reports whether a request is one of adkhttp's, as far as it is held.
+// isOverHTTP reports whether a request was recorded by adkhttp. It says yes if the request is not
+// held in the trace.
 func isOverHTTP(raw json.RawMessage) bool {
 	var request heldRequest
 	return adk.IsUnheld(raw) || json.Unmarshal(raw, &request) == nil && request.Method != "" && request.Path != ""
 }
 
-// addTo adds what was asked and answered, where that was over HTTP.
+// addTo adds the exchange to the recording, if it was over HTTP.
 func (a *tracedAsk) addTo(rec *Recording, redacted bool) error {
 	if a.isValue || !isOverHTTP(a.request) {
 		return nil
 	}
 	var request heldRequest
-	_ = json.Unmarshal(a.request, &request) // of what is not held, nothing
+	_ = json.Unmarshal(a.request, &request) // if the request is not held, this leaves it empty
 	switch {
 	case redacted && a.hiddenAt > 0:
 		return fmt.Errorf("crossing %d: a part of what %s said was redacted", a.hiddenAt, a.of)
@@ -194,8 +194,8 @@ func (a *tracedAsk) addTo(rec *Recording, redacted bool) error {
 	return rec.add(request.sent(a.of), reply)
 }
 
-// readToItsEnd reports whether a client stopped reading where the answer ends by what it
-// says: what follows [DONE] is nothing.
+// readToItsEnd reports whether the client stopped reading at [DONE], after which an answer has
+// nothing more to say.
 func (a *tracedAsk) readToItsEnd() bool {
 	if len(a.pieces) == 0 {
 		return false
@@ -204,7 +204,7 @@ func (a *tracedAsk) readToItsEnd() bool {
 	return err == nil && string(last.Data) == `"[DONE]"`
 }
 
-// reply puts the pieces of an answer together.
+// reply joins the pieces of an answer.
 func (a *tracedAsk) reply() (reply fakes.Reply, err error) {
 	var head httpform.Head
 	if len(a.pieces) == 0 || json.Unmarshal(a.pieces[0], &head) != nil || head.Status == 0 {
@@ -227,7 +227,7 @@ func (a *tracedAsk) reply() (reply fakes.Reply, err error) {
 	return reply, nil
 }
 
-// sent is the request, without what stands for secrets.
+// sent returns the request to be added to the recording.
 func (r *heldRequest) sent(of string) fakes.ProviderRequest {
 	to := url.URL{RawQuery: url.Values(valuesIn(r.Query)).Encode()}
 	to.Path, _ = url.PathUnescape(r.Path)
@@ -236,7 +236,7 @@ func (r *heldRequest) sent(of string) fakes.ProviderRequest {
 	if strings.Contains(of, "://") {
 		address = of + address
 	}
-	body := string(r.Body) + r.Text + string(r.Base64) // one of them
+	body := string(r.Body) + r.Text + string(r.Base64) // only one of them is set
 	return fakes.ProviderRequest{Method: r.Method, URL: address, Headers: headersIn(r.Headers), Body: body}
 }
 
@@ -248,7 +248,7 @@ func headersIn(held map[string]any) http.Header {
 	return headers
 }
 
-// valuesIn are one value or several for each name.
+// valuesIn returns the values for each name; in JSON a name has one value or a list.
 func valuesIn(held map[string]any) map[string][]string {
 	all := map[string][]string{}
 	for name, value := range held {
@@ -264,11 +264,11 @@ func valuesIn(held map[string]any) map[string][]string {
 	return all
 }
 
-// WriteTrace writes a conversation as the trace of a turn that asks all of it in its order
-// and has the recorded answers: to be shown, compared and redacted as any other. ReadTrace
-// gives the same conversation back, but for its source and for headers that no trace holds.
-// An interaction without a whole request, or with a Matcher, has no place in a trace, and
-// is an error.
+// WriteTrace writes a conversation as the trace of a turn that makes all its requests in order and
+// gets the recorded answers, so that it can be shown, compared and redacted like any other trace.
+// ReadTrace returns the same conversation, except for its source and for headers that no trace
+// holds. An interaction without a complete request, or with a Matcher, cannot be in a trace, and is
+// an error.
 func WriteTrace(w io.Writer, c fakes.Conversation) error {
 	requests, err := requestsOf(c)
 	if err != nil {
@@ -291,7 +291,7 @@ func WriteTrace(w io.Writer, c fakes.Conversation) error {
 	return errors.Join(runner.Run(context.Background(), adk.RawTurn{SystemPrompt: "Asks what was asked in: " + c.Source}), recorder.Err())
 }
 
-// requestsOf are the requests of a conversation, to be made again.
+// requestsOf makes the requests of a conversation again.
 func requestsOf(c fakes.Conversation) (all []*http.Request, err error) {
 	for i, one := range c.Interactions {
 		to, err := url.Parse(one.Request.URL)
@@ -311,7 +311,7 @@ func requestsOf(c fakes.Conversation) (all []*http.Request, err error) {
 	return all, nil
 }
 
-// askAgain makes a request, and reads its answer to the end.
+// askAgain sends a request, and reads the answer to its end.
 func askAgain(req *http.Request, world http.RoundTripper) error {
 	origin := func(req *http.Request) string {
 		if req.URL.Host == "" {

@@ -13,33 +13,31 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// Mine is user code that random turns are to be drawn around. Each middleware
-// stands somewhere in its pipeline, among middlewares that do legal and illegal
-// things; it has to be made anew where it remembers anything.
+// Mine is user code to be placed in random turns. Each middleware is placed somewhere in its
+// pipeline, among middlewares that do legal and illegal things. Anything that has state must be
+// made anew for each run.
 type Mine struct {
 	TurnInput, TurnOutput         []adk.TurnMiddleware
 	DispatchInput, DispatchOutput []adk.DispatchMiddleware
-	// Executor decides in the place of the turn's own, where it has a Run.
+	// Executor, if it has a Run, replaces that of the turn.
 	Executor adk.Executor
-	// Tools stand among those of the turn, whose executor calls each of them.
+	// Tools are added to those of the turn, whose executor calls each of them.
 	Tools []*adk.Tool
-	// Args draws what a tool is called with, by its name; nil, or none for the tool, is an
-	// empty object.
+	// Args generates the arguments of a tool, by the tool's name. Without a generator a tool gets
+	// an empty object.
 	Args map[string]*rapid.Generator[map[string]any]
-	// Storage keeps what the turn writes, in the place of the turn's own; the zero
-	// Storage leaves that.
+	// Storage replaces that of the turn, unless it is the zero Storage.
 	Storage adk.Storage
-	// Check is asked about every run, and may look into what was made for it; nil asks
-	// nothing.
+	// Check is called for every run, and may look into what was made for the run. It may be nil.
 	Check func(turn.Run) error
-	// Close is called when a run is over and was judged; it may be nil.
+	// Close is called after a run is over and was judged. It may be nil.
 	Close func()
 }
 
-// Around is a property for rapid.Check and rapid.MakeFuzz: in every random turn
-// that has the user's code in it, run twice and replayed, all invariants hold, and the
-// user's check. What make gives is in one run only. A failure prints the rest of the turn
-// in the smallest form that still fails, as a Go test's transcript would.
+// Around returns a property for rapid.Check and rapid.MakeFuzz: in every random turn that contains
+// the user's code, run twice and replayed, all invariants hold and the user's check passes. make is
+// called for each run. A failure prints what is wrong and the rest of the turn, in the smallest
+// form that still fails.
 //
 //	func TestCap(t *testing.T) {
 //		rapid.Check(t, gen.Around(gen.Knobs{}, func() gen.Mine {
@@ -89,8 +87,7 @@ func flawText(findings []turn.Finding) string {
 	return text.String()
 }
 
-// places draws where the middlewares of each pipeline stand: before how many of
-// the others.
+// places draws, for each pipeline, how many of the other middlewares come after the user's.
 func (m Mine) places(t *rapid.T) (at [4]int) {
 	for i := range at {
 		at[i] = rapid.IntRange(0, 3).Draw(t, "place")
@@ -98,7 +95,7 @@ func (m Mine) places(t *rapid.T) (at [4]int) {
 	return at
 }
 
-// calling is a turn whose executor calls the tools as well, in its first call.
+// calling returns the turn with calls of the tools added to the first call of its executor.
 func (m Mine) calling(t *rapid.T, one turn.Turn) turn.Turn {
 	if len(m.Tools) == 0 {
 		return one
@@ -122,9 +119,9 @@ func (m Mine) calling(t *rapid.T, one turn.Turn) turn.Turn {
 	return one
 }
 
-// withMine is the turn with user code in it.
+// withMine returns the turn as a subject, with the user's code in it.
 func withMine(t turn.Turn, make func() Mine, at [4]int) turn.Subject {
-	var m Mine // of the run that is made
+	var m Mine // of the present run
 	subject := t.SubjectWith(turn.Running{Amend: func(c *adk.Config) {
 		m = make()
 		c.TurnInput = amid(c.TurnInput, m.TurnInput, at[0])
@@ -151,7 +148,7 @@ func withMine(t turn.Turn, make func() Mine, at [4]int) turn.Subject {
 	return subject
 }
 
-// amid puts mine into a list, before at of the others, or all of them.
+// amid inserts mine into others, before the last at of them.
 func amid[M any](others, mine []M, at int) []M {
 	at = min(at, len(others))
 	return append(append(append([]M(nil), others[:len(others)-at]...), mine...), others[len(others)-at:]...)

@@ -9,24 +9,24 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// What generators draw from. There is little of everything, so that what is
-// drawn meets: the same id twice, a path below another, a stream reported on
-// after its end. What is simple stands first, and is drawn more often.
+// The values that generators choose from. There are few of each kind, so that they collide: the
+// same id twice, a path below another, a stream reported on after its end. Simple values come
+// first, and are drawn more often.
 
 var (
 	recordOps = weighed("add", 2, "store", 3, "fetch", 2, "mutate", 1, "delete", 1, "remove", 1)
-	// turnOps are what a turn middleware does beside next.
+	// turnOps are what a turn middleware does besides next.
 	turnOps = slices.Concat(weighed("stash", 3), recordOps, weighed("wait-for", 3, "register", 1, "unregister", 1, "prune", 1,
 		"emit-message", 1, "now", 1, "new-id", 1, "sleep", 1, turn.OpAsk, 1, "fork", 2, turn.OpJoin, 1, turn.OpDispatch, 2, "late", 2, "abort", 1))
-	// dispatchOps are what a dispatch middleware does beside next.
+	// dispatchOps are what a dispatch middleware does besides next.
 	dispatchOps = slices.Concat(weighed("stash", 2, turn.OpRead, 1), recordOps, weighed("execute", 2, "wait-for", 2, "nack", 1, "report-message", 1,
 		"on-ack", 2, "off-ack", 1, "register", 1, "fork", 2, turn.OpJoin, 1, turn.OpBind, 1, "sleep", 1, turn.OpAsk, 1, "late", 2, "ack", 2, turn.OpDispatch, 1, "abort", 1, turn.OpCancel, 1))
 	// executorOps are what an executor does.
 	executorOps = slices.Concat(weighed("report-message", 4, turn.OpAsk, 3, "execute", 3, "store", 3), recordOps, weighed("report-thought", 2, "report-tool-call", 2,
 		"report-log", 1, turn.OpRead, 3, "wait-for", 3, "ack", 2, "fork", 3, turn.OpJoin, 1, turn.OpBind, 1, "on-ack", 2, "stash", 1, "nack", 1, turn.OpSettle, 1, "now", 1, "new-id", 1,
 		"emit-thought", 1, "emit-tool-call", 1, "ack", 4, turn.OpDispatch, 2, "sleep", 1, "prune", 1, "off-ack", 1, "late", 2, "abort", 1, turn.OpCancel, 1))
-	// strandOps are what a strand does; on a turn, those that it has not do
-	// nothing.
+	// strandOps are what a strand does. In a strand of the turn, operations that only a dispatch
+	// has do nothing.
 	strandOps = slices.Concat(weighed("execute", 2, "store", 2, "sleep", 2, turn.OpAsk, 2, "wait-for", 2), recordOps, weighed("report-message", 2, "stash", 1,
 		turn.OpRead, 1, "now", 1, "fork", 1, turn.OpSettle, 1, turn.OpDispatch, 1, "ack", 1, "nack", 1, "abort", 1, turn.OpCancel, 1))
 	// toolOps are what a tool's handler or an on-ack handler does.

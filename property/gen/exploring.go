@@ -9,11 +9,11 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// Exploring is a property for rapid.Check and rapid.MakeFuzz: whatever is drawn of
-// inputs, a history, a prompt or what a model says, the agent that open makes of it is
-// explored, and nothing is violated. A failure prints the violation with the schedule
-// that shows it, and rapid makes what was drawn as small as it gets; for each smaller
-// input the schedules are tried anew, those with less wrong first.
+// Exploring returns a property for rapid.Check and rapid.MakeFuzz: for every input that is drawn,
+// for example a history, a prompt or a model's answer, the agent that open makes of it is explored
+// without violations. A failure prints the violation and the schedule that shows it, and rapid
+// makes the input as small as possible. For each smaller input all schedules are tried again, those
+// with fewer faults first.
 //
 //	func TestAgent(t *testing.T) {
 //		rapid.Check(t, gen.Exploring(histories, func(all []*adk.Message) turn.Instance {
@@ -21,9 +21,8 @@ import (
 //		}, explore.Options{Schedules: 100}))
 //	}
 //
-// open is called once a run, and makes everything fresh that a run changes. An
-// exploration of one input takes as long as one of any subject: Options.Schedules bounds
-// it.
+// open is called once for each run, and must make anew everything that a run changes. The
+// exploration of one input takes as long as that of any subject; Options.Schedules limits it.
 func Exploring[V any](inputs *rapid.Generator[V], open func(input V) turn.Instance, options explore.Options) func(*rapid.T) {
 	return func(t *rapid.T) {
 		input := inputs.Draw(t, "input")

@@ -13,18 +13,17 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// Knobs say what turns are drawn. The zero Knobs draw everything.
+// Knobs limits what turns are generated. The zero Knobs excludes nothing.
 type Knobs struct {
-	// Middlewares, Iterations and Operations bound how many middlewares a
-	// pipeline has, how many iterations of a dispatch are scripted, and how many
-	// operations a call makes. Zero means 3, 3 and 6.
+	// Middlewares, Iterations and Operations are the maximal numbers of middlewares in a pipeline,
+	// of scripted iterations in a dispatch, and of operations in a call. Zero means 3, 3 and 6.
 	Middlewares, Iterations, Operations int
-	// Legal leaves out what user code must not do: second nexts, handles used
-	// late, records that are nil, malformed gates and the like.
+	// Legal excludes what user code must not do: second nexts, late use of handles, nil records,
+	// malformed gates and the like.
 	Legal bool
-	// OneStrand leaves out forks.
+	// OneStrand excludes forks.
 	OneStrand bool
-	// NoGoexit leaves out runtime.Goexit, which ends the caller's goroutine.
+	// NoGoexit excludes runtime.Goexit, which ends the caller's goroutine.
 	NoGoexit bool
 }
 
@@ -35,10 +34,9 @@ func (k Knobs) withDefaults() Knobs {
 	return k
 }
 
-// Turns draws whole turns, and some dispatches called alone: pipelines of any
-// length whose middlewares do legal and illegal things, executors over several
-// iterations with streams, tools, gates and stores, signals, failures and cancels
-// at any point.
+// Turns generates whole turns, and some standalone dispatches: pipelines of any length whose
+// middlewares do legal and illegal things, and executors over several iterations with streams,
+// tools, gates, stores, signals, failures and cancels at any point.
 func Turns(knobs Knobs) *rapid.Generator[turn.Turn] {
 	k := knobs.withDefaults()
 	return rapid.Custom(func(t *rapid.T) turn.Turn {
@@ -47,20 +45,20 @@ func Turns(knobs Knobs) *rapid.Generator[turn.Turn] {
 	})
 }
 
-// drawing draws one turn.
+// drawing is the state of drawing one turn.
 type drawing struct {
 	t *rapid.T
 	Knobs
-	turnSeams     []string // whose handles operations may use, as far as drawn
+	turnSeams     []string // turn seams drawn so far, whose handles later operations may use
 	dispatchSeams []string
 	strands       int
 	handlers      int
 	iterations    int
-	within        int // dispatches that user code called
+	within        int // how many dispatches called by user code the drawing is inside
 }
 
-// Drawing is biased towards the small and towards what stands first in a list,
-// as rapid is, so that what fails is simple; the weights below make up for it.
+// Like rapid, the drawing prefers small numbers and the first entries of a list, so that failing
+// turns are simple; the weights below compensate for it.
 
 func (d *drawing) upTo(n int) int {
 	if n <= 0 {
@@ -69,7 +67,7 @@ func (d *drawing) upTo(n int) int {
 	return rapid.IntRange(0, n).Draw(d.t, "n")
 }
 
-// once reports whether to do what is done once in n times.
+// once reports whether to do something that should be done once in n times.
 func (d *drawing) once(n int) bool {
 	if n < 1 {
 		panic(fmt.Sprintf("gen: once in %d times: want 1 or more", n))
@@ -81,15 +79,15 @@ func (d *drawing) once(n int) bool {
 	return rapid.IntRange(0, n-1).Draw(d.t, "choice") == yes
 }
 
-// yesAt is which of so many choices says yes: one in the middle, where the bias is least.
-// Another one would draw other turns of the same seeds.
+// yesAt is the choice out of n that means yes: one near the middle, where the bias is smallest. To
+// change it would change the turns that a seed gives.
 var yesAt = map[int]int{2: 1, 3: 2, 4: 3, 6: 4, 8: 5, 16: 11, 32: 21}
 
 func oneOf[T any](d *drawing, list []T) T {
 	return list[rapid.IntRange(0, len(list)-1).Draw(d.t, "choice")]
 }
 
-// weighed repeats words as often as the number behind them says.
+// weighed repeats each word as often as the number after it says.
 func weighed(words ...any) []string {
 	var list []string
 	for i := 0; i < len(words); i += 2 {
@@ -123,7 +121,8 @@ func (d *drawing) turn() turn.Turn {
 	return t
 }
 
-// loud draws a listener that fails, in what interests most: when a gate opens.
+// loud draws a listener that fails, most often at the most interesting event: the opening of a
+// gate.
 func (d *drawing) loud() []turn.Loud {
 	event := oneOf(d, append([]string{"turnGateOpen", "turnGateOpen", "turnGateOpen"}, events...))
 	if !d.NoGoexit && d.once(3) {
@@ -132,7 +131,7 @@ func (d *drawing) loud() []turn.Loud {
 	return []turn.Loud{{Event: event, Occurrence: d.upTo(2), Text: "the listener fell over"}}
 }
 
-// standalone draws that it is no turn, now and then, but a standalone dispatch.
+// standalone draws, now and then, that the turn is a standalone dispatch.
 func (d *drawing) standalone() *turn.Standalone {
 	if !d.once(8) {
 		return nil
@@ -146,7 +145,7 @@ func (d *drawing) standalone() *turn.Standalone {
 	return a
 }
 
-// handedIn draws what is handed in, now and then what is refused.
+// handedIn draws what is handed in, and now and then something that the engine must refuse.
 func (d *drawing) handedIn(t *turn.Turn) {
 	if n := d.upTo(2); n > 0 {
 		t.Instructions = instructions[:n]
@@ -190,7 +189,7 @@ func (d *drawing) records(n int) []turn.Record {
 	return list
 }
 
-// record draws a record of a collection, from few enough that they meet.
+// record draws a record of a collection. There are few of them, so that equal keys occur.
 func (d *drawing) record(of adk.CollectionName) adk.Record { return oneOf(d, samples.Records[of]) }
 
 func (d *drawing) turnPipeline(t *turn.Turn, label string, names []string) {
@@ -231,7 +230,7 @@ func (d *drawing) dispatch(executor string, input, output []string, iterations i
 	return scripts
 }
 
-// middleware draws a body with a next in it, or with none, or with two.
+// middleware draws a body that calls next once, or now and then never or twice.
 func (d *drawing) middleware(kinds []string) turn.Body {
 	before, after := d.ops(kinds, d.Operations/2, 0), d.ops(kinds, d.Operations/2, 0)
 	nexts := 1
@@ -261,7 +260,7 @@ func (d *drawing) ops(kinds []string, most, depth int) []turn.Op {
 	return ops
 }
 
-// readBack reads what an operation has changed, nil if there is nothing to read.
+// readBack returns an operation that reads what op has changed, or nil if there is nothing to read.
 func (d *drawing) readBack(op *turn.Op) *turn.Op {
 	switch {
 	case op.Kind == "stash":
@@ -288,7 +287,7 @@ func (d *drawing) end() turn.End {
 	return end
 }
 
-// toolScripts draws what tools do when they are run.
+// toolScripts draws what tools do when they are executed.
 func (d *drawing) toolScripts(t *turn.Turn) {
 	for _, tool := range samples.Tools {
 		for n := range d.upTo(2) {
@@ -302,7 +301,7 @@ func (d *drawing) toolScripts(t *turn.Turn) {
 	}
 }
 
-// storageFaults draws faults of the storage.
+// storageFaults draws failures of the storage.
 func (d *drawing) storageFaults(t *turn.Turn) {
 	for range d.upTo(3) {
 		end := turn.End{How: adk.OutcomeError, Err: oneOf(d, failures), Kept: d.once(3)}
@@ -356,7 +355,7 @@ func (d *drawing) op(kind string, depth int) turn.Op {
 	case "on-ack":
 		d.onAck(&op, depth)
 	case "off-ack":
-		if n := d.upTo(d.handlers); n > 0 { // else it is a binding that is taken off
+		if n := d.upTo(d.handlers); n > 0 { // 0 means a binding, whose name is empty
 			op.Name = "h" + strconv.Itoa(n)
 		}
 	case "wait-for":
@@ -373,7 +372,7 @@ func (d *drawing) op(kind string, depth int) turn.Op {
 	return op
 }
 
-// ask draws who is asked, what, and how that answers: as a whole, or in pieces.
+// ask draws the party, the request and the answer of an ask: as a whole, or in pieces.
 func (d *drawing) ask(op *turn.Op) {
 	op.Name = oneOf(d, services)
 	op.Asked = &turn.Asked{Request: oneOf(d, requests), Effect: oneOf(d, effects), AfterAbort: d.once(4)}
@@ -397,7 +396,7 @@ func (d *drawing) fetch(op *turn.Op) {
 	}
 }
 
-// read draws what is asked for, now and then of what a nested tree holds.
+// read draws what to read; the paths include some inside of nested trees.
 func (d *drawing) read(op *turn.Op) {
 	op.Key = oneOf(d, reads)
 	op.Flag = d.once(2) && (op.Key == turn.ReadStash || op.Key == turn.ReadAll)
@@ -423,8 +422,7 @@ func (d *drawing) toolName() string {
 	return oneOf(d, samples.Tools).Name()
 }
 
-// fork draws a strand; in a strand, or where there are to be none, another
-// operation.
+// fork draws a strand, or another operation if forks are excluded or the nesting is too deep.
 func (d *drawing) fork(op *turn.Op, depth int) {
 	if d.OneStrand || depth > 1 {
 		op.Kind = "now"
@@ -454,7 +452,7 @@ func (d *drawing) onAck(op *turn.Op, depth int) {
 	op.Do = &body
 }
 
-// gate draws a gate and who settles it, if anybody does.
+// gate draws a gate and its settlements, if any.
 func (d *drawing) gate(op *turn.Op) {
 	op.Name, op.Text = oneOf(d, gateIDs), "may I?"
 	op.Schema = oneOf(d, gateSchemas)
@@ -487,26 +485,26 @@ func (d *drawing) settlement() turn.Settlement {
 	return s
 }
 
-// deepest is how many dispatches are drawn one in the other.
+// deepest is how deep dispatches are nested at most.
 const deepest = 3
 
-// dispatchCall draws the call of a dispatch, now and then with a context that is done;
-// too deep within others another operation.
+// dispatchCall draws the call of a dispatch, now and then with a context that is done. If the
+// nesting is too deep, it draws another operation.
 func (d *drawing) dispatchCall(op *turn.Op, depth int) {
 	if d.within == deepest {
 		op.Kind = "now"
 		return
 	}
 	op.Dispatch = d.nested(depth)
-	op.Must = op.Must || op.Dispatch.Wrong != "" // so that the answer shows
+	op.Must = op.Must || op.Dispatch.Wrong != "" // so that the refusal is visible
 	if d.once(8) {
 		op.Cause = oneOf(d, failures)
 	}
 }
 
-// nested draws a dispatch that user code calls. It is small, and its seams' handles
-// are nobody else's. What calls it at a depth may be a strand: then all that is in it
-// leaves the handles of the turn's seams alone, as late does.
+// nested draws a dispatch that user code calls. It is small, and only it uses the handles of its
+// seams. At a depth above 0 the caller may be a strand; then nothing inside uses the handles of the
+// turn's seams, for the same reason as in late.
 func (d *drawing) nested(depth int) *turn.Nested {
 	n := &turn.Nested{Name: oneOf(d, []string{"planner", "summary"}), Executor: "small"}
 	if d.once(2) {
@@ -529,8 +527,8 @@ func (d *drawing) nested(depth int) *turn.Nested {
 	return n
 }
 
-// late draws an operation on the handle of another seam, which has ended or is
-// still open: only where all is one strand.
+// late draws an operation on the handle of another seam, which has ended or is still open. It does
+// so only outside of strands, because a strand should use only its own handles.
 func (d *drawing) late(depth int) turn.Op {
 	on := d.turnSeams
 	kinds := lateTurnOps
@@ -545,7 +543,7 @@ func (d *drawing) late(depth int) turn.Op {
 	return op
 }
 
-// report draws streams, log lines and events of user code's own.
+// report draws streams, log lines and emitted events.
 func (d *drawing) report(op *turn.Op) {
 	switch op.Kind {
 	case "report-message", "report-thought", "emit-message", "emit-thought":

@@ -11,16 +11,16 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// TurnUnder is the turn that a subject becomes when it runs under a schedule:
-// faults are what its user code does, and the order of its strands is its own. So
-// a finding of Explore can be shrunk as a whole, and written as Go.
+// TurnUnder returns the turn that a subject becomes when it runs under a schedule: the faults
+// become part of its user code, and the order of its strands its own. So a finding of Explore can
+// be shrunk as a whole, and written as Go.
 func TurnUnder(ctx context.Context, subject turn.Subject, schedule turn.Schedule) (turn.Turn, error) {
 	var recorded bytes.Buffer
 	record := func(run turn.Run) error {
 		recorded.Reset()
 		return writeTrace(&recorded, run)
 	}
-	subject.Check = record // in the place of its own
+	subject.Check = record // instead of the subject's own check
 	if _, err := explore.RunSchedule(ctx, subject, schedule, explore.Options{Workers: 1}); err != nil {
 		return turn.Turn{}, err
 	}

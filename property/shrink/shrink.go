@@ -11,23 +11,23 @@ import (
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// Stats say what shrinking did.
+// Stats describes what shrinking did.
 type Stats struct {
-	// Tried is how many turns were asked for, Kept how many of them still showed
-	// what was to be kept.
+	// Tried is the number of turns that were tried, Kept the number of those that still showed what
+	// was to be kept.
 	Tried, Kept int
-	// From and To are the sizes of the turn before and afterwards, by Turn.Size.
+	// From and To are the sizes of the turn before and after, by Turn.Size.
 	From, To int
 }
 
-// Shrink reduces a turn to a smaller one of which keeps is still true. It drops
-// scripts, operations, middlewares, strands, tools and records, in big pieces
-// first and one by one in the end; then whole iterations; then it simplifies what
-// is left. It is deterministic if keeps is, and ends when nothing of that can be
-// done any more: without any single piece, the turn no longer shows it.
+// Shrink reduces a turn to a smaller one for which keeps still returns true. It drops scripts,
+// operations, middlewares, strands, tools and records, at first in big pieces and in the end one by
+// one. Then it drops whole iterations, and simplifies what is left. It stops when nothing more can
+// be done: without any single piece of the result, keeps returns false. It is deterministic if
+// keeps is.
 //
-// keeps is asked for turns that can all be run. It is not asked for t itself: if
-// that is not kept, t is given back.
+// Every turn that keeps is called with can be run. keeps is not called with t itself: if no smaller
+// turn is kept, Shrink returns t.
 func Shrink(t turn.Turn, keeps func(turn.Turn) bool) (turn.Turn, Stats) {
 	s := &shrinker{keeps: keeps, best: t, stats: Stats{From: t.Size()}}
 	for {
@@ -43,7 +43,7 @@ func Shrink(t turn.Turn, keeps func(turn.Turn) bool) (turn.Turn, Stats) {
 	return s.best, s.stats
 }
 
-// KeepsFinding is what Shrink is to keep where CheckTurn gave a finding of that name.
+// KeepsFinding returns a function for Shrink that keeps a finding of CheckTurn with that name.
 func KeepsFinding(name string) func(turn.Turn) bool {
 	return func(t turn.Turn) bool {
 		return slices.ContainsFunc(turn.CheckTurn(t), func(f turn.Finding) bool { return f.Name == name })
@@ -56,12 +56,13 @@ type shrinker struct {
 	stats Stats
 }
 
-// shifts are by how many choices an order moves at most when operations go that
-// strands had a choice at.
+// shifts is by how many choices an order may move when operations are dropped at which strands had
+// a choice.
 const shifts = 8
 
-// try takes a turn if it still shows what is kept. Where its order is unusual,
-// what is unusual may come earlier now.
+// try takes a turn if it still shows what is to be kept. If that fails and the turn's order has
+// decisions, try also moves them to earlier choices, since a dropped operation may have been a
+// choice.
 func (s *shrinker) try(t turn.Turn) bool {
 	if s.take(t) {
 		return true
@@ -89,7 +90,7 @@ func (s *shrinker) take(t turn.Turn) bool {
 	return true
 }
 
-// prune drops pieces: halves, quarters and so on, until no single one can go.
+// prune drops pieces: halves, quarters and so on, until no single piece can be dropped.
 func (s *shrinker) prune() {
 	for size := pieces(s.best); size > 0; size /= 2 {
 		for at := pieces(s.best) - size; at > -size; {
@@ -102,18 +103,19 @@ func (s *shrinker) prune() {
 	}
 }
 
-// pruning numbers the pieces of a turn in the order of its fields and leaves out
-// those from lo up to hi. A piece that goes takes what is in it along.
+// pruning numbers the pieces of a turn in the order of its fields, and leaves out those with
+// numbers from lo up to, but not including, hi. If a piece is dropped, everything in it is dropped
+// too.
 type pruning struct{ at, lo, hi int }
 
-// pieces is how many pieces a turn has.
+// pieces returns the number of pieces in a turn.
 func pieces(t turn.Turn) int {
 	p := &pruning{lo: -1, hi: -1}
 	p.turn(t)
 	return p.at
 }
 
-// without is a turn without some of its pieces.
+// without returns a turn without the pieces from lo up to hi.
 func without(t turn.Turn, lo, hi int) turn.Turn {
 	p := &pruning{lo: lo, hi: hi}
 	return p.turn(t)
@@ -144,8 +146,8 @@ func (p *pruning) turn(t turn.Turn) turn.Turn {
 	return t
 }
 
-// pruned is a list without the pieces that go. inside goes on into what stays,
-// and also into what does not, for the numbers' sake.
+// pruned returns the list without the dropped pieces. inside prunes each element; it is also called
+// for a dropped element, so that the numbers of later pieces stay the same.
 func pruned[T any](p *pruning, list []T, inside func(T) T) []T {
 	var kept []T
 	for _, one := range list {
@@ -186,7 +188,7 @@ func (p *pruning) op(op turn.Op) turn.Op {
 	return op
 }
 
-// hoist drops iterations: the later ones move up.
+// hoist drops whole iterations; later iterations move up.
 func (s *shrinker) hoist() {
 	for k := iterationsOf(s.best); k >= 0; k-- {
 		s.try(withoutIteration(s.best, k))
@@ -203,7 +205,7 @@ func iterationsOf(t turn.Turn) int {
 	return most
 }
 
-// iterationSeam reads the path of a seam that is called in every iteration.
+// iterationSeam parses the path of a seam that is called once per iteration.
 func iterationSeam(path string) (adk.Seam, bool) {
 	seam, err := adk.ParseSeam(path)
 	return seam, err == nil && strings.HasSuffix(path, "#"+strconv.Itoa(seam.Iteration)) && seam.Label != adk.LabelTool
@@ -233,7 +235,7 @@ func movedUp(path string, k int) string {
 	return seam.String()
 }
 
-// simplify makes what is left simpler, one thing at a time.
+// simplify simplifies what is left, one edit at a time.
 func (s *shrinker) simplify() {
 	for at := 0; ; {
 		t := copyOf(s.best)
@@ -243,18 +245,18 @@ func (s *shrinker) simplify() {
 			return
 		}
 		if !s.try(t) {
-			at++ // an edit that was kept is none any more: the next one has its number
+			at++ // after a successful edit, the next edit has its number
 		}
 	}
 }
 
-// editing numbers the edits that would make a turn simpler and makes one of them.
+// editing numbers the edits that would make a turn simpler, and makes the one with number target.
 type editing struct {
 	at, target int
 	made       bool
 }
 
-// edit makes the edit if it is the one, and if there is something to edit.
+// edit makes the edit if it has the target number. It counts only edits that are worthwhile.
 func (e *editing) edit(worthwhile bool, make func()) {
 	if !worthwhile {
 		return
@@ -266,7 +268,7 @@ func (e *editing) edit(worthwhile bool, make func()) {
 	e.at++
 }
 
-// zero makes something its zero value.
+// zero is the edit that sets a field to its zero value.
 func zero[T any](e *editing, isZero bool, field *T) {
 	e.edit(!isZero, func() {
 		var none T
@@ -319,7 +321,7 @@ func (e *editing) end(end *turn.End) {
 	e.failure(&end.Err)
 }
 
-// failure makes an error one of nothing but a short text.
+// failure replaces an error by one that is only a short text.
 func (e *editing) failure(f **turn.Failure) {
 	e.edit(*f != nil && (len((*f).Causes) > 0 || (*f).Known != "" || (*f).Code != "" || (*f).Panic), func() { *f = turn.Failing("x") })
 	e.edit(*f != nil && len((*f).Text) > 1, func() {
@@ -329,7 +331,7 @@ func (e *editing) failure(f **turn.Failure) {
 	})
 }
 
-// asked makes less of what the world is asked, and of what it answers.
+// asked reduces an ask and its answer.
 func (e *editing) asked(op *turn.Op) {
 	if op.Asked == nil {
 		return
@@ -393,5 +395,5 @@ func (e *editing) settlement(s *turn.Settlement) {
 	e.failure(&s.Err)
 }
 
-// copyOf is a turn that shares no list with t, so that it can be edited.
+// copyOf returns a copy of t that shares no list with it, so that it can be edited.
 func copyOf(t turn.Turn) turn.Turn { return (&pruning{lo: -1, hi: -1}).turn(t) }

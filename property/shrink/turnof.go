@@ -17,21 +17,22 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// TurnOf translates a recorded turn, or a dispatch called alone, into one that can be
-// run, shrunk and written as Go: what each seam call did, how it ended, and the order
-// of its strands. A trace that was cut short gives the turn as far as it goes.
+// TurnOf translates a recorded turn, or a standalone dispatch, into a turn that can be run, shrunk
+// and written as Go: what each seam call did, how it ended, and the order of the strands. A trace
+// that was cut short gives the turn as far as it goes.
 //
-// What a trace does not say is not in the turn: whether user code returned the error
-// of an operation or one of its own, that a listener ended its goroutine, the ids and
-// times that a clock and an id source of its own gave, what a handle that had ended was
-// asked for, and the media that were opened. What was refused without a word, such as
-// a malformed gate, is not in it either: strands that took turns there take them
-// elsewhere. Nor is it said which strand used a handle: what one did by the handle of
-// another is that one's, and may come at another place.
+// The turn lacks what a trace does not record: whether user code returned the error of an operation
+// or an error of its own, that a listener ended its goroutine, the ids and times of a clock and an
+// id source of its own, the arguments of operations on a handle that had ended, and the media that
+// were opened. It also lacks operations that were refused without a crossing, such as a malformed
+// gate; strands that took turns at such an operation take turns elsewhere. Nor does a trace record
+// which strand used a handle: what one strand did by the handle of another is attributed to the
+// owner of the handle, and may come at a different place.
 //
-// A trace that tells no turn is a *trace.FormatError: it breaks off before the call of
-// its run, an execute in it is of no tool, a call behind the first nobody's, or one on a
-// strand that its caller has no part in.
+// TurnOf returns a *trace.FormatError for a trace that does not describe a turn: it breaks off
+// before the call of its run, an execute in it has no tool, a collection operation has no
+// collection, a call other than the first has no caller, a call is on a strand that neither its
+// caller has nor its caller forked, or a call waits for a strand that another call forked.
 func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 	tr := newTranslation(recorded)
 	tr.untold = recorded.Version < wire.VersionOfWait
@@ -62,15 +63,16 @@ func TurnOf(recorded *trace.Trace) (turn.Turn, error) {
 	return t, nil
 }
 
-// isForeign reports whether a wait is of another call than the one that forked the strand. The
-// engine tells of none, and a strand that waited for itself would never end.
+// isForeign reports whether a wait belongs to another call than the one that forked the strand. The
+// engine records no such wait, and a strand that waited for itself would never end.
 func (tr *translation) isForeign(wait *adk.Crossing) bool {
 	fork := tr.forks[wait.ID]
 	return wait.Phase == adk.Begin && fork != nil && (fork.call != wait.Call || fork.strand != wait.Strand)
 }
 
-// isAstray reports whether a call is on a strand that has no part in its caller. The engine
-// makes none, and a strand that took another's calls for its own could wait for itself.
+// isAstray reports whether a call is on a strand that is neither its caller's nor forked by its
+// caller. The engine records no such call, and a strand that mistook another's calls for its own
+// could wait for itself.
 func (tr *translation) isAstray(x *adk.Crossing) bool {
 	caller := tr.calls[x.Call]
 	if x.Kind != adk.KindCall || caller == nil || x.Strand == caller.strand {
@@ -85,35 +87,35 @@ func isOfCollection(x *adk.Crossing) bool {
 	return x.Kind.Class() == adk.ClassOperation && slices.ContainsFunc(x.Kind.Fields(x.Phase), func(use adk.FieldUse) bool { return use.Field == adk.FieldCollection })
 }
 
-// translation is the translation of one trace.
+// translation is the state of translating one trace.
 type translation struct {
 	lines []trace.Line
 	turn  turn.Turn
 	root  *translatedScope
 	calls map[int]*translatedCall
-	stack map[int][]*translatedCall // the calls of user code that are open, by strand
+	stack map[int][]*translatedCall // open calls of user code, by strand
 
 	forks      map[int]*forkRef // by the strand's number
-	told       map[int]int      // the number of the last crossing of each strand
-	at         int              // the number of this crossing
-	exited     int              // that of the one in which a goroutine that ended cancelled the run
+	told       map[int]int      // number of the last crossing of each strand
+	at         int              // number of the present crossing
+	exited     int              // number of the crossing at which an ended goroutine cancelled the run
 	lastStrand int
-	untold     bool // nothing says who waited for a strand
+	untold     bool // the format does not record who waited for a strand
 	lastAt     time.Time
 	gates      map[string]*gateRef
-	asks       map[int]*askRef // by the op
+	asks       map[int]*askRef // by operation
 	heard      map[adk.Kind]int
-	last       *turn.Body // that of the call that returned last
+	last       *turn.Body // body of the call that returned last
 	begun      bool
 	aborted    bool
-	cancel     *turn.Op // told, and not yet placed
+	cancel     *turn.Op // a cancel that was recorded and is not yet placed in a body
 }
 
 type translatedScope struct {
 	scripts  []*turn.Script
 	counts   map[string]int
-	handlers []*handlerRef // of its dispatch
-	nested   *turn.Nested  // to fill when the dispatch returns; nil for the turn
+	handlers []*handlerRef // of the scope's dispatch
+	nested   *turn.Nested  // its Scripts are set when the dispatch returns; nil for the turn
 }
 
 type translatedCall struct {
@@ -122,27 +124,27 @@ type translatedCall struct {
 	strand int
 	body   *turn.Body
 	scope  *translatedScope
-	owns   bool // the scope begins with it
+	owns   bool // the scope is that of this call's own dispatch
 }
 
 type handlerRef struct {
-	id   int    // numbers the handlers of one dispatch
-	name string // what its calls are told under
-	off  string // what an off-ack calls it
+	id   int    // number of the handler within its dispatch
+	name string // the name under which its calls are recorded
+	off  string // the name by which an off-ack removes it
 	body *turn.Body
-	gone bool // it has run, or was taken away
+	gone bool // it has run or was removed
 }
 
 type forkRef struct {
-	call   int // that forked the strand
-	strand int // the one that the call is in
+	call   int // the call that forked the strand
+	strand int // the strand of that call
 	name   string
 	by     *turn.Body
 	body   *turn.Body
-	ended  int // the number of the crossing that ended the strand
+	ended  int // number of the crossing that ended the strand
 }
 
-// askRef is where the operation stands that asks.
+// askRef is the place of an ask operation in a body.
 type askRef struct {
 	body *turn.Body
 	at   int
@@ -184,7 +186,7 @@ func (tr *translation) take(x *adk.Crossing) {
 	case wire.IsContained(x):
 		tr.placeCancel(x.Strand)
 		tr.contained(x)
-		tr.lastStrand = x.Strand // whose user code, or listener, went on
+		tr.lastStrand = x.Strand // a strand whose user code, or listener, was running
 		return
 	}
 	tr.placeCancel(x.Strand)
@@ -204,19 +206,19 @@ func (tr *translation) take(x *adk.Crossing) {
 	}
 }
 
-// cancelled keeps a cancel until it is known before what it came.
+// cancelled keeps a cancel until it is known before which crossing it came.
 func (tr *translation) cancelled(x *adk.Crossing) {
 	cause := failureOf(x.Cause)
 	switch {
 	case !tr.begun:
 		tr.turn.Cancelled = cause
-	case cause == nil || cause.Text != turn.ErrTooLong.Error(): // a turn does that by itself
+	case cause == nil || cause.Text != turn.ErrTooLong.Error(): // a turn cancels itself for this reason
 		tr.cancel = &turn.Op{Kind: turn.OpCancel, Cause: cause}
 	}
 }
 
-// placeCancel lets user code cancel that went on last: had another strand done it
-// before, that one's last crossing would have told it.
+// placeCancel adds the pending cancel to the user code that ran last. If another strand had
+// cancelled before, the cancel would have been recorded at that strand's last crossing.
 func (tr *translation) placeCancel(strand int) {
 	if tr.cancel == nil {
 		return
@@ -235,7 +237,7 @@ func (tr *translation) placeCancel(strand int) {
 	tr.cancel = nil
 }
 
-// performing is the body of the user code that a strand is in.
+// performing returns the body of the user code in which a strand is, or nil.
 func (tr *translation) performing(strand int) *turn.Body {
 	if c := tr.performer(strand); c != nil {
 		return c.body
@@ -261,7 +263,7 @@ func (tr *translation) call(x *adk.Crossing) {
 		return
 	case adk.LabelDispatch:
 		if x.Call == 0 {
-			tr.turn.Standalone = &turn.Standalone{Name: x.Seam.Name, Gates: true} // a wait that was refused is nowhere told
+			tr.turn.Standalone = &turn.Standalone{Name: x.Seam.Name, Gates: true} // a refused wait is not recorded, so assume that there is a settler
 			tr.raw(x)
 			return
 		}
@@ -281,7 +283,7 @@ func (tr *translation) call(x *adk.Crossing) {
 		c.body = c.scope.script(c.path)
 	}
 	if c.body == nil {
-		c.body = &turn.Body{} // of nobody that the trace told of
+		c.body = &turn.Body{} // the trace does not say whose it is
 	}
 	tr.stack[x.Strand] = append(tr.stack[x.Strand], c)
 }
@@ -300,7 +302,7 @@ func (tr *translation) raw(x *adk.Crossing) {
 	}
 }
 
-// script begins the script of the next call of a path.
+// script starts the script of the next call of a path.
 func (s *translatedScope) script(path string) *turn.Body {
 	one := &turn.Script{Seam: path, Occurrence: s.counts[path]}
 	s.counts[path]++
@@ -318,7 +320,7 @@ func (s *translatedScope) list() []turn.Script {
 	return all
 }
 
-// usual reports whether a script does what happens without it.
+// usual reports whether a script does the same as no script.
 func usual(s *turn.Script) bool {
 	ops, end := s.Ops, s.End
 	if end.How != "" || end.Err != nil || end.Records != nil {
@@ -343,7 +345,7 @@ func (tr *translation) nested(c *translatedCall, x *adk.Crossing) {
 	tr.add(x, turn.Op{Kind: turn.OpDispatch, Dispatch: n, Cause: failureOf(x.Cause)})
 }
 
-// handler is what the first handler of that name that has not run does.
+// handler returns the body of the first handler of that name that has not run.
 func (s *translatedScope) handler(name string) *turn.Body {
 	at := slices.IndexFunc(s.handlers, func(h *handlerRef) bool { return h.name == name && !h.gone })
 	if at < 0 {
@@ -368,7 +370,7 @@ func (tr *translation) returned(x *adk.Crossing) {
 	if c.body == nil {
 		return
 	}
-	if x.Outcome == adk.OutcomeGoexit { // else it is the engine that waits
+	if x.Outcome == adk.OutcomeGoexit { // otherwise the engine waited for the strands
 		tr.join(x.Strand, c.body, tr.exited)
 	}
 	c.body.End = endOf(c, x)
@@ -404,13 +406,13 @@ func endOf(c *translatedCall, x *adk.Crossing) turn.End {
 	return end
 }
 
-// fetches reports whether the obligation of a path reads.
+// fetches reports whether the obligation with that path reads.
 func fetches(path string) bool {
 	seam, err := adk.ParseSeam(path)
 	return err == nil && seam.Effect() == adk.EffectReads
 }
 
-// panickedWith is what was given to panic, as an error.
+// panickedWith returns the value of a panic, as an error.
 func panickedWith(err error) error {
 	p, is := errors.AsType[*adk.PanicError](err)
 	if !is {
@@ -424,8 +426,8 @@ func panickedWith(err error) error {
 
 // The operations.
 
-// add gives an operation to the user code that made it, by its own handle or by
-// that of another call.
+// add adds an operation to the body of the user code that made it, by its own handle or by that of
+// another call.
 func (tr *translation) add(x *adk.Crossing, op turn.Op) *turn.Body {
 	by := tr.performer(x.Strand)
 	owner := tr.calls[x.Call]
@@ -443,9 +445,9 @@ func (tr *translation) add(x *adk.Crossing, op turn.Op) *turn.Body {
 	return by.body
 }
 
-// join waits for the strands that a body forked and that ended since it made its
-// last step, and before the next: in the first version of the format no crossing tells
-// that it waited, but this is what it looks like.
+// join adds waits for the strands that a body forked and that ended after its last step and before
+// the crossing next. In the first version of the format no crossing records a wait, but this is
+// what a wait looks like.
 func (tr *translation) join(strand int, by *turn.Body, next int) {
 	if !tr.untold {
 		return
@@ -474,7 +476,7 @@ func (tr *translation) operation(x *adk.Crossing) {
 	}
 	switch x.Kind {
 	case adk.KindAdd, adk.KindRemove, adk.KindUnregister:
-		op.Flag = false // what it answered
+		op.Flag = false // Flag was the answer
 	case adk.KindNewID, adk.KindPrune:
 		op.Name = ""
 	case adk.KindOpenMedia:
@@ -493,7 +495,7 @@ func (tr *translation) operation(x *adk.Crossing) {
 		op.Do = &turn.Body{}
 		h := &handlerRef{id: x.ID, name: x.Name, off: x.Name, body: op.Do}
 		if x.Name == adk.PruneHandler {
-			h.off, h.body = "", &turn.Body{} // the engine's own
+			h.off, h.body = "", &turn.Body{} // the handler is the engine's own
 			op = turn.Op{Kind: turn.OpBind}
 		}
 		in := tr.scopeOf(x)
@@ -510,12 +512,12 @@ func (tr *translation) operation(x *adk.Crossing) {
 	if x.Kind == adk.KindAsk && body != nil {
 		tr.asks[x.Op] = &askRef{body, len(body.Ops) - 1}
 	}
-	if x.Kind == adk.KindWaitFor && body != nil && tr.gates[x.Name] == nil { // a second one of the id does not open (GAT-5)
+	if x.Kind == adk.KindWaitFor && body != nil && tr.gates[x.Name] == nil { // a second wait for the same id does not open a gate (GAT-5)
 		tr.gates[x.Name] = &gateRef{body, len(body.Ops) - 1, x.Strand, x.At}
 	}
 }
 
-// answered takes in a piece of an answer, or its end.
+// answered processes a piece of an answer, or its end.
 func (tr *translation) answered(x *adk.Crossing) {
 	ref := tr.asks[x.Op]
 	if ref == nil {
@@ -532,7 +534,7 @@ func (tr *translation) answered(x *adk.Crossing) {
 	}
 }
 
-// orNull is JSON that is there.
+// orNull returns the JSON, or null if there is none.
 func orNull(text json.RawMessage) json.RawMessage {
 	if text == nil {
 		return json.RawMessage("null")
@@ -540,7 +542,7 @@ func orNull(text json.RawMessage) json.RawMessage {
 	return text
 }
 
-// handlerOff is the name of a handler that is taken away.
+// handlerOff marks a handler as removed, and returns the name for the off-ack.
 func (s *translatedScope) handlerOff(id int) string {
 	at := slices.IndexFunc(s.handlers, func(h *handlerRef) bool { return h.id == id })
 	if at < 0 {
@@ -550,7 +552,7 @@ func (s *translatedScope) handlerOff(id int) string {
 	return s.handlers[at].off
 }
 
-// scopeOf is that of the call that a crossing belongs to.
+// scopeOf returns the scope of the call to which a crossing belongs.
 func (tr *translation) scopeOf(x *adk.Crossing) *translatedScope {
 	if c := tr.calls[x.Call]; c != nil {
 		return c.scope
@@ -575,7 +577,7 @@ func emitted(op *turn.Op, payload any) {
 	}
 }
 
-// settled adds who settled a gate to the operation that waits for it.
+// settled adds a settlement to the operation that waits for the gate.
 func (tr *translation) settled(x *adk.Crossing) {
 	gate := tr.gates[x.Name]
 	if gate == nil {
@@ -592,15 +594,15 @@ func (tr *translation) settled(x *adk.Crossing) {
 		s.Err = failureOf(x.Err)
 	default:
 		if x.Status == adk.GateAborted && !tr.aborted && errors.Unwrap(x.Err) == nil {
-			break // somebody did it
+			break // a settler did it
 		}
 		if !tr.offered() {
 			return
 		}
-		tr.placeCancel(tr.lastStrand) // the offer told it
+		tr.placeCancel(tr.lastStrand) // the offer recorded the cancel
 		s.Result = adk.GateAborted
 	}
-	// Where another strand took a step in the same instant, it was that one.
+	// If another strand took a step at the same time, that strand settled the gate.
 	if by := tr.performing(tr.lastStrand); by != nil && tr.lastStrand != gate.strand && tr.lastAt.Equal(x.At) {
 		s.After = 0
 		by.Ops = append(by.Ops, turn.Op{Kind: turn.OpSettle, Name: x.Name, Settle: []turn.Settlement{s}})
@@ -610,9 +612,9 @@ func (tr *translation) settled(x *adk.Crossing) {
 	op.Settle = append(op.Settle, s)
 }
 
-// offered tells of a gate that the engine closes, since the turn was aborted or the
-// time has passed, whether somebody's offer made it look, who came too late by that.
-// Else the waiter looked as it woke, and told that the gate is closed next.
+// offered is asked about a gate that the engine closes because of an abort or a timeout. It reports
+// whether an offer that came too late made the engine notice. Otherwise the waiter noticed when it
+// woke, and the next crossing records that the gate is closed.
 func (tr *translation) offered() bool {
 	for i := range tr.lines[tr.at:] {
 		switch x := &tr.lines[tr.at+i].Crossing; x.Kind {
@@ -624,8 +626,8 @@ func (tr *translation) offered() bool {
 	return false
 }
 
-// contained adds what was kept from the turn: misuse, and panics of listeners.
-// Those of handlers are in their returns.
+// contained adds what was contained: misuse of handles and panics of listeners. Panics of handlers
+// are in the handlers' returns.
 func (tr *translation) contained(x *adk.Crossing) {
 	if event, ok := strings.CutPrefix(x.Name, adk.ListenerPrefix); ok {
 		tr.turn.Loud = append(tr.turn.Loud, turn.Loud{Event: event, Occurrence: max(tr.heard[adk.KindByName(event)]-1, 0), Text: x.Text})
@@ -640,8 +642,8 @@ func (tr *translation) contained(x *adk.Crossing) {
 	}
 }
 
-// lateOp is an operation on a handle that has ended: what it was given does not
-// matter, as long as the engine looks at it.
+// lateOp makes an operation on a handle that has ended. Its arguments do not matter, as long as the
+// engine checks them in the same way.
 func lateOp(kind string) turn.Op {
 	op := turn.Op{Kind: kind, Name: "late", Text: "late", Of: adk.Messages}
 	switch kind {
@@ -674,7 +676,7 @@ func (tr *translation) finish() turn.Turn {
 	return tr.turn
 }
 
-// failureOf is an error as data.
+// failureOf returns an error as data.
 func failureOf(err error) *turn.Failure {
 	if err == nil {
 		return nil
@@ -702,8 +704,8 @@ func failureOf(err error) *turn.Failure {
 	return f
 }
 
-// orderOf runs a turn with its strands in the order of a trace, and gives what
-// is unusual in that order.
+// orderOf runs a turn with its strands in the order of a trace, and returns the decisions of that
+// order that differ from the usual ones.
 func orderOf(t turn.Turn, lines []trace.Line) []turn.Decision {
 	told := &counter{}
 	var picks []turn.Decision
@@ -726,14 +728,14 @@ func orderOf(t turn.Turn, lines []trace.Line) []turn.Decision {
 			return at
 		}
 	}
-	_ = t.SubjectWith(turn.Running{Order: order}).Run(told) // what it answers does not matter here
+	_ = t.SubjectWith(turn.Running{Order: order}).Run(told) // the result of the run does not matter
 	return picks
 }
 
 // counter is a probe that counts the crossings of a run.
 type counter struct{ n int }
 
-// Observe begins the run.
+// Observe returns the counter itself.
 func (c *counter) Observe(adk.RunInfo) adk.Observer { return c }
 
 // Begin does nothing.

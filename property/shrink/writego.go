@@ -20,14 +20,13 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// WriteScenario writes a turn as a Go test: what user code does in the words of
-// package fakes where these say it, and as plain functions where not. Above it
-// stands what is wrong with the turn, if anything is, and its transcript. The test
-// checks the turn as CheckSubject does. The name is an exported Go name, as in
-// LostMessage, and pkg the test's package.
+// WriteScenario writes a turn as a Go test. User code is written with the steps of package fakes
+// where they suffice, and as plain functions otherwise. The comment of the test says what is wrong
+// with the turn, if anything, and holds its transcript. The test checks the turn as CheckSubject
+// does. name must be an exported Go name, for example LostMessage; pkg is the package of the test.
 //
-// A storage that is scripted beyond failures is the turn's and not the test's: a
-// fetch that gave records gives those that the test's storage is made with.
+// Scripts of the storage are written only as far as they fail; the records that a script makes a
+// fetch return are put into the test's storage from the beginning.
 func WriteScenario(w io.Writer, pkg, name string, t turn.Turn) error {
 	g := &goWriter{turn: t, name: name, imports: map[string]bool{}, failed: map[*turn.Op]bool{}}
 	if err := g.observe(); err != nil {
@@ -51,28 +50,27 @@ func WriteScenario(w io.Writer, pkg, name string, t turn.Turn) error {
 
 const module = "github.com/adkreplay/adkreplay/"
 
-// goWriter writes one turn.
+// goWriter holds the state of writing one turn.
 type goWriter struct {
 	turn    turn.Turn
 	name    string
 	imports map[string]bool
 
-	// What runs of the turn show: its transcript, the operations that failed, how
-	// many iterations each executor began, how often each tool ran, and what is
-	// wrong.
+	// What a run of the turn shows: its transcript, the operations that failed, how often each seam
+	// was called, how many iterations each executor began, and what is wrong.
 	transcript string
 	failed     map[*turn.Op]bool
 	calls      map[string]int
 	iterations map[string]int
 	findings   []turn.Finding
-	keptOn     bool // the storage was asked for something after the run was cancelled
+	keptOn     bool // a storage was called after the run was cancelled
 
 	out     strings.Builder
-	handles []string // paths of seams whose handles others use
+	handles []string // paths of seams whose handles other user code uses
 	used    struct{ gates, open, must, execute, change, clock, done bool }
 }
 
-// observe runs the turn to see what a script alone does not say.
+// observe runs the turn to learn what the scripts alone do not say.
 func (g *goWriter) observe() error {
 	g.findings = turn.CheckTurn(g.turn)
 	recorded, refused, err := g.turn.Trace()
@@ -114,7 +112,7 @@ func (g *goWriter) use(path string) string {
 	return path
 }
 
-// file writes all but the imports, which are known when it is done.
+// file writes everything except the imports, which are known only when the rest is written.
 func (g *goWriter) file() string {
 	g.findHandles()
 	g.build()
@@ -138,7 +136,7 @@ func build%[1]s(cancel context.CancelCauseFunc) (adk.Config, adk.RawTurn) {
 %[4]s`, g.name, subject, build, g.helpers())
 }
 
-// standalone writes what a dispatch called alone has beside a turn.
+// standalone writes what a standalone dispatch has in addition to a turn.
 func (g *goWriter) standalone() string {
 	a := g.turn.Standalone
 	if a == nil {
@@ -158,8 +156,7 @@ func (g *goWriter) standalone() string {
 	return ", Standalone: &turn.Standalone{" + fields + "}"
 }
 
-// whatWasWrong says what a turn is checked for: the first of its findings, and what
-// that breaks for users.
+// whatWasWrong describes the first finding of a turn and what it means for users.
 func whatWasWrong(findings []turn.Finding) string {
 	if len(findings) == 0 {
 		return "checks this turn:"
@@ -226,7 +223,7 @@ func must%s[T any](v T, err error) T {
 `, g.name)
 }
 
-// must is the call that makes a value of what a constructor gives.
+// must wraps the call of a constructor so that it gives only a value.
 func (g *goWriter) must(call string) string {
 	g.used.must = true
 	return "must" + g.name + "(" + call + ")"
@@ -258,7 +255,7 @@ func (g *goWriter) build() {
 	g.line("return config, raw")
 }
 
-// begin writes what the rest needs, known when the rest is written.
+// begin writes the declarations that the rest needs; they are known only when the rest is written.
 func (g *goWriter) begin() {
 	g.storage()
 	if g.turn.WriteBehind {
@@ -295,9 +292,9 @@ func (g *goWriter) raw() {
 	if stash, ok := t.Stash.Get().(map[string]any); ok {
 		g.line("raw.Stash = %s", g.value(stash))
 	}
-	var whenOpen string // what listeners do that fail when a gate opens
+	var whenOpen string // statements of failing listeners for the opening of a gate
 	for i, loud := range t.Loud {
-		if wire.OpensGate(&adk.Crossing{Kind: adk.KindByName(loud.Event)}) { // there is one of these, which settles too
+		if wire.OpensGate(&adk.Crossing{Kind: adk.KindByName(loud.Event)}) { // one listener both settles and fails
 			whenOpen += g.falls(i, loud) + "\n"
 		} else {
 			g.loud(i, loud)
@@ -318,7 +315,7 @@ func (g *goWriter) raw() {
 	}
 }
 
-// loud writes a listener that panics, or ends its goroutine.
+// loud writes a listener that panics or ends its goroutine.
 func (g *goWriter) loud(i int, loud turn.Loud) {
 	for _, bus := range []reflect.Type{reflect.TypeFor[adk.Functional](), reflect.TypeFor[adk.Observability]()} {
 		listener, found := bus.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, loud.Event) })
@@ -328,8 +325,7 @@ func (g *goWriter) loud(i int, loud turn.Loud) {
 	}
 }
 
-// falls writes how a listener fails at its event, and before that what it counts
-// events by.
+// falls writes the counter of a listener's events, and returns the statement by which it fails.
 func (g *goWriter) falls(i int, loud turn.Loud) string {
 	failing := fmt.Sprintf("panic(%q)", cmp.Or(loud.Text, "loud"))
 	if loud.Goexit {
@@ -343,7 +339,7 @@ func (g *goWriter) falls(i int, loud turn.Loud) string {
 	return fmt.Sprintf("if %s++; %[1]s == %d { %s }", heard, loud.Occurrence+1, failing)
 }
 
-// storage writes the config with a storage, and how that fails.
+// storage writes the config with a storage and its faults.
 func (g *goWriter) storage() {
 	var seed []string
 	for _, r := range g.turn.Kept {
@@ -407,7 +403,7 @@ func orFailed(f *turn.Failure) *turn.Failure {
 	return f
 }
 
-// tool writes a tool with its answers, as many as it is asked for.
+// tool writes a tool with one answer for each of its calls.
 func (g *goWriter) tool(r adk.Record) string {
 	tool, ok := r.(*adk.Tool)
 	if !ok || tool == nil {
@@ -447,7 +443,7 @@ func listed(answers []string) string {
 	return ", " + strings.Join(answers, ", ")
 }
 
-// answer writes what a tool gives in one call.
+// answer writes what a tool returns in one call.
 func (g *goWriter) answer(body *turn.Body) string {
 	switch {
 	case body == nil:
@@ -484,7 +480,7 @@ func (g *goWriter) handler(body *turn.Body) string {
 	return "func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {\n" + inner + "}"
 }
 
-// inner is what write writes, apart from the rest.
+// inner returns what write writes, without adding it to the output.
 func (g *goWriter) inner(write func()) string {
 	outer := g.out.String()
 	g.out.Reset()

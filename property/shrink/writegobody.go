@@ -30,8 +30,9 @@ func (g *goWriter) findHandles() {
 	g.handles = slices.Sorted(maps.Keys(seen))
 }
 
-// variable is what the handle of a seam is called. Seams may differ in nothing but what no
-// name in Go can hold: then it has a number too.
+// variable returns the name of the variable for the handle of a seam. If several seams would get
+// the same name, because they differ only in characters that a Go name cannot have, it adds a
+// number.
 func (g *goWriter) variable(path string) string {
 	name, like := safetext.CamelCase(path), 0
 	for _, before := range g.handles[:slices.Index(g.handles, path)] {
@@ -52,7 +53,7 @@ func handleField(path string) string {
 	return "dc *adk.DispatchContext"
 }
 
-// keepHandle writes that a seam's handle is kept for others.
+// keepHandle writes the statements that keep a seam's handle for other user code.
 func (g *goWriter) keepHandle(path, context, next string) {
 	if slices.Contains(g.handles, path) {
 		v := g.variable(path)
@@ -63,7 +64,7 @@ func (g *goWriter) keepHandle(path, context, next string) {
 	}
 }
 
-// executor writes an executor: a script of package fakes.
+// executor writes an executor as a fakes.Script.
 func (g *goWriter) executor(name string, scripts []turn.Script) string {
 	return fmt.Sprintf("fakes.Script{\n%s}.Executor(%q)", g.script(name, scripts), name)
 }
@@ -88,8 +89,8 @@ func (g *goWriter) script(name string, scripts []turn.Script) string {
 	})
 }
 
-// steps writes a body as steps of a script: those that package fakes has a word
-// for, and functions for what lies between.
+// steps writes a body as the steps of a script: with the steps of package fakes where they exist,
+// and with functions for the operations in between.
 func (g *goWriter) steps(body *turn.Body) {
 	var plain []turn.Op
 	flush := func() {
@@ -123,8 +124,8 @@ func (g *goWriter) steps(body *turn.Body) {
 	}
 }
 
-// joined reports whether an operation stands between a fork and the join of its
-// strand, which have to be in one function; off-acks are alike.
+// joined reports whether an operation is between a fork and the join of its strand, or between an
+// on-ack and its off-ack. These must be in one function, because a variable connects them.
 func joined(body *turn.Body, at int) bool {
 	last := -1
 	for i, op := range body.Ops {
@@ -136,8 +137,8 @@ func joined(body *turn.Body, at int) bool {
 	return first >= 0 && at >= first && at <= last
 }
 
-// step writes the first operations as one step of a script, and says how many
-// they are: none if there is no word for them.
+// step writes the first operations of the list as one step of a script, and returns their number; 0
+// if there is no step for them.
 func (g *goWriter) step(ops []turn.Op) (string, int) {
 	op := &ops[0]
 	if op.On != "" || g.failed[op] && !op.Must {
@@ -160,8 +161,7 @@ func (g *goWriter) step(ops []turn.Op) (string, int) {
 	return "", 0
 }
 
-// utterance is a stream from its first delta to its last, as Say, Think or
-// Stream have it.
+// utterance writes a stream, from its first delta to its last, as Say, Think or Stream.
 func (g *goWriter) utterance(ops []turn.Op) (string, int) {
 	var chunks []string
 	for i := range ops {
@@ -203,8 +203,8 @@ func (g *goWriter) pipeline(assign, label string, names []string, scripts []turn
 	g.out.WriteString("}" + end)
 }
 
-// middleware writes the body of a middleware, by iteration where it does more
-// than call next in some.
+// middleware writes the body of a middleware, with one case for each iteration in which it does
+// more than call next.
 func (g *goWriter) middleware(label, name string, scripts []turn.Script, context string) {
 	var written []int
 	for k := range 100 {
@@ -245,7 +245,7 @@ func (g *goWriter) middleware(label, name string, scripts []turn.Script, context
 
 func returned(err string) string { return err }
 
-// body writes operations and how the call ends, but for an end without error.
+// body writes the operations and the end of a call, except for an end without error.
 func (g *goWriter) body(b *turn.Body, context string, results func(err string) string) {
 	g.ops(b.Ops, context, results)
 	switch b.End.How {
@@ -265,7 +265,7 @@ func (g *goWriter) ops(ops []turn.Op, context string, results func(err string) s
 	}
 }
 
-// ofDispatches are the operations that a turn context does not have.
+// ofDispatches lists the operations that a turn context does not have.
 var ofDispatches = []string{"ack", "nack", "on-ack", "off-ack", turn.OpBind, "execute", "report-message", "report-thought", "report-tool-call", turn.OpRead}
 
 // op writes one operation as a statement.
@@ -283,7 +283,7 @@ func (g *goWriter) op(ops []turn.Op, at int, context string, results func(err st
 		}
 	}
 	if turn := strings.HasSuffix(on, "tc"); turn && slices.Contains(ofDispatches, op.Kind) {
-		return // the handle does not have it, and the turn does nothing
+		return // the handle does not have the operation, so the turn ignores it
 	}
 	switch op.Kind {
 	case "next":
@@ -331,7 +331,7 @@ func (g *goWriter) op(ops []turn.Op, at int, context string, results func(err st
 	g.line("%s_ = %s", blank, call)
 }
 
-// read writes that something is read and logged, and what comes of the answer.
+// read writes the statements that read something, log it, and change it if the operation says so.
 func (g *goWriter) read(op *turn.Op, on string) {
 	answer := g.answered(op, on)
 	log := func(answer string) {
@@ -373,8 +373,8 @@ func orKnownCancel(f *turn.Failure) *turn.Failure {
 	return f
 }
 
-// call writes the call that an operation is, and how many values it gives: none
-// where it is a statement already.
+// call returns the call that makes an operation, and the number of its results; 0 means that it is
+// a complete statement.
 func (g *goWriter) call(ops []turn.Op, at int, on, ctx string, results func(err string) string) (string, int) {
 	op := &ops[at]
 	switch op.Kind {
@@ -441,7 +441,7 @@ func (g *goWriter) toolCallFields(op *turn.Op) string {
 	return strings.Join(fields, ", ")
 }
 
-// ask writes an ask of a world that answers what the turn says.
+// ask writes an ask and the answer of the world.
 func (g *goWriter) ask(op *turn.Op, ctx string) (string, int) {
 	if op.Asked == nil {
 		return "", 0
@@ -475,8 +475,8 @@ func (g *goWriter) ask(op *turn.Op, ctx string) (string, int) {
 		asked, world, options, content), 1
 }
 
-// execute runs a tool of the context; where it has none of the name there is
-// nothing to run.
+// execute writes the execution of a tool: of the one in the operation, or of the context's tool
+// with that name. In the latter case the written code returns an error if there is none.
 func (g *goWriter) execute(op *turn.Op, on, ctx string) string {
 	tool := g.tool(op.Record.Get())
 	if op.Record == nil {
@@ -486,7 +486,8 @@ func (g *goWriter) execute(op *turn.Op, on, ctx string) string {
 	return fmt.Sprintf("%s.Execute(%s, %s, %s)", on, ctx, tool, g.value(op.Args.Get()))
 }
 
-// begun writes what gives something to end it with, which is kept if it is.
+// begun writes an operation that returns something by which to end it, and keeps that in a variable
+// if a later operation uses it.
 func (g *goWriter) begun(ops []turn.Op, at int, on, ctx string, results func(err string) string) (string, int) {
 	op := &ops[at]
 	var call string
@@ -517,24 +518,24 @@ func (g *goWriter) begun(ops []turn.Op, at int, on, ctx string, results func(err
 	return fmt.Sprintf("%s, _ := %s", ending(ops, at), call), 0
 }
 
-// alike reports whether an operation ends what another began, or begins the same anew.
+// alike reports whether later ends what op began, or begins the same anew.
 func alike(later, op *turn.Op) bool {
 	return ends(later, op) || (later.Kind == "fork") == (op.Kind == "fork") && begins(later) && later.Name == op.Name
 }
 
-// begins reports whether an operation gives something to end it with.
+// begins reports whether an operation returns something by which to end it.
 func begins(op *turn.Op) bool {
 	return op.Kind == "fork" || op.Kind == "on-ack" || op.Kind == turn.OpBind
 }
 
-// ends reports whether an operation ends what another began.
+// ends reports whether later ends what op began.
 func ends(later, op *turn.Op) bool {
 	return later.Kind == turn.OpJoin && op.Kind == "fork" && later.Name == op.Name ||
 		later.Kind == "off-ack" && (op.Kind == "on-ack" || op.Kind == turn.OpBind) && later.Name == op.Name
 }
 
-// ending names the variable that holds what begins here, such as a strand; a second one of
-// the same name gets an x.
+// ending returns the name of the variable for what an operation begins, for example a strand. An x
+// is added for each earlier one of the same name.
 func ending(ops []turn.Op, at int) string {
 	op := &ops[at]
 	words := strings.FieldsFunc(op.Name, func(r rune) bool {
@@ -568,7 +569,7 @@ func (g *goWriter) end(ops []turn.Op, at int) (string, int) {
 	return "", 0
 }
 
-// withoutError is the end of a handler, which gives no error.
+// withoutError returns the end of a handler, which cannot return an error.
 func withoutError(end turn.End) turn.End {
 	if end.How == adk.OutcomeError {
 		return turn.End{}
@@ -606,7 +607,7 @@ func (g *goWriter) dispatch(op *turn.Op, on, ctx string) string {
 	})
 }
 
-// methodOf is the method with which a context gives a collection.
+// methodOf returns the name of a context's method for a collection.
 func methodOf(of adk.CollectionName) string { return strings.ToUpper(string(of[:1])) + string(of[1:]) }
 
 // records writes an operation on a collection.
@@ -639,7 +640,7 @@ func (g *goWriter) records(op *turn.Op, on, ctx string) (string, int) {
 
 // The gates.
 
-// planned writes the gate that is waited for, with who settles it.
+// planned writes the gate to wait for, and how it is settled.
 func (g *goWriter) planned(op *turn.Op) string {
 	if len(op.Settle) == 0 {
 		return g.gate(op)

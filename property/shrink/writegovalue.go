@@ -52,7 +52,7 @@ func (g *goWriter) failure(f *turn.Failure) string {
 	case f == nil:
 		return "nil"
 	case f.Known != "":
-		if pkg, _, _ := strings.Cut(f.Known, "."); pkg != "adk" { // which every file has
+		if pkg, _, _ := strings.Cut(f.Known, "."); pkg != "adk" { // which every file imports
 			g.use(pkg)
 		}
 		return f.Known
@@ -137,7 +137,7 @@ func (g *goWriter) value(v any) string {
 	return g.container(reflect.ValueOf(v))
 }
 
-// number writes a float; shown is the same as it is printed.
+// number writes a float. shown is the same number with the type as which it is printed.
 func (g *goWriter) number(f float64, shown any) string {
 	switch {
 	case math.IsNaN(f):
@@ -150,7 +150,7 @@ func (g *goWriter) number(f float64, shown any) string {
 	return fmt.Sprint(shown)
 }
 
-// container writes a map or a slice of whatever type.
+// container writes a map or a slice of any type.
 func (g *goWriter) container(v reflect.Value) string {
 	isMap := v.Kind() == reflect.Map
 	if !isMap && v.Kind() != reflect.Slice {
@@ -203,8 +203,7 @@ func (g *goWriter) result(v *turn.Value) string {
 	return g.value(v.V)
 }
 
-// record writes a record: by its constructor where that says all of it in a few
-// words, and otherwise as the JSON that it is kept as.
+// record writes a record: with its constructor if a few fields suffice, otherwise as JSON.
 func (g *goWriter) record(r adk.Record) string {
 	switch x := r.(type) {
 	case nil:
@@ -225,7 +224,8 @@ func (g *goWriter) record(r adk.Record) string {
 	return g.must(fmt.Sprintf("adk.ParseRecord(%q, []byte(%s))", r.RecordKind(), quotedRaw(string(data)))) + ".(*adk." + name + ")"
 }
 
-// fields are what a constructor needs to make the record, ok if they are all of it.
+// fields returns the arguments with which a constructor makes the record. ok is false if they would
+// not make all of it.
 func (g *goWriter) fields(r adk.Record) (fields string, ok bool) {
 	var plain adk.Record
 	var err error
@@ -260,7 +260,7 @@ func (g *goWriter) fields(r adk.Record) (fields string, ok bool) {
 	return fields + fmt.Sprintf(", CreatedAt: %s, UpdatedAt: %s", g.time(created), g.time(updated)), true
 }
 
-// quotedRaw is a raw string literal where the text can stand in one.
+// quotedRaw returns the text as a raw string literal if that is possible.
 func quotedRaw(text string) string {
 	if strconv.CanBackquote(text) {
 		return "`" + text + "`"

@@ -11,21 +11,21 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// This file holds what callers were answered against what the trace tells: that is
-// nowhere in the trace, and so no invariant.
+// This file compares the answers that callers got with the trace. Those answers are not in the
+// trace, so no invariant can check them.
 
 // answer is what the caller of a run got.
 type answer struct {
-	came bool            // false where its goroutine was ended
-	end  adk.DispatchEnd // of a dispatch called alone
+	came bool            // false if the caller's goroutine was ended
+	end  adk.DispatchEnd // for a standalone dispatch
 	err  error
-	// wrong is what a check said of the run.
+	// wrong is the error of the user's checks for the run.
 	wrong error
 }
 
-// refused is the error with which the engine refuses what it was given, or to begin
-// anything in an aborted turn (ABT-7): then nothing has run. A dispatch that has run
-// answers with the error of a nack only (DSP-8).
+// refused returns the error with which the engine refused its input, or refused to begin anything
+// in an aborted turn (ABT-7). In these cases nothing has run. A dispatch that has run returns an
+// error only if it was nacked (DSP-8).
 func (a answer) refused() error {
 	if a.end.Status == "" || a.end.Status == adk.StatusAborted {
 		return a.err
@@ -33,7 +33,7 @@ func (a answer) refused() error {
 	return nil
 }
 
-// call runs what was built, on the caller's goroutine.
+// call runs a turn or a dispatch on the caller's goroutine.
 func (s Subject) call(ctx context.Context, config adk.Config, raw adk.RawTurn) (a answer) {
 	if s.Standalone != nil {
 		a.end, a.err = adk.Dispatch(ctx, s.Standalone.input(config, raw))
@@ -46,22 +46,21 @@ func (s Subject) call(ctx context.Context, config adk.Config, raw adk.RawTurn) (
 	return a
 }
 
-// answers are what the user code of one run was answered, and what it handed in.
+// answers is what the user code of one run got as answers, and what it handed in.
 type answers struct {
-	given      map[string]any // the stash that is handed in
-	left       map[string]any // what becomes of it
-	dispatches []answer       // those that it called and that came back
-	executions []toolAnswer   // in the order in which they came back
+	given      map[string]any // a copy of the stash that is handed in
+	left       map[string]any // the stash itself, after the run
+	dispatches []answer       // of dispatches that user code called and that returned
+	executions []toolAnswer   // in the order in which they returned
 }
 
-// toolAnswer is what running a tool came to.
+// toolAnswer is the outcome of running a tool.
 type toolAnswer struct {
 	result adk.ToolResult
 	err    error
 }
 
-// untrue tells where callers were answered otherwise than the trace says (RUN-5,
-// DSP-8, TOL-3).
+// untrue reports where callers got other answers than the trace says (RUN-5, DSP-8, TOL-3).
 func untrue(recorded *trace.Trace, run answer, inside answers) (findings []Finding) {
 	said := func(format string, args ...any) {
 		findings = append(findings, Finding{Untrue, fmt.Sprintf(format, args...)})
@@ -79,7 +78,7 @@ func untrue(recorded *trace.Trace, run answer, inside answers) (findings []Findi
 	}
 	for _, got := range inside.dispatches {
 		if told.aborted && got.refused() != nil && got.end.DispatchID == "" {
-			continue // it never began: nothing of it is told (ABT-7)
+			continue // the dispatch never began, so the trace does not have it (ABT-7)
 		}
 		want := told.ends[got.end.DispatchID]
 		if text := want.differs(got); text != "" {
@@ -98,7 +97,7 @@ func untrue(recorded *trace.Trace, run answer, inside answers) (findings []Findi
 	return findings
 }
 
-// told is what a trace says of dispatches, by their ids, and of tools.
+// told is what a trace says about dispatches, by their ids, and about tools.
 type told struct {
 	ends       map[string]*toldEnd
 	executions []toolAnswer
@@ -135,7 +134,8 @@ func toldOf(recorded *trace.Trace) told {
 	return t
 }
 
-// differs says what a caller was told otherwise.
+// differs describes how the answer that the caller got differs from the trace; empty if it does
+// not.
 func (e *toldEnd) differs(got answer) string {
 	switch {
 	case e == nil:
@@ -149,7 +149,7 @@ func (e *toldEnd) differs(got answer) string {
 	return ""
 }
 
-// sameResult reports whether two results are written alike.
+// sameResult reports whether two results have the same JSON.
 func sameResult(a, b adk.ToolResult) bool {
 	x, xErr := Value{a}.MarshalJSON()
 	y, yErr := Value{b}.MarshalJSON()

@@ -7,9 +7,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// This file asks a world that answers what the turn says.
+// This file makes asks, which are answered by the turn's own data.
 
-// ask asks, and gives the error that user code is given.
+// ask makes an ask, and returns the error that user code gets.
 func (a *actor) ask(op *Op) error {
 	if op.Asked == nil {
 		return nil
@@ -31,7 +31,7 @@ func (a *actor) ask(op *Op) error {
 	return err
 }
 
-// answer is what the world does that is asked with adk.Ask.
+// answer plays the world for adk.Ask.
 func (op *Op) answer(context.Context, json.RawMessage) (json.RawMessage, error) {
 	if err := op.Cause.Err(); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (op *Op) answer(context.Context, json.RawMessage) (json.RawMessage, error) 
 	return op.Asked.Answer, nil
 }
 
-// hand is what the world does that answers in pieces.
+// hand plays the world for adk.AskStream, which answers in pieces.
 func (op *Op) hand(_ context.Context, _ json.RawMessage, give func(json.RawMessage) error) error {
 	for _, piece := range op.Asked.Pieces {
 		if err := give(piece); err != nil {

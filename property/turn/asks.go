@@ -13,51 +13,51 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Fate is what became of what was asked for, as far as who asked can know.
+// Fate says whether what was asked for was done, as far as the asker can know.
 type Fate string
 
-// The fates. Of what is Unknown some was done in the runs of an explorer, and some was not: a check
-// that counts takes it for either.
+// The fates. What is Unknown was done in some runs of an explorer and not done in others: a check
+// that counts should accept both.
 const (
-	// Done is what was answered, or over HTTP what a status below 300 has begun to answer.
+	// Done means that the ask was answered, over HTTP with a status below 300.
 	Done Fate = "done"
-	// NotDone is what reached nobody: in an aborted turn nothing is asked, and no connection came
-	// about; or what a status refuses.
+	// NotDone means that the ask reached nobody, because the turn was aborted or no connection came
+	// about, or that a status refused it.
 	NotDone Fate = "not done"
-	// Unknown is all else that failed, has a status such as 500, or has not ended.
+	// Unknown means any other failure, a status such as 500, or an ask that has not ended.
 	Unknown Fate = "unknown"
 )
 
-// Ask is an ask of the world in a run, and its answer.
+// Ask is an ask of the world in a run, with its answer.
 type Ask struct {
-	// Of is who was asked.
+	// Of names the party that was asked.
 	Of string
-	// Request is what, as JSON.
+	// Request is the JSON of the request.
 	Request json.RawMessage
-	// Method and Path are those of a request over HTTP, and empty elsewhere.
+	// Method and Path are those of a request over HTTP, and empty otherwise.
 	Method, Path string
-	// Effect is what was said of it: adk.EffectWrites, adk.EffectReads, or nothing.
+	// Effect is the effect that the ask declared: adk.EffectWrites, adk.EffectReads, or none.
 	Effect adk.Effect
-	// Status is that of an answer over HTTP; 0 where none has begun, and elsewhere.
+	// Status is the status of an answer over HTTP; 0 if none has begun or the ask is not HTTP.
 	Status int
-	// Answered says that an answer came, and to its end, whichever status it has.
+	// Answered says that an answer came, to its end, whatever its status.
 	Answered bool
-	// Err is what the ask has ended with, if it has failed.
+	// Err is the error with which the ask ended, or nil.
 	Err error
-	// Fate is what became of it.
+	// Fate says whether what was asked for was done.
 	Fate Fate
-	// Crossing is the number of the crossing that asks.
+	// Crossing is the number of the crossing that begins the ask.
 	Crossing int
 }
 
-// Asks are the asks of the run, in the order in which they were made, but for fault points. It is good
-// during the check only, as Crossings is.
+// Asks returns the asks of the run, in the order in which they were made, except for fault points.
+// Like Crossings, it may be called only during the check.
 func (r Run) Asks() []Ask {
 	if r.Crossings == nil {
 		return nil
 	}
 	var all []Ask
-	at := map[int]int{} // by operation, the places of those that have not ended
+	at := map[int]int{} // index in all of the asks that have not ended, by operation
 	aborted := false
 	for x := range r.Crossings {
 		i, known := at[x.Op]
@@ -85,11 +85,11 @@ func (r Run) Asks() []Ask {
 	return all
 }
 
-// end takes in how the ask has ended.
+// end records how the ask has ended.
 func (a *Ask) end(err error) {
 	a.Err, a.Answered = err, err == nil
 	switch {
-	case a.Status != 0: // which has said it
+	case a.Status != 0: // the status has decided it
 	case err == nil:
 		a.Fate = Done
 	case isUnreached(err):
@@ -97,7 +97,7 @@ func (a *Ask) end(err error) {
 	}
 }
 
-// fateBy is what a status over HTTP says of what was asked for.
+// fateBy returns the fate that an HTTP status implies.
 func fateBy(status int) Fate {
 	switch {
 	case status < http.StatusMultipleChoices:

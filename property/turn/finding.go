@@ -15,31 +15,30 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Finding is one thing that is wrong with a turn.
+// Finding is something that is wrong with a turn.
 type Finding struct {
-	// Name is what shrinking keeps: the name of an invariant, the class of a
-	// divergence, or one of the names below.
+	// Name identifies the kind of finding, and is what shrinking preserves: the name of an
+	// invariant, the class of a divergence, or one of the names below.
 	Name string
-	// Text says what is wrong, for a person.
+	// Text describes what is wrong, for a person.
 	Text string
 }
 
 // The names of findings that are neither violations nor divergences.
 const (
-	// Unrecorded is a turn that cannot be made, or whose trace cannot be written
-	// or read.
+	// Unrecorded means that the turn cannot be made, or that its trace cannot be written or read.
 	Unrecorded = "unrecorded"
-	// Untrue is a turn in which a caller was answered otherwise than the trace says,
-	// or finds changed what it handed in (RUN-7).
+	// Untrue means that a caller got another answer than the trace says, or that what the caller
+	// handed in was changed (RUN-7).
 	Untrue = "untrue"
-	// Wrong is a turn of which the check says so that the subject has, or its instance.
+	// Wrong means that the check of the subject, or of its instance, returned an error.
 	Wrong = "wrong"
-	// Unsteady is a turn whose second run makes another trace (DET-2).
+	// Unsteady means that a second run makes a different trace (DET-2).
 	Unsteady = "unsteady"
 )
 
-// CheckTurn runs a turn twice, compares the traces, replays them and holds them
-// against all invariants. It gives everything that is wrong.
+// CheckTurn runs a turn twice, compares the traces, replays the first and checks it against all
+// invariants. It returns everything that is wrong.
 func CheckTurn(t Turn) []Finding {
 	var first *interpreter
 	subject := t.subject(func(s *interpreter) {
@@ -50,8 +49,8 @@ func CheckTurn(t Turn) []Finding {
 	return subject.findings(func() answers { return first.answers })
 }
 
-// CheckSubject is CheckTurn for any subject, whose checks are asked too. What user code was
-// answered inside of a run is known of turns alone.
+// CheckSubject is CheckTurn for any subject; it also asks the subject's checks. It cannot check the
+// answers that user code got inside a run, which are known only of turns.
 func CheckSubject(s Subject) []Finding { return s.findings(func() answers { return answers{} }) }
 
 func (s Subject) findings(inside func() answers) []Finding {
@@ -81,8 +80,8 @@ func (s Subject) findings(inside func() answers) []Finding {
 	return findings
 }
 
-// refusal is what is wrong with a turn of which there is no trace: nothing, if
-// the raw turn was refused as the contract says (RUN-4, DSP-12), and again so.
+// refusal checks a turn that made no trace. That is right only if the raw turn was refused as the
+// contract says (RUN-4, DSP-12), with the same error both times.
 func refusal(refused, again error) []Finding {
 	if !errors.Is(refused, adk.E_INVALID_TURN_CONTEXT) && !errors.Is(refused, adk.E_INVALID_LLM_EXECUTION_CONTEXT) {
 		return []Finding{{Unrecorded, fmt.Sprintf("the turn made no trace, and Run answered: %v", refused)}}
@@ -93,7 +92,7 @@ func refusal(refused, again error) []Finding {
 	return nil
 }
 
-// held holds a trace against all invariants; it is nil where it cannot be read.
+// held checks a trace against all invariants. read is nil if the trace cannot be read.
 func held(recorded []byte) (read *trace.Trace, findings []Finding) {
 	read, err := trace.Read(bytes.NewReader(recorded))
 	if err != nil {
@@ -126,8 +125,8 @@ func crossings(t *trace.Trace) iter.Seq[*adk.Crossing] {
 	}
 }
 
-// bySystem reports whether a trace differs from the one that was read in nothing
-// but what the system chose.
+// bySystem reports whether the second trace differs from the first only in what the operating
+// system chose.
 func bySystem(first *trace.Trace, again []byte) bool {
 	second, err := trace.Read(bytes.NewReader(again))
 	if first == nil || err != nil {

@@ -6,21 +6,21 @@ import (
 	"strconv"
 )
 
-// InputKind is a way in which the conversation that a turn begins with is another one.
+// InputKind is a way to change the conversation, or the system prompt, with which a turn begins.
 type InputKind uint8
 
-// The kinds of other conversations.
+// The kinds of changes.
 const (
-	// Older has more messages before those that the storage gives.
+	// Older puts more messages before those that the storage gives.
 	Older InputKind = iota + 1
-	// Newer has more messages just before the newest one.
+	// Newer puts more messages directly before the newest one.
 	Newer
-	// Newest has the newest messages alone.
+	// Newest keeps only the newest messages.
 	Newest
-	// Said has the newest message, the user's, say something odd before what it says, or
-	// nothing at all.
+	// Said puts something odd before the text of the newest message, which is the user's, or
+	// empties it.
 	Said
-	// OddPrompt has the system prompt say something odd behind what it says.
+	// OddPrompt puts something odd after the text of the system prompt.
 	OddPrompt
 
 	inputKindEnd
@@ -28,7 +28,7 @@ const (
 
 var inputNames = [inputKindEnd]string{Older: "older", Newer: "newer", Newest: "newest", Said: "said", OddPrompt: "prompt"}
 
-// String is the kind's name, as schedules write it.
+// String returns the kind's name, as schedules write it.
 func (k InputKind) String() string {
 	if k == 0 || k >= inputKindEnd {
 		return "unknown"
@@ -36,17 +36,16 @@ func (k InputKind) String() string {
 	return inputNames[k]
 }
 
-// Input is what a turn begins with, as far as it is not the usual: its conversation, or the
-// system prompt.
-// The zero Input is the usual one.
+// Input is a change of what a turn begins with: of its conversation or its system prompt. The zero
+// Input changes nothing.
 type Input struct {
 	Kind InputKind
-	// Messages is how many there are more, or for Newest how many there are. For Said and
-	// OddPrompt it is which of the odd things is said.
+	// Messages is the number of added messages, or for Newest the number of messages kept. For Said
+	// and OddPrompt it selects the odd text.
 	Messages int
 }
 
-// String is the input as schedules write it; empty for the usual one.
+// String returns the input as schedules write it; empty if it changes nothing.
 func (i Input) String() string {
 	if i.IsZero() {
 		return ""
@@ -54,11 +53,10 @@ func (i Input) String() string {
 	return i.Kind.String() + "@" + strconv.Itoa(i.Messages)
 }
 
-// IsZero reports whether it is the usual one.
+// IsZero reports whether the input changes nothing.
 func (i Input) IsZero() bool { return i == Input{} }
 
-// readInput reads an input as a schedule has it; ok is false where the name is not one of
-// an input.
+// readInput reads an input from a schedule. ok is false if name is not the name of an input kind.
 func readInput(name, count string) (i Input, ok bool, err error) {
 	at := slices.Index(inputNames[:], name)
 	if at <= 0 {

@@ -14,8 +14,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/perform"
 )
 
-// interpreter is one run of a Turn: the user code that performs its scripts, and what
-// that remembers.
+// interpreter is one run of a Turn: it is the user code that performs the scripts, and its state.
 type interpreter struct {
 	turn   Turn
 	cancel context.CancelCauseFunc
@@ -26,46 +25,46 @@ type interpreter struct {
 	mu    sync.Mutex
 	plans Plans
 	gates map[string]*adk.TurnGate
-	heard map[string]int // events, where listeners panic
+	heard map[string]int // how many events of each kind came, if listeners may panic
 	answers
 
 	order     fakes.Order
-	onFailure func(*Op)         // hears of operations that answer with an error; may be nil
-	mine      func(*adk.Config) // puts other user code among the scripts; may be nil
+	onFailure func(*Op)         // is called for operations that return an error; may be nil
+	mine      func(*adk.Config) // replaces some of the scripted user code by other code; may be nil
 }
 
-// scope is a set of scripts, and which of their seams were called: the turn's,
-// or one of a dispatch that user code calls.
+// scope is a set of scripts, and the calls that were made of their seams. There is one for the
+// turn, and one for each dispatch that user code calls.
 type scope struct {
 	scripts []Script
-	byCall  map[scriptedCall]*Body // of many scripts
+	byCall  map[scriptedCall]*Body // index of scripts, if there are many
 
 	mu     sync.Mutex
 	called map[string]int
-	actors map[string]*actor // the last of each path
+	actors map[string]*actor // the last actor of each path
 }
 
 func newScope(scripts []Script) *scope {
 	s := &scope{scripts: scripts, called: map[string]int{}, actors: map[string]*actor{}}
 	if len(scripts) > fewScripts {
 		s.byCall = make(map[scriptedCall]*Body, len(scripts))
-		for i := len(scripts) - 1; i >= 0; i-- { // of two for one call the first stays
+		for i := len(scripts) - 1; i >= 0; i-- { // if two scripts are for one call, the first counts
 			s.byCall[scriptedCall{scripts[i].Seam, scripts[i].Occurrence}] = &scripts[i].Body
 		}
 	}
 	return s
 }
 
-// scriptedCall is the call that a script is of.
+// scriptedCall identifies the call for which a script is.
 type scriptedCall struct {
 	seam       string
 	occurrence int
 }
 
-// fewScripts are looked through one by one.
+// fewScripts is how many scripts are searched one by one instead of through an index.
 const fewScripts = 16
 
-// script is that of a call; nil where there is none.
+// script returns the script of a call, or nil.
 func (s *scope) script(seam string, occurrence int) *Body {
 	if s.byCall != nil {
 		return s.byCall[scriptedCall{seam, occurrence}]
@@ -73,7 +72,7 @@ func (s *scope) script(seam string, occurrence int) *Body {
 	return FindScript(s.scripts, seam, occurrence)
 }
 
-// actor is what one seam call was handed.
+// actor is what one seam call was given: its context and its handles.
 type actor struct {
 	scope *scope
 	ctx   context.Context
@@ -84,11 +83,11 @@ type actor struct {
 	offs    map[string]func()
 }
 
-// TooLong is when a turn that waits for nothing that will come is cancelled, so
-// that every turn ends.
+// TooLong is the virtual time after which a turn that still waits is cancelled, so that every turn
+// ends.
 const TooLong = 365 * 24 * time.Hour
 
-// ErrTooLong is the cause of that cancel.
+// ErrTooLong is the cause of that cancellation.
 var ErrTooLong = errors.New("turn: nothing was left that the turn could wait for")
 
 func newStage(t Turn, cancel context.CancelCauseFunc) *interpreter {
@@ -103,7 +102,7 @@ func newStage(t Turn, cancel context.CancelCauseFunc) *interpreter {
 	return s
 }
 
-// build gives the config and the raw turn of the run.
+// build makes the config and the raw turn of the run.
 func (s *interpreter) build() (adk.Config, adk.RawTurn) {
 	t := s.turn
 	config := adk.Config{
@@ -180,7 +179,7 @@ func (s *interpreter) executor(name string, in *scope) adk.Executor {
 	}}
 }
 
-// tool is the tool as the turn has it, with a handler that plays its scripts.
+// tool returns the turn's tool with a handler that plays its scripts.
 func (s *interpreter) tool(t *adk.Tool) *adk.Tool {
 	path := adk.Seam{Label: adk.LabelTool, Name: t.Name()}.String()
 	return t.WithHandler(func(ctx context.Context, dc *adk.DispatchContext, _ map[string]any) (adk.ToolResult, error) {
@@ -200,7 +199,7 @@ func (s *interpreter) tool(t *adk.Tool) *adk.Tool {
 	})
 }
 
-// own gives tools their handlers, and other records as they are.
+// own returns a tool with its scripted handler, and any other record unchanged.
 func (s *interpreter) own(r adk.Record) adk.Record {
 	if t, ok := r.(*adk.Tool); ok && t != nil {
 		return s.tool(t)
@@ -208,7 +207,7 @@ func (s *interpreter) own(r adk.Record) adk.Record {
 	return r
 }
 
-// enter counts a seam call, keeps what it was handed, and finds its script.
+// enter counts a seam call, remembers its actor, and returns its script.
 func (s *interpreter) enter(path string, a *actor) *Body {
 	in := a.scope
 	in.mu.Lock()
@@ -219,8 +218,7 @@ func (s *interpreter) enter(path string, a *actor) *Body {
 	return in.script(path, n)
 }
 
-// find is the actor whose handle an operation uses; nil if it was never handed
-// out.
+// find returns the actor whose handle an operation uses, or nil if the path was never called.
 func (s *interpreter) find(a *actor, path string) *actor {
 	if path == "" {
 		return a
@@ -236,7 +234,7 @@ func (s *interpreter) find(a *actor, path string) *actor {
 	return nil
 }
 
-// play makes the operations of a body and ends as it says.
+// play performs the operations of a body and ends as the body says.
 func (s *interpreter) play(a *actor, body *Body) error {
 	for i := range body.Ops {
 		op := &body.Ops[i]
@@ -266,7 +264,7 @@ func leave(end End) error {
 
 // The listeners.
 
-// listen settles the gates whose waiting says so, and panics where it has to.
+// listen adds the listeners that settle gates as planned and that panic where the turn says so.
 func (s *interpreter) listen(raw *adk.RawTurn) {
 	if len(s.turn.Loud) > 0 {
 		raw.Functional, raw.Observability = listening.Every(func(kind adk.Kind, _ any) { s.hear(kind) })
@@ -283,7 +281,7 @@ func (s *interpreter) listen(raw *adk.RawTurn) {
 	}
 }
 
-// hear counts an event and panics if a loud listener is to.
+// hear counts an event and fails if the turn has a loud listener for it.
 func (s *interpreter) hear(kind adk.Kind) {
 	name := kind.String()
 	s.mu.Lock()
@@ -303,7 +301,7 @@ func (s *interpreter) hear(kind adk.Kind) {
 
 // The gates.
 
-// settleAll settles a gate that opened as its waiting says.
+// settleAll settles a gate that has opened as its plan says.
 func (s *interpreter) settleAll(gate *adk.TurnGate, plan []Settlement) {
 	for _, one := range plan {
 		if one.After > 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/adkreplay/adkreplay/internal/near"
 )
 
-// UnmarshalJSON reads a Turn, and refuses one with an operation of a name that no operation
-// has: it would do nothing, and whatever is said of the turn be true. The error says which,
-// in which script, and what is spelled like it.
+// UnmarshalJSON reads a Turn, and refuses an operation with an unknown name: it would do nothing,
+// and a check of the turn would pass without testing anything. The error names the operation, its
+// script, and similar names that exist.
 func (t *Turn) UnmarshalJSON(data []byte) error {
 	type turn Turn
 	if err := json.Unmarshal(data, (*turn)(t)); err != nil {
@@ -30,7 +30,7 @@ func knownScripts(all []Script, within string) error {
 	return nil
 }
 
-// known is the error of the first operation that nobody knows; where is the way to the body.
+// known returns an error for the first unknown operation; where is the path to the body.
 func (b *Body) known(where string) error {
 	if b == nil {
 		return nil
@@ -52,14 +52,14 @@ func (b *Body) known(where string) error {
 	return nil
 }
 
-// ofTurnsAlone are the operations that are no adk.Kind.
+// ofTurnsAlone lists the operations that are not an adk.Kind.
 var ofTurnsAlone = []string{OpDispatch, OpJoin, OpBind, OpCancel, OpSettle, OpRead}
 
 func isOperation(name string) bool {
 	return adk.KindByName(name).Class() == adk.ClassOperation || slices.Contains(ofTurnsAlone, name)
 }
 
-// operations are the names of all operations.
+// operations returns the names of all operations.
 func operations() []string {
 	names := slices.Clone(ofTurnsAlone)
 	for _, kind := range adk.Kinds() {

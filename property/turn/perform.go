@@ -12,11 +12,11 @@ import (
 	"github.com/adkreplay/adkreplay/internal/turntext"
 )
 
-// This file makes the operations of a script through the handle that user code
-// was given, by the table of internal/perform. Operations that the handle does not
-// have do nothing, so that every Turn can be run, whatever was dropped from it.
+// This file performs the operations of a script on the handle that user code was given, using the
+// table of internal/perform. An operation that the handle does not have does nothing, so that every
+// Turn can be run, whatever was dropped from it.
 
-// perform makes one operation and gives what it answered.
+// perform performs one operation and returns its error.
 func (s *interpreter) perform(by *actor, op *Op) error {
 	a := s.find(by, op.On)
 	if a == nil {
@@ -43,7 +43,7 @@ func (s *interpreter) perform(by *actor, op *Op) error {
 	return nil
 }
 
-// operation is an operation as a crossing, and the user code around it.
+// operation is an operation as a crossing, with the user code around it.
 type operation struct {
 	adk.Crossing
 	stage *interpreter
@@ -51,7 +51,7 @@ type operation struct {
 	op    *Op
 }
 
-// crossing is what the operation tells when it is made.
+// crossing returns the crossing that describes the operation before it is made.
 func (op *Op) crossing() adk.Crossing {
 	x := adk.Crossing{Kind: adk.KindByName(op.Kind), Collection: op.Of, Name: op.Name, Key: op.Key, Text: op.Text,
 		Value: op.Value.Get(), Args: op.Args.Get(), Flag: op.Flag, IsError: op.IsError, Cause: op.Cause.Err(), Duration: op.Duration, Schema: op.Schema}
@@ -61,7 +61,7 @@ func (op *Op) crossing() adk.Crossing {
 	x.Record = op.Record.Get()
 	x.Result, _ = resultOf(op.Result)
 	update := adk.StreamUpdate{ID: op.Name, Delta: op.Text, Full: op.Text, Complete: op.Flag}
-	if x.Record != nil && x.Kind.Uses(adk.FieldCollection) && x.Record.RecordKind() != op.Of.Holds() { // which no set can be given
+	if x.Record != nil && x.Kind.Uses(adk.FieldCollection) && x.Record.RecordKind() != op.Of.Holds() { // the set cannot hold it
 		x.Record = nil
 	}
 	if !x.Kind.Emits() {
@@ -79,7 +79,7 @@ func (op *Op) crossing() adk.Crossing {
 	return x
 }
 
-// operate makes an operation, and keeps what user code needs of the answer.
+// operate performs an operation and keeps the parts of the answer that later operations need.
 func (s *interpreter) operate(o *operation) error {
 	switch o.Kind {
 	case adk.KindWaitFor:
@@ -99,7 +99,7 @@ func (s *interpreter) operate(o *operation) error {
 		o.on.keepOff(o.op.Name, answer.Off)
 	case o.Kind == adk.KindStash && o.op.Flag:
 		changeOwn(o.Value)
-	case o.Kind == adk.KindExecute && !errors.Is(answer.Err, adk.E_CONTEXT_ENDED): // that is told as contained
+	case o.Kind == adk.KindExecute && !errors.Is(answer.Err, adk.E_CONTEXT_ENDED): // otherwise it is recorded as contained
 		s.mu.Lock()
 		s.executions = append(s.executions, toolAnswer{answer.Result, answer.Err})
 		s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *interpreter) operate(o *operation) error {
 	return answer.Err
 }
 
-// keepAll adds what was fetched to the set, and registers tools.
+// keepAll adds the fetched records to the set, or registers fetched tools.
 func (s *interpreter) keepAll(fetch *operation, all []adk.Record) error {
 	var refused []error
 	for _, record := range all {
@@ -123,8 +123,8 @@ func (s *interpreter) keepAll(fetch *operation, all []adk.Record) error {
 	return errors.Join(refused...)
 }
 
-// Tool is the tool that is registered, which may be none, or that is executed: the one
-// that the operation brings itself, or that the context has under the name.
+// Tool returns the tool that is registered (which may be nil) or executed: the one in the operation
+// itself, or the one that the context has under the name.
 func (o *operation) Tool(adk.Handle, *adk.Crossing) (*adk.Tool, bool) {
 	brought, ok := o.Record.(*adk.Tool)
 	switch {
@@ -138,7 +138,7 @@ func (o *operation) Tool(adk.Handle, *adk.Crossing) (*adk.Tool, bool) {
 	return nil, false
 }
 
-// Code is what the strand or the handler does.
+// Code returns what the strand or the handler does.
 func (o *operation) Code(*adk.Crossing) func(context.Context, perform.Handle) error {
 	label := adk.LabelStrand
 	if o.Kind == adk.KindOnAck {
@@ -149,14 +149,14 @@ func (o *operation) Code(*adk.Crossing) func(context.Context, perform.Handle) er
 	}
 }
 
-// Strand is the last strand of the name that the call forked.
+// Strand returns the last strand of that name that the call forked.
 func (o *operation) Strand(*adk.Crossing) *adk.Strand {
 	o.on.mu.Lock()
 	defer o.on.mu.Unlock()
 	return o.on.strands[o.op.Name]
 }
 
-// Off takes off the last handler, or binding, of the name.
+// Off returns the function that removes the last handler, or binding, of that name.
 func (o *operation) Off(*adk.Crossing) func() {
 	o.on.mu.Lock()
 	defer o.on.mu.Unlock()
@@ -202,7 +202,7 @@ func (a *actor) keepOff(name string, off func()) {
 	a.offs[name] = off
 }
 
-// dispatch calls a dispatch from the context that the actor has.
+// dispatch calls a dispatch from the actor's context.
 func (s *interpreter) dispatch(a *actor, op *Op) error {
 	source := a.by.Source()
 	if op.Dispatch == nil || source == nil {
@@ -221,7 +221,7 @@ func (s *interpreter) dispatch(a *actor, op *Op) error {
 	return err
 }
 
-// nested is a dispatch that the turn's user code calls.
+// nested returns the input of a dispatch that the turn's user code calls.
 func (s *interpreter) nested(n *Nested, source adk.Source) adk.DispatchInput {
 	in := newScope(n.Scripts)
 	input := adk.DispatchInput{Name: n.Name, Source: source, Executor: s.executor(cmp.Or(n.Executor, "model"), in),
@@ -238,7 +238,7 @@ func (s *interpreter) nested(n *Nested, source adk.Source) adk.DispatchInput {
 	return input
 }
 
-// inside plays what a strand or an on-ack handler does.
+// inside plays the body of a strand or an on-ack handler.
 func (s *interpreter) inside(label string, op *Op, a *actor) error {
 	s.enter(adk.Seam{Label: label, Name: op.Name}.String(), a)
 	if op.Do == nil {
@@ -247,7 +247,7 @@ func (s *interpreter) inside(label string, op *Op, a *actor) error {
 	return s.play(a, op.Do)
 }
 
-// read asks for what no crossing tells, and logs the answer.
+// read makes a read, which is no crossing, and logs its result.
 func (s *interpreter) read(dc *adk.DispatchContext, op *Op) {
 	answer := readOf(dc, op)
 	dc.Helpers().Log(adk.LevelDebug, "read", turntext.Read(op.Key, op.Name), answer)
@@ -276,7 +276,7 @@ func readOf(dc *adk.DispatchContext, op *Op) any {
 	return nil
 }
 
-// changeOwn changes a list or a map that user code has given or was given.
+// changeOwn changes a list or a map that user code has passed in or received.
 func changeOwn(value any) {
 	switch v := value.(type) {
 	case map[string]any:

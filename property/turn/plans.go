@@ -8,9 +8,9 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Plans keep who settles a gate, wait by wait. An id does not say whose gate it is: of
-// two strands that ask for one, both have planned before either is refused. The zero
-// value has no plans, and it may be used from many goroutines:
+// Plans remembers for each wait how its gate is to be settled. The gate's id would not suffice: if
+// two strands wait for gates with the same id, both have made plans before one of them is refused.
+// The zero value has no plans. Plans is safe for concurrent use:
 //
 //	var plans turn.Plans
 //	raw.Observability.TurnGateOpen = plans.Opened
@@ -23,20 +23,20 @@ type Plans struct {
 	byWait map[uintptr]plan
 }
 
-// plan is that of one wait, with the reason that it is known by.
+// plan is the plan of one wait, with the reason that identifies the wait.
 type plan struct {
 	reason string
 	settle func(*adk.TurnGate)
 }
 
-// Gate gives the gate to wait for, which settle is called with when it opens. A gate
-// that opens never, or that has no reason, is settled by nobody here.
+// Gate returns the gate to wait for. When it opens, settle is called with it. A gate that never
+// opens, or that has no reason, is not settled.
 func (p *Plans) Gate(gate adk.Gate, settle func(*adk.TurnGate)) adk.Gate {
 	if gate.Reason == "" {
 		return gate
 	}
-	// The engine hands the reason on as it is: each wait has one in a place of its own,
-	// which its plan keeps from being that of another.
+	// The engine passes the reason on unchanged. A copy of it has its own address, which identifies
+	// the wait; the plan keeps the copy alive so that the address is not reused.
 	gate.Reason = strings.Clone(gate.Reason)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *Plans) Gate(gate adk.Gate, settle func(*adk.TurnGate)) adk.Gate {
 
 func placeOf(text string) uintptr { return reflect.ValueOf(text).Pointer() }
 
-// Opened is the listener that settles the gates as their waits planned.
+// Opened is the listener that settles gates as planned.
 func (p *Plans) Opened(e adk.TurnGateOpen) {
 	p.mu.Lock()
 	planned, found := p.byWait[placeOf(e.Gate.Reason())]

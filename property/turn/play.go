@@ -12,17 +12,18 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// Run runs the turn once, with a clock, ids and strands that make every run the
-// same, and observed by probes. The error is what Run answered, or that the turn
-// could not be made.
+// Run runs the turn once, observed by the probes, with a clock, ids and strands that make every run
+// the same. The error says why the turn could not be made or why the engine refused it. A standalone
+// dispatch that runs and is nacked is not refused: Run returns nil.
 func (t Turn) Run(probes ...adk.Probe) error { return t.Subject().Run(probes...) }
 
-// Trace runs the turn once and gives its trace, as the recorder writes it. refused
-// is what Run answered.
+// Trace runs the turn once and returns its trace, as the recorder writes it. refused is the error
+// that Run returns.
 func (t Turn) Trace() (trace []byte, refused, err error) { return t.Subject().Trace() }
 
-// Run runs the subject once, with a clock, ids and strands that make every run
-// the same: those that its config brings, where they serve (fakes.Deterministic).
+// Run runs the subject once, with a clock, ids and strands that make every run the same. It keeps
+// those of the subject's config that are deterministic (fakes.Deterministic). The error is that of
+// Turn.Run.
 func (s Subject) Run(probes ...adk.Probe) error {
 	return s.run(probes...).refused()
 }
@@ -31,7 +32,7 @@ func (s Subject) run(probes ...adk.Probe) answer {
 	return s.judged(func(Instance) error { return nil }, probes...)
 }
 
-// judged is run, and asks about the run before what it opened is closed.
+// judged is run, but calls judge before it closes the instance.
 func (s Subject) judged(judge func(Instance) error, probes ...adk.Probe) answer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -42,7 +43,7 @@ func (s Subject) judged(judge func(Instance) error, probes ...adk.Probe) answer 
 	return got
 }
 
-// Trace runs the subject once and gives its trace. refused is what Run answered.
+// Trace runs the subject once and returns its trace. refused is the error that Run returns.
 func (s Subject) Trace() (trace []byte, refused, err error) {
 	trace, got, err := s.recorded()
 	return trace, got.refused(), err
@@ -58,8 +59,8 @@ func (s Subject) recorded() ([]byte, answer, error) {
 	return out.Bytes(), got, nil
 }
 
-// judgeTrace asks the checks of the subject and of the instance about a run that was
-// recorded; of one that cannot be read there is more to say than these could.
+// judgeTrace asks the checks of the subject and of the instance about a recorded run. It does not
+// ask about a trace that cannot be read, because that is reported in any case.
 func (s Subject) judgeTrace(i Instance, recorded []byte) error {
 	if s.Check == nil && i.Check == nil {
 		return nil
@@ -71,10 +72,10 @@ func (s Subject) judgeTrace(i Instance, recorded []byte) error {
 	return s.Judge(i, Run{Config: i.Config, Info: read.Info, Crossings: crossings(read)})
 }
 
-// InOrder is the usual order of strands, but for the picks: what code asks for that package shrink
-// has written.
+// InOrder returns the usual order of strands, except for the picks. Code that package shrink writes
+// calls it.
 func InOrder(picks []Decision) fakes.Order {
-	strands := map[int][]int{} // by choice
+	strands := map[int][]int{} // by number of the choice
 	for _, p := range picks {
 		strands[p.Choice] = append(strands[p.Choice], p.Strand)
 	}
@@ -93,8 +94,7 @@ func InOrder(picks []Decision) fakes.Order {
 	}
 }
 
-// ownGoroutine runs on a goroutine of its own, since a Goexit in user code ends
-// it.
+// ownGoroutine calls run on a new goroutine, because a Goexit in user code ends that goroutine.
 func ownGoroutine[T any](run func() T) (got T) {
 	done := make(chan struct{})
 	go func() {

@@ -10,120 +10,117 @@ import (
 	"github.com/adkreplay/adkreplay/internal/turntext"
 )
 
-// FaultKind is a way to break a turn at a crossing. Which of them can be tried at one, package
-// explore knows.
+// FaultKind is a way to break a turn at a crossing. Package explore knows which kinds can be tried
+// at which crossing.
 type FaultKind uint8
 
 // The kinds of faults.
 const (
-	// Cancel ends the run's context just before the crossing: the caller gives up.
+	// Cancel ends the run's context just before the crossing, as if the caller gave up.
 	Cancel FaultKind = iota + 1
-	// CancelAfter ends it just after the crossing, so that the user code that goes
-	// on from there finds it ended, and the engine only at the next crossing.
+	// CancelAfter ends the context just after the crossing: the user code that goes on from there
+	// finds it ended, the engine notices it at the next crossing.
 	CancelAfter
-	// Deadline ends it before the crossing with context.DeadlineExceeded.
+	// Deadline ends the context before the crossing with context.DeadlineExceeded.
 	Deadline
-	// Fail makes user code fail with an error: a seam's call before it does
-	// anything, its return after it did everything, an operation in the midst of
-	// the code that asked for it.
+	// Fail makes user code fail with an error: a seam call before it does anything, its return
+	// after it has done everything, or an operation in the middle of the code that made it.
 	Fail
-	// Panic makes user code panic, at the same places.
+	// Panic makes user code panic at the same places.
 	Panic
-	// Cut breaks off what the executor streams: it fails before this report.
+	// Cut breaks off the executor's stream: the executor fails before this report.
 	Cut
-	// StorageBefore makes an obligation fail before it did anything.
+	// StorageBefore makes an obligation fail before it has done anything.
 	StorageBefore
-	// StorageAfter makes an obligation write and fail afterwards.
+	// StorageAfter makes an obligation write, and fail afterwards.
 	StorageAfter
-	// LateTool ends the run's context as the tool begins, and the tool does not
-	// notice: it goes on and returns after the abort.
+	// LateTool ends the run's context when the tool begins, but the tool does not notice it: it
+	// goes on and returns after the abort.
 	LateTool
-	// GateEarly settles a gate as it opens, before anybody else hears of it.
+	// GateEarly settles a gate as it opens, before any listener receives it.
 	GateEarly
-	// GateLate settles a gate whose time has passed or whose turn is aborted, as
-	// its waiter wakes.
+	// GateLate settles a gate after its timeout or after an abort, when its waiter wakes.
 	GateLate
-	// GateTwice settles a gate that somebody has settled.
+	// GateTwice settles a gate that is already settled.
 	GateTwice
-	// GateUnanswered keeps a gate that has a timeout from the turn's listener
-	// (Observability.TurnGateOpen of the raw turn): nobody settles it in its time.
+	// GateUnanswered hides a gate with a timeout from the turn's listener
+	// (Observability.TurnGateOpen of the raw turn), so that the gate times out.
 	GateUnanswered
-	// Down makes a storage collection or a tool fail before it did anything, at this
-	// call and at every later one.
+	// Down makes a storage collection or a tool fail before it has done anything, at this call and
+	// at every later one.
 	Down
-	// Flaky makes it fail at this call and at the next one, and no more; Fault.Times says
-	// otherwise.
+	// Flaky makes it fail at this call and at the next one only, or as often as Fault.Times says.
 	Flaky
-	// DownOne makes it fail at this call and at every later one for the same record, or
-	// with the same arguments, and at no other; Fault.Member says who counts as the same.
+	// DownOne makes it fail at this call and at every later one for the same record, or with the
+	// same arguments; Fault.Member says what counts as the same.
 	DownOne
-	// Crash breaks the program off before the crossing: nothing of the run goes on, no
-	// deferred function either, and the turn that follows is run on what there is then.
-	// It is for subjects that make one (Instance.Next).
+	// Crash ends the program before the crossing: nothing of the run goes on, not even deferred
+	// functions, and the next turn runs with what is stored by then. It is for subjects that make a
+	// next turn (Instance.Next).
 	Crash
 
-	// What comes from the world breaks too. These are made at an ask, or at a piece of its
-	// answer, which until there is what it was. The world itself is not asked then. What
-	// was asked over HTTP gets it below the transport, so that the retries and the parsing
-	// of a client are under test.
+	// The faults of the world. They happen at an ask, or at a piece of its answer; the pieces
+	// before come as they were. The world itself is not asked. For an ask over HTTP they happen
+	// below the transport, so that the retries and the parsing of a client are tested.
 
-	// AskRefused lets nobody take the call.
+	// AskRefused refuses the connection.
 	AskRefused
-	// AskTimeout lets the time run out before anything is answered.
+	// AskTimeout times out before anything is answered.
 	AskTimeout
-	// AskStalled lets it run out before this piece.
+	// AskStalled times out before this piece.
 	AskStalled
-	// AskBusy answers 429 over HTTP, with a retry-after.
+	// AskBusy answers with 429 over HTTP and a retry-after header.
 	AskBusy
-	// AskFailed answers 500, AskUnavailable 503 and AskUnauthorized 401.
+	// AskFailed answers with 500, AskUnavailable with 503, and AskUnauthorized with 401.
 	AskFailed
 	AskUnavailable
 	AskUnauthorized
-	// AskCut breaks the connection before this piece, AskCutWithin within it.
+	// AskCut breaks the connection before this piece, AskCutWithin in the middle of it.
 	AskCut
 	AskCutWithin
-	// AskTwice hands a piece out twice.
+	// AskTwice delivers a piece twice.
 	AskTwice
-	// AskEmpty answers well, and nothing.
+	// AskEmpty answers successfully, but with nothing.
 	AskEmpty
-	// AskShort ends an answer well, in the middle of the JSON of this piece.
+	// AskShort ends an answer successfully, in the middle of the JSON of this piece.
 	AskShort
 	// AskOther gives the answer of another ask of the run.
 	AskOther
-	// AskSlow gives the answer after an hour of the config's clock.
+	// AskSlow gives the answer after an hour on the config's clock.
 	AskSlow
-	// The answer of a model in the form of Chat Completions, Messages, Responses or Gemini, as a
-	// whole or in pieces: ChatArguments makes the arguments of a call no JSON, ChatTool wants a
-	// tool that there is not, ChatTwins gives two calls one id, ChatLength ends in their midst as a
-	// model does that is out of tokens, ChatRefusal refuses.
+	// The faults of a model's answer in the form of Chat Completions, Messages, Responses or
+	// Gemini, whole or in pieces. ChatArguments makes the arguments of a call invalid JSON.
+	// ChatTool calls a tool that does not exist. ChatTwins gives two calls the same id. ChatLength
+	// ends in the middle of calls, like a model that is out of tokens. ChatRefusal refuses to
+	// answer.
 	ChatArguments
 	ChatTool
 	ChatTwins
 	ChatLength
 	ChatRefusal
-	// ChatSeveral wants the tool of the only call twice at once.
+	// ChatSeveral calls the tool of the only call twice at once.
 	ChatSeveral
-	// AskDown lets nobody take this call, nor any later one of the same. AskDownOne does so
-	// for the same request, or what Fault.Member says, and no other.
+	// AskDown refuses the connection for this ask and for every later one of the same party.
+	// AskDownOne does so for equal requests only, or for those that Fault.Member selects.
 	AskDown
 	AskDownOne
-	// AskLost has done what was asked for, and the connection breaks before the answer.
+	// AskLost lets the world do what was asked for, and breaks the connection before the answer.
 	AskLost
-	// AskBare answers well, with an object or a list of nothing: {} or [].
+	// AskBare answers successfully with an empty object or list: {} or [].
 	AskBare
-	// AskAgain gives the same answer to all that is asked like this from here on: a model that
-	// wants a tool wants it for ever, under other ids.
+	// AskAgain gives the same answer to all later asks like this one. A model that calls a tool
+	// then calls it for ever, under new ids.
 	AskAgain
 
-	// A reader of bytes breaks: MediaFails has it fail in the middle. Where a mark says
-	// which bytes there are, MediaShort has it end early, and MediaOther give other ones.
+	// The faults of a reader of bytes. MediaFails makes it fail in the middle. If a mark says which
+	// bytes there are, MediaShort makes it end early, and MediaOther makes it return other bytes.
 	MediaFails
 	MediaShort
 	MediaOther
 
-	// A tool gives another text than it does: none, the first half of it, or more behind
-	// it, so much that it fills a prompt or what nobody expects in one. What is JSON has a
-	// shape that is the tool's own, and can only be cut.
+	// The faults of a tool's result. The text of the tool is emptied, cut in half, or extended: by
+	// so much that it fills a prompt, or by something unexpected. JSON has a shape that belongs to
+	// the tool, and can only be cut.
 	ResultEmpty
 	ResultCut
 	ResultLong
@@ -147,17 +144,16 @@ var faultNames = [FaultKindEnd]string{
 	ResultEmpty: "result-empty", ResultCut: "result-cut", ResultLong: "result-long", ResultOdd: "result-odd",
 }
 
-// OfWorld reports whether the fault is one of what comes from the world: of an ask, and
-// of nothing else.
+// OfWorld reports whether the kind is a fault of an ask.
 func (k FaultKind) OfWorld() bool { return k >= AskRefused && k <= AskAgain }
 
-// OfMedia reports whether the fault is one of a reader of bytes.
+// OfMedia reports whether the kind is a fault of a reader of bytes.
 func (k FaultKind) OfMedia() bool { return k >= MediaFails && k <= MediaOther }
 
-// OfResult reports whether the fault is one of what a tool gives.
+// OfResult reports whether the kind is a fault of a tool's result.
 func (k FaultKind) OfResult() bool { return k >= ResultEmpty && k <= ResultOdd }
 
-// FaultKinds lists all kinds, in the order in which they are tried.
+// FaultKinds returns all kinds, in the order in which they are tried.
 func FaultKinds() []FaultKind {
 	all := make([]FaultKind, 0, FaultKindEnd-1)
 	for k := FaultKind(1); k < FaultKindEnd; k++ {
@@ -166,7 +162,7 @@ func FaultKinds() []FaultKind {
 	return all
 }
 
-// String is the kind's name, as schedules write it.
+// String returns the kind's name, as schedules write it.
 func (k FaultKind) String() string {
 	if k == 0 || k >= FaultKindEnd {
 		return "unknown"
@@ -174,7 +170,7 @@ func (k FaultKind) String() string {
 	return faultNames[k]
 }
 
-// MarshalText is String.
+// MarshalText returns the same as String.
 func (k FaultKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.
@@ -187,29 +183,30 @@ func (k *FaultKind) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Fault is one thing that goes wrong.
+// Fault is one fault in a schedule.
 type Fault struct {
 	Kind FaultKind
-	// At is the number of the crossing, from 1, in the run that has the order and
-	// the earlier faults of the schedule, and no later ones.
+	// At is the number of the crossing, from 1, in the run that has the order and the earlier
+	// faults of the schedule, but no later ones.
 	At int
-	// Times is how often it happens, from there on, for kinds that can be repeated
-	// (Repeats): zero is twice for Flaky and once for others, EachTime is from there on.
+	// Times is how often the fault happens, starting at At, for kinds that can be repeated
+	// (Repeats). Zero means twice for Flaky and once for others; EachTime means always from At on.
 	Times int
-	// Each has it happen so many times to each that is called from there on, and not once
-	// in all: to every record and every call of a tool, or every request (OfEach). Who tries
-	// often enough meets no other failure.
+	// Each makes it happen Times times for each target from At on, and not Times times altogether:
+	// for each record and each call of a tool, or for each request (OfEach). A caller that retries
+	// often enough sees no other failure.
 	Each bool
-	// Member tells for DownOne and AskDownOne for whom it happens: for all of whom the
-	// member at this path, as in customer or body.user, is what it is at At; with a / or a
-	// : at its end, as in id/, up to that. Empty is for the same record, or request.
+	// Member says, for DownOne and AskDownOne, for which targets the fault happens: for all in
+	// which the member at this path, for example customer or body.user, has the value that it has
+	// at At. If the path ends with / or :, as in id/, values are compared only up to that
+	// character. Empty means the same record, or the same request.
 	Member string
 }
 
-// EachTime is more often than a run has crossings.
+// EachTime is larger than the number of crossings of any run.
 const EachTime = math.MaxInt
 
-// Repeats reports whether a fault of the kind can happen several times: Fault.Times.
+// Repeats reports whether a fault of the kind can happen several times (Fault.Times).
 func (k FaultKind) Repeats() bool {
 	switch k {
 	case Flaky, AskRefused, AskTimeout, AskBusy, AskFailed, AskUnavailable, AskLost:
@@ -218,14 +215,14 @@ func (k FaultKind) Repeats() bool {
 	return false
 }
 
-// OfEach reports whether a fault of the kind can happen to each that is called: Fault.Each.
+// OfEach reports whether a fault of the kind can happen to each target (Fault.Each).
 func (k FaultKind) OfEach() bool { return k == Flaky || k == AskRefused }
 
-// OfOne reports whether a fault of the kind happens for one alone: Fault.Member.
+// OfOne reports whether a fault of the kind happens only to some targets (Fault.Member).
 func (k FaultKind) OfOne() bool { return k == DownOne || k == AskDownOne }
 
-// String is the fault as schedules write it: cancel@7, flaky@13*3 for three times,
-// flaky@13*3-each for three times each, ask-429@5*all for each time,
+// String returns the fault as schedules write it: cancel@7, flaky@13*3 for three times,
+// flaky@13*3-each for three times for each target, ask-429@5*all for every time,
 // down-one@13=customer for one customer.
 func (f Fault) String() string {
 	text := f.Kind.String() + "@" + strconv.Itoa(f.At)
@@ -250,7 +247,7 @@ const (
 	toEach   = "-each"
 )
 
-// readFault reads what stands behind the @ of a fault of a kind.
+// readFault reads the text after the @ of a fault of a kind.
 func readFault(kind FaultKind, part, place string) (f Fault, err error) {
 	place, member, ofOne := strings.Cut(place, "=")
 	place, times, repeated := strings.Cut(place, "*")
@@ -276,50 +273,49 @@ func readFault(kind FaultKind, part, place string) (f Fault, err error) {
 	return f, nil
 }
 
-// Decision is a decision of the scheduler of strands that is not the usual one,
-// which is to let a strand run until it waits or ends, and then the one with the
-// lowest number.
+// Decision is a decision of the scheduler that differs from the usual one. The usual decision lets
+// a strand run until it waits or ends, and then runs the strand with the lowest number.
 type Decision struct {
-	// Choice counts, from 1, the times when more than one strand could go on.
+	// Choice is the number, from 1, of the choice, counting the times at which several strands
+	// could go on.
 	Choice int
-	// Strand is the one that goes on.
+	// Strand is the number of the strand that goes on.
 	Strand int
 }
 
-// Schedule is what goes wrong in one run, what it begins with, and the order of its
-// strands. A subject
-// and a schedule determine a run altogether.
+// Schedule says what goes wrong in one run, what the run begins with, and the order of its strands.
+// A subject and a schedule determine a run completely.
 type Schedule struct {
-	// Input is the conversation that the turn begins with.
+	// Input changes what the turn begins with.
 	Input Input
-	// Without are the answers of the undisturbed turn that are left out, by their numbers
-	// from 1, in order: who asks gets the next one of the same in their place. Each
-	// iteration that a fakes.Script plays is one of them.
+	// Without lists the answers of the undisturbed turn that are left out, by their numbers from 1,
+	// in order. The asker gets the next answer of the same party instead. Each iteration that a
+	// fakes.Script plays is one answer.
 	Without []int
-	// Faults are in the order of their crossings, each crossing once.
+	// Faults are sorted by their crossings; each crossing has at most one.
 	Faults []Fault
-	// Order holds the decisions that are not the usual ones, in their order.
+	// Order holds the decisions that differ from the usual ones, in order.
 	Order []Decision
 }
 
 // undisturbed is the text of a schedule in which nothing goes wrong.
 const undisturbed = "undisturbed"
 
-// withoutName is what an answer that is left out is called in the text of a schedule.
+// withoutName is the name of a left-out answer in the text of a schedule.
 const withoutName = "without"
 
-// pickName is what a decision is called in the text of a schedule.
+// pickName is the name of a decision in the text of a schedule.
 const pickName = "order"
 
-// String is the decision in the text of a schedule.
+// String returns the decision as schedules write it.
 func (d Decision) String() string {
 	return pickName + "@" + strconv.Itoa(d.Choice) + "=" + strconv.Itoa(d.Strand)
 }
 
-// String is the schedule as ParseSchedule reads it, such as
-// older@3,cancel@7,panic@12,order@3=2: three older messages, a cancel before
-// crossing 7, a panic at crossing 12, and where strands had a choice for the third
-// time strand 2 went on. Fault.String says how often and for whom.
+// String returns the schedule in the form that ParseSchedule reads. For example,
+// older@3,cancel@7,panic@12,order@3=2 means: three older messages, a cancel before crossing 7, a
+// panic at crossing 12, and at the third choice strand 2 goes on. Fault.String describes repeated
+// and selective faults.
 func (s Schedule) String() string {
 	var parts []string
 	if !s.Input.IsZero() {
@@ -340,7 +336,7 @@ func (s Schedule) String() string {
 	return strings.Join(parts, ",")
 }
 
-// MarshalText is String.
+// MarshalText returns the same as String.
 func (s Schedule) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText is ParseSchedule.
@@ -363,8 +359,7 @@ func ParseSchedule(text string) (Schedule, error) {
 	return s, nil
 }
 
-// MustSchedule is ParseSchedule for a text that is written down in a test; a wrong
-// one is a panic.
+// MustSchedule is ParseSchedule for a constant text in a test; it panics on a wrong one.
 func MustSchedule(text string) Schedule {
 	s, err := ParseSchedule(text)
 	if err != nil {
@@ -436,7 +431,7 @@ func (s *Schedule) readPick(part, place string) error {
 	return nil
 }
 
-// number reads a number of at least least, as strconv.Itoa writes it.
+// number reads an integer that is not below least, in the form that strconv.Itoa writes.
 func number(text string, least int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err == nil && (n < least || strconv.Itoa(n) != text) {

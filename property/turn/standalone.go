@@ -5,16 +5,16 @@ import (
 	"github.com/adkreplay/adkreplay/internal/storages"
 )
 
-// Standalone is what a dispatch called alone has beside what a turn has (DSP-1).
+// Standalone is what a standalone dispatch has in addition to what a turn has (DSP-1).
 type Standalone struct {
 	Name string `json:"name"`
-	// Records are those that its sets begin with, each id once.
+	// Records are the initial records of its sets, each id once.
 	Records []Record `json:"records,omitempty"`
-	// Gates says that somebody is there to settle gates (DSP-10).
+	// Gates says that there is a settler for gates (DSP-10).
 	Gates bool `json:"gates,omitempty"`
 }
 
-// size is how much there is to read beside a turn.
+// size is what a standalone dispatch adds to the size of a turn.
 func (a *Standalone) size() int {
 	if a == nil {
 		return 0
@@ -22,8 +22,8 @@ func (a *Standalone) size() int {
 	return 1 + len(a.Records)
 }
 
-// input is the dispatch that is made of what a turn would be made of. The
-// pipelines of the turn are left out.
+// input makes the dispatch from the config and the raw turn of a turn. It drops the turn's
+// pipelines.
 func (a *Standalone) input(c adk.Config, raw adk.RawTurn) adk.DispatchInput {
 	in := adk.DispatchInput{Name: a.Name, Executor: c.Executor, Input: c.DispatchInput, Output: c.DispatchOutput,
 		Raw: &adk.RawDispatch{

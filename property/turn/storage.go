@@ -8,13 +8,13 @@ import (
 	"github.com/adkreplay/adkreplay/internal/turntext"
 )
 
-// storage is the storage of a stage: it does what the scripts of its seams say,
-// and otherwise keeps records in memory.
+// storage is the storage of an interpreter: it does what the scripts of its seams say, and
+// otherwise keeps records in memory.
 func (s *interpreter) storage() adk.Storage {
 	return storages.Of(obligations{s, storages.Each(s.kept.Storage())})
 }
 
-// oblige makes a call of an obligation: work is what is usual.
+// oblige carries out a call of an obligation; work is the usual behaviour.
 func (s *interpreter) oblige(ctx context.Context, of adk.CollectionName, verb string, work func(*Body) error) error {
 	a := &actor{scope: s.root, ctx: ctx}
 	body := s.enter(turntext.StoragePath(of, verb), a)
@@ -30,14 +30,14 @@ func (s *interpreter) oblige(ctx context.Context, of adk.CollectionName, verb st
 	return s.play(a, body)
 }
 
-// obligations are those of the storage. What it keeps it keeps although the context has
-// ended: that a storage refuses is for its script to say.
+// obligations are those of the storage. It keeps records even if the context has ended, because
+// only a script should make a storage refuse.
 type obligations struct {
 	stage *interpreter
 	kept  map[adk.CollectionName]storages.Obligations
 }
 
-// Fetch gives what the script says, or what is kept.
+// Fetch returns the records that the script says, or those that are stored.
 func (o obligations) Fetch(ctx context.Context, scope adk.Scope, of adk.CollectionName) (all []adk.Record, err error) {
 	err = o.stage.oblige(ctx, of, of.Reads().String(), func(body *Body) (err error) {
 		if body == nil || body.End.Records == nil {

@@ -12,15 +12,14 @@ import (
 	"github.com/adkreplay/adkreplay/internal/plain"
 )
 
-// Value is plain data that keeps its Go types when it is written as JSON:
-// numbers their kind, records and results theirs.
+// Value is plain data that keeps its Go types when it is written as JSON: the kinds of numbers,
+// records, and results of tools.
 type Value struct{ V any }
 
-// ValueOf is a Value to point at.
+// ValueOf returns a pointer to a Value.
 func ValueOf(v any) *Value { return &Value{v} }
 
-// Get is the data, nil where there is no value. The receiver's own data are
-// never changed: user code gets copies.
+// Get returns a copy of the data, so that user code cannot change it; nil if there is none.
 func (v *Value) Get() any {
 	if v == nil {
 		return nil
@@ -43,7 +42,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return plain.AppendJSON(nil, v.V), nil
 }
 
-// The marks of tool results that are no records.
+// The marks of tool results that are not records.
 const (
 	tagBytes = "$toolBytes"
 	tagMedia = "$toolMedia"
@@ -60,7 +59,7 @@ func (v *Value) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// resolve reads what is marked in plain data: records, and results of tools.
+// resolve reads marked values in plain data: records, and results of tools.
 func resolve(tag string, raw []byte) (any, error) {
 	switch "$" + tag {
 	case tagBytes:
@@ -92,10 +91,10 @@ func resolve(tag string, raw []byte) (any, error) {
 // Record is a record of any kind that can be written as JSON.
 type Record struct{ adk.Record }
 
-// RecordOf is a Record to point at.
+// RecordOf returns a pointer to a Record.
 func RecordOf(r adk.Record) *Record { return &Record{r} }
 
-// Get is the record, nil where there is none.
+// Get returns the record, or nil.
 func (r *Record) Get() adk.Record {
 	if r == nil {
 		return nil
@@ -122,36 +121,36 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 
 // Failure is an error as plain data.
 type Failure struct {
-	// Text is the error's text, or the message of an error with a code.
+	// Text is the text of the error, or the message of an error with a code.
 	Text string `json:"text,omitempty"`
 	// Code makes it an *adk.Error; E_TURN_ABORTED is the abort error (ABT-3).
 	Code  adk.Code `json:"code,omitempty"`
 	Stage string   `json:"stage,omitempty"`
 	Name  string   `json:"name,omitempty"`
-	// Faults are what an error with a code lists.
+	// Faults are the faults that an error with a code lists.
 	Faults []adk.Fault `json:"faults,omitempty"`
-	// Known makes it one of the values that code compares errors with, by its
-	// name in KnownErrors.
+	// Known makes it one of the sentinel errors with which code compares, by its name in
+	// KnownErrors.
 	Known string `json:"known,omitempty"`
 	// Panic makes it an *adk.PanicError.
 	Panic bool `json:"panic,omitempty"`
-	// Causes are what it wraps: one, or several that it joins.
+	// Causes are the errors that it wraps or, if there are several, joins.
 	Causes []Failure `json:"causes,omitempty"`
 }
 
-// KnownErrors are the sentinels that a Failure can name.
+// KnownErrors are the sentinel errors that a Failure can name.
 var KnownErrors = map[string]error{
 	"context.Canceled":         context.Canceled,
 	"context.DeadlineExceeded": context.DeadlineExceeded,
 	"io.EOF":                   io.EOF,
 	"io.ErrUnexpectedEOF":      io.ErrUnexpectedEOF,
-	"adk.E_TURN_ABORTED":       adk.E_TURN_ABORTED, // bare: it aborts as what Aborted makes does (ABT-2)
+	"adk.E_TURN_ABORTED":       adk.E_TURN_ABORTED, // the bare sentinel aborts like an error made by Aborted (ABT-2)
 }
 
-// Failing is a Failure of nothing but a text.
+// Failing returns a Failure that is only a text.
 func Failing(text string) *Failure { return &Failure{Text: text} }
 
-// Err is the failure as an error, nil for none; a new one every time.
+// Err returns the failure as a new error, or nil.
 func (f *Failure) Err() error {
 	if f == nil {
 		return nil
@@ -185,7 +184,7 @@ func (f *Failure) cause() error {
 	return (&Failure{Text: f.Text, Causes: f.Causes}).Err()
 }
 
-// PanicValue is what code that panics with this failure gives to panic.
+// PanicValue returns the value with which code that fails by this failure panics.
 func (f *Failure) PanicValue() any {
 	switch {
 	case f == nil:
@@ -198,7 +197,7 @@ func (f *Failure) PanicValue() any {
 	return f.Err()
 }
 
-// wrapping is an error with a cause.
+// wrapping is an error with one cause.
 type wrapping struct {
 	text  string
 	cause error
