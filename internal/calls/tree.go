@@ -619,7 +619,7 @@ func (b *treeBuilder) ends(s *Step, done *adk.Crossing) {
 	delete(b.ids, s.X)
 	at := slices.Index(of, s)
 	if at < 0 {
-		return // many began behind it
+		return // more than near operations began after it
 	}
 	if of = slices.Delete(of, at, at+1); len(of) > 0 {
 		b.open[s.In] = of
