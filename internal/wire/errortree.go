@@ -126,6 +126,7 @@ type cut struct{ text string }
 
 func (e *cut) Error() string { return e.text }
 
+// ErrorField writes an error as a tree.
 func (e *Encoder) ErrorField(label string, err error) {
 	if err != nil {
 		e.Key(label)
