@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/internal/wire"
 )
 
-// Classes are what generated turns have to reach, told by their crossings.
+// Classes are what generated turns must reach, recognised by their crossings.
 var Classes = []struct {
 	Name string
 	Is   func(x *adk.Crossing) bool
@@ -69,7 +69,7 @@ func endedAs(status string) func(x *adk.Crossing) bool {
 	return func(x *adk.Crossing) bool { return x.Kind == adk.KindDispatchEnd && x.Status == status }
 }
 
-// Failed finds an error event of a code.
+// Failed returns a function that finds an error event with a code.
 func Failed(code adk.Code) func(x *adk.Crossing) bool {
 	return func(x *adk.Crossing) bool {
 		var e *adk.Error

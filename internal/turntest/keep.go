@@ -1,5 +1,5 @@
-// Package turntest is what the tests of turns share: turns to test with, how they are
-// told, and the properties that hold for all of them, with what breaks one kept.
+// Package turntest is shared by the tests of turns: turns to test with, their transcripts, and
+// properties of all turns. Turns that violate a property are kept as files.
 package turntest
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/adkreplay/adkreplay/internal/draws" // the same on every run
+	_ "github.com/adkreplay/adkreplay/internal/draws" // the same values on every run
 	"github.com/adkreplay/adkreplay/property/shrink"
 	"github.com/adkreplay/adkreplay/property/turn"
 )
 
-// CheckTurns draws turns and holds them to a property. Where draws are kept, so is a
-// turn that breaks it, as small as it gets: it stays what it is whatever becomes of
-// the generators, as the draws of rapid would not.
+// CheckTurns draws turns and checks a property of them. If rapid keeps failures, a turn that
+// violates the property is shrunk and kept as a file. Unlike a failure file of rapid, it stays
+// valid when the generators change.
 func CheckTurns(t *testing.T, turns *rapid.Generator[turn.Turn], holds func(turn.Turn) string) {
 	t.Helper()
 	var broken *turn.Turn
@@ -46,8 +46,8 @@ func CheckTurns(t *testing.T, turns *rapid.Generator[turn.Turn], holds func(turn
 	})
 }
 
-// KeptTurns is the folder of turns that once broke a property: that of the generators,
-// and outside of the tree one below the working directory.
+// KeptTurns returns the folder of kept turns: that of the generators or, outside of the source
+// tree, one below the working directory.
 func KeptTurns() string {
 	for root := ".."; ; root = filepath.Join(root, "..") {
 		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
@@ -59,17 +59,17 @@ func KeptTurns() string {
 	}
 }
 
-// KeptTurn is one of them.
+// KeptTurn is a kept turn.
 type KeptTurn struct {
 	// Why says what went wrong with it, and why.
 	Why  string    `json:"why"`
 	Turn turn.Turn `json:"turn"`
 }
 
-// longestShrink is when shrinking takes no more.
+// longestShrink is the time limit for shrinking.
 const longestShrink = time.Minute
 
-// Keep shrinks a turn that breaks a property, and writes it down.
+// Keep shrinks a turn that violates a property, and writes it to a file.
 func Keep(t *testing.T, one turn.Turn, holds func(turn.Turn) string) {
 	t.Helper()
 	end := time.Now().Add(longestShrink)
@@ -85,7 +85,7 @@ func Keep(t *testing.T, one turn.Turn, holds func(turn.Turn) string) {
 	t.Logf("kept in %s: %#v", filepath.ToSlash(name), small)
 }
 
-// Flawless holds a turn to CheckTurn.
+// Flawless returns the violations that CheckTurn finds in a turn.
 func Flawless(one turn.Turn) string {
 	var text strings.Builder
 	for _, f := range turn.CheckTurn(one) {

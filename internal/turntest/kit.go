@@ -17,7 +17,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// InAnyOrder lets the strands of turns run in any order.
+// InAnyOrder makes the strands of turns run in random orders.
 func InAnyOrder(turns *rapid.Generator[turn.Turn]) *rapid.Generator[turn.Turn] {
 	return rapid.Custom(func(t *rapid.T) turn.Turn {
 		one := turns.Draw(t, "turn")
@@ -30,7 +30,7 @@ func InAnyOrder(turns *rapid.Generator[turn.Turn]) *rapid.Generator[turn.Turn] {
 	})
 }
 
-// Shows is a predicate on the trace of a turn.
+// Shows turns a predicate on the lines of a trace into one on a turn.
 func Shows(is func(lines []trace.Line) bool) func(turn.Turn) bool {
 	return func(one turn.Turn) bool {
 		recorded, refused, err := one.Trace()
@@ -42,14 +42,14 @@ func Shows(is func(lines []trace.Line) bool) func(turn.Turn) bool {
 	}
 }
 
-// AnyLine is a predicate on one crossing of a trace.
+// AnyLine turns a predicate on a crossing into one on lines.
 func AnyLine(is func(*adk.Crossing) bool) func([]trace.Line) bool {
 	return func(lines []trace.Line) bool {
 		return slices.ContainsFunc(lines, func(l trace.Line) bool { return is(&l.Crossing) })
 	}
 }
 
-// Message is a message of the user.
+// Message returns a message of the user.
 func Message(id, text string) *adk.Message {
 	m, err := adk.NewMessage(adk.MessageInit{ID: id, Role: adk.RoleUser, Content: text, CreatedAt: fakes.Epoch, UpdatedAt: fakes.Epoch})
 	if err != nil {
@@ -58,8 +58,8 @@ func Message(id, text string) *adk.Message {
 	return m
 }
 
-// OddData is a turn with every type of plain data in its stash, and with numbers
-// that are none wherever data can stand.
+// OddData returns a turn with every type of plain data in its stash, and with NaN and infinities
+// wherever data can be.
 func OddData() turn.Turn {
 	nan, inf := math.NaN(), math.Inf(-1)
 	odd := map[string]any{"nan": nan, "inf": []any{math.Inf(1), inf}, "single": float32(nan), "floats": []float64{nan, inf, -0.5},
@@ -78,7 +78,7 @@ func OddData() turn.Turn {
 			{Kind: "ack"}}}}}}
 }
 
-// Everything is a turn with every kind of operation in it.
+// Everything returns a turn with every kind of operation.
 func Everything() turn.Turn {
 	peek := fakes.NewTool("peek", "Gives the next line.").Tool()
 	return turn.Turn{
@@ -144,7 +144,7 @@ func Everything() turn.Turn {
 	}
 }
 
-// Standalone is a standalone dispatch, to which a tool call was given.
+// Standalone returns a standalone dispatch that is given a tool call.
 func Standalone() turn.Turn {
 	return turn.Turn{
 		Prompt: "Plan.", Stash: turn.ValueOf(map[string]any{"n": 1}), DispatchInput: []string{"cap"},
@@ -158,7 +158,8 @@ func Standalone() turn.Turn {
 	}
 }
 
-// EndedByListener is a turn whose waiter ends when its gate opens.
+// EndedByListener returns a turn in which a listener ends the goroutine that waits for a gate when
+// the gate opens.
 func EndedByListener() turn.Turn {
 	return turn.Turn{Prompt: "p", TurnInput: []string{"a"}, Loud: []turn.Loud{{Event: "turnGateOpen", Goexit: true}}, Scripts: []turn.Script{{Seam: "turn-input/a",
 		Body: turn.Body{Ops: []turn.Op{{Kind: "wait-for", Name: "g", Text: "may I?"}, {Kind: "next"}}}}}}

@@ -9,7 +9,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/transcript"
 )
 
-// TranscriptText is a trace as its transcript.
+// TranscriptText returns the transcript of a trace.
 func TranscriptText(t testing.TB, trace []byte) string {
 	t.Helper()
 	var out bytes.Buffer

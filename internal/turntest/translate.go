@@ -16,8 +16,7 @@ import (
 	"github.com/adkreplay/adkreplay/replay/trace"
 )
 
-// AsPredicted holds a turn of one strand, in which no goroutine is ended, to the
-// model.
+// AsPredicted compares a turn with the model, unless it has several strands or ends goroutines.
 func AsPredicted(one turn.Turn) string {
 	said := one.GoString()
 	if strings.Contains(said, `"op":"fork"`) || strings.Contains(said, `goexit"`) {
@@ -26,7 +25,7 @@ func AsPredicted(one turn.Turn) string {
 	return model.Check(one)
 }
 
-// TextOf says what is wrong, if anything is.
+// TextOf returns the text of an error, or "" for nil.
 func TextOf(err error) string {
 	if err == nil {
 		return ""
@@ -34,7 +33,7 @@ func TextOf(err error) string {
 	return err.Error()
 }
 
-// DiffersFrom says where a trace differs from what it has to be.
+// DiffersFrom says where a trace differs from the wanted one, or returns "".
 func DiffersFrom(want, got []byte) string {
 	n, wanted, is := turntext.FirstDifference(want, got)
 	if n == 0 {
@@ -43,7 +42,7 @@ func DiffersFrom(want, got []byte) string {
 	return fmt.Sprintf("line %d:\nwant %s\ngot  %s", n, wanted, is)
 }
 
-// Translated is the turn of a trace.
+// Translated returns the turn of a trace.
 func Translated(t require.TestingT, recorded []byte) turn.Turn {
 	read, err := trace.Read(bytes.NewReader(recorded))
 	require.NoError(t, err)
@@ -52,14 +51,14 @@ func Translated(t require.TestingT, recorded []byte) turn.Turn {
 	return turn
 }
 
-// toldWhole reports whether a trace says all that a turn is made of: that a listener
-// ended its goroutine is only to be seen from what comes next.
+// toldWhole reports whether a trace records everything in a turn. It does not record that a
+// listener ended its goroutine, which only shows in what follows.
 func toldWhole(t turn.Turn) bool {
 	return !slices.ContainsFunc(t.Loud, func(l turn.Loud) bool { return l.Goexit })
 }
 
-// announced is a probe that sees whether strands may have taken turns at an operation
-// that is nowhere told: the engine announced it, and then refused it.
+// announced is a probe that finds out whether strands may have switched at an operation that is not
+// recorded, because the engine announced it and then refused it.
 type announced struct {
 	model.Spectator
 	open   map[int]adk.Kind // by strand
@@ -67,7 +66,7 @@ type announced struct {
 	untold bool
 }
 
-// Observe begins the run.
+// Observe returns the observer of the run.
 func (a *announced) Observe(adk.RunInfo) adk.Observer { return a }
 
 // Begin notes what is announced.
@@ -80,7 +79,8 @@ func (a *announced) Begin(step adk.Step) {
 	}
 }
 
-// Tell notes what is told. Misuse is what was announced, told as what it was.
+// Tell notes what is recorded. A misuse is the record of an operation that was announced as another
+// kind.
 func (a *announced) Tell(x *adk.Crossing) {
 	a.forked = a.forked || x.Kind == adk.KindFork
 	if x.Kind == a.open[x.Strand] || x.Kind == adk.KindContained {
@@ -88,14 +88,14 @@ func (a *announced) Tell(x *adk.Crossing) {
 	}
 }
 
-// toldInOrder reports whether a trace says where the strands of a turn took turns.
+// toldInOrder reports whether a trace records where the strands of a turn switched.
 func toldInOrder(t turn.Turn) bool {
 	seen := &announced{open: map[int]adk.Kind{}}
-	_ = t.Run(seen) // that it is refused is for others to see
+	_ = t.Run(seen) // other checks see whether the turn is refused
 	return !seen.untold
 }
 
-// TranslatedBack holds a turn to the trace of its translation.
+// TranslatedBack checks that a turn translated from a trace gives the same trace.
 func TranslatedBack(one turn.Turn) string {
 	if !toldWhole(one) || UsesOthersHandles(one) || !toldInOrder(one) {
 		return ""
@@ -122,14 +122,13 @@ func TranslatedBack(one turn.Turn) string {
 	return ""
 }
 
-// UsesOthersHandles reports whether a strand of a turn uses the handle of another, as
-// far as scripts say: crossings bear the strand whose handle it is.
+// UsesOthersHandles reports whether a strand of a turn uses the handle of another, as far as the
+// scripts show. The crossings then have the strand of the handle.
 func UsesOthersHandles(one turn.Turn) bool {
 	return slices.ContainsFunc(one.Scripts, func(s turn.Script) bool { return borrows(&s.Body, nil, false) })
 }
 
-// borrows is UsesOthersHandles of a body: in is the dispatch it is in, if it was called
-// there.
+// borrows is UsesOthersHandles for a body. in is the dispatch that the body is in, or nil.
 func borrows(b *turn.Body, in *turn.Nested, forked bool) bool {
 	return b != nil && slices.ContainsFunc(b.Ops, func(op turn.Op) bool {
 		if forked && op.On != "" && !isOwn(in, op.On) || borrows(op.Do, in, forked || op.Kind == "fork") {
@@ -139,7 +138,7 @@ func borrows(b *turn.Body, in *turn.Nested, forked bool) bool {
 	})
 }
 
-// isOwn reports whether a seam is one of the dispatch's own.
+// isOwn reports whether a seam belongs to the dispatch itself.
 func isOwn(n *turn.Nested, path string) bool {
 	seam, err := adk.ParseSeam(path)
 	if n == nil || err != nil {

@@ -1,5 +1,5 @@
-// Package turntext has the words of a turn that is data, and of its schedules, that who
-// runs one, who writes it as code and its model have to say alike.
+// Package turntext has the texts of turns that are data, and of their schedules. The code that runs
+// a turn, the code that writes it as Go, and its model must agree on them.
 package turntext
 
 import (
@@ -10,15 +10,15 @@ import (
 	"github.com/adkreplay/adkreplay/adk"
 )
 
-// Read is how it is logged what was read, by the key of the operation and its name.
+// Read is the log message about something that was read, by the key and the name of the operation.
 func Read(key, name string) string { return strings.TrimSuffix(key+" "+name, " ") }
 
-// Signal is how it is logged whether a dispatch was signalled.
+// Signal is the log message about whether a dispatch was signalled.
 func Signal(signalled, acked, nacked bool) string {
 	return fmt.Sprintf("signalled=%t acked=%t nacked=%t", signalled, acked, nacked)
 }
 
-// StoragePath is the path of the seam of an obligation, storage/messages.store say.
+// StoragePath returns the path of the seam of an obligation, such as storage/messages.store.
 func StoragePath(of adk.CollectionName, verb string) string {
 	return adk.Seam{Label: adk.LabelStorage, Name: fmt.Sprintf("%s.%s", of, verb)}.String()
 }
@@ -26,8 +26,8 @@ func StoragePath(of adk.CollectionName, verb string) string {
 // IsMember reports whether a path can be written as the member of a fault.
 func IsMember(path string) bool { return path != "" && !strings.ContainsAny(path, ",=@* \n") }
 
-// FirstDifference is the number of the first line, from 1, in which two traces differ, and the
-// line in each, which is empty behind the last; 0 where they are the same.
+// FirstDifference returns the number of the first line, from 1, in which two traces differ, and
+// that line in each, which is empty after the end. It returns 0 if the traces are equal.
 func FirstDifference(a, b []byte) (number int, inA, inB string) {
 	if bytes.Equal(a, b) {
 		return 0, "", ""
