@@ -82,8 +82,8 @@ func textsDiff(label string, want, got []string) (diffs []FieldDiff) {
 // comes.
 const fieldPlace = "place"
 
-// PlaceDiff returns the difference of a crossing that moved to the other side of the one called
-// beside. ahead says that it comes earlier than recorded.
+// PlaceDiff returns the difference of a crossing that moved to the other side of another crossing,
+// which beside describes. ahead says that it comes earlier than recorded.
 func PlaceDiff(ahead bool, beside string) FieldDiff {
 	want, got := "before ", "after "
 	if ahead {

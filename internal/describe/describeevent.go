@@ -65,9 +65,9 @@ func (n *Namer) heard(x *adk.Crossing) string {
 	return n.ownFields(x, false)
 }
 
-// ownFields is what a line says by itself, where nobody has better words: an id by its
-// name, and of the others what they are for the kind. Of an operation that is what was
-// handed in.
+// ownFields describes a line that has no description of its own: by the name of its id, and by the
+// other fields of its kind. Of an operation only those fields are described that user code gave to
+// it.
 func (n *Namer) ownFields(x *adk.Crossing, handedIn bool) string {
 	var words []string
 	for _, use := range x.Kind.Fields(x.Phase) {

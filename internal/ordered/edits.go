@@ -6,8 +6,8 @@ import "slices"
 // Appending a member is not an edit. The zero edits belong to a new set.
 type edits struct {
 	number int // how many edits there were
-	// marks are the edits that no later edit precedes in position. Edits behind a later edit are
-	// irrelevant. The marks are therefore sorted by both number and place.
+	// marks are the edits that no later edit precedes in position; an edit at a place after that of
+	// a later edit is irrelevant. The marks are therefore sorted by both number and place.
 	marks []mark
 	room  [1]mark // memory for a single mark; most sets need no more
 }

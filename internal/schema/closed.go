@@ -59,9 +59,10 @@ func compileClosed(raw json.RawMessage) (*Schema, json.RawMessage, error) {
 
 // The keywords that closeSchema examines.
 var (
-	// saysOfOtherKeys decide about keys that properties does not list.
+	// saysOfOtherKeys are the keywords that apply to keys that properties does not list.
 	saysOfOtherKeys = []string{"additionalProperties", "patternProperties", "unevaluatedProperties"}
-	// describeInPlace may describe more properties of the same object.
+	// describeInPlace are the keywords whose schemas may describe further properties of the same
+	// object.
 	describeInPlace = []string{
 		"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies",
 	}
