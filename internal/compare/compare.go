@@ -213,7 +213,7 @@ const spareOfAValue = 16
 func wrapped(f FieldDiff, a, b any, most, width int, indent string) (lines []string) {
 	want, got := f.excerpts(a, b, most)
 	if said := lengths(a, b); strings.HasSuffix(said, truncated) || strings.HasSuffix(said, continued) {
-		got += said // otherwise the excerpts show where they differ, and the length adds nothing
+		got += said // else the excerpts show where they differ, and the length adds nothing
 	}
 	for _, said := range []string{"    expected " + want, "    got      " + got} {
 		for line := range strings.SplitSeq(safetext.Wrapped(said, width, indent), "\n") {

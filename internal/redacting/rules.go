@@ -154,7 +154,7 @@ func (r *redactor) placeholder(kind, secret string) string {
 			r.numbered[other] = text
 		}
 	}
-	r.Count += strings.Count(text, wire.PlaceholderBegin) // an encoded text may contain several
+	r.Count += strings.Count(text, wire.PlaceholderBegin) // what was encoded may hold several placeholders
 	return text
 }
 

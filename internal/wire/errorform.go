@@ -459,7 +459,7 @@ func (f forms) built(form string, with map[string]string, cause error) (today er
 	if today = of.Build(with, cause); today == nil || isNil(today) {
 		return nil
 	}
-	_ = today.Error() // may panic if it needs a part that was not kept
+	_ = today.Error() // which may panic if it needs a part that was not kept
 	again := of.Split(today)
 	for name, text := range with {
 		if again[name] != text {
